@@ -1,0 +1,92 @@
+"""Settings: one object, read from the environment once, changed by assignment.
+
+Every setting has a unit in its comment. ``DNUMPY_MODE`` picks one of three presets so that the same
+test suite runs three times: ``default``, ``lazy`` (every numeric array goes through the engine) and
+``split`` (lazy, and every array is cut unevenly over three in-process nodes).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MODES = ("default", "lazy", "split")
+
+
+@dataclass(slots=True)
+class Config:
+    """The settings of this process.
+
+    Attributes
+    ----------
+    mode : str
+        ``default``, ``lazy`` or ``split``.
+    eager_below : int
+        Elements: arrays smaller than this run at once with NumPy.
+    tile_bytes : int
+        Bytes of one operand that one tile holds; a handful of tiles must fit in L2.
+    tile_rows_max : int
+        Rows per tile at most; small in the ``lazy`` and ``split`` modes so that tests cross tiles.
+    window_exprs : int
+        Pending expressions after which evaluation starts without being asked.
+    memory_limit : int
+        Bytes that a fallback may gather into this process; 0 means 80 % of physical memory.
+    threads : int
+        Threads of the embedded scheduler; 0 means one per usable core.
+    kernels : str
+        ``auto``, ``tiled`` or ``numba``: which lowerings may run.
+    pool_bytes : int
+        Bytes of dead buffers kept for reuse.
+    split_rows : tuple of float
+        Relative speeds of the in-process nodes in the ``split`` mode.
+    cluster : str
+        ``auto`` uses the current ``distributed.Client`` when there is one, ``off`` never does.
+    """
+
+    mode: str = "default"
+    eager_below: int = 65_536
+    tile_bytes: int = 262_144
+    tile_rows_max: int = 1 << 62
+    window_exprs: int = 2_000
+    memory_limit: int = 0
+    threads: int = 0
+    kernels: str = "auto"
+    pool_bytes: int = 2 << 30
+    split_rows: tuple[float, ...] = field(default=(5.0, 3.0, 2.0))
+    cluster: str = "auto"
+
+
+def config_from(environ: Mapping[str, str]) -> Config:
+    """Return the settings that the environment asks for; raises ValueError for an unknown mode."""
+    mode = environ.get("DNUMPY_MODE", "default")
+    if mode not in MODES:
+        msg = f"DNUMPY_MODE={mode!r}: expected one of {', '.join(MODES)}"
+        raise ValueError(msg)
+    settings = Config(mode=mode)
+    if mode != "default":
+        settings.eager_below = 0
+        settings.tile_rows_max = 5
+    settings.eager_below = int(environ.get("DNUMPY_EAGER_BELOW", settings.eager_below))
+    settings.threads = int(environ.get("DNUMPY_THREADS", settings.threads))
+    settings.kernels = environ.get("DNUMPY_KERNELS", settings.kernels)
+    settings.memory_limit = int(environ.get("DNUMPY_MEMORY_LIMIT", settings.memory_limit))
+    return settings
+
+
+config = config_from(os.environ)
+
+
+def thread_count() -> int:
+    """Threads of the embedded scheduler: ``config.threads`` or the cores this process may use."""
+    return config.threads or len(os.sched_getaffinity(0))
+
+
+def memory_limit_bytes() -> int:
+    """Bytes that may be gathered into this process."""
+    if config.memory_limit:
+        return config.memory_limit
+    return int(0.8 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

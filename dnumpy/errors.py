@@ -1,0 +1,23 @@
+"""Named errors and warnings; each keeps the NumPy or Python type that a caller would catch."""
+
+from __future__ import annotations
+
+
+class DnumpyError(Exception):
+    """Base of the errors that NumPy has no name for."""
+
+
+class PlanInfeasible(DnumpyError, MemoryError):  # noqa: N818 - the name states the fact, as in the docs
+    """No assignment of rows fits in the nodes' memory; the text says which phase and how many bytes."""
+
+
+class GatherTooLarge(DnumpyError, MemoryError):  # noqa: N818 - likewise
+    """A fallback would bring more bytes home than ``config.memory_limit`` allows."""
+
+
+class WorkerLost(DnumpyError, RuntimeError):  # noqa: N818 - likewise
+    """Workers were lost and what they held cannot be computed again."""
+
+
+class FallbackWarning(UserWarning):
+    """A function without a distributed form gathered its operands and ran in NumPy."""
