@@ -1,0 +1,121 @@
+"""Expr: one immutable, interned operation of a computation."""
+
+from __future__ import annotations
+
+import weakref
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from dnumpy.ops.table import LEAF
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dnumpy.ops.families import Op
+
+Params = tuple[Any, ...]
+Shape = tuple[int, ...]
+
+
+class Const:
+    """A Python or NumPy scalar operand, kept as written so that NEP 50 sees what the user wrote."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        """Return the value's repr."""
+        return repr(self.value)
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what tells two constants apart: 0.0 and -0.0 differ, 1 and 1.0 and True too."""
+        value = self.value
+        return (type(value), value) if value else (type(value), repr(value))
+
+
+class Expr:
+    """One operation: what to do (``op``, ``params``), to what (``args``), giving which ``shape`` and ``dtype``.
+
+    ``value`` is None while pending and the stored result afterwards; ``owner`` refers weakly to the
+    Buffer whose content this is; ``origin`` is the user's file and line. None of the three is part of
+    the meaning.
+    """
+
+    __slots__ = ("__weakref__", "args", "dtype", "op", "origin", "owner", "params", "shape", "value")
+
+    def __init__(
+        self, op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.params = params
+        self.shape = shape
+        self.dtype = dtype
+        self.value: Any = None
+        self.owner: weakref.ref[Any] | None = None
+        self.origin: tuple[str, int] | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the result."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    def operands(self) -> list[Expr]:
+        """Return the operands that are Exprs, constants left out."""
+        return [a for a in self.args if type(a) is Expr]
+
+    def __repr__(self) -> str:
+        """Return op, dtype and shape."""
+        state = "pending" if self.value is None else "stored"
+        return f"<{self.op.name} {self.dtype}{list(self.shape)} {state}>"
+
+
+_interned: dict[tuple[Any, ...], weakref.ref[Expr]] = {}
+
+
+def leaf(value: Any, shape: Shape, dtype: np.dtype) -> Expr:
+    """Return a fresh Expr that denotes stored data; leaves are never interned."""
+    expr = Expr(LEAF, (), (), shape, dtype)
+    expr.value = value
+    return expr
+
+
+def make(
+    op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype
+) -> Expr:
+    """Return the pending Expr for this operation, the same object while an equal one is pending."""
+    key = (
+        id(op),
+        *[id(a) if type(a) is Expr else a.key() for a in args],  # type: ignore[union-attr]
+        params,
+        shape,
+        dtype,
+    )
+    try:
+        known = _interned.get(key)
+    except TypeError:  # an unhashable constant: such an Expr stands alone
+        return Expr(op, args, params, shape, dtype)
+    if known is not None:
+        found = known()
+        if found is not None and found.value is None:
+            return found
+    expr = Expr(op, args, params, shape, dtype)
+    _interned[key] = weakref.ref(expr, lambda ref, key=key: _forget(key, ref))  # type: ignore[misc]
+    return expr
+
+
+def _forget(key: tuple[Any, ...], ref: weakref.ref[Expr]) -> None:
+    if _interned.get(key) is ref:
+        del _interned[key]

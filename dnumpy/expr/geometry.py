@@ -1,0 +1,75 @@
+"""Where a view lies in its base: offset, shape, strides and dtype over C-contiguous memory.
+
+NumPy computes geometries (indexing a real or a ghost array); this module only reads them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+
+class RowMap(NamedTuple):
+    """Row ``i`` of a view lies in row ``start + step * i`` of its base."""
+
+    start: int
+    step: int
+
+
+class Geometry(NamedTuple):
+    """A view: ``offset`` and ``strides`` in bytes from the first byte of the base's memory."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+
+    def over(self, memory: np.ndarray) -> np.ndarray:
+        """Return this view of ``memory``, which is C-contiguous and holds the whole base."""
+        view: np.ndarray = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+        return view
+
+    def is_whole(self, shape: tuple[int, ...], dtype: np.dtype) -> bool:
+        """Say whether this is the base itself."""
+        return (
+            self.offset == 0
+            and self.shape == shape
+            and self.dtype == dtype
+            and self.strides == contiguous_strides(shape, dtype.itemsize)
+        )
+
+    def row_map(self, base_shape: tuple[int, ...], base_dtype: np.dtype) -> RowMap | None:
+        """Return how axis 0 of the view steps through rows of the base, or None if it does not."""
+        if not self.shape or not base_shape or 0 in self.shape or 0 in base_shape:
+            return None
+        row_bytes = prod(base_shape[1:]) * base_dtype.itemsize
+        start, low = divmod(self.offset, row_bytes)
+        if self.shape[0] == 1:
+            step = 1
+        else:
+            step, rest = divmod(self.strides[0], row_bytes)
+            if rest or step == 0:
+                return None
+        return RowMap(start, step) if self._within_row(low, row_bytes) else None
+
+    def _within_row(self, low: int, row_bytes: int) -> bool:
+        high = low + self.dtype.itemsize
+        for extent, stride in zip(self.shape[1:], self.strides[1:], strict=True):
+            reach = (extent - 1) * stride
+            if reach < 0:
+                low += reach
+            else:
+                high += reach
+        return low >= 0 and high <= row_bytes
+
+
+def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Return the C-order strides of ``shape`` in bytes, as NumPy reports them."""
+    strides = []
+    step = itemsize
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))

@@ -1,0 +1,278 @@
+"""The tiled-NumPy lowering: every op's ufunc over a tile, into buffers that stay in L2.
+
+No compile time, any dtype, any ufunc, and results bit-equal to NumPy's, since NumPy's own loops run.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.expr.geometry import Geometry
+from dnumpy.kernels import reference
+from dnumpy.ops.families import Elementwise, Leaf, Movement, Reduction
+from dnumpy.rewrite.phase import Access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dnumpy.rewrite.phase import Phase, Step
+
+_StepCall = "Callable[[list[Any], np.ndarray | None, int], Any]"
+
+
+class TiledKernel:
+    """Runs one phase; safe to run from several threads at once (scratch is per thread)."""
+
+    lowering = "tiled"
+
+    def __init__(self, phase: Phase) -> None:
+        self.phase = phase
+        self._first = len(phase.inputs)
+        self._calls = [_lower(step) for step in phase.steps]
+        self._row_outputs = {o.slot: k for k, o in enumerate(phase.outputs) if not o.partial}
+        self._partials = {o.slot: k for k, o in enumerate(phase.outputs) if o.partial}
+        self._dead_after = _last_uses(phase)
+        self._scratch_of, self._scratch_shapes = self._assign_scratch()
+        self._local = threading.local()
+
+    def run(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
+    ) -> None:
+        """Compute rows ``lo:hi``; see the package docstring for what is bound to what."""
+        scratch = self._scratch()
+        size = self.phase.tile_rows
+        for number, start in enumerate(range(lo, hi, size)):
+            stop = min(start + size, hi)
+            self._run_tile(values, outs, scratch, start, stop, origin, number)
+
+    def _run_tile(  # noqa: PLR0913 - the state of one tile
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        scratch: list[np.ndarray],
+        start: int,
+        stop: int,
+        origin: int,
+        number: int,
+    ) -> None:
+        phase = self.phase
+        count = stop - start
+        env: list[Any] = [
+            value[start - origin : stop - origin] if given.access is Access.ROWS else value
+            for value, given in zip(values, phase.inputs, strict=True)
+        ]
+        for slot, call in enumerate(self._calls, start=self._first):
+            if slot in self._partials:
+                out = outs[self._partials[slot]][number]
+            elif slot in self._row_outputs:
+                out = outs[self._row_outputs[slot]][start - origin : stop - origin]
+            else:
+                place = self._scratch_of[slot]
+                out = None if place is None else _shaped(scratch[place], phase, slot, count)
+            env.append(call(env, out, start))
+
+    def _scratch(self) -> list[np.ndarray]:
+        try:
+            found: list[np.ndarray] = self._local.buffers
+        except AttributeError:
+            found = self._local.buffers = [np.empty(n, np.uint8) for n in self._scratch_shapes]
+        return found
+
+    def _assign_scratch(self) -> tuple[dict[int, int | None], list[int]]:
+        """Give each inner row value a buffer; a buffer is reused once its value has died."""
+        places: dict[int, int | None] = {}
+        sizes: list[int] = []
+        free: list[int] = []
+        for slot, step in enumerate(self.phase.steps, start=self._first):
+            if slot in self._row_outputs or slot in self._partials or isinstance(step.op, Movement):
+                places[slot] = None
+            else:
+                need = self.phase.tile_rows * _row_bytes(step)
+                places[slot] = _take(free, sizes, need)
+            for dead in self._dead_after.get(slot, ()):
+                place = places.get(dead)
+                if place is not None:
+                    free.append(place)
+        return places, sizes
+
+
+def _take(free: list[int], sizes: list[int], need: int) -> int:
+    fitting = [k for k in free if sizes[k] == need]
+    if fitting:
+        free.remove(fitting[-1])
+        return fitting[-1]
+    sizes.append(need)
+    return len(sizes) - 1
+
+
+def _row_bytes(step: Step) -> int:
+    count = 1
+    for extent in step.shape[1:]:
+        count *= extent
+    return count * step.dtype.itemsize
+
+
+def _shaped(buffer: np.ndarray, phase: Phase, slot: int, count: int) -> np.ndarray:
+    step = phase.steps[slot - len(phase.inputs)]
+    view: np.ndarray = np.ndarray((count, *step.shape[1:]), step.dtype, buffer)
+    return view
+
+
+def _last_uses(phase: Phase) -> dict[int, list[int]]:
+    """Map a step's slot to the slots that no later step reads; a view keeps its base alive."""
+    first = len(phase.inputs)
+    last: dict[int, int] = {}
+    for slot, step in enumerate(phase.steps, start=first):
+        last[slot] = slot
+        for arg in step.args:
+            last[arg] = slot
+    for slot in range(first + len(phase.steps) - 1, first - 1, -1):
+        step = phase.steps[slot - first]
+        if isinstance(step.op, Movement):
+            last[step.args[0]] = max(last[step.args[0]], last[slot])
+    dead: dict[int, list[int]] = {}
+    for slot, user in last.items():
+        if slot >= first:
+            dead.setdefault(user, []).append(slot)
+    return dead
+
+
+def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    """Return ``call(env, out, first_row)`` that computes the step into ``out`` and returns it."""
+    op, args, params = step.op, step.args, step.params
+    if isinstance(op, Reduction):
+        return _lower_reduction(step)
+    if isinstance(op, Movement):
+        geometry = Geometry(*params)
+        return lambda env, _out, _row: _view_of_tile(env[args[0]], geometry)
+    if isinstance(op, Leaf):
+
+        def fill(_env: list[Any], out: np.ndarray | None, row: int) -> Any:
+            assert out is not None
+            reference.generate_into(op, params, out, row)
+            return out
+
+        return fill
+    assert isinstance(op, Elementwise)
+    if op.ufunc is not None and not params:
+        return _lower_ufunc(op.ufunc, args)
+
+    def compute(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
+        assert out is not None
+        reference.elementwise_into(op, [env[a] for a in args], params, out)
+        return out
+
+    return compute
+
+
+def _lower_ufunc(
+    ufunc: np.ufunc, args: tuple[int, ...]
+) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    match args:
+        case (a,):
+            return lambda env, out, _row: ufunc(env[a], out)
+        case (a, b):
+            return lambda env, out, _row: ufunc(env[a], env[b], out)
+        case _:
+            return lambda env, out, _row: ufunc(*[env[a] for a in args], out)
+
+
+def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
+    if not tile.flags.c_contiguous:
+        tile = np.ascontiguousarray(tile)
+    shape = (tile.shape[0], *geometry.shape[1:])
+    view: np.ndarray = np.ndarray(shape, geometry.dtype, tile, geometry.offset, geometry.strides)
+    return view
+
+
+def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    op, args, params = step.op, step.args, step.params
+    assert isinstance(op, Reduction)
+    partial = 0 in params.axis  # type: ignore[attr-defined]
+    if op.ufunc is None:
+        return _lower_arg_reduction(step, partial=partial)
+    if partial:
+        params = params._replace(keepdims=True, initial=None)  # type: ignore[attr-defined]
+        if step.dtype == np.float16:
+            params = params._replace(dtype=np.dtype(np.float32))  # type: ignore[attr-defined]
+
+        def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
+            assert out is not None
+            out[...] = reference.reduce(op, [env[a] for a in args], params)[0]
+            return out
+
+        return fold
+
+    def fold_rows(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
+        assert out is not None
+        out[...] = reference.reduce(op, [env[a] for a in args], params)
+        return out
+
+    return fold_rows
+
+
+def _lower_arg_reduction(
+    step: Step, *, partial: bool
+) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    """Return the lowering of argmin/argmax; a partial holds (value, index) records."""
+    op, (arg, *_), params = step.op, step.args, step.params
+    assert isinstance(op, Reduction)
+    if not partial:
+
+        def find(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
+            assert out is not None
+            out[...] = reference.reduce(op, [env[arg]], params)
+            return out
+
+        return find
+    flat = len(params.axis) > 1  # type: ignore[attr-defined]
+
+    def find_partial(env: list[Any], out: np.ndarray | None, row: int) -> Any:
+        assert out is not None and op.call is not None
+        tile = env[arg]
+        if flat or tile.ndim == 1:
+            at = op.call(tile)
+            out["value"] = tile.flat[at] if tile.ndim > 1 else tile[at]
+            out["index"] = at + row * (tile.size // tile.shape[0])
+        else:
+            at = op.call(tile, axis=0)
+            out["value"] = np.take_along_axis(tile, at[None], 0)[0]
+            out["index"] = at + row
+        return out
+
+    return find_partial
+
+
+def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
+    """Return the dtype of one tile's partial result."""
+    assert isinstance(step.op, Reduction)
+    if step.op.ufunc is None:
+        return np.dtype([("value", operand_dtype), ("index", np.int64)])
+    if step.dtype == np.float16:
+        return np.dtype(np.float32)  # NumPy itself sums halves in single precision
+    return step.dtype
+
+
+def combine(step: Step, partials: np.ndarray) -> np.ndarray:
+    """Fold the partial results of all tiles, in tile order, to the step's result.
+
+    Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
+    """
+    op, params = step.op, step.params
+    assert isinstance(op, Reduction)
+    if op.ufunc is None:
+        assert op.call is not None
+        best = op.call(partials["value"], axis=0)
+        index = np.take_along_axis(partials["index"], best[None], 0)[0]
+        return np.ascontiguousarray(index, step.dtype).reshape(step.shape)
+    level = partials
+    while len(level) > 1:
+        paired = op.ufunc(level[0:-1:2], level[1::2])
+        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
+    folded = level[0]
+    if params.initial is not None:  # type: ignore[attr-defined]
+        folded = op.ufunc(params.initial[0], folded)  # type: ignore[attr-defined]
+    return np.ascontiguousarray(folded, step.dtype).reshape(step.shape)

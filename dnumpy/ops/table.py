@@ -1,0 +1,97 @@
+"""The rows: one per primitive op.
+
+NumPy is asked for what exists: every ufunc of its namespace becomes an elementwise row and, when it can
+fold, a reduction row. Only what NumPy cannot tell (cost class, scalar expression) is written here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dnumpy.ops.families import Contraction, Elementwise, Leaf, Movement, Op, Reduction, row
+
+__all__ = ["CAST", "FULL", "LEAF", "UPDATE", "VIEW", "WHERE", "Op"]
+
+LEAF = row(Leaf("leaf"))
+FULL = row(Leaf("full"))
+ARANGE = row(Leaf("arange"))
+VIEW = row(Movement("view"))
+UPDATE = row(Movement("update"))
+WHERE = row(Elementwise("where", loop="compare", scalar="({1} if {0} else {2})"))
+CAST = row(Elementwise("cast", loop="cast", flops=0.0))
+
+# name -> (cost class, flops, scalar expression). Expressions are given only where plain IEEE arithmetic
+# is bit-equal to NumPy's loop; everything else is called through NumPy's own inner loop.
+_KNOWN: dict[str, tuple[str, float, str]] = {
+    "add": ("arith", 1, "({0} + {1})"),
+    "subtract": ("arith", 1, "({0} - {1})"),
+    "multiply": ("arith", 1, "({0} * {1})"),
+    "divide": ("div", 4, "({0} / {1})"),
+    "negative": ("arith", 1, "(-{0})"),
+    "positive": ("arith", 0, "({0})"),
+    "absolute": ("arith", 1, "abs({0})"),
+    "fabs": ("arith", 1, "abs({0})"),
+    "square": ("arith", 1, "({0} * {0})"),
+    "sqrt": ("sqrt", 4, "sqrt({0})"),
+    "reciprocal": ("div", 4, ""),
+    "maximum": ("compare", 1, "({0} if ({0} >= {1} or {0} != {0}) else {1})"),
+    "minimum": ("compare", 1, "({0} if ({0} <= {1} or {0} != {0}) else {1})"),
+    "greater": ("compare", 1, "({0} > {1})"),
+    "greater_equal": ("compare", 1, "({0} >= {1})"),
+    "less": ("compare", 1, "({0} < {1})"),
+    "less_equal": ("compare", 1, "({0} <= {1})"),
+    "equal": ("compare", 1, "({0} == {1})"),
+    "not_equal": ("compare", 1, "({0} != {1})"),
+    "isnan": ("compare", 1, "({0} != {0})"),
+    "exp": ("exp", 20, ""),
+    "exp2": ("exp", 20, ""),
+    "expm1": ("exp", 25, ""),
+    "log": ("exp", 20, ""),
+    "log2": ("exp", 20, ""),
+    "log10": ("exp", 25, ""),
+    "log1p": ("exp", 25, ""),
+    "tanh": ("exp", 25, ""),
+    "sin": ("trig", 30, ""),
+    "cos": ("trig", 30, ""),
+    "tan": ("trig", 35, ""),
+    "arcsin": ("trig", 35, ""),
+    "arccos": ("trig", 35, ""),
+    "arctan": ("trig", 35, ""),
+    "arctan2": ("trig", 40, ""),
+    "sinh": ("trig", 30, ""),
+    "cosh": ("trig", 30, ""),
+    "arcsinh": ("trig", 35, ""),
+    "arccosh": ("trig", 35, ""),
+    "arctanh": ("trig", 35, ""),
+    "hypot": ("sqrt", 10, ""),
+    "power": ("pow", 40, ""),
+    "float_power": ("pow", 40, ""),
+    "floor_divide": ("div", 8, ""),
+    "remainder": ("div", 8, ""),
+    "fmod": ("div", 8, ""),
+    "divmod": ("div", 10, ""),
+}
+
+
+def _enter_ufunc(ufunc: np.ufunc) -> None:
+    loop, flops, scalar = _KNOWN.get(ufunc.__name__, ("other", 2, ""))
+    row(Elementwise(ufunc.__name__, ufunc=ufunc, loop=loop, flops=flops, scalar=scalar))
+    if ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:  # noqa: PLR2004 - binary
+        row(Reduction(f"{ufunc.__name__}.reduce", ufunc=ufunc))
+
+
+def _ufuncs() -> list[np.ufunc]:
+    found = {id(f): f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None}
+    clip = np._core.umath.clip  # noqa: SLF001 - np.clip's own ufunc has no public name
+    return sorted([*found.values(), clip], key=lambda f: f.__name__)
+
+
+for _ufunc in _ufuncs():
+    _enter_ufunc(_ufunc)
+
+ARGMAX = row(Reduction("argmax", call=np.argmax))
+ARGMIN = row(Reduction("argmin", call=np.argmin))
+MATMUL = row(Contraction("matmul", call=np.matmul))
+DOT = row(Contraction("dot", call=np.dot))
+TENSORDOT = row(Contraction("tensordot", call=np.tensordot))
+EINSUM = row(Contraction("einsum", call=np.einsum))

@@ -1,0 +1,88 @@
+"""Write the members of one phase down as a position-independent program."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from dnumpy.expr.expr import Const, Expr
+from dnumpy.ops.families import Reduction
+from dnumpy.ops.table import VIEW
+from dnumpy.rewrite.phase import Access, Input, Output, Phase, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def build_phase(
+    members: Sequence[Expr],
+    outputs: Sequence[Expr],
+    tile_bytes: int,
+    tile_rows_max: int,
+    reads_rows: Callable[[Expr, Expr], bool],
+) -> tuple[Phase, list[Expr | Const]]:
+    """Return the phase that computes ``outputs``, and what to bind to its inputs.
+
+    A view whose base is outside the phase is itself an input.
+    """
+    inside = {id(e) for e in members}
+    steps_of = [e for e in members if not (e.op is VIEW and id(e.operands()[0]) not in inside)]
+    inside = {id(e) for e in steps_of}
+    bound: dict[object, int] = {}
+    inputs: list[Expr | Const] = []
+    described: list[Input] = []
+    for expr in steps_of:
+        for arg in expr.args:
+            if id(arg) in inside:
+                continue
+            rows = isinstance(arg, Expr) and reads_rows(expr, arg)
+            key = (id(arg), rows)
+            if key not in bound:
+                bound[key] = len(inputs)
+                inputs.append(arg)
+                described.append(_describe(arg, rows=rows))
+    slots = {id(e): len(inputs) + k for k, e in enumerate(steps_of)}
+
+    def slot_of(expr: Expr, arg: Expr | Const) -> int:
+        if id(arg) in slots:
+            return slots[id(arg)]
+        return bound[(id(arg), isinstance(arg, Expr) and reads_rows(expr, arg))]
+
+    steps = tuple(
+        Step(e.op, tuple(slot_of(e, a) for a in e.args), e.params, e.shape, e.dtype) for e in steps_of
+    )
+    gives = tuple(
+        Output(slots[id(e)], isinstance(e.op, Reduction) and 0 in e.params.axis)  # type: ignore[attr-defined]
+        for e in outputs
+    )
+    rows = _rows(steps_of[-1])
+    tile_rows = _tile_rows(steps, described, rows, tile_bytes, tile_rows_max)
+    return Phase(rows, tile_rows, tuple(described), steps, gives), inputs
+
+
+def _describe(arg: Expr | Const, *, rows: bool) -> Input:
+    if isinstance(arg, Const):
+        return Input(Access.CONST, (), None)
+    return Input(Access.ROWS if rows else Access.WHOLE, arg.shape, arg.dtype)
+
+
+def _rows(expr: Expr) -> int:
+    frame = expr.args[0] if isinstance(expr.op, Reduction) else expr
+    assert isinstance(frame, Expr)
+    return frame.shape[0]
+
+
+def _tile_rows(
+    steps: Sequence[Step], inputs: Sequence[Input], rows: int, tile_bytes: int, most: int
+) -> int:
+    """Return rows per tile: the widest row value fills ``tile_bytes``."""
+    widest = max(
+        [prod(s.shape[1:]) * s.dtype.itemsize for s in steps if s.shape and s.shape[0] == rows]
+        + [
+            prod(i.shape[1:]) * i.dtype.itemsize
+            for i in inputs
+            if i.access is Access.ROWS and i.dtype is not None
+        ],
+        default=8,
+    )
+    return max(1, min(rows, most, tile_bytes // max(widest, 1)))

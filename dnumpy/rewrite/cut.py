@@ -1,0 +1,264 @@
+"""Cut pending expressions into stages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dnumpy.expr.expr import Expr
+from dnumpy.expr.geometry import Geometry, RowMap
+from dnumpy.ops.families import Elementwise, Leaf, Reduction
+from dnumpy.ops.table import LEAF, UPDATE, VIEW
+from dnumpy.rewrite.build import build_phase
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from dnumpy.expr.expr import Const
+    from dnumpy.rewrite.phase import Phase
+
+SAME_ROWS = RowMap(0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """Sizes that shape the stages: elements below which nothing is fused, and the tile's bounds."""
+
+    min_size: int
+    tile_bytes: int
+    tile_rows_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class FusedStage:
+    """A phase bound to the Exprs it reads and gives.
+
+    ``placed`` maps an output's position to the UPDATE whose region that output fills: it may be
+    computed straight into the updated array.
+    """
+
+    phase: Phase
+    inputs: tuple[Expr | Const, ...]
+    outputs: tuple[Expr, ...]
+    placed: dict[int, Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeStage:
+    """One op on whole operands."""
+
+    expr: Expr
+
+
+Stage = FusedStage | WholeStage
+
+
+@dataclass(slots=True)
+class _Cut:
+    """The working state of one cut; ids of Exprs are keys."""
+
+    order: list[Expr]
+    wanted: set[int]
+    grain: Grain
+    space: dict[int, int] = field(default_factory=dict)  # Expr -> rows of its phase
+    level: dict[int, int] = field(default_factory=dict)
+    users: dict[int, list[Expr]] = field(default_factory=lambda: defaultdict(list))
+    placed: dict[int, Expr] = field(default_factory=dict)  # value -> its UPDATE
+
+
+def cut(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[Stage]:
+    """Return stages that give ``wanted`` a value; ``order`` has operands before users."""
+    state = _Cut(list(order), {id(e) for e in wanted}, grain)
+    for expr in state.order:
+        for arg in expr.operands():
+            state.users[id(arg)].append(expr)
+    for expr in state.order:
+        _enter(state, expr)
+    for expr in reversed(state.order):
+        _place(state, expr)
+        _sink(state, expr)
+    return _stages(state)
+
+
+def row_space(expr: Expr, grain: Grain) -> int | None:
+    """Return the rows of the phase that can compute ``expr``, or None if it is no row-wise op."""
+    op = expr.op
+    if isinstance(op, Elementwise) or (isinstance(op, Leaf) and op is not LEAF):
+        return expr.shape[0] if expr.shape and expr.size >= max(grain.min_size, 1) else None
+    if isinstance(op, Reduction):
+        operand = expr.args[0]
+        assert isinstance(operand, Expr)
+        big = operand.shape and operand.size >= max(grain.min_size, 1)
+        return operand.shape[0] if big and operand.size and expr.size else None
+    return None
+
+
+def folds_rows(expr: Expr) -> bool:
+    """Say whether ``expr`` is a reduction over axis 0, whose result is no row value."""
+    return isinstance(expr.op, Reduction) and 0 in expr.params.axis  # type: ignore[attr-defined]
+
+
+def reads_rows(expr: Expr, arg: Expr) -> bool:
+    """Say whether row ``i`` of ``expr`` (or of its fold) needs only row ``i`` of ``arg``."""
+    if expr.op is VIEW:
+        return _inside_rows(expr, arg)
+    frame = expr.args[0] if isinstance(expr.op, Reduction) else expr
+    assert isinstance(frame, Expr)
+    return arg.ndim == frame.ndim and arg.shape[0] == frame.shape[0]
+
+
+def _inside_rows(view: Expr, base: Expr) -> bool:
+    geometry = Geometry(*view.params)
+    if not view.shape or not base.shape or view.shape[0] != base.shape[0]:
+        return False
+    return geometry.row_map(base.shape, base.dtype) == SAME_ROWS
+
+
+def _enter(state: _Cut, expr: Expr) -> None:
+    rows = row_space(expr, state.grain)
+    if expr.op is VIEW:
+        base = expr.operands()[0]
+        if id(base) in state.space and not folds_rows(base) and _inside_rows(expr, base):
+            rows = state.space[id(base)]
+    if rows is not None:
+        state.space[id(expr)] = rows
+    state.level[id(expr)] = max((_after(state, expr, arg) for arg in expr.operands()), default=0)
+
+
+def _after(state: _Cut, expr: Expr, arg: Expr) -> int:
+    """Return the earliest level of ``expr`` as far as ``arg`` is concerned."""
+    if arg.value is not None:
+        return 0
+    level = state.level[id(arg)]
+    if _joins(state, expr, arg) or _is_alias(state, arg):
+        return level
+    return level + 1
+
+
+def _is_alias(state: _Cut, expr: Expr) -> bool:
+    return expr.op is VIEW and id(expr) not in state.space
+
+
+def _joins(state: _Cut, expr: Expr, arg: Expr) -> bool:
+    """Say whether ``expr`` can be computed in the same phase as its pending operand ``arg``."""
+    space = state.space.get(id(expr))
+    return (
+        space is not None
+        and state.space.get(id(arg)) == space
+        and not folds_rows(arg)
+        and reads_rows(expr, arg)
+    )
+
+
+def _place(state: _Cut, expr: Expr) -> None:
+    """Let the phase of an update's value write into the updated array, when nobody else reads it."""
+    if expr.op is not UPDATE:
+        return
+    base, value = expr.args
+    region = Geometry(*expr.params)
+    if (
+        isinstance(value, Expr)
+        and value.value is None
+        and id(value) in state.space
+        and value.op is not VIEW
+        and not folds_rows(value)
+        and id(value) not in state.wanted
+        and len(state.users[id(value)]) == 1
+        and region.shape == value.shape
+        and region.dtype == value.dtype
+    ):
+        assert isinstance(base, Expr)
+        ready = 0 if base.value is not None else state.level[id(base)] + 1
+        state.level[id(value)] = max(state.level[id(value)], ready)
+        state.level[id(expr)] = max(state.level[id(expr)], state.level[id(value)] + 1)
+        state.placed[id(value)] = expr
+
+
+def _sink(state: _Cut, expr: Expr) -> None:
+    """Move ``expr`` to its users' phase when all of them are in one, so that it needs no memory."""
+    users = state.users[id(expr)]
+    if id(expr) not in state.space or id(expr) in state.wanted or folds_rows(expr) or not users:
+        return
+    levels = {state.level[id(user)] for user in users}
+    if len(levels) == 1 and all(_joins(state, user, expr) for user in users):
+        state.level[id(expr)] = max(state.level[id(expr)], *levels)
+
+
+def _stages(state: _Cut) -> list[Stage]:
+    needed = _needed(state)
+    groups = _groups(state)
+    stages: list[tuple[int, Stage]] = []
+    for expr in state.order:
+        if id(expr) not in state.space and not _is_alias(state, expr):
+            stages.append((2 * state.level[id(expr)], WholeStage(expr)))
+    for members in groups:
+        outputs = [e for e in members if id(e) in needed]
+        if outputs:
+            level = 2 * state.level[id(members[0])] + 1
+            stages.append((level, _bind(state, members, outputs)))
+    stages.sort(key=lambda item: item[0])
+    return [stage for _, stage in stages]
+
+
+def _bind(state: _Cut, members: list[Expr], outputs: list[Expr]) -> FusedStage:
+    phase, inputs = build_phase(
+        members, outputs, state.grain.tile_bytes, state.grain.tile_rows_max, reads_rows
+    )
+    placed = {k: state.placed[id(e)] for k, e in enumerate(outputs) if id(e) in state.placed}
+    return FusedStage(phase, tuple(inputs), tuple(outputs), placed)
+
+
+def _needed(state: _Cut) -> set[int]:
+    """Return the Exprs that must have a value of their own after their stage."""
+    needed = set(state.wanted)
+    for expr in reversed(state.order):
+        fused = id(expr) in state.space
+        if expr.op is VIEW and id(expr) in needed:
+            needed.add(id(expr.operands()[0]))
+        for arg in expr.operands():
+            same_phase = (
+                fused
+                and _joins(state, expr, arg)
+                and state.level[id(arg)] == state.level[id(expr)]
+            )
+            if not same_phase and not _is_alias(state, expr):
+                needed.add(id(arg))
+        if folds_rows(expr) and fused:
+            needed.add(id(expr))
+    return _through_views(state, needed)
+
+
+def _through_views(state: _Cut, needed: set[int]) -> set[int]:
+    """A view needs no memory: what is needed of it is needed of its base."""
+    for expr in reversed(state.order):
+        if expr.op is VIEW and id(expr) in needed:
+            needed.discard(id(expr))
+            needed.add(id(expr.operands()[0]))
+    return needed
+
+
+def _groups(state: _Cut) -> list[list[Expr]]:
+    """Return the members of each phase: connected by joins or by reading the same array."""
+    parent: dict[object, object] = {}
+
+    def find(x: object) -> object:
+        while parent.setdefault(x, x) != x:
+            parent[x] = parent[parent[x]]
+            x = parent[x]
+        return x
+
+    fused = [e for e in state.order if id(e) in state.space]
+    for expr in fused:
+        level = state.level[id(expr)]
+        frame = expr.args[0] if isinstance(expr.op, Reduction) else expr
+        assert isinstance(frame, Expr)
+        for arg in expr.operands():
+            joined = _joins(state, expr, arg) and state.level[id(arg)] == level
+            shared = ("reads", id(arg), frame.shape, level)
+            parent[find(id(expr))] = find(id(arg) if joined else shared)
+        find(id(expr))
+    groups: dict[object, list[Expr]] = defaultdict(list)
+    for expr in fused:
+        groups[find(id(expr))].append(expr)
+    return list(groups.values())

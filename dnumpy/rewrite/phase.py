@@ -1,0 +1,130 @@
+"""Phase: the program that one kernel runs over a range of rows.
+
+Values are numbered slots: the inputs first, then one per step. A *row value* has one entry along
+axis 0 for each row of the phase. Tiles of ``tile_rows`` rows lie on a grid that starts at row 0 and does
+not depend on the partition, so that partial results, and with them every bit of a reduction, are the
+same on one node and on sixteen (the tile is the granule of summation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Reduction
+
+if TYPE_CHECKING:
+    from dnumpy.expr.expr import Params, Shape
+
+
+class Access(Enum):
+    """What a phase reads of an input while it computes rows ``lo:hi``."""
+
+    ROWS = "rows"  # entries lo:hi of axis 0
+    WHOLE = "whole"  # all of it
+    CONST = "const"  # a scalar, as the user wrote it
+
+
+class ReduceParams(NamedTuple):
+    """Parameters of a reduction; ``axis`` is normalised, ``initial`` is None for NumPy's default."""
+
+    axis: tuple[int, ...]
+    keepdims: bool
+    dtype: np.dtype | None
+    initial: object
+    masked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A value that the phase reads; shape and dtype are those of the whole array."""
+
+    access: Access
+    shape: Shape
+    dtype: np.dtype | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One op over slots; ``shape`` is that of the whole result."""
+
+    op: Op
+    args: tuple[int, ...]
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A slot that leaves the phase: as rows, or ``partial``: one entry per tile, to be folded."""
+
+    slot: int
+    partial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Compute ``outputs`` for any range of ``rows``. Hashable: equal programs are equal phases."""
+
+    rows: int
+    tile_rows: int
+    inputs: tuple[Input, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[Output, ...]
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles on the grid."""
+        return -(-self.rows // self.tile_rows)
+
+    def shape_of(self, slot: int) -> Shape:
+        """Return the whole shape of a slot."""
+        first = len(self.inputs)
+        return self.inputs[slot].shape if slot < first else self.steps[slot - first].shape
+
+    def partial_shape(self, step: Step) -> Shape:
+        """Return the shape of one tile's partial result: the operand's other axes, folded to 1."""
+        operand = self.shape_of(step.args[0])
+        axes = step.params.axis  # type: ignore[attr-defined]
+        return tuple(1 if k in axes else n for k, n in enumerate(operand) if k)
+
+    def __str__(self) -> str:
+        """Return one line per step."""
+        head = f"phase over {self.rows} rows, tiles of {self.tile_rows}"
+        first = len(self.inputs)
+        reads = [f"  %{i} = {x.access.value} {x.dtype}{list(x.shape)}" for i, x in enumerate(self.inputs)]
+        does = [
+            f"  %{first + i} = {s.op.name}({', '.join(f'%{a}' for a in s.args)}) {s.dtype}{list(s.shape)}"
+            for i, s in enumerate(self.steps)
+        ]
+        gives = "  -> " + ", ".join(f"%{o.slot}{' partial' if o.partial else ''}" for o in self.outputs)
+        return "\n".join([head, *reads, *does, gives])
+
+
+def verify(phase: Phase) -> None:
+    """Raise ValueError naming the first invariant that ``phase`` breaks."""
+    first = len(phase.inputs)
+    if phase.rows < 1 or phase.tile_rows < 1:
+        raise _broken(phase, "a phase has at least one row and one row per tile")
+    for slot, step in enumerate(phase.steps, start=first):
+        if any(arg >= slot for arg in step.args):
+            raise _broken(phase, f"%{slot} reads a slot that is not yet computed")
+        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf)):
+            raise _broken(phase, f"%{slot}: {step.op!r} cannot run by rows")
+    partial = {o.slot for o in phase.outputs if o.partial}
+    for slot, step in enumerate(phase.steps, start=first):
+        folds_rows = isinstance(step.op, Reduction) and 0 in step.params.axis  # type: ignore[attr-defined]
+        if folds_rows != (slot in partial):
+            raise _broken(phase, f"%{slot}: a reduction over rows, and nothing else, is a partial output")
+        if not folds_rows and step.shape[0] != phase.rows:
+            raise _broken(phase, f"%{slot} is no row value: shape {step.shape}")
+        if partial.intersection(step.args):
+            raise _broken(phase, f"%{slot} reads a partial result inside the phase")
+
+
+def _broken(phase: Phase, what: str) -> ValueError:
+    return ValueError(f"invalid phase: {what}\n{phase}")
