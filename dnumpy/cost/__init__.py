@@ -3,7 +3,8 @@
 Border types: :class:`Work` (what is to be done, device independent), :class:`DeviceProfile` (what a
 device can do, measured), :class:`OnlineCorrection` (what the runs so far taught). The law::
 
-    seconds = launch + pnorm4(bytes / bandwidth(working set), flops / rate, sum n * ns) * correction / speed
+    seconds = launch + busy * correction / speed
+    busy = pnorm4(bytes / bandwidth(working set), flops / rate, sum n * ns)
 
 Invariants: seconds grow with rows on every profile that verifies; every quantity carries its unit
 in its name; a profile is plain data that survives JSON unchanged. To add an op cost class, add its

@@ -1,8 +1,8 @@
 """What finished runs teach: how wrong the model is for a kernel, and how slow a node is.
 
-The residual of a run is ``r = ln(observed / predicted)``. What the nodes of one phase have in common
-(the median of ``r`` over the nodes of one device class) is the model's error for that kernel on that
-class; what is left is the node's own. Both are kept as exponentially weighted averages of logarithms.
+The residual of a run is ``r = ln(observed / predicted)``. What the nodes of one device class have
+in common (the median of ``r``) is the model's error for that kernel on that class; what is left is
+the node's own. Both are kept as exponentially weighted averages of logarithms.
 """
 
 from __future__ import annotations

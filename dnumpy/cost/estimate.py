@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def smooth_max(*parts: float) -> float:
     largest = max(parts)
     if largest == 0.0:
         return 0.0
-    return largest * float(sum((p / largest) ** SMOOTHNESS for p in parts)) ** (1.0 / SMOOTHNESS)
+    return largest * math.pow(sum(math.pow(p / largest, SMOOTHNESS) for p in parts), 1 / SMOOTHNESS)
 
 
 def loop_seconds_per_row(work: Work, profile: DeviceProfile, lowering: str) -> float:

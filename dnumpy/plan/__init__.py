@@ -4,8 +4,8 @@ Border types: :class:`PhaseSpec` and :class:`NodeRate` in, :class:`Plan` out. Ca
 even split, water-filling, the partition that the data already has, a PuLP integer program) compete;
 ``simulate`` scores all of them in the same way and the best wins.
 
-Invariants: a plan's row ranges are contiguous, in the order of the nodes, cut at whole granules, and
-tile the rows exactly; no node holds more than its memory; what cannot fit raises
+Invariants: a plan's row ranges are contiguous, in the order of the nodes, cut at whole granules,
+and tile the rows exactly; no node holds more than its memory; what cannot fit raises
 ``errors.PlanInfeasible`` with the bytes missing. To add a constraint or an objective, touch
 ``program.py`` and ``verify.py``; to add a candidate, return it from ``candidates.py``.
 """

@@ -18,8 +18,8 @@ ENTRIES = 1024
 
 
 def bucket(amount: float, width: float) -> int | float:
-    """Return the number of the logarithmic bucket that the amount lies in; bounds keep their own."""
-    if amount == 0.0 or amount == inf:
+    """Return the number of the logarithmic bucket of the amount; 0 and infinity are their own."""
+    if amount in {0.0, inf}:
         return amount
     return round(log(amount) / width)
 

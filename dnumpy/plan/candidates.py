@@ -6,74 +6,62 @@ from typing import TYPE_CHECKING
 
 from dnumpy.plan.model import Candidate
 from dnumpy.plan.rounding import largest_remainder
-from dnumpy.plan.waterfill import finish_seconds, granule_count, rows_of_granules, waterfill
+from dnumpy.plan.waterfill import finish_seconds, waterfill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.plan.model import NodeRate, PhaseSpec
+    from dnumpy.plan.problem import Problem
 
 
-def best_single_node(
-    spec: PhaseSpec, nodes: Sequence[NodeRate], caps: Sequence[int], granule: int, home: list[int]
-) -> Candidate | None:
+def best_single_node(problem: Problem) -> Candidate | None:
     """Return all rows on the node that finishes them first, or None where none holds them."""
-    total = granule_count(spec.rows, granule)
-    able = [i for i, cap in enumerate(caps) if cap >= total]
+    able = [i for i, cap in enumerate(problem.caps) if cap >= problem.granules]
     if not able:
         return None
-    best = min(able, key=lambda i: finish_seconds(spec.rows, nodes[i], home[i]))
-    return Candidate("single", tuple(spec.rows if i == best else 0 for i in range(len(nodes))))
+    rows, home = problem.spec.rows, problem.home
+    best = min(able, key=lambda i: finish_seconds(rows, problem.nodes[i], home[i]))
+    return Candidate("single", tuple(rows if i == best else 0 for i in range(len(problem.nodes))))
 
 
-def even_split(
-    spec: PhaseSpec, nodes: Sequence[NodeRate], caps: Sequence[int], granule: int
-) -> Candidate:
+def even_split(problem: Problem) -> Candidate:
     """Return the same rows for every node, but for memory caps and the rest of the division."""
-    total = granule_count(spec.rows, granule)
-    speeds = [-node.seconds_per_row for node in nodes]
-    counts = largest_remainder([1.0] * len(nodes), total, caps, speeds)
-    return Candidate("even", rows_of_granules(counts, spec.rows, granule))
+    alike = [1.0] * len(problem.nodes)
+    counts = largest_remainder(alike, problem.granules, problem.caps, problem.speeds)
+    return Candidate("even", problem.rows_of(counts))
 
 
-def water_filling(
-    spec: PhaseSpec, nodes: Sequence[NodeRate], caps: Sequence[int], granule: int, home: list[int]
-) -> Candidate:
+def water_filling(problem: Problem) -> Candidate:
     """Return the split in which all nodes finish together."""
-    counts = waterfill(spec, nodes, caps, granule, home)
-    return Candidate("waterfill", rows_of_granules(counts, spec.rows, granule))
+    return Candidate("waterfill", problem.rows_of(waterfill(problem)))
 
 
-def keep_current(
-    spec: PhaseSpec,
-    nodes: Sequence[NodeRate],
-    granule: int,
-    current: Sequence[int] | None,
-) -> Candidate | None:
+def keep_current(problem: Problem) -> Candidate | None:
     """Return the partition that the data already has, where it is a legal one for this phase."""
-    if current is None or sum(current) != spec.rows:
+    if problem.current is None:
         return None
-    used = [n for n in current if n]
-    whole = all(n % granule == 0 for n in used[:-1])
-    fits = all(
-        spec.bytes_on_node(n) <= node.memory_bytes for n, node in zip(current, nodes, strict=True)
+    used = [n for n in problem.current if n]
+    if any(n % problem.granule for n in used[:-1]):
+        return None
+    kept = Candidate("current", problem.current)
+    return kept if fits(kept, problem.spec, problem.nodes) else None
+
+
+def fits(candidate: Candidate, spec: PhaseSpec, nodes: Sequence[NodeRate]) -> bool:
+    """Return whether every node's memory holds its rows."""
+    return all(
+        spec.bytes_on_node(n) <= node.memory_bytes
+        for n, node in zip(candidate.rows, nodes, strict=True)
     )
-    return Candidate("current", tuple(current)) if whole and fits else None
 
 
-def heuristic_candidates(
-    spec: PhaseSpec,
-    nodes: Sequence[NodeRate],
-    caps: Sequence[int],
-    granule: int,
-    current: Sequence[int] | None,
-) -> list[Candidate]:
+def heuristic_candidates(problem: Problem) -> list[Candidate]:
     """Return every legal candidate that is found without a solver; at least one."""
-    home = list(current) if current is not None else [0] * len(nodes)
     proposals = (
-        best_single_node(spec, nodes, caps, granule, home),
-        keep_current(spec, nodes, granule, current),
-        water_filling(spec, nodes, caps, granule, home),
-        even_split(spec, nodes, caps, granule),
+        best_single_node(problem),
+        keep_current(problem),
+        water_filling(problem),
+        even_split(problem),
     )
     return [candidate for candidate in proposals if candidate is not None]

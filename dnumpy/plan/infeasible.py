@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.plan.model import NodeRate, PhaseSpec
+    from dnumpy.plan.problem import Problem
 
 NODES_NAMED = 8
 
@@ -22,17 +23,14 @@ def readable_bytes(amount: float) -> str:
     return f"{amount:.0f} B"
 
 
-def require_fit(
-    spec: PhaseSpec, nodes: Sequence[NodeRate], caps: Sequence[int], granule: int
-) -> None:
-    """Raise PlanInfeasible, naming phase, nodes and missing bytes, unless the caps hold the rows."""
-    rows_missing = spec.rows - sum(min(cap * granule, spec.rows) for cap in caps)
-    if rows_missing <= 0 and any(caps):
-        return
-    if not nodes:
-        msg = f"phase {spec.name}: there are no nodes to plan for"
+def require_fit(problem: Problem) -> None:
+    """Raise PlanInfeasible, naming phase, nodes and missing bytes, unless the memory suffices."""
+    if not problem.nodes:
+        msg = f"phase {problem.spec.name}: there are no nodes to plan for"
         raise PlanInfeasible(msg)
-    raise PlanInfeasible(_message(spec, nodes, rows_missing))
+    if sum(problem.caps) < problem.granules:
+        rows_missing = problem.spec.rows - sum(problem.caps_rows)
+        raise PlanInfeasible(_message(problem.spec, problem.nodes, rows_missing))
 
 
 def _message(spec: PhaseSpec, nodes: Sequence[NodeRate], rows_missing: int) -> str:
@@ -48,7 +46,7 @@ def _message(spec: PhaseSpec, nodes: Sequence[NodeRate], rows_missing: int) -> s
     return (
         f"phase {spec.name}{live} needs {readable_bytes(needed)} ({spec.rows} rows of "
         f"{spec.bytes_per_row:g} bytes{fixed}); the nodes offer {readable_bytes(offered)} "
-        f"({named}{rest}). Short by {readable_bytes(missing)} ({missing:.0f} bytes). Delete arrays that "
-        f"are no longer needed, use a smaller dtype, or add a node with at least "
+        f"({named}{rest}). Short by {readable_bytes(missing)} ({missing:.0f} bytes). Delete "
+        f"arrays that are no longer needed, use a smaller dtype, or add a node with at least "
         f"{readable_bytes(rows_short + spec.fixed_bytes)} free."
     )

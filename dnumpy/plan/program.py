@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from dnumpy.plan.cache import PlanCache, plan_key
-from dnumpy.plan.candidates import heuristic_candidates
+from dnumpy.plan.candidates import fits, heuristic_candidates
 from dnumpy.plan.infeasible import require_fit
 from dnumpy.plan.integer_program import solve_shares
 from dnumpy.plan.model import Candidate, Plan
+from dnumpy.plan.problem import make_problem
 from dnumpy.plan.rounding import largest_remainder
 from dnumpy.plan.simulate import makespan, node_seconds
-from dnumpy.plan.waterfill import caps_in_granules, granule_count, rows_of_granules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.plan.model import NodeRate, PhaseSpec
+    from dnumpy.plan.problem import Problem
 
 SOLVER_BELOW_SECONDS = 0.020
 SUPPORT_FROM_NODES = 32  # above, water-filling says which nodes take part
@@ -65,9 +66,9 @@ def plan_rows(
     here = aligned(current, nodes, spec.rows)
     key = plan_key(spec, nodes, granule, here, solver_below_seconds)
     known = _cache.find(key)
-    if known is not None and _fits(known, spec, nodes):
+    if known is not None and fits(known, spec, nodes):
         return judged(known, spec, nodes, here)
-    plan = _decide(spec, nodes, granule, here, solver_below_seconds)
+    plan = _decide(make_problem(spec, nodes, granule, here), solver_below_seconds)
     _cache.keep(key, Candidate(plan.how, plan.row_counts))
     return plan
 
@@ -109,58 +110,40 @@ def judged(
     )
 
 
-def _fits(candidate: Candidate, spec: PhaseSpec, nodes: Sequence[NodeRate]) -> bool:
-    return all(
-        spec.bytes_on_node(n) <= node.memory_bytes
-        for n, node in zip(candidate.rows, nodes, strict=True)
-    )
-
-
-def _decide(
-    spec: PhaseSpec,
-    nodes: Sequence[NodeRate],
-    granule: int,
-    current: tuple[int, ...] | None,
-    solver_below_seconds: float,
-) -> Plan:
+def _decide(problem: Problem, solver_below_seconds: float) -> Plan:
+    spec, nodes, current = problem.spec, problem.nodes, problem.current
     if nodes and spec.rows == 0:
         return judged(Candidate("single", (0,) * len(nodes)), spec, nodes, None)
-    caps = caps_in_granules(spec, nodes, granule)
-    require_fit(spec, nodes, caps, granule)
-    candidates = heuristic_candidates(spec, nodes, caps, granule, current)
+    require_fit(problem)
+    candidates = heuristic_candidates(problem)
     singles = [makespan(c.rows, nodes, current) for c in candidates if c.how == "single"]
     solver_seconds = 0.0
-    if len(nodes) > 1 and min(singles, default=float("inf")) >= solver_below_seconds:
-        solved, solver_seconds = _solved(spec, nodes, caps, granule, current, candidates)
+    if len(nodes) > 1 and min(singles, default=inf) >= solver_below_seconds:
+        solved, solver_seconds = solved_by_program(problem, candidates)
         candidates += solved
     best = choose(candidates, nodes, current)
     return judged(best, spec, nodes, current, solver_seconds)
 
 
-def _solved(
-    spec: PhaseSpec,
-    nodes: Sequence[NodeRate],
-    caps: Sequence[int],
-    granule: int,
-    current: tuple[int, ...] | None,
-    known: Sequence[Candidate],
+def solved_by_program(
+    problem: Problem, known: Sequence[Candidate]
 ) -> tuple[list[Candidate], float]:
-    """Return the integer program's split (none where it found none) and the solver's seconds."""
-    bound, best = min(((makespan(c.rows, nodes, current), c) for c in known), key=lambda p: p[0])
-    many = len(nodes) > SUPPORT_FROM_NODES
-    filled = next(c for c in known if c.how == "waterfill") if many else best
-    support = [n > 0 for n in filled.rows] if many else None
-    caps_rows = [min(cap * granule, spec.rows) for cap in caps]
-    if many:
-        bound = makespan(filled.rows, nodes, current)
-    answer = solve_shares(spec, nodes, caps_rows, current, bound, support)
+    """Return the integer program's split (none where it found none) and the solver's seconds.
+
+    The best known split bounds the makespan; with many nodes the water-filling one also says which
+    nodes take part.
+    """
+    rivals = list(known)
+    support = None
+    if len(problem.nodes) > SUPPORT_FROM_NODES:
+        rivals = [c for c in known if c.how == "waterfill"]
+        support = [n > 0 for n in rivals[0].rows]
+    bound = min(makespan(c.rows, problem.nodes, problem.current) for c in rivals)
+    answer = solve_shares(problem, bound, support)
     if answer.shares is None:
         return [], answer.solver_seconds
-    total = granule_count(spec.rows, granule)
-    speeds = [-node.seconds_per_row for node in nodes]
-    counts = largest_remainder(answer.shares, total, caps, speeds)
-    rows = rows_of_granules(counts, spec.rows, granule)
-    return [Candidate("milp", rows)], answer.solver_seconds
+    counts = largest_remainder(answer.shares, problem.granules, problem.caps, problem.speeds)
+    return [Candidate("milp", problem.rows_of(counts))], answer.solver_seconds
 
 
 def choose(
@@ -173,8 +156,3 @@ def choose(
         (c.nodes_used, PREFERENCE[c.how], s, i) for i, (s, c) in enumerate(scored) if s <= limit
     ]
     return candidates[min(equals)[3]]
-
-
-def named(plan: Plan, phase: str) -> Plan:
-    """Return the same decision for another phase."""
-    return replace(plan, phase=phase)

@@ -1,8 +1,8 @@
 """Rows per node such that all finish together: exact for affine times and memory caps.
 
-Within a deadline T each node can do a known number of rows, whatever the others do, so the least T at
-which these add up to the phase is found by bisection. Whole granules are then exact too: start from
-what fits below that T and give each remaining granule to the node that would finish it first.
+Within a deadline T each node can do a known number of rows, whatever the others do, so the least T
+at which these add up to the phase is found by bisection. Whole granules are then exact too: start
+from what fits below that T and give each remaining granule to the node that would finish it first.
 """
 
 from __future__ import annotations
@@ -12,40 +12,11 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnumpy.plan.model import NodeRate, PhaseSpec
+    from dnumpy.plan.model import NodeRate
+    from dnumpy.plan.problem import Problem
 
 BISECTIONS = 60
-
-
-def granule_count(rows: int, granule: int) -> int:
-    """Return how many granules cover the rows; the last one may be partial."""
-    return -(-rows // granule)
-
-
-def caps_in_granules(spec: PhaseSpec, nodes: Sequence[NodeRate], granule: int) -> list[int]:
-    """Return per node how many granules its memory holds, at most all of them."""
-    total = granule_count(spec.rows, granule)
-    caps = []
-    for node in nodes:
-        room = node.memory_bytes - spec.fixed_bytes
-        if room < 0:
-            caps.append(0)
-        elif spec.rows * spec.bytes_per_row <= room:
-            caps.append(total)
-        else:
-            caps.append(min(total, int(room / spec.bytes_per_row) // granule))
-    return caps
-
-
-def rows_of_granules(counts: Sequence[int], rows: int, granule: int) -> tuple[int, ...]:
-    """Return rows per node; the last node in use has the partial granule, so that they tile."""
-    result = [count * granule for count in counts]
-    overshoot = sum(result) - rows
-    last = max((i for i, count in enumerate(counts) if count), default=0)
-    result[last] -= overshoot
-    return tuple(result)
+TIGHT = 1e-12
 
 
 def rows_within(deadline: float, node: NodeRate, at_home: int = 0) -> float:
@@ -70,67 +41,50 @@ def finish_seconds(rows: float, node: NodeRate, at_home: int = 0) -> float:
     )
 
 
-def common_deadline(
-    spec: PhaseSpec,
-    nodes: Sequence[NodeRate],
-    caps: Sequence[int],
-    granule: int,
-    home: Sequence[int],
-) -> float:
+def common_deadline(problem: Problem) -> float:
     """Return a lower bound on the makespan of any split, tight to 1e-12 but for whole granules."""
-    caps_rows = [min(cap * granule, spec.rows) for cap in caps]
-    usable = list(zip(nodes, caps_rows, home, strict=True))
+    usable = list(zip(problem.nodes, problem.caps_rows, problem.home, strict=True))
     low = 0.0
     high = max(finish_seconds(cap, node, at_home) for node, cap, at_home in usable if cap)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         done = sum(min(cap, rows_within(middle, node, at_home)) for node, cap, at_home in usable)
-        if done >= spec.rows:
+        if done >= problem.spec.rows:
             high = middle
         else:
             low = middle
-        if high - low <= 1e-12 * high:
+        if high - low <= TIGHT * high:
             break
     return low
 
 
-def waterfill(
-    spec: PhaseSpec,
-    nodes: Sequence[NodeRate],
-    caps: Sequence[int],
-    granule: int = 1,
-    home: Sequence[int] | None = None,
-) -> list[int]:
-    """Return granules per node with the least makespan; ``caps`` must hold all granules.
+def waterfill(problem: Problem) -> list[int]:
+    """Return granules per node with the least makespan; the caps must hold all granules.
 
     Exact when every granule is whole; transfers out of a node are not counted.
     """
-    home = home if home is not None else [0] * len(nodes)
-    total = granule_count(spec.rows, granule)
-    deadline = common_deadline(spec, nodes, caps, granule, home)
+    deadline = common_deadline(problem)
+    rows = problem.spec.rows
     counts = [
-        min(cap, int(min(rows_within(deadline, node, at_home), spec.rows) // granule))
-        for node, cap, at_home in zip(nodes, caps, home, strict=True)
+        min(cap, int(min(rows_within(deadline, node, at_home), rows) // problem.granule))
+        for node, cap, at_home in zip(problem.nodes, problem.caps, problem.home, strict=True)
     ]
-    _give_remaining(counts, total, nodes, caps, granule, home)
+    _give_remaining(problem, counts)
     return counts
 
 
-def _give_remaining(
-    counts: list[int],
-    total: int,
-    nodes: Sequence[NodeRate],
-    caps: Sequence[int],
-    granule: int,
-    home: Sequence[int],
-) -> None:
+def _give_remaining(problem: Problem, counts: list[int]) -> None:
+    """Give each granule not yet given to the node that would finish it first."""
+    home, caps = problem.home, problem.caps
+
     def next_finish(i: int) -> tuple[float, float, int]:
-        seconds = finish_seconds((counts[i] + 1) * granule, nodes[i], home[i])
-        return seconds, nodes[i].seconds_per_row, i
+        node = problem.nodes[i]
+        seconds = finish_seconds((counts[i] + 1) * problem.granule, node, home[i])
+        return seconds, node.seconds_per_row, i
 
     heap = [next_finish(i) for i, cap in enumerate(caps) if counts[i] < cap]
     heapify(heap)
-    for _ in range(total - sum(counts)):
+    for _ in range(problem.granules - sum(counts)):
         _, _, i = heappop(heap)
         counts[i] += 1
         if counts[i] < caps[i]:

@@ -1,0 +1,1 @@
+"""Plans and kernels to arrays on Dask; probing, placement, verification. The only place for Dask."""
