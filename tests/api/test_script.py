@@ -146,7 +146,7 @@ def test_the_script_and_the_modules_beside_it_are_swapped_and_installed_ones_are
     write(folder / "pack" / "inner.py", "from numpy import mark\n")
     write(folder / "bare" / "leaf.py", "from numpy import mark\n")
     write(
-        folder / "site-packages" / "thirdparty.py",
+        folder / "site-packages" / "outsider.py",
         "import numpy as np\nmark = getattr(np, 'mark', 'numpy')\n",
     )
     path = write(
@@ -155,9 +155,9 @@ def test_the_script_and_the_modules_beside_it_are_swapped_and_installed_ones_are
         import os, sys
         sys.path.append(os.path.join(os.path.dirname(__file__), "site-packages"))
         import numpy as np
-        import beside, pack, bare.leaf, thirdparty
+        import beside, pack, bare.leaf, outsider
         import pandas, scipy.stats
-        print(np.mark, beside.mark, pack.mark, bare.leaf.mark, thirdparty.mark)
+        print(np.mark, beside.mark, pack.mark, bare.leaf.mark, outsider.mark)
         print(pandas.core.series.np is sys.modules["numpy"])
         print(float(scipy.stats.norm.cdf(np.asarray([0.0]))[0]), pandas.Series([1.0, 2.0]).sum())
         """,

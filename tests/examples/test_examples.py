@@ -80,6 +80,19 @@ def test_an_example_of_full_size_gives_the_answer_of_numpy(name: str) -> None:
     assert_same_answer(output_of("-m", "dnumpy", path), output_of(path))
 
 
+@pytest.mark.cluster
+def test_the_cluster_example_prints_its_plan_and_the_prices_of_numpy() -> None:
+    size = 300_000
+    printed = output_of(str(EXAMPLES / "cluster.py"), "--size", str(size), "--rivals", "1")
+    (prices,) = re.findall(r"^calls: .*$", printed, flags=re.MULTILINE)
+    before, after = printed.split(prices)
+    assert before.strip()
+    assert after.strip()
+    expected = output_of(str(EXAMPLES / "black_scholes.py"), "--size", str(size)).splitlines()[0]
+    mean, highest, _ = split_output(expected)[1]
+    assert split_output(prices)[1] == pytest.approx([mean, highest], rel=1e-9)
+
+
 def test_a_different_number_word_or_picture_is_noticed() -> None:
     text = "mean 1.5, 2 of 3\n  .#.\n-4 nan"
     assert_same_answer(text.replace("1.5", "1.5000000000001"), text)
