@@ -101,9 +101,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     names = ",".join(program.name for program in PROGRAMS)
     parser.add_argument("--programs", help=f"comma-separated, of {names}")
-    parser.add_argument(
-        "--repeats", type=int, default=5, help="timed runs of each, after a warm-up"
-    )
+    parser.add_argument("--repeats", type=int, default=5, help="timed runs of each")
+    parser.add_argument("--warmups", type=int, default=2, help="runs before them, at least one")
     parser.add_argument(
         "--scale", type=float, default=1.0, help="share of the elements (default 1)"
     )
@@ -133,8 +132,14 @@ def main(argv: Sequence[str]) -> None:
             rows.append(cold := compare_cold(program, options.module, options.scale))
             add_cold(table, cold)
         else:
-            module = importlib.import_module(options.module)
-            rows.append(warm := compare(program, module, options.repeats, options.scale))
+            warm = compare(
+                program,
+                importlib.import_module(options.module),
+                repeats=options.repeats,
+                warmups=options.warmups,
+                scale=options.scale,
+            )
+            rows.append(warm)
             add_warm(table, warm)
     console.print(table)
     if options.json:

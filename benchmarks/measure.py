@@ -24,7 +24,11 @@ STATUS = Path("/proc/self/status")
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What one module took: seconds of each repeat, and bytes of resident memory at the peak."""
+    """What one module took: seconds of each repeat, and bytes resident at the peak.
+
+    The bytes are those above what was resident when the repeat began; 0 where the system does not
+    say.
+    """
 
     seconds: tuple[float, ...]
     peak_bytes: int
@@ -83,17 +87,19 @@ def reset_peak() -> None:
         CLEAR_REFS.write_text("5", encoding="ascii")
 
 
-def peak_bytes() -> int:
-    """Return the highest resident memory since the last reset; 0 where the system does not say."""
+def resident_bytes(field: str) -> int:
+    """Return ``VmRSS`` (resident now) or ``VmHWM`` (at the peak); 0 where there is neither."""
     with suppress(OSError):
         for line in STATUS.read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(f"{field}:"):
                 return int(line.split()[1]) * 1024
     return 0
 
 
-def compare(program: Program, module: ModuleType, repeats: int, scale: float) -> Comparison:
-    """Return the timings of both modules, alternating, after one warm-up each.
+def compare(
+    program: Program, module: ModuleType, *, repeats: int, warmups: int, scale: float
+) -> Comparison:
+    """Return the timings of both modules, alternating, after the warm-ups, of which one is checked.
 
     Raises
     ------
@@ -106,13 +112,16 @@ def compare(program: Program, module: ModuleType, repeats: int, scale: float) ->
     expected, got = (timed(program, each, own)[1] for each, own in zip(modules, data, strict=True))
     numpy.testing.assert_allclose(got, expected, rtol=program.rtol, atol=program.rtol)
     del expected, got
+    for _ in range(warmups - 1):
+        timed(program, module, data[1])
     seconds: list[list[float]] = [[], []]
     peaks = [0, 0]
     for _ in range(repeats):
         for index, each in enumerate(modules):
             reset_peak()
+            before = resident_bytes("VmRSS")
             seconds[index].append(timed(program, each, data[index])[0])
-            peaks[index] = max(peaks[index], peak_bytes())
+            peaks[index] = max(peaks[index], resident_bytes("VmHWM") - before)
     ours = [Timing(tuple(s), p) for s, p in zip(seconds, peaks, strict=True)]
     return Comparison(program.name, program.title, *ours)
 
