@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STEADY_WEIGHT = 0.2
+PRIOR_COUNT = 0.25  # what the model is worth, in observations
 RESIDUAL_LIMIT = 3.0  # |r| beyond a factor of 20 is an accident, not a rate
 SHORTEST_SECONDS = 0.001  # below this the clock and the scheduler are measured, not the kernel
 
@@ -47,7 +48,7 @@ class LogAverage:
     def move_by(self, residual: float) -> None:
         """Take in what is still unexplained after the present value was applied."""
         self.count += 1
-        self.value += max(STEADY_WEIGHT, 1.0 / (self.count + 1)) * residual
+        self.value += max(STEADY_WEIGHT, 1.0 / (self.count + PRIOR_COUNT)) * residual
 
 
 @dataclass(slots=True)

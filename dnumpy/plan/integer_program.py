@@ -35,7 +35,7 @@ LEAST_SHARE = 1e-6  # a node that cannot do more than this in time stays out
 SLACK = 1.01  # above the bound, so that rounding never makes the known split infeasible
 GAP = 1e-5
 USE_PENALTY = 1e-5  # of the makespan, for using all nodes: among equals, fewer
-SOLVED = (1, 2)  # PuLP's sol_status: optimal, feasible (a time limit reached with an incumbent)
+SOLVED = (1, 2)  # sol_status of PuLP 3.3: optimal, or feasible at the time limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,19 @@ def solve_shares(
     solver = pulp.HiGHS(
         msg=False, threads=1, timeLimit=time_limit_seconds, gapRel=GAP, random_seed=0
     )
-    if any(share is not None for share in shares):
-        prob.solve(solver)
+    solvable = any(share is not None for share in shares)
+    found = solvable and _has_solution(prob, prob.solve(solver))
     values = tuple(_value(share) for share in shares)
-    found = prob.sol_status in SOLVED and sum(values) > 0
-    return Shares(values if found else None, perf_counter() - started)
+    return Shares(values if found and sum(values) > 0 else None, perf_counter() - started)
+
+
+def _has_solution(prob: pulp.LpProblem, outcome: object) -> bool:
+    """Return whether the solver handed back a feasible solution.
+
+    PuLP 4 returns an object that says so; PuLP 3.3 returns a code and keeps another in the problem.
+    """
+    told: bool | None = getattr(outcome, "has_solution", None)
+    return prob.sol_status in SOLVED if told is None else told
 
 
 def _value(share: pulp.LpVariable | None) -> float:

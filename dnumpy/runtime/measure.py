@@ -8,9 +8,9 @@ over several periods of the kernel's quota (100 ms each).
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from statistics import median
-from time import perf_counter
+from threading import Barrier
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,7 +89,7 @@ def gemm_rates(threads: int) -> tuple[tuple[str, float], ...]:
 
     BLAS is kept to one thread: the tasks of a node are its parallelism.
     """
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     rates = []
     for dtype in ("float32", "float64"):
@@ -158,45 +158,43 @@ def _speed_call() -> Callable[[], object]:
 def quick_check() -> tuple[float, float]:
     """Return ns per element of the class ``exp``, and the share of that rate kept, in 50 ms."""
     call = _speed_call()
-    call()
-    times = []
-    started = perf_counter()
-    while (elapsed := perf_counter() - started) < QUICK_SECONDS:
-        before = perf_counter()
-        call()
-        times.append(perf_counter() - before)
-    best = min(times)
-    return best / TILE * 1e9, min(1.0, len(times) * best / elapsed)
+    best = best_seconds(call, budget_seconds=QUICK_SECONDS / 2)
+    cpu_share, usual = _busy_for(call, QUICK_SECONDS / 2)
+    return best / TILE * 1e9, min(1.0, cpu_share * min(1.0, best / usual))
 
 
 def delivered_share(threads: int, best: float) -> float:
     """Return which share of its best rate each of the busy threads keeps, at most 1.
 
-    ``best`` is the shortest time of one tile. The median over whole quota periods of wall time, so
-    that a neighbour's burst does not count; the first period, which may begin in the middle of the
-    kernel's one or with quota left over, is not looked at.
+    ``best`` is the shortest time of one tile. Two factors, as each is steadier than the bare count
+    of tiles on a shared machine: the CPU time that the threads got over whole quota periods, and
+    how the usual tile compares with the best one.
     """
     barrier = Barrier(threads)
 
     def task() -> float:
         call = _speed_call()
         barrier.wait()
-        shares = [_share_of_period(call, best) for _ in range(1 + SPEED_PERIODS)]
-        return median(shares[1:])
+        _busy_for(call, QUOTA_PERIOD_SECONDS)  # ends where a period of the quota ends
+        cpu_share, usual = _busy_for(call, SPEED_PERIODS * QUOTA_PERIOD_SECONDS)
+        return cpu_share * min(1.0, best / usual)
 
     with ThreadPoolExecutor(threads) as pool:
         shares = [future.result() for future in [pool.submit(task) for _ in range(threads)]]
     return min(1.0, sum(shares) / threads)
 
 
-def _share_of_period(call: Callable[[], object], best: float) -> float:
-    """Return the share of the best rate that repeated calls reach in one quota period."""
-    started = perf_counter()
-    tiles = 0
-    while (elapsed := perf_counter() - started) < QUOTA_PERIOD_SECONDS:
+def _busy_for(call: Callable[[], object], seconds: float) -> tuple[float, float]:
+    """Return the share of the wall time that this thread ran, and the median time of a call."""
+    times = []
+    cpu_before, started = thread_time(), perf_counter()
+    before = started
+    while before - started < seconds:
         call()
-        tiles += 1
-    return tiles * best / elapsed
+        after = perf_counter()
+        times.append(after - before)
+        before = after
+    return (thread_time() - cpu_before) / (before - started), median(times)
 
 
 def allowed_share(threads: int) -> float:

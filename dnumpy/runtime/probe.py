@@ -115,7 +115,7 @@ def _launch_seconds(client: Client, addresses: Sequence[str]) -> float:
 def _run_chains(client: Client, addresses: Sequence[str], tasks: int) -> None:
     ends = []
     for address in addresses:
-        link: Future | int = 0
+        link: Future[int] | int = 0
         for _ in range(tasks):
             link = client.submit(_next, link, workers=[address], pure=False)
         ends.append(link)
