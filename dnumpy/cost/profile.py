@@ -144,7 +144,7 @@ class DeviceProfile:
             if not (size_a < size_b and 0 < rate_b < float("inf")):
                 msg = f"profile of {self.name}: bandwidth {self.bandwidth} needs growing sizes"
                 raise ValueError(msg)
-            if size_a > 1 and size_b / rate_b < size_a / rate_a:
+            if size_a > 1 and size_b / rate_b < size_a / rate_a * (1 - 1e-9):
                 msg = f"profile of {self.name}: {size_b:g} B take less time than {size_a:g} B"
                 raise ValueError(msg)
 
