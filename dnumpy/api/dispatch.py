@@ -126,4 +126,3 @@ def _gathered_bytes(values: list[Any]) -> tuple[int, int]:
             inner_moved, inner_total = _gathered_bytes(list(v))
             moved, total = moved + inner_moved, total + inner_total
     return moved, total
-

@@ -182,5 +182,3 @@ def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
     before = operand(array)
     write(array, where(mask, chosen, before))
     return True
-
-

@@ -326,7 +326,9 @@ def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
         return None
     if base.dtype.kind in "fc":
         return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-    return np.square if base.dtype.kind in "iu" and type(exponent) is int and exponent == 2 else None  # noqa: PLR2004
+    return (
+        np.square if base.dtype.kind in "iu" and type(exponent) is int and exponent == 2 else None
+    )  # noqa: PLR2004
 
 
 def _rpow(self: ndarray, other: Any) -> Any:
@@ -371,7 +373,11 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
     plain = getattr(operator, name)
 
     def method(self: Any, other: Any) -> Any:
-        if type(other) in ufuncs._IMMEDIATE or type(other) is ndarray or type(other) is DeferredScalar:
+        if (
+            type(other) in ufuncs._IMMEDIATE
+            or type(other) is ndarray
+            or type(other) is DeferredScalar
+        ):
             return quick(self, other)
         if not ufuncs._is_operand(other):
             return NotImplemented

@@ -90,7 +90,9 @@ def deferred(expr: Expr) -> Any:
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: DeferredScalar, *args: Any) -> Any:
-        return function(self.force(), *[a.force() if type(a) is DeferredScalar else a for a in args])
+        return function(
+            self.force(), *[a.force() if type(a) is DeferredScalar else a for a in args]
+        )
 
     return method
 

@@ -63,7 +63,9 @@ class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
         """nin, nout, nargs, ntypes, types, identity, signature, resolve_dtypes, ..."""
         return getattr(self._np, name)
 
-    def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    def reduce(
+        self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **kwargs: Any
+    ) -> Any:
         """Fold one or more axes; as ``numpy.ufunc.reduce``."""
         if is_lazy(array):
             from dnumpy.api import reductions  # noqa: PLC0415 - reductions are built on ufuncs
@@ -175,7 +177,11 @@ def _record_into(
     for out, expr in zip(outs, exprs, strict=True):
         shape, dtype = facts(out)
         if not np.can_cast(expr.dtype, dtype, casting) or expr.shape != shape:
-            if expr.shape == () and not isinstance(expr, Const) and np.can_cast(expr.dtype, dtype, casting):
+            if (
+                expr.shape == ()
+                and not isinstance(expr, Const)
+                and np.can_cast(expr.dtype, dtype, casting)
+            ):
                 continue
             raise Unmanaged  # NumPy says why
     for out, expr in zip(outs, exprs, strict=True):
@@ -214,7 +220,9 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
     return method
 
 
-_IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
+_IMMEDIATE = frozenset(
+    {int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32}
+)
 _DEFERRING: frozenset[type] = frozenset()
 
 
@@ -267,5 +275,3 @@ def install(cls: type, *, in_place: bool) -> None:
             setattr(cls, f"__i{name}__", _inplace(wrapped))
     for name, wrapped in UNARY.items():
         setattr(cls, f"__{name}__", _unary(wrapped))
-
-
