@@ -49,7 +49,9 @@ def _names(nodes: Sequence[NodeRate]) -> tuple[str, ...]:
 Step = tuple[PhaseSpec, "Sequence[NodeRate]", int]
 
 
-def _plan_chain(steps: list[Step], current: Placement | None, solver_below: float | None) -> list[Plan]:
+def _plan_chain(
+    steps: list[Step], current: Placement | None, solver_below: float | None
+) -> list[Plan]:
     greedy = _one_by_one(steps, current, solver_below)
     shared = _all_alike(steps, current, solver_below) if len(steps) > 1 else None
     if shared is None:
@@ -61,7 +63,9 @@ def _plan_chain(steps: list[Step], current: Placement | None, solver_below: floa
     return shared if end_shared <= end_greedy else greedy
 
 
-def _one_by_one(steps: list[Step], current: Placement | None, solver_below: float | None) -> list[Plan]:
+def _one_by_one(
+    steps: list[Step], current: Placement | None, solver_below: float | None
+) -> list[Plan]:
     plans = []
     for spec, nodes, granule in steps:
         plan = plan_rows(spec, nodes, granule, current, solver_below)
