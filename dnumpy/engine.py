@@ -52,7 +52,7 @@ class Window:
         found = []
         for ref in list(self.owners.values()):
             buffer = ref()
-            if buffer is not None and buffer.expr.value is None:
+            if buffer is not None and buffer.expr is not None and buffer.expr.value is None:
                 found.append(buffer.expr)
         self.owners.clear()
         self.exprs = self.elements = 0
@@ -69,14 +69,18 @@ def grain() -> Grain:
 
 
 def compute(roots: Iterable[Expr]) -> None:
-    """Give every root, and every live Buffer's content on the way to it, its value."""
+    """Give every root, and whatever else live arrays are waiting for, its value."""
     with lock:
-        order = pending_in_order(roots)
-        if not order:
+        roots = list(roots)
+        if all(root.value is not None for root in roots):
             return
+        # everything that waits is computed along: what it shares with the roots is then read once,
+        # and nothing is ever computed twice
+        roots += [e for e in window.drain() if e not in roots]
+        order = pending_in_order(roots)
         wanted = [e for e in order if _is_live(e)]
         known = {id(e) for e in wanted}
-        wanted += [e for e in roots if e.value is None and id(e) not in known]
+        wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
         stages = cut(order, wanted, grain())
         del order, wanted, roots
         records, found = local.execute(stages)

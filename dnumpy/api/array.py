@@ -25,9 +25,7 @@ class _ArrayType(type):
     NumPy's class to derive from, and their instances still are ``np.ndarray`` under the import swap.
     """
 
-    def __new__(
-        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
-    ) -> Any:
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
         if any(type(base) is mcs for base in bases):
             bases = tuple(np.ndarray if type(base) is mcs else base for base in bases)
             return type(bases[0])(name, bases, namespace, **kwargs)

@@ -40,8 +40,12 @@ def unwrap(x: Any) -> Any:
 
 
 def _unwrap_sequence(x: Any) -> Any:
-    if any(_is_ours(e) for e in x[:_LOOKED_AT]):
-        return type(x)([unwrap(e) for e in x])
+    for e in x[:_LOOKED_AT]:
+        kind = type(e)
+        if kind is ndarray or kind is DeferredScalar or (
+            (kind is list or kind is tuple) and e and _is_ours(e)
+        ):
+            return type(x)([unwrap(e) for e in x])
     return x
 
 
@@ -134,7 +138,7 @@ def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
             return x
         if own is not None:
             if r.base is not None and (r.base is own or r.base is own.base):
-                return small(r, getattr(x, "_base", None) or x)
+                return small(r, x if (kept := getattr(x, "_base", None)) is None else kept)
         else:
             alias = _alias_of(r, x)
             if alias is not None:

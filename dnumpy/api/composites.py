@@ -110,12 +110,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001,
     """Return an array of its own memory."""
     if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
         return NotImplemented
-    if (
-        order != "C"
-        and not ghost(a).flags.c_contiguous
-        and ghost(a).flags.f_contiguous
-        and a.ndim > 1
-    ):
+    if order != "C" and not ghost(a).flags.c_contiguous and ghost(a).flags.f_contiguous and a.ndim > 1:
         return transpose(copy(transpose(a), "C"))
     return fresh(operand(a))
 
@@ -169,11 +164,7 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """Return a read-only view of diagonals."""
-    return (
-        NotImplemented
-        if a.ndim < 2
-        else _through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))
-    )  # noqa: PLR2004
+    return NotImplemented if a.ndim < 2 else _through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))  # noqa: PLR2004
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
@@ -183,7 +174,9 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: A
     return _through_ghost(array, lambda g: np.broadcast_to(g, shape))
 
 
-def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(
+    a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None
+) -> Any:
     """Return a view where NumPy would, else a copy."""
     if type(a) is not ndarray or shape is None:
         return NotImplemented
@@ -304,15 +297,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         by = int(by) % a.shape[k]  # noqa: PLW2901 - normalised
         lead = (slice(None),) * k
         if by:
-            rolled = concatenate(
-                [rolled[(*lead, slice(-by, None))], rolled[(*lead, slice(None, -by))]], k
-            )
+            rolled = concatenate([rolled[(*lead, slice(-by, None))], rolled[(*lead, slice(None, -by))]], k)
     return copy(a) if rolled is a else rolled
 
 
-def diff(
-    a: Any, n: Any = 1, axis: Any = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE
-) -> Any:
+def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE) -> Any:
     """Difference of neighbours."""
     plain = prepend is _NO_VALUE and append is _NO_VALUE and type(a) is ndarray
     if not plain or n != 1 or not a.ndim:
@@ -365,9 +354,7 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 # ---------------------------------------------------------------- contractions
 
 
-def _contract(
-    op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any
-) -> Any:
+def _contract(op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any) -> Any:
     if not is_managed_dtype(dtype) or not all(isinstance(a, Expr) for a in args):
         return NotImplemented
     expr = make(op, tuple(args), params, shape, dtype)
@@ -433,9 +420,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
 
 
-def _tensordot_axes(
-    axes: Any, left: int, right: int
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+def _tensordot_axes(axes: Any, left: int, right: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     try:
         if isinstance(axes, int):
             if not 0 <= axes <= min(left, right):

@@ -182,3 +182,5 @@ def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
     before = operand(array)
     write(array, where(mask, chosen, before))
     return True
+
+

@@ -33,11 +33,7 @@ _STATE = frozenset({"get_state", "set_state", "spawn", "bit_generator", "seed"})
 
 
 def _derived(base: type) -> type:
-    drawn = [
-        n
-        for n in dir(base)
-        if not n.startswith("_") and n not in _STATE and callable(getattr(base, n))
-    ]
+    drawn = [n for n in dir(base) if not n.startswith("_") and n not in _STATE and callable(getattr(base, n))]
     namespace: dict[str, Any] = {n: _drawing(n, base) for n in drawn}
     namespace["__doc__"] = base.__doc__
     namespace["__module__"] = "dnumpy.random"

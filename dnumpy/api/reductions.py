@@ -72,11 +72,7 @@ def _must_raise() -> bool:
 
 
 def _fits(mask: Any, expr: Expr) -> bool:
-    return (
-        isinstance(mask, Expr)
-        and mask.dtype == bool
-        and np.broadcast_shapes(mask.shape, expr.shape) == expr.shape
-    )
+    return isinstance(mask, Expr) and mask.dtype == bool and np.broadcast_shapes(mask.shape, expr.shape) == expr.shape
 
 
 def _initial(initial: Any) -> Any:
@@ -95,11 +91,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _reduced_dtype(
-    wrapped: np.ufunc,
-    dtype: np.dtype,
-    asked: Any,
-    initial: Any,
-    masked: bool,  # noqa: FBT001
+    wrapped: np.ufunc, dtype: np.dtype, asked: Any, initial: Any, masked: bool  # noqa: FBT001
 ) -> np.dtype | None:
     """Ask NumPy: fold a 1-element array."""
     kwargs: dict[str, Any] = {} if initial is None else {"initial": initial[0]}
@@ -165,12 +157,7 @@ def _logical(wrapped: np.ufunc) -> Any:
     fold = _by_ufunc(wrapped)
 
     def function(
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = _NO_VALUE,
-        *,
-        where: Any = _NO_VALUE,
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE
     ) -> Any:
         return fold(a, axis, None, out, keepdims, _NO_VALUE, where)
 
@@ -242,9 +229,7 @@ def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
     centre = ufuncs.call(np.true_divide, (total, count), {})
     apart = ufuncs.call(np.subtract, (a, centre), {})
     if apart.dtype.kind == "c":
-        squares = ufuncs.call(
-            np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}
-        ).real
+        squares = ufuncs.call(np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}).real
     else:
         squares = ufuncs.call(np.multiply, (apart, apart), {})
     folded = sum_(squares, axis, _real(wide), None, keepdims)

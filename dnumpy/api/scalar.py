@@ -85,14 +85,13 @@ def deferred(expr: Expr) -> Any:
     scalar = DeferredScalar(expr)
     if expr.owner is None or expr.owner() is None:
         expr.owner = weakref.ref(scalar)  # computed along with whatever else is looked at
+        engine.window.note(expr, expr.owner, id(scalar))
     return scalar
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: DeferredScalar, *args: Any) -> Any:
-        return function(
-            self.force(), *[a.force() if type(a) is DeferredScalar else a for a in args]
-        )
+        return function(self.force(), *[a.force() if type(a) is DeferredScalar else a for a in args])
 
     return method
 

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
     from dnumpy.rewrite.phase import Phase, Step
 
-Faults = set[
-    tuple[int, str]
-]  # (number of the step, what happened: "overflow", "invalid value", ...)
+Faults = set[tuple[int, str]]  # (number of the step, what happened: "overflow", "invalid value", ...)
 
 
 class TiledKernel:

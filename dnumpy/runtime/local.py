@@ -131,9 +131,7 @@ def _run_rows(
         for lo in queue:
             hi = min(lo + batch, phase.rows)
             number = lo // phase.tile_rows
-            mine = [
-                o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)
-            ]
+            mine = [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
             faults |= kernel.run(values, mine, lo, hi)
         return faults
 
@@ -222,3 +220,5 @@ def _outside(region: Geometry, base: Expr) -> list[tuple[slice, ...]]:
                 boxes.append((*inner, part, *rest))
         inner.append(slice(lo, hi))
     return boxes
+
+
