@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from dnumpy.config import config
+from dnumpy.config import config, thread_count
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.runtime import faults as fp_faults
@@ -120,7 +120,7 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
 
 def profile_here() -> DeviceProfile:
     """Return the measured profile of this process's node; measures it the first time."""
-    return load_or_measure()
+    return load_or_measure(threads=thread_count())
 
 
 def measured(root: Expr) -> list[Record]:
