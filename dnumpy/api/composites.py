@@ -17,7 +17,6 @@ from dnumpy.api.array import (
     facts,
     from_expr,
     ghost,
-    ghost_geometry,
     is_managed_dtype,
     ndarray,
     view_of,
@@ -124,7 +123,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 def _through_ghost(a: ndarray, function: Any) -> Any:
     """Return the view that NumPy makes of a ghost."""
-    return view_of(a, ghost_geometry(function(ghost(a))))
+    return view_of(a, function(ghost(a)))
 
 
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
@@ -153,8 +152,8 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def flip(m: Any, axis: Any = None) -> Any:
-    """Return a view with axes reversed."""
-    return _through_ghost(m, lambda g: np.flip(g, axis))
+    """Return a view with axes reversed; NumPy reads the one element where there are none."""
+    return NotImplemented if not m.ndim else _through_ghost(m, lambda g: np.flip(g, axis))
 
 
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
@@ -232,7 +231,7 @@ def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: 
         stop = start + piece.shape[axis]
         if stop > start and piece.size:
             key = (slice(None),) * axis + (slice(start, stop),)
-            write(view_of(joined, ghost_geometry(ghost(joined)[key])), piece)
+            write(view_of(joined, ghost(joined)[key]), piece)
         start = stop
     return joined
 

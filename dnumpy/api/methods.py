@@ -18,7 +18,7 @@ from dnumpy.api.array import (
     wrap,
 )
 from dnumpy.api.composites import _through_ghost
-from dnumpy.api.flags import Flags
+from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
 from dnumpy.api.scalar import DeferredScalar
@@ -168,7 +168,7 @@ def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = No
     if a is not None:
         a.setflags(write, align, uic)
     elif write is not None:
-        self._buf.writeable = bool(write)
+        set_writeable(self, write)
 
 
 def _flat(self: ndarray) -> Any:
@@ -271,7 +271,7 @@ def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
     made = wrap(resized)
     self._np = made._np
     if made._np is None:
-        self._buf, self._geo, self._base, self._view = made._buf, None, None, None
+        self._buf, self._geo, self._base, self._readonly = made._buf, None, None, False
 
 
 def _fill(self: ndarray, value: Any) -> None:
@@ -280,7 +280,7 @@ def _fill(self: ndarray, value: Any) -> None:
             constant = operand(value)
         except Unmanaged:
             constant = None
-        if isinstance(constant, Const) and self._buf.writeable:
+        if isinstance(constant, Const) and not self._readonly:
             write(self, Const(np.full((), value, self.dtype)[()]))
             return
     calls.for_writing(self).fill(calls.unwrap(value))

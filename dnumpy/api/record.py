@@ -187,6 +187,8 @@ def cast(expr: Expr | Const, dtype: np.dtype, shape: Shape) -> Expr:
 
 def where(condition: Expr | Const, x: Expr | Const, y: Expr | Const) -> Expr:
     """Record ``np.where`` with three operands."""
+    if facts_of(condition).dtype != bool:
+        condition = cast(condition, np.dtype(bool), facts_of(condition).shape)
     dtype = _where_dtype(x, y)
     shape = broadcast(None, [condition, x, y])
     return elementwise(WHERE, [condition, x, y], (), shape, dtype)

@@ -87,7 +87,7 @@ def _initial(initial: Any) -> Any:
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+    return tuple(sorted(normalize_axis_tuple(axis, ndim, allow_duplicate=True)))
 
 
 def _reduced_dtype(
