@@ -14,6 +14,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
 
 _np_array = np.ndarray
+IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
 _new = object.__new__
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
@@ -35,15 +36,17 @@ class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply elementwise; as ``numpy.ufunc.__call__``."""
-        if self._unary and not kwargs and len(args) == 1:
+        if not kwargs and self._unary and len(args) == 1:
             x = args[0]
-            if type(x) is ndarray and x._np is not None:
-                r = self._call(x._np)
-                if type(r) is _np_array and r.size < config.eager_below:
-                    made = _new(ndarray)
-                    made._np = r
-                    return made
-                return calls.wrap_result(r, (x,))
+            if type(x) is ndarray:
+                a = x._np
+                if a is not None:
+                    r = self._call(a)
+                    if type(r) is _np_array:
+                        made = _new(ndarray)
+                        made._np = r
+                        return made
+                    return r
         return call(self._np, args, kwargs)
 
     @property
@@ -208,8 +211,10 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if a is not None:
-            kind = type(other)
-            b = other._np if kind is ndarray else other if kind in _IMMEDIATE else None
+            if type(other) is ndarray:
+                b = other._np
+            else:
+                b = other if type(other) in IMMEDIATE else None
             if b is not None:
                 r = wrapped(a, b)
                 if type(r) is _np_array:
@@ -218,7 +223,7 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
                         made._np = r
                         return made
                     return wrap(r)
-                return calls.wrap_result(r, (self, other))
+                return calls.wrap_result(r, (self, other)) if type(r) is tuple else r
         if not _is_operand(other):
             return NotImplemented
         return call(wrapped, (self, other), {})
@@ -226,7 +231,6 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
     return method
 
 
-_IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
 _DEFERRING: frozenset[type] = frozenset()
 
 
