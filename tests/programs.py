@@ -1,9 +1,10 @@
 """Random NumPy programs, run on dnumpy and on NumPy side by side.
 
-A program is a list of lines of Python over named variables. Both sides have ``np`` (dnumpy or NumPy),
-``numpy`` (NumPy itself, for exports and host arrays) and ``data`` (repeatable host arrays). A line
-``#look a3 tolist`` observes a variable; everything that is not looked at stays pending. After every line
-errors, and shape, dtype and writeability of every variable, must agree; at the end all values must.
+A program is a list of lines of Python over named variables. Both sides have ``np`` (dnumpy or
+NumPy), ``numpy`` (NumPy itself, for exports and host arrays) and ``data`` (repeatable host arrays).
+A line ``#look a3 tolist`` observes a variable; everything that is not looked at stays pending. After
+every line errors, and shape, dtype, strides and writeability of every variable, must agree; at the
+end all values must.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from dnumpy.api.array import concrete
 from dnumpy.api.scalar import DeferredScalar
 
 DTYPES = {
-    "f8": 5, "i8": 4, "f4": 2, "?": 2, "c16": 1, "u1": 1, "i2": 1, "f2": 1, "g": 1, "c8": 1, "u8": 1,
-    "i4": 1, "i1": 1,
+    "f8": 5, "i8": 4, "f4": 2, "?": 2, "c16": 1, "u1": 1, "i2": 1, "f2": 1, "g": 1, "c8": 1,
+    "u8": 1, "i4": 1, "i1": 1,
 }  # fmt: skip
 LOOKS = ("concrete", "concrete", "asarray", "tolist", "repr", "copy", "item_by_item")
 
 
 def data(seed: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Return a host array that depends on the arguments only; a third of the float ones have specials."""
+    """Return a host array that the arguments determine; a third of the float ones have specials."""
     draw = np.random.default_rng(seed)
     kind = np.dtype(dtype).kind
     if kind == "b":
-        return draw.random(shape) < 0.5  # noqa: PLR2004 - a fair coin
+        return draw.random(shape) < 0.5
     values: Any = draw.integers(0 if kind == "u" else -9, 10, shape)
     if kind in "fc":
         values = values / 4
@@ -57,8 +58,12 @@ class Program:
         return "\n".join(self.lines)
 
 
-class Mismatch(AssertionError):
+class Mismatch(AssertionError):  # noqa: N818 - the name states the fact
     """dnumpy and NumPy disagree."""
+
+    @classmethod
+    def at(cls, where: str, what: str) -> Mismatch:
+        return cls(f"{where}\n  {what}")
 
 
 def environment(module: Any) -> dict[str, Any]:
@@ -88,10 +93,12 @@ def check(program: Program) -> None:
                 continue
             raised, expected = run_line(line, ours), run_line(line, theirs)
             if raised != expected:
-                raise Mismatch(f"{where}\n  raised {raised}\n  NumPy {expected}")
+                raise Mismatch.at(where, f"raised {raised}\n  NumPy {expected}")
             compare_facts(ours, theirs, where)
         for name in variables(theirs):
-            compare(name, ours[name], theirs[name], program.slack.get(name), "concrete", "at the end")
+            compare(
+                name, ours[name], theirs[name], program.slack.get(name), "concrete", "at the end"
+            )
 
 
 def variables(env: dict[str, Any]) -> list[str]:
@@ -101,21 +108,26 @@ def variables(env: dict[str, Any]) -> list[str]:
 def compare_facts(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> None:
     """Compare what is known without computing."""
     if variables(ours) != variables(theirs):
-        raise Mismatch(f"{where}\n  other variables: {variables(ours)}, {variables(theirs)}")
+        raise Mismatch.at(where, f"other variables: {variables(ours)}, {variables(theirs)}")
     for name in variables(theirs):
         x, y = ours[name], theirs[name]
         if isinstance(y, np.ndarray):
-            got: Any = (x.shape, x.dtype, x.flags.writeable)
-            want: Any = (y.shape, y.dtype, y.flags.writeable)
+            got: Any = (x.shape, x.dtype, x.flags.writeable, seen_strides(x))
+            want: Any = (y.shape, y.dtype, y.flags.writeable, seen_strides(y))
             kinds = (dnumpy.ndarray, np.ndarray) if name[0] == "a" else (np.ndarray,)
             if type(x) not in kinds:
-                raise Mismatch(f"{where}\n  {name} is a {type(x)}")
+                raise Mismatch.at(where, f"{name} is a {type(x)}")
         else:
             got, want = getattr(x, "dtype", type(x)), getattr(y, "dtype", type(y))
             if isinstance(x, dnumpy.ndarray):
-                raise Mismatch(f"{where}\n  {name} is an array, NumPy has {type(y)}")
+                raise Mismatch.at(where, f"{name} is an array, NumPy has {type(y)}")
         if got != want:
-            raise Mismatch(f"{where}\n  {name}: {got}, NumPy has {want}")
+            raise Mismatch.at(where, f"{name}: {got}, NumPy has {want}")
+
+
+def seen_strides(x: Any) -> list[int]:
+    """Return the strides that are walked along; NumPy itself does not care about the others."""
+    return [s for n, s in zip(x.shape, x.strides, strict=True) if n > 1] if x.size else []
 
 
 def compare(name: str, x: Any, y: Any, slack: float | None, how: str, where: str) -> None:
@@ -123,14 +135,14 @@ def compare(name: str, x: Any, y: Any, slack: float | None, how: str, where: str
     if isinstance(x, DeferredScalar) or not isinstance(y, np.ndarray):
         seen = x.force() if isinstance(x, DeferredScalar) else x
         if type(seen) is not type(y):
-            raise Mismatch(f"{where}\n  {name}: {type(seen)}, NumPy has {type(y)}")
+            raise Mismatch.at(where, f"{name}: {type(seen)}, NumPy has {type(y)}")
         values, want = np.asarray(seen), np.asarray(y)
     else:
         values, want = looked_at(x, how), y
-        if how == "repr" and slack is None and repr(x) != repr(y) and not y.size > 1000:  # noqa: PLR2004
-            raise Mismatch(f"{where}\n  {name} prints\n{x!r}\n  NumPy prints\n{y!r}")
+        if how == "repr" and slack is None and repr(x) != repr(y) and not y.size > 1000:
+            raise Mismatch.at(where, f"{name} prints\n{x!r}\n  NumPy prints\n{y!r}")
     if values.dtype != want.dtype or values.shape != want.shape or not same(values, want, slack):
-        raise Mismatch(f"{where}\n  {name} ({how}) is\n{values!r}\n  NumPy has\n{want!r}")
+        raise Mismatch.at(where, f"{name} ({how}) is\n{values!r}\n  NumPy has\n{want!r}")
 
 
 def looked_at(x: Any, how: str) -> np.ndarray:
@@ -194,16 +206,16 @@ def disagrees(program: Program) -> bool:
 
 def check_seed(seed: int) -> None:
     """Write the program of ``seed`` and check it; a failure shows the shortest form of it."""
-    from tests.writer import Writer  # noqa: PLC0415 - the writer needs this module
+    from tests.writer import Writer
 
     program = Writer(random.Random(seed)).program()
     try:
         check(program)
-    except Exception as first:
+    except Exception:
         small = shrink(program)
         try:
             check(small)
         except Exception as error:
             msg = f"seed {seed}\n{small}\n\n{type(error).__name__}: {error}"
             raise Mismatch(msg) from error
-        raise first  # only the long program shows it
+        raise  # only the long program shows it

@@ -234,12 +234,12 @@ def exported(array: ndarray) -> np.ndarray:
 
 def view_of(array: ndarray, seen: np.ndarray) -> ndarray:
     """Return the view of the same Buffer that ``seen``, derived from the array's ghost, describes."""
-    base = array._base
+    base = array if array._base is None else array._base
+    readonly = not seen.flags.writeable
+    return managed(array._buf, geometry_over(array._buf, seen), base, readonly=readonly)
+
+
+def geometry_over(buffer: Buffer, seen: np.ndarray) -> Geometry | None:
+    """Return the geometry of a view derived from a Buffer's ghost; None if it is all of it."""
     geometry = ghost_geometry(seen)
-    whole = geometry.is_whole(array._buf.shape, array._buf.dtype)
-    return managed(
-        array._buf,
-        None if whole else geometry,
-        array if base is None else base,
-        readonly=not seen.flags.writeable,
-    )
+    return None if geometry.is_whole(buffer.shape, buffer.dtype) else geometry

@@ -35,7 +35,7 @@ class Flags:
     @property
     def owndata(self) -> bool:
         """Whether this is the base itself."""
-        return self._array._base is None and self._array._geo is None
+        return self._array._base is None
 
     @property
     def writeable(self) -> bool:

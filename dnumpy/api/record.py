@@ -190,8 +190,17 @@ def where(condition: Expr | Const, x: Expr | Const, y: Expr | Const) -> Expr:
     if facts_of(condition).dtype != bool:
         condition = cast(condition, np.dtype(bool), facts_of(condition).shape)
     dtype = _where_dtype(x, y)
+    x, y = (_choice(v, dtype) for v in (x, y))
     shape = broadcast(None, [condition, x, y])
     return elementwise(WHERE, [condition, x, y], (), shape, dtype)
+
+
+def _choice(x: Expr | Const, dtype: np.dtype) -> Expr | Const:
+    """Return a constant as ``np.where`` converts it: by C's rules, whatever its size."""
+    if isinstance(x, Expr):
+        return x
+    with np.errstate(all="ignore"):
+        return Const(np.asarray(x.value).astype(dtype)[()])
 
 
 def _where_dtype(x: Expr | Const, y: Expr | Const) -> np.dtype:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dnumpy.api import calls
 from dnumpy.api.array import concrete_for_writing, facts, ndarray, wrap
+from dnumpy.api.layout import permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, facts_of, is_lazy, operand, result_of, to_numpy, ufunc_exprs, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
@@ -157,11 +158,16 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     outs = _as_outs(outs, wrapped.nout)
     if mask is not True and (mask is False or outs is None):
         raise Unmanaged
+    axes = None if outs else result_order(args)
+    if axes is not None:
+        args = tuple(permuted(x, axes) for x in args)
     operands = [operand(x) for x in args]
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
     if outs is None:
         results = [result_of(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
+        if axes is not None:
+            results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
     return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
 
