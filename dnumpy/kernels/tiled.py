@@ -66,7 +66,7 @@ class TiledKernel:
         ]
         for slot, call in enumerate(self._calls, start=self._first):
             if slot in self._partials:
-                out = outs[self._partials[slot]][number]
+                out = outs[self._partials[slot]][number, ...]
             elif slot in self._row_outputs:
                 out = outs[self._row_outputs[slot]][start - origin : stop - origin]
             else:
