@@ -54,6 +54,25 @@ class Geometry(NamedTuple):
                 return None
         return RowMap(start, step) if self._within_row(low, row_bytes) else None
 
+    def box_in(
+        self, base_shape: tuple[int, ...], base_dtype: np.dtype
+    ) -> tuple[tuple[int, int], ...] | None:
+        """Return ``(lo, hi)`` per axis of the base if this is an axis-aligned box of it, else None."""
+        base_strides = contiguous_strides(base_shape, base_dtype.itemsize)
+        if self.dtype != base_dtype or 0 in self.shape or 0 in base_shape:
+            return None
+        kept = [(n, s) for n, s in zip(self.shape, self.strides, strict=True) if n > 1]
+        rest, box = self.offset, []
+        for extent, stride in zip(base_shape, base_strides, strict=True):
+            lo, rest = divmod(rest, stride)
+            count = 1
+            if kept and kept[0][1] == stride and extent > 1:
+                count = kept.pop(0)[0]
+            if lo < 0 or lo + count > extent:
+                return None
+            box.append((lo, lo + count))
+        return tuple(box) if not kept and rest == 0 else None
+
     def _within_row(self, low: int, row_bytes: int) -> bool:
         high = low + self.dtype.itemsize
         for extent, stride in zip(self.shape[1:], self.strides[1:], strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dnumpy.kernels.tiled import TiledKernel
+from dnumpy.kernels.tiled import Faults, TiledKernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ class Kernel(Protocol):
 
     def run(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
-    ) -> None:
-        """Compute rows ``lo:hi``."""
+    ) -> Faults:
+        """Compute rows ``lo:hi``; return the floating-point faults, by step."""
         ...
 
 

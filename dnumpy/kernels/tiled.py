@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dnumpy.rewrite.phase import Phase, Step
 
-_StepCall = "Callable[[list[Any], np.ndarray | None, int], Any]"
+Faults = set[tuple[int, str]]  # (number of the step, what happened: "overflow", "invalid value", ...)
 
 
 class TiledKernel:
@@ -40,13 +40,20 @@ class TiledKernel:
 
     def run(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
-    ) -> None:
+    ) -> Faults:
         """Compute rows ``lo:hi``; see the package docstring for what is bound to what."""
         scratch = self._scratch()
         size = self.phase.tile_rows
-        for number, start in enumerate(range(lo, hi, size)):
-            stop = min(start + size, hi)
-            self._run_tile(values, outs, scratch, start, stop, origin, number)
+        faults: set[tuple[int, str]] = set()
+
+        def note(kind: str, _flag: int) -> None:
+            faults.add((self._local.step, kind))
+
+        with np.errstate(all="call", call=note):
+            for number, start in enumerate(range(lo, hi, size)):
+                stop = min(start + size, hi)
+                self._run_tile(values, outs, scratch, start, stop, origin, number)
+        return faults
 
     def _run_tile(  # noqa: PLR0913 - the state of one tile
         self,
@@ -58,7 +65,7 @@ class TiledKernel:
         origin: int,
         number: int,
     ) -> None:
-        phase = self.phase
+        phase, local = self.phase, self._local
         count = stop - start
         env: list[Any] = [
             value[start - origin : stop - origin] if given.access is Access.ROWS else value
@@ -72,6 +79,7 @@ class TiledKernel:
             else:
                 place = self._scratch_of[slot]
                 out = None if place is None else _shaped(scratch[place], phase, slot, count)
+            local.step = slot - self._first
             env.append(call(env, out, start))
 
     def _scratch(self) -> list[np.ndarray]:

@@ -94,4 +94,17 @@ ARGMIN = row(Reduction("argmin", call=np.argmin))
 MATMUL = row(Contraction("matmul", call=np.matmul))
 DOT = row(Contraction("dot", call=np.dot))
 TENSORDOT = row(Contraction("tensordot", call=np.tensordot))
-EINSUM = row(Contraction("einsum", call=np.einsum))
+
+
+def _einsum(*operands: np.ndarray, subscripts: str, optimize: bool) -> np.ndarray:
+    """Contract in the order that opt_einsum finds, when there is a choice."""
+    if not optimize:
+        return np.asarray(np.einsum(subscripts, *operands))
+    from opt_einsum import contract_path  # noqa: PLC0415 - only when einsum is used
+
+    shapes = [o.shape for o in operands]
+    path, _ = contract_path(subscripts, *shapes, shapes=True, optimize="auto")
+    return np.asarray(np.einsum(subscripts, *operands, optimize=["einsum_path", *path]))
+
+
+EINSUM = row(Contraction("einsum", call=_einsum))

@@ -20,8 +20,8 @@ def build_phase(
     tile_bytes: int,
     tile_rows_max: int,
     reads_rows: Callable[[Expr, Expr], bool],
-) -> tuple[Phase, list[Expr | Const]]:
-    """Return the phase that computes ``outputs``, and what to bind to its inputs.
+) -> tuple[Phase, list[Expr | Const], list[Expr]]:
+    """Return the phase that computes ``outputs``, what to bind to its inputs, and its steps' Exprs.
 
     A view whose base is outside the phase is itself an input.
     """
@@ -57,7 +57,7 @@ def build_phase(
     )
     rows = _rows(steps_of[-1])
     tile_rows = _tile_rows(steps, described, rows, tile_bytes, tile_rows_max)
-    return Phase(rows, tile_rows, tuple(described), steps, gives), inputs
+    return Phase(rows, tile_rows, tuple(described), steps, gives), inputs, steps_of
 
 
 def _describe(arg: Expr | Const, *, rows: bool) -> Input:

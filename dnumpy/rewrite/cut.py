@@ -35,13 +35,14 @@ class FusedStage:
     """A phase bound to the Exprs it reads and gives.
 
     ``placed`` maps an output's position to the UPDATE whose region that output fills: it may be
-    computed straight into the updated array.
+    computed straight into the updated array. ``steps`` are the Exprs of the phase's steps.
     """
 
     phase: Phase
     inputs: tuple[Expr | Const, ...]
     outputs: tuple[Expr, ...]
     placed: dict[int, Expr]
+    steps: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +203,11 @@ def _stages(state: _Cut) -> list[Stage]:
 
 
 def _bind(state: _Cut, members: list[Expr], outputs: list[Expr]) -> FusedStage:
-    phase, inputs = build_phase(
+    phase, inputs, steps = build_phase(
         members, outputs, state.grain.tile_bytes, state.grain.tile_rows_max, reads_rows
     )
     placed = {k: state.placed[id(e)] for k, e in enumerate(outputs) if id(e) in state.placed}
-    return FusedStage(phase, tuple(inputs), tuple(outputs), placed)
+    return FusedStage(phase, tuple(inputs), tuple(outputs), placed, tuple(steps))
 
 
 def _needed(state: _Cut) -> set[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Reduction
 
 if TYPE_CHECKING:
     from dnumpy.expr.expr import Params, Shape
+
+_SHOWN = 6  # op names in a title
 
 
 class Access(Enum):
@@ -85,6 +88,32 @@ class Phase:
         """Return the whole shape of a slot."""
         first = len(self.inputs)
         return self.inputs[slot].shape if slot < first else self.steps[slot - first].shape
+
+    def dtype_of(self, slot: int) -> np.dtype:
+        """Return the dtype of a slot; constants have none and raise ValueError."""
+        first = len(self.inputs)
+        dtype = self.inputs[slot].dtype if slot < first else self.steps[slot - first].dtype
+        if dtype is None:
+            msg = f"%{slot} is a constant: its dtype depends on what it meets"
+            raise ValueError(msg)
+        return dtype
+
+    def traffic_bytes(self) -> int:
+        """Return the bytes that one run reads from and writes to main memory."""
+        total = 0
+        for given in self.inputs:
+            if given.dtype is not None:
+                total += prod(given.shape) * given.dtype.itemsize
+        for output in self.outputs:
+            if not output.partial:
+                total += prod(self.shape_of(output.slot)) * self.dtype_of(output.slot).itemsize
+        return total
+
+    def title(self) -> str:
+        """Return the names of the ops, a few of them."""
+        names = [s.op.name for s in self.steps]
+        shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
+        return "+".join(shown)
 
     def partial_shape(self, step: Step) -> Shape:
         """Return the shape of one tile's partial result: the operand's other axes, folded to 1."""

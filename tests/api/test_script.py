@@ -8,6 +8,7 @@ import sys
 import textwrap
 from importlib.machinery import PathFinder
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -146,7 +147,7 @@ def test_the_script_and_the_modules_beside_it_are_swapped_and_installed_ones_are
     write(folder / "pack" / "inner.py", "from numpy import mark\n")
     write(folder / "bare" / "leaf.py", "from numpy import mark\n")
     write(
-        folder / "site-packages" / "thirdparty.py",
+        folder / "site-packages" / "outsider.py",
         "import numpy as np\nmark = getattr(np, 'mark', 'numpy')\n",
     )
     path = write(
@@ -155,9 +156,9 @@ def test_the_script_and_the_modules_beside_it_are_swapped_and_installed_ones_are
         import os, sys
         sys.path.append(os.path.join(os.path.dirname(__file__), "site-packages"))
         import numpy as np
-        import beside, pack, bare.leaf, thirdparty
+        import beside, pack, bare.leaf, outsider
         import pandas, scipy.stats
-        print(np.mark, beside.mark, pack.mark, bare.leaf.mark, thirdparty.mark)
+        print(np.mark, beside.mark, pack.mark, bare.leaf.mark, outsider.mark)
         print(pandas.core.series.np is sys.modules["numpy"])
         print(float(scipy.stats.norm.cdf(np.asarray([0.0]))[0]), pandas.Series([1.0, 2.0]).sum())
         """,
@@ -168,6 +169,23 @@ def test_the_script_and_the_modules_beside_it_are_swapped_and_installed_ones_are
         "True",
         "0.5 3.0",
     ], done.stderr
+
+
+def test_child_processes_find_what_the_script_defines(folder: Path) -> None:
+    path = write(
+        folder / "job.py",
+        """
+        import multiprocessing
+        import numpy as np
+        def double(x):
+            return 2 * x
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(pool.map(double, [1, 2]), getattr(np, "mark", "numpy"))
+        """,
+    )
+    assert run_plain(path).stdout == "[2, 4] numpy\n"
+    assert run_swapped(path).stdout == "[2, 4] stand-in\n"
 
 
 def test_no_bytecode_of_a_swapped_module_is_left_for_plain_python(folder: Path) -> None:
@@ -268,6 +286,48 @@ def test_the_report_names_phases_fallbacks_with_their_line_and_the_time_saved(
     for part in ("add+mul[float64]", "250.00 ms", "4.0 MB", "numpy.unwrap", "job.py:12"):
         assert part in shown.err
     assert "saved 750.00 ms (4.0 times NumPy's speed)" in shown.err
+
+
+def test_coverage_is_printed_with_the_totals_of_each_kind(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        ("add", "numpy", "primitive", ""),
+        ("exp", "numpy", "primitive", ""),
+        ("unwrap", "numpy", "fallback", "needs [all] of the axis"),
+        ("solve", "numpy.linalg", "fallback", "LAPACK"),
+        ("stack", "numpy", "composite", ""),
+    ]
+    coverage = SimpleNamespace(coverage_table=lambda: rows)
+    monkeypatch.setitem(sys.modules, "dnumpy.api.coverage", coverage)
+    script.main(["--coverage"])
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[-4:] == [
+        "primitive: 2 (40%)",
+        "fallback: 2 (40%)",
+        "composite: 1 (20%)",
+        "total: 5",
+    ]
+    assert any(line.split()[:3] == ["solve", "numpy.linalg", "fallback"] for line in lines)
+    assert any("needs [all] of the axis" in line for line in lines)
+
+
+def test_the_probe_shows_every_quantity_of_every_node_of_the_scheduler(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str | None] = []
+
+    def probe_table(scheduler: str | None) -> list[dict[str, object]]:
+        asked.append(scheduler)
+        return [{"node": "a", "copy GB/s": 12.3456}, {"node": "b", "gemm GFLOP/s": 40.0}]
+
+    probe = SimpleNamespace(probe_table=probe_table)
+    monkeypatch.setitem(sys.modules, "dnumpy.runtime.probe", probe)
+    script.main(["--probe", "--scheduler", "tcp://h:1"])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert asked == ["tcp://h:1"]
+    assert ["a", "12.35", "-"] in rows
+    assert ["b", "-", "40"] in rows
 
 
 @pytest.mark.parametrize("missing", sorted(REPORT))

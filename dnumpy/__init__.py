@@ -1,0 +1,56 @@
+"""dnumpy: ``import dnumpy as np``, and a NumPy program runs on all the hardware there is.
+
+Every public NumPy name is here. What dnumpy adds: ``explain`` (what would run where, or what did),
+``report``, ``config`` and the named errors. See README.md for where it differs from NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _np
+
+from dnumpy.api import methods as _methods
+from dnumpy.api import namespace as _namespace
+from dnumpy.api import protocols as _protocols
+from dnumpy.api.array import ndarray
+from dnumpy.api.introspect import explain, from_dask, report, to_dask_array
+from dnumpy.config import config
+from dnumpy.errors import DnumpyError, FallbackWarning, GatherTooLarge, PlanInfeasible, WorkerLost
+
+__version__ = _np.__version__  # programs ask np.__version__ for NumPy's behaviour, which this is
+__dnumpy_version__ = "0.1.0"
+__array_api_version__ = _np.__array_api_version__
+__array_namespace_info__ = _np.__array_namespace_info__
+__all__ = list(_np.__all__)
+
+_namespace.find_mirrors()
+globals().update(_namespace.build())
+EXTRA = (
+    DnumpyError,
+    FallbackWarning,
+    GatherTooLarge,
+    PlanInfeasible,
+    WorkerLost,
+    _methods,
+    _protocols,
+    config,
+    explain,
+    from_dask,
+    ndarray,
+    report,
+    to_dask_array,
+)
+del EXTRA
+
+
+def __getattr__(name: str) -> Any:
+    """Resolve modules and lazily loaded names; raises NumPy's AttributeError for the rest."""
+    made = _namespace.late(name)
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    """Return NumPy's names and dnumpy's own."""
+    return sorted({*dir(_np), *globals()})

@@ -1,0 +1,229 @@
+"""The ndarray class: its slots, its construction and its two states."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dnumpy.api.buffer import Buffer
+from dnumpy.config import config
+from dnumpy.expr.expr import Expr, leaf, make
+from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.ops.table import VIEW
+from dnumpy.runtime.memory import Lease
+
+_new = object.__new__
+_DUMMY = np.zeros(16, np.uint8)
+_MANAGED_KINDS = frozenset("biufc")
+
+
+class _ArrayType(type):
+    """Makes NumPy's own arrays count as ndarrays, and subclasses of ours subclasses of NumPy's.
+
+    Programs that subclass ``np.ndarray`` rely on ``__array_finalize__`` and on NumPy's memory: they get
+    NumPy's class to derive from, and their instances still are ``np.ndarray`` under the import swap.
+    """
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
+        if any(type(base) is mcs for base in bases):
+            bases = tuple(np.ndarray if type(base) is mcs else base for base in bases)
+            return type(bases[0])(name, bases, namespace, **kwargs)
+        return super().__new__(mcs, name, bases, namespace, **kwargs)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return type(instance) is cls or isinstance(instance, np.ndarray)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, np.ndarray)
+
+
+class ndarray(metaclass=_ArrayType):  # noqa: N801 - NumPy's name
+    """A NumPy array that computes when it is looked at.
+
+    Small arrays hold a NumPy array in ``_np`` and nothing else; managed ones have ``_np`` None, a
+    Buffer, and a Geometry (None for the whole base).
+    """
+
+    __slots__ = ("__weakref__", "_base", "_buf", "_geo", "_np", "_view")
+
+    _np: np.ndarray | None
+    _buf: Buffer
+    _geo: Geometry | None
+    _base: Any
+    _view: Any
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a new array, as ``numpy.ndarray(shape, dtype, buffer, offset, strides, order)``."""
+        if cls is not ndarray:
+            return np.ndarray.__new__(cls, *args, **kwargs)  # type: ignore[type-var]
+        return wrap(np.ndarray(*args, **kwargs))
+
+
+class Facts(NamedTuple):
+    """Shape and dtype of a managed array."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+def is_managed_dtype(dtype: np.dtype) -> bool:
+    """Say whether arrays of this dtype may go through the engine."""
+    return dtype.kind in _MANAGED_KINDS and dtype.isnative
+
+
+def small(array: np.ndarray, base: Any = None) -> ndarray:
+    """Return a handle that runs at once over ``array``."""
+    made: ndarray = _new(ndarray)
+    made._np = array
+    if base is not None:
+        made._base = base
+    return made
+
+
+def managed(buffer: Buffer, geometry: Geometry | None, base: Any = None) -> ndarray:
+    """Return a handle on a Buffer."""
+    made: ndarray = _new(ndarray)
+    made._np = None
+    made._buf = buffer
+    made._geo = geometry
+    made._base = base
+    made._view = None
+    return made
+
+
+def from_expr(expr: Expr) -> ndarray:
+    """Return a fresh array whose content is ``expr``."""
+    return managed(Buffer(expr), None)
+
+
+def wrap(array: np.ndarray) -> ndarray:
+    """Return a handle over a NumPy array that this library owns (nobody else will write to it)."""
+    if array.size < config.eager_below or not is_managed_dtype(array.dtype):
+        return small(array)
+    return _wrap_managed(array, foreign=False)
+
+
+def adopt(array: np.ndarray) -> ndarray:
+    """Return a handle that aliases a NumPy array from outside, which others may write to."""
+    if array.size < config.eager_below or not is_managed_dtype(array.dtype):
+        return small(array)
+    return _wrap_managed(array, foreign=True)
+
+
+def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
+    root = array
+    while type(root.base) is np.ndarray:
+        root = root.base
+    transposed = root.flags.f_contiguous and not root.flags.c_contiguous
+    memory = root.T if transposed else root
+    if type(memory) is not np.ndarray or not memory.flags.c_contiguous:
+        return small(array)
+    if not is_managed_dtype(memory.dtype):
+        return small(array)
+    outside = root.base is not None and type(root.base) is not Lease
+    foreign = foreign or (outside and root.flags.writeable)
+    buffer = Buffer(
+        leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign
+    )
+    if array is memory:
+        return managed(buffer, None)
+    return managed(buffer, geometry_of(array, memory))
+
+
+def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:
+    """Return where ``view`` lies in ``memory``; None if it is all of it."""
+    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    geometry = Geometry(offset, view.shape, view.strides, view.dtype)
+    return None if geometry.is_whole(memory.shape, memory.dtype) else geometry
+
+
+class _Ghostly:
+    """Hands NumPy a shape and strides over one dummy element."""
+
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.__array_interface__ = {
+            "shape": geometry.shape,
+            "strides": geometry.strides,
+            "typestr": geometry.dtype.str,
+            "data": (_DUMMY.__array_interface__["data"][0] + geometry.offset, False),
+            "version": 3,
+        }
+
+
+def ghost(array: ndarray) -> np.ndarray:
+    """Return an array with this one's shape, strides and dtype, of which no element may be touched."""
+    geometry = array._geo
+    if geometry is None:
+        buffer = array._buf
+        if buffer.ghost is None:
+            strides = contiguous_strides(buffer.shape, buffer.dtype.itemsize)
+            buffer.ghost = np.asarray(_Ghostly(Geometry(0, buffer.shape, strides, buffer.dtype)))
+        return buffer.ghost
+    return np.asarray(_Ghostly(geometry))
+
+
+def ghost_geometry(view: np.ndarray) -> Geometry:
+    """Return the geometry of a view derived from a ghost."""
+    offset = view.__array_interface__["data"][0] - _DUMMY.__array_interface__["data"][0]
+    return Geometry(offset, view.shape, view.strides, view.dtype)
+
+
+def facts(array: ndarray) -> Facts:
+    """Return shape and dtype of a managed array."""
+    source: Any = array._geo or array._buf
+    return Facts(source.shape, source.dtype)
+
+
+def expr_of(array: ndarray) -> Expr:
+    """Return the Expr that denotes what the array shows now; later writes do not change it."""
+    buffer = array._buf
+    if buffer.shared and not buffer.pending:
+        return buffer.snapshot(array._geo)
+    if array._geo is None:
+        return buffer.expr
+    return make(VIEW, (buffer.expr,), tuple(array._geo), array._geo.shape, array._geo.dtype)
+
+
+def concrete(array: ndarray) -> np.ndarray:
+    """Return the content as a NumPy array over the array's own memory, for use inside the library."""
+    small_array = array._np
+    if small_array is not None:
+        return small_array
+    memory = array._buf.memory()
+    return memory if array._geo is None else array._geo.over(memory)
+
+
+def concrete_for_writing(array: ndarray) -> np.ndarray:
+    """Return the content as a NumPy array that may be written to now."""
+    small_array = array._np
+    if small_array is not None:
+        return small_array
+    memory = array._buf.memory_for_writing()
+    view = memory if array._geo is None else array._geo.over(memory)
+    if not array._buf.writeable:
+        view = view.view()
+        view.flags.writeable = False
+    return view
+
+
+def exported(array: ndarray) -> np.ndarray:
+    """Return the content as a NumPy array to hand out: writes to either are seen by both."""
+    small_array = array._np
+    if small_array is not None:
+        return small_array
+    memory = array._buf.export()
+    if array._geo is None:
+        return memory
+    view = array._geo.over(memory)
+    view.flags.writeable = memory.flags.writeable
+    return view
+
+
+def view_of(array: ndarray, geometry: Geometry) -> ndarray:
+    """Return another view of the same Buffer."""
+    base = array._base
+    whole = geometry.is_whole(array._buf.shape, array._buf.dtype)
+    return managed(array._buf, None if whole else geometry, array if base is None else base)

@@ -1,0 +1,114 @@
+"""Buffer: the mutable cell behind every managed array and all its views."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy import engine
+from dnumpy.expr.expr import Expr, leaf
+from dnumpy.ops.table import CAST, LEAF
+
+if TYPE_CHECKING:
+    from dnumpy.expr.geometry import Geometry
+
+_OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
+
+
+class Export:
+    """Stands between a Buffer's memory and the NumPy arrays handed out; alive while any of them is."""
+
+    __slots__ = ("__array_interface__", "__weakref__", "memory")
+
+    def __init__(self, memory: np.ndarray, *, writeable: bool) -> None:
+        interface = dict(memory.__array_interface__)
+        interface["data"] = (interface["data"][0], not writeable)
+        self.memory = memory
+        self.__array_interface__ = interface
+
+
+class Buffer:
+    """One per NumPy base: ``expr`` is its current content.
+
+    ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory that
+    NumPy code outside can read or write at any time: it is read by copying and written at once.
+    """
+
+    __slots__ = ("__weakref__", "_export", "dtype", "expr", "foreign", "ghost", "shape", "writeable")
+
+    def __init__(self, expr: Expr, *, writeable: bool = True, foreign: bool = False) -> None:
+        self.shape = expr.shape
+        self.dtype = expr.dtype
+        self.writeable = writeable
+        self.foreign = foreign
+        self.ghost: np.ndarray | None = None
+        self._export: weakref.ref[Export] | None = None
+        self.set(expr)
+
+    def set(self, expr: Expr) -> None:
+        """Make ``expr`` the content. An Expr that already is another Buffer's content is copied."""
+        if expr.op is not LEAF:
+            if expr.owner is not None and expr.owner() not in (None, self):
+                expr = Expr(CAST, (expr,), (), expr.shape, expr.dtype)
+            expr.owner = weakref.ref(self)
+        self.expr = expr
+        if expr.value is None:
+            assert expr.owner is not None
+            engine.window.note(expr, expr.owner, id(self))
+
+    @property
+    def pending(self) -> bool:
+        """Whether the content is not computed yet."""
+        return self.expr.value is None
+
+    @property
+    def shared(self) -> bool:
+        """Whether NumPy code outside may see this memory."""
+        return self.foreign or (self._export is not None and self._export() is not None)
+
+    def memory(self) -> np.ndarray:
+        """Return the computed content: a C-contiguous array over the whole base."""
+        if self.expr.value is None:
+            engine.compute([self.expr])
+        value = self.expr.value
+        if type(value) is not np.ndarray:
+            value = engine.gather(value)
+            self.expr = leaf(value, self.shape, self.dtype)
+        return value
+
+    def memory_for_writing(self) -> np.ndarray:
+        """Return memory that may be written at once: no pending reader sees the change."""
+        memory = self.memory()
+        if self.expr.op is not LEAF:  # an interned Expr must not change its meaning
+            others = sys.getrefcount(self.expr) - _OWN_REFERENCES
+            if not others or self.shared:
+                self.expr = leaf(memory, self.shape, self.dtype)
+                return memory
+        elif sys.getrefcount(self.expr) == _OWN_REFERENCES or self.shared:
+            return memory
+        memory = memory.copy()
+        self.expr = leaf(memory, self.shape, self.dtype)
+        return memory
+
+    def has_readers(self) -> bool:
+        """Say whether a pending Expr still reads the computed content."""
+        return sys.getrefcount(self.expr) > _OWN_REFERENCES
+
+    def export(self) -> np.ndarray:
+        """Return the memory as a NumPy array to hand out; the Buffer knows while it is in use."""
+        memory = self.memory_for_writing()
+        alive = self._export() if self._export is not None else None
+        if alive is None or alive.memory is not memory:
+            alive = Export(memory, writeable=self.writeable)
+            self._export = weakref.ref(alive)
+        return np.asarray(alive)
+
+    def snapshot(self, geometry: Geometry | None) -> Expr:
+        """Return a leaf with a copy of what the geometry shows now."""
+        memory = self.memory()
+        view = memory if geometry is None else geometry.over(memory)
+        copied: Any = np.array(view, order="C", copy=True)
+        return leaf(copied, copied.shape, copied.dtype)

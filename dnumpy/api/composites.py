@@ -1,0 +1,466 @@
+"""NumPy functions written over recorded operations, so that they fuse and distribute with the rest.
+
+Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs it.
+Movement is written as an empty array with regions replaced: the pieces are computed into their place.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from dnumpy.api import ufuncs
+from dnumpy.api.array import (
+    facts,
+    from_expr,
+    ghost,
+    ghost_geometry,
+    is_managed_dtype,
+    ndarray,
+    view_of,
+)
+from dnumpy.api.record import (
+    Unmanaged,
+    cast,
+    fresh,
+    operand,
+    resolve,
+    result_of,
+    write,
+)
+from dnumpy.api.record import where as where_expr
+from dnumpy.expr.expr import Const, Expr, make
+from dnumpy.expr.origin import here
+from dnumpy.ops.families import Contraction
+from dnumpy.ops.table import DOT, EINSUM, FULL, MATMUL, TENSORDOT
+
+_NO_VALUE = np._NoValue  # noqa: SLF001 - NumPy's public functions have it in their signatures
+
+
+def clip(  # noqa: PLR0913 - NumPy's signature
+    a: Any,
+    a_min: Any = _NO_VALUE,
+    a_max: Any = _NO_VALUE,
+    out: Any = None,
+    *,
+    min: Any = _NO_VALUE,  # noqa: A002 - NumPy's name
+    max: Any = _NO_VALUE,  # noqa: A002 - NumPy's name
+    **kwargs: Any,
+) -> Any:
+    """Clip by NumPy's own ufuncs."""
+    low = min if a_min is _NO_VALUE else a_min
+    high = max if a_max is _NO_VALUE else a_max
+    low = None if low is _NO_VALUE else low
+    high = None if high is _NO_VALUE else high
+    if out is not None:
+        kwargs["out"] = out
+    if low is None and high is None:
+        return NotImplemented
+    if low is None:
+        return ufuncs.call(np.minimum, (a, high), kwargs)
+    if high is None:
+        return ufuncs.call(np.maximum, (a, low), kwargs)
+    return ufuncs.call(np._core.umath.clip, (a, low, high), kwargs)  # noqa: SLF001 - no public name
+
+
+def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
+    """Choose elementwise."""
+    if x is _NO_VALUE or y is _NO_VALUE:
+        return NotImplemented
+    try:
+        operands = [operand(v) for v in (condition, x, y)]
+        expr = where_expr(*operands)
+    except Unmanaged:
+        return NotImplemented
+    return from_expr(expr) if expr.shape else NotImplemented
+
+
+def astype(  # noqa: PLR0913 - NumPy's signature
+    a: ndarray,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+    copy: bool = True,  # noqa: FBT001, FBT002 - NumPy's signature
+) -> Any:
+    """Return a copy in another dtype."""
+    wanted = np.dtype(dtype)
+    if order not in ("K", "C", "A") or not is_managed_dtype(wanted):
+        return NotImplemented
+    have = facts(a).dtype
+    if not np.can_cast(have, wanted, casting):
+        np.empty(0, have).astype(wanted, casting=casting)  # raises NumPy's error
+    if have.kind == "c" and wanted.kind not in "cb":
+        np.empty(0, have).astype(wanted)  # warns about discarded imaginary parts
+    if have == wanted and not copy:
+        return a
+    try:
+        expr = operand(a)
+    except Unmanaged:
+        return NotImplemented
+    if have == wanted:
+        return fresh(expr)
+    return fresh(cast(expr, wanted, expr.shape))
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+    """Return an array of its own memory."""
+    if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
+        return NotImplemented
+    if order != "C" and not ghost(a).flags.c_contiguous and ghost(a).flags.f_contiguous and a.ndim > 1:
+        return transpose(copy(transpose(a), "C"))
+    return fresh(operand(a))
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    """Return a view with axes permuted."""
+    if type(a) is not ndarray:
+        return NotImplemented
+    return _through_ghost(a, lambda g: g.transpose(axes))
+
+
+def _through_ghost(a: ndarray, function: Any) -> Any:
+    """Return the view that NumPy makes of a ghost."""
+    return view_of(a, ghost_geometry(function(ghost(a))))
+
+
+def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
+    """Return a view with two axes exchanged."""
+    return _through_ghost(a, lambda g: g.swapaxes(axis1, axis2))
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Return a view with axes moved."""
+    return _through_ghost(a, lambda g: np.moveaxis(g, source, destination))
+
+
+def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
+    """Return a view with one axis rolled back."""
+    return _through_ghost(a, lambda g: np.rollaxis(g, axis, start))
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Return a view without axes of length one."""
+    return _through_ghost(a, lambda g: g.squeeze(axis))
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """Return a view with new axes."""
+    return _through_ghost(a, lambda g: np.expand_dims(g, axis))
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    """Return a view with axes reversed."""
+    return _through_ghost(m, lambda g: np.flip(g, axis))
+
+
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    """Return a rotated view."""
+    return _through_ghost(m, lambda g: np.rot90(g, k, axes))
+
+
+def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    """Return a read-only view of diagonals."""
+    return NotImplemented if a.ndim < 2 else _through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))  # noqa: PLR2004
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+    """Return a view with broadcast axes."""
+    if type(array) is not ndarray:
+        return NotImplemented
+    return _through_ghost(array, lambda g: np.broadcast_to(g, shape))
+
+
+def reshape(
+    a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None
+) -> Any:
+    """Return a view where NumPy would, else a copy."""
+    if type(a) is not ndarray or shape is None:
+        return NotImplemented
+    if copy:
+        return reshape(fresh(operand(a)), shape, order)
+    try:
+        return _through_ghost(a, lambda g: np.reshape(g, shape, order=order, copy=False))
+    except ValueError as error:
+        if "avoid" not in str(error) or copy is False:
+            raise
+    if order != "C":
+        return NotImplemented
+    return reshape(fresh(operand(a)), shape)
+
+
+def ravel(a: Any, order: str = "C") -> Any:
+    """Return a 1-D view where NumPy would, else a copy."""
+    if order not in ("C", "F"):
+        return NotImplemented
+    return reshape(a, -1, order)
+
+
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    """Join along an axis: an empty array with one region per piece."""
+    if out is not None or type(arrays) not in (list, tuple) or axis is None or not arrays:
+        return NotImplemented
+    try:
+        pieces = [operand(a) for a in arrays]
+    except Unmanaged:
+        return NotImplemented
+    if not all(isinstance(p, Expr) and p.shape for p in pieces):
+        return NotImplemented
+    ndim = pieces[0].ndim
+    axis = normalize_axis_index(operator.index(axis), ndim)
+    rest = [p.shape[:axis] + p.shape[axis + 1 :] for p in pieces]
+    if any(p.ndim != ndim for p in pieces) or len(set(rest)) != 1:
+        return NotImplemented  # NumPy says why
+    empties = [np.empty(0, p.dtype) for p in pieces]
+    found = np.concatenate(empties, dtype=dtype, casting=casting).dtype
+    if not is_managed_dtype(found):
+        return NotImplemented
+    total = sum(p.shape[axis] for p in pieces)
+    shape = (*pieces[0].shape[:axis], total, *pieces[0].shape[axis + 1 :])
+    return _assemble(shape, found, pieces, axis)
+
+
+def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: int) -> ndarray:
+    joined = from_expr(make(FULL, (), (_zero(dtype),), shape, dtype))
+    start = 0
+    for piece in pieces:
+        stop = start + piece.shape[axis]
+        if stop > start and piece.size:
+            key = (slice(None),) * axis + (slice(start, stop),)
+            write(view_of(joined, ghost_geometry(ghost(joined)[key])), piece)
+        start = stop
+    return joined
+
+
+def _zero(dtype: np.dtype) -> Any:
+    return np.zeros((), dtype)[()]
+
+
+def stack(
+    arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    """Join along a new axis."""
+    if out is not None or type(arrays) not in (list, tuple) or not arrays:
+        return NotImplemented
+    if not all(type(a) is ndarray for a in arrays) or len({a.shape for a in arrays}) != 1:
+        return NotImplemented
+    axis = normalize_axis_index(axis, arrays[0].ndim + 1)
+    key = (slice(None),) * axis + (None,)
+    return concatenate([a[key] for a in arrays], axis, dtype=dtype, casting=casting)
+
+
+def _joined(arrays: Any, prepare: Any, axis: int, **kwargs: Any) -> Any:
+    if type(arrays) not in (list, tuple) or not all(type(a) is ndarray for a in arrays):
+        return NotImplemented
+    return concatenate([prepare(a) for a in arrays], axis, **kwargs)
+
+
+def atleast_1d(a: ndarray) -> ndarray:
+    """Return a view with at least one axis."""
+    return a if a.ndim else reshape(a, (1,))
+
+
+def atleast_2d(a: ndarray) -> ndarray:
+    """Return a view with at least two axes."""
+    return a if a.ndim >= 2 else (a[None, :] if a.ndim else reshape(a, (1, 1)))  # noqa: PLR2004
+
+
+def vstack(tup: Any, **kwargs: Any) -> Any:
+    """Join rows."""
+    return _joined(tup, atleast_2d, 0, **kwargs)
+
+
+def hstack(tup: Any, **kwargs: Any) -> Any:
+    """Join columns (or 1-D pieces end to end)."""
+    if type(tup) not in (list, tuple) or not all(type(a) is ndarray for a in tup):
+        return NotImplemented
+    return _joined(tup, atleast_1d, 0 if tup[0].ndim <= 1 else 1, **kwargs)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Roll by joining two slices per axis."""
+    if type(a) is not ndarray or not a.size:
+        return NotImplemented
+    if axis is None:
+        return reshape(roll(reshape(a, -1), shift, 0), a.shape)
+    pairs = np.broadcast(shift, axis)
+    if pairs.ndim > 1:
+        return NotImplemented
+    rolled = a
+    for by, along in pairs:
+        k = normalize_axis_index(int(along), a.ndim)
+        by = int(by) % a.shape[k]  # noqa: PLW2901 - normalised
+        lead = (slice(None),) * k
+        if by:
+            rolled = concatenate([rolled[(*lead, slice(-by, None))], rolled[(*lead, slice(None, -by))]], k)
+    return copy(a) if rolled is a else rolled
+
+
+def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE) -> Any:
+    """Difference of neighbours."""
+    plain = prepend is _NO_VALUE and append is _NO_VALUE and type(a) is ndarray
+    if not plain or n != 1 or not a.ndim:
+        return NotImplemented
+    k = normalize_axis_index(axis, a.ndim)
+    lead = (slice(None),) * k
+    wrapped = np.not_equal if a.dtype == bool else np.subtract
+    return ufuncs.call(wrapped, (a[(*lead, slice(1, None))], a[(*lead, slice(None, -1))]), {})
+
+
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """Product of all pairs of the flattened operands."""
+    if out is not None or type(a) is not ndarray or type(b) is not ndarray:
+        return NotImplemented
+    return ufuncs.call(np.multiply, (a.ravel()[:, None], b.ravel()[None, :]), {})
+
+
+def real(val: Any) -> Any:
+    """Return the real part, a view."""
+    return _part(val, "real")
+
+
+def imag(val: Any) -> Any:
+    """Return the imaginary part, a view for complex arrays."""
+    return _part(val, "imag")
+
+
+def _part(val: Any, name: str) -> Any:
+    if type(val) is not ndarray or val._np is not None:
+        return NotImplemented
+    if val.dtype.kind != "c":
+        return val if name == "real" else NotImplemented
+    return _through_ghost(val, lambda g: getattr(g, name))
+
+
+def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """Round by NumPy's rule: scale, rint, unscale."""
+    if out is not None or type(a) is not ndarray or type(decimals) is not int:
+        return NotImplemented
+    if a.dtype.kind not in "fc" or a.dtype.kind == "c":
+        return NotImplemented
+    if decimals == 0:
+        return ufuncs.call(np.rint, (a,), {})
+    scale = 10.0 ** abs(decimals)
+    before, after = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    scaled = ufuncs.call(np.rint, (ufuncs.call(before, (a, scale), {}),), {})
+    return ufuncs.call(after, (scaled, scale), {})
+
+
+# ---------------------------------------------------------------- contractions
+
+
+def _contract(op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any) -> Any:
+    if not is_managed_dtype(dtype) or not all(isinstance(a, Expr) for a in args):
+        return NotImplemented
+    expr = make(op, tuple(args), params, shape, dtype)
+    if expr.origin is None:
+        expr.origin = here()
+    return result_of(expr)
+
+
+def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
+    """Matrix product."""
+    if out is not None or kwargs:
+        return NotImplemented
+    try:
+        a, b = operand(x1), operand(x2)
+    except Unmanaged:
+        return NotImplemented
+    if isinstance(a, Const) or isinstance(b, Const) or not a.shape or not b.shape:
+        return NotImplemented
+    inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if a.shape[-1] != inner or not a.size or not b.size:
+        return NotImplemented
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        return NotImplemented
+    shape = batch + a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
+    dtype = resolve(np.multiply, [a, b])[0]
+    return _contract(MATMUL, [a, b], (), shape, dtype)
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """Dot product; a matrix product up to two axes."""
+    if out is not None:
+        return NotImplemented
+    try:
+        left, right = operand(a), operand(b)
+    except Unmanaged:
+        return NotImplemented
+    if isinstance(left, Const) or isinstance(right, Const) or not left.shape or not right.shape:
+        return NotImplemented
+    if left.ndim <= 2 and right.ndim <= 2:  # noqa: PLR2004
+        return matmul(a, b)
+    if left.shape[-1] != right.shape[-2] or right.ndim == 1:
+        return NotImplemented
+    shape = left.shape[:-1] + right.shape[:-2] + right.shape[-1:]
+    return _contract(DOT, [left, right], (), shape, resolve(np.multiply, [left, right])[0])
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Contract the given axes."""
+    try:
+        left, right = operand(a), operand(b)
+    except Unmanaged:
+        return NotImplemented
+    if isinstance(left, Const) or isinstance(right, Const) or not left.size or not right.size:
+        return NotImplemented
+    pairs = _tensordot_axes(axes, left.ndim, right.ndim)
+    if pairs is None or [left.shape[k] for k in pairs[0]] != [right.shape[k] for k in pairs[1]]:
+        return NotImplemented
+    shape = tuple(n for k, n in enumerate(left.shape) if k not in pairs[0])
+    shape += tuple(n for k, n in enumerate(right.shape) if k not in pairs[1])
+    dtype = resolve(np.multiply, [left, right])[0]
+    return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
+
+
+def _tensordot_axes(axes: Any, left: int, right: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    try:
+        if isinstance(axes, int):
+            if not 0 <= axes <= min(left, right):
+                return None
+            return tuple(range(left - axes, left)), tuple(range(axes))
+        first, second = (np.atleast_1d(x).tolist() for x in axes)
+        return (
+            tuple(normalize_axis_index(k, left) for k in first),
+            tuple(normalize_axis_index(k, right) for k in second),
+        )
+    except (TypeError, ValueError):
+        return None
+
+
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    """Einstein summation; the order of contraction comes from opt_einsum."""
+    if out is not None or kwargs or not operands or type(operands[0]) is not str:
+        return NotImplemented
+    from opt_einsum.parser import parse_einsum_input  # noqa: PLC0415 - only when einsum is used
+
+    try:
+        exprs = [operand(x) for x in operands[1:]]
+    except Unmanaged:
+        return NotImplemented
+    if not all(isinstance(e, Expr) for e in exprs):
+        return NotImplemented
+    stand_ins = [np.broadcast_to(np.empty((), e.dtype), e.shape) for e in exprs]
+    try:
+        inputs, output, _ = parse_einsum_input([operands[0], *stand_ins])
+    except (ValueError, TypeError, KeyError):
+        return NotImplemented  # NumPy says why
+    sizes: dict[str, int] = {}
+    for labels, expr in zip(inputs.split(","), exprs, strict=True):
+        for label, extent in zip(labels, expr.shape, strict=False):
+            if sizes.setdefault(label, extent) not in (1, extent) and extent != 1:
+                return NotImplemented
+            sizes[label] = max(sizes[label], extent)
+    if not all(e.size for e in exprs):
+        return NotImplemented
+    dtype = np.result_type(*[e.dtype for e in exprs])
+    shape = tuple(sizes[label] for label in output)
+    params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))  # noqa: PLR2004
+    return _contract(EINSUM, exprs, params, shape, dtype)

@@ -1,0 +1,136 @@
+"""Arrays from nothing, from lists and from other arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dnumpy.api import calls
+from dnumpy.api.array import adopt, facts, is_managed_dtype, ndarray, wrap
+from dnumpy.api.composites import astype
+from dnumpy.api.composites import copy as copy_of
+from dnumpy.api.record import is_lazy
+from dnumpy.config import config
+
+_np_array = np.ndarray
+_new = object.__new__
+
+
+def array(  # noqa: PLR0913 - NumPy's signature
+    object: Any,  # noqa: A002 - NumPy's name
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Any:
+    """Return an array; as ``numpy.array``."""
+    if is_lazy(object) and not ndmin and type(object) is ndarray:
+        found = _from_managed(object, dtype, copy, order)
+        if found is not NotImplemented:
+            return found
+    kwargs: dict[str, Any] = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
+    if ndmax:
+        kwargs["ndmax"] = ndmax
+    if like is not None and type(like) is not ndarray:
+        kwargs["like"] = like
+    return calls.wrap_result(np.array(calls.unwrap(object), dtype, **kwargs), (object,))
+
+
+def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:  # noqa: FBT001
+    wanted = facts(a).dtype if dtype is None else np.dtype(dtype)
+    if wanted == facts(a).dtype:
+        if not copy and order in ("K", "A", None):
+            return a
+        return copy_of(a, order or "K") if copy else NotImplemented
+    return NotImplemented if copy is False else astype(a, wanted, order or "K")
+
+
+def asarray(  # noqa: PLR0913 - NumPy's signature
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Any:
+    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``."""
+    if type(a) is ndarray and dtype is None and order is None and not copy:
+        return a
+    if type(a) is ndarray and a._np is None:
+        found = _from_managed(a, dtype, copy, order or "K")
+        if found is not NotImplemented:
+            return found
+    kwargs: dict[str, Any] = {"device": device, "copy": copy}
+    if like is not None and type(like) is not ndarray:
+        kwargs["like"] = like
+    return calls.wrap_result(np.asarray(calls.unwrap(a), dtype, order, **kwargs), (a,))
+
+
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+    """As ``numpy.asanyarray``: NumPy's subclasses pass through."""
+    if isinstance(a, _np_array) and type(a) is not _np_array:
+        return calls.wrap_result(np.asanyarray(a, dtype, order, **kwargs), (a,))
+    return asarray(a, dtype, order, **kwargs)
+
+
+def _maker(function: Any) -> Any:
+    """Return a creation function whose result nobody else holds."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        r = function(*args, **kwargs) if _plain(args, kwargs) else _run(function, args, kwargs)
+        if type(r) is _np_array:
+            if r.size < config.eager_below:
+                made = _new(ndarray)
+                made._np = r
+                return made
+            return wrap(r)
+        return r
+
+    return make
+
+
+def _plain(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    for a in args:
+        if type(a) not in _PLAIN:
+            return False
+    return not kwargs or ("like" not in kwargs and all(type(v) in _PLAIN for v in kwargs.values()))
+
+
+_PLAIN = frozenset({int, float, complex, bool, str, type, type(None), np.dtype})
+
+
+def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if type(kwargs.get("like")) is ndarray:
+        kwargs = {k: v for k, v in kwargs.items() if k != "like"}
+    plain = [calls.unwrap(a) for a in args]
+    return function(*plain, **{k: calls.unwrap(v) for k, v in kwargs.items()})
+
+
+zeros = _maker(np.zeros)
+ones = _maker(np.ones)
+empty = _maker(np.empty)
+full = _maker(np.full)
+arange = _maker(np.arange)
+
+
+def load(*args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.load``; a read-only memory map becomes a lazy array that reads the file by tiles."""
+    loaded = np.load(*args, **kwargs)
+    if type(loaded) is np.memmap and loaded.mode == "r" and is_managed_dtype(loaded.dtype):
+        return adopt(loaded.view(_np_array))
+    return calls.wrap_result(loaded)
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """As ``numpy.copyto``; recorded when source or target is managed and nothing is masked."""
+    if type(dst) is ndarray and dst._np is None and where is True and is_lazy(src):
+        if np.can_cast(src.dtype, dst.dtype, casting):
+            dst[...] = src
+            return
+    calls.run_writing(np.copyto, (dst, src), {"casting": casting, "where": where})

@@ -1,0 +1,129 @@
+"""One public function per NumPy function: native when an operand is managed, NumPy otherwise."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.api import calls
+from dnumpy.api.array import ndarray
+from dnumpy.api.native import CREATION, NATIVE
+from dnumpy.api.record import is_lazy
+from dnumpy.config import memory_limit_bytes
+from dnumpy.errors import FallbackWarning, GatherTooLarge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# functions of NumPy that write to their first argument
+WRITING = frozenset({
+    "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "copyto",
+    "sort", "partition", "fill", "itemset", "byteswap",
+})  # fmt: skip
+
+fallbacks: dict[tuple[str, str, int], list[int]] = {}  # (name, file, line) -> [calls, bytes]
+_warned: set[str] = set()
+
+
+def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable[..., Any]:
+    """Return the public function for NumPy's ``wrapped``."""
+    made = CREATION.get(name) if qualified == f"numpy.{name}" else None
+    if made is None:
+        native = NATIVE.get(name) if qualified == f"numpy.{name}" else None
+        made = _native(native, wrapped, qualified) if native else _fallback(wrapped, qualified)
+    else:
+        made = _keep(made)
+    _describe(made, wrapped, name)
+    return made
+
+
+def _keep(made: Callable[..., Any]) -> Callable[..., Any]:
+    def public(*args: Any, **kwargs: Any) -> Any:
+        return made(*args, **kwargs)
+
+    return public
+
+
+def _describe(made: Any, wrapped: Any, name: str) -> None:
+    made.__name__ = name
+    made.__qualname__ = name
+    made.__doc__ = wrapped.__doc__
+    made.__wrapped__ = wrapped
+    made.__module__ = "dnumpy"
+
+
+def _native(native: Callable[..., Any], wrapped: Any, qualified: str) -> Callable[..., Any]:
+    fall = _fallback(wrapped, qualified)
+
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if args and asks_engine(args, kwargs):
+            found = native(*args, **kwargs)
+            if found is not NotImplemented:
+                return found
+        return fall(*args, **kwargs)
+
+    return public
+
+
+def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Say whether an operand, or one in a list of operands, is managed."""
+    for a in args:
+        kind = type(a)
+        if kind is ndarray:
+            if a._np is None:
+                return True
+        elif (kind is list or kind is tuple) and a and any(is_lazy(e) for e in a):
+            return True
+    return bool(kwargs) and any(is_lazy(v) for v in kwargs.values())
+
+
+def _fallback(wrapped: Any, qualified: str) -> Callable[..., Any]:
+    name = qualified.rpartition(".")[2]
+    runner = calls.run_writing if name in WRITING else calls.run
+
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if asks_engine(args, kwargs):
+            _note_gather(qualified, args, kwargs)
+        return runner(wrapped, args, kwargs)
+
+    return public
+
+
+def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Account for a fallback; warn once per function when bytes really move."""
+    moved, total = _gathered_bytes([*args, *kwargs.values()])
+    frame = sys._getframe(2)  # noqa: SLF001 - the caller's line
+    entry = fallbacks.setdefault((qualified, frame.f_code.co_filename, frame.f_lineno), [0, 0])
+    entry[0] += 1
+    entry[1] += total
+    if not moved:
+        return
+    if moved > memory_limit_bytes():
+        msg = (
+            f"{qualified} has no distributed form and would gather {moved:,} bytes; "
+            f"config.memory_limit allows {memory_limit_bytes():,}. Reduce or slice the operand first."
+        )
+        raise GatherTooLarge(msg)
+    if qualified not in _warned:
+        _warned.add(qualified)
+        text = f"{qualified} gathers {moved:,} bytes: it has no distributed form yet"
+        warnings.warn(text, FallbackWarning, stacklevel=3)
+
+
+def _gathered_bytes(values: list[Any]) -> tuple[int, int]:
+    moved = total = 0
+    for v in values:
+        if type(v) is ndarray and v._np is None:
+            buffer = v._buf
+            total += v.nbytes
+            value = buffer.expr.value
+            if value is not None and type(value) is not np.ndarray:
+                moved += v.nbytes
+        elif type(v) in (list, tuple):
+            inner_moved, inner_total = _gathered_bytes(list(v))
+            moved, total = moved + inner_moved, total + inner_total
+    return moved, total
+

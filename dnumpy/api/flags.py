@@ -1,0 +1,59 @@
+"""The flags of a managed array, as ``numpy.ndarray.flags`` shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dnumpy.api.array import ghost
+
+if TYPE_CHECKING:
+    from dnumpy.api.array import ndarray
+
+_SHORT = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned"}
+_SHOWN = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+
+
+class Flags:
+    """Memory layout of an array: contiguity from its strides, the rest from its Buffer."""
+
+    __slots__ = ("_array", "_seen")
+
+    def __init__(self, array: ndarray) -> None:
+        self._array = array
+        self._seen = ghost(array).flags
+
+    @property
+    def owndata(self) -> bool:
+        """Whether this is the base itself."""
+        return self._array._base is None and self._array._geo is None
+
+    @property
+    def writeable(self) -> bool:
+        """Whether the array may be written to; a broadcast view may not."""
+        strides = ghost(self._array).strides
+        repeats = any(s == 0 and n > 1 for s, n in zip(strides, self._array.shape, strict=True))
+        return self._array._buf.writeable and not repeats
+
+    @writeable.setter
+    def writeable(self, value: bool) -> None:
+        self._array._buf.writeable = bool(value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Contiguity and alignment, as the ghost has them."""
+        return getattr(self._seen, name)
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a flag by NumPy's upper-case or one-letter name."""
+        name = _SHORT.get(key, key.lower())
+        return getattr(self, name)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        """Set a flag by name."""
+        if key in ("W", "WRITEABLE"):
+            self.writeable = value
+        else:
+            self._seen[key] = value
+
+    def __repr__(self) -> str:
+        """Return NumPy's listing."""
+        return "\n".join(f"  {name} : {self[name]}" for name in _SHOWN) + "\n"

@@ -1,0 +1,186 @@
+"""Reading and writing by index. NumPy itself indexes a ghost; what it answers is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dnumpy.api import calls
+from dnumpy.api.array import (
+    concrete,
+    concrete_for_writing,
+    facts,
+    ghost,
+    ghost_geometry,
+    ndarray,
+    view_of,
+)
+from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
+from dnumpy.api.scalar import DeferredScalar
+from dnumpy.expr.expr import Const, Expr
+
+_BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+_DIRECT_WRITE = 4096  # elements: below this a write to computed, unread memory happens at once
+
+
+def is_basic(key: Any) -> bool:
+    """Say whether an index is basic: ints, slices, Ellipsis and newaxis only."""
+    if type(key) is tuple:
+        return all(_is_basic_part(k) for k in key)
+    return _is_basic_part(key)
+
+
+def _is_basic_part(k: Any) -> bool:
+    return type(k) in _BASIC or isinstance(k, np.integer)
+
+
+def _plain_key(key: Any) -> Any:
+    """Return the key with our arrays as NumPy's (their values are looked at)."""
+    if type(key) is tuple:
+        return tuple(_plain_part(k) for k in key)
+    return _plain_part(key)
+
+
+def _plain_part(k: Any) -> Any:
+    if type(k) is slice:
+        if _BASIC.issuperset((type(k.start), type(k.stop), type(k.step))):
+            return k
+        return slice(*[calls.unwrap(x) for x in (k.start, k.stop, k.step)])
+    return calls.unwrap(k)
+
+
+def get(array: ndarray, key: Any) -> Any:
+    """Return ``array[key]`` for a managed array."""
+    plain = key if is_basic(key) else _plain_key(key)
+    if not is_basic(plain):
+        return _get_advanced(array, plain)
+    seen = ghost(array)[plain]
+    if type(seen) is not np.ndarray:
+        return concrete(array)[plain]
+    if seen.size == 0:
+        return view_of(array, ghost_geometry(seen)._replace(offset=0))
+    return view_of(array, ghost_geometry(seen))
+
+
+def _get_advanced(array: ndarray, key: Any) -> Any:
+    values = concrete(array)
+    picked = values[key]
+    if type(picked) is np.ndarray:
+        return calls.wrap_result(picked, (array,))
+    return picked
+
+
+def set_(array: ndarray, key: Any, value: Any) -> None:
+    """Perform ``array[key] = value`` for a managed array."""
+    if not array._buf.writeable:
+        msg = "assignment destination is read-only"
+        raise ValueError(msg)
+    if is_same_view(array, key, value):
+        return
+    if not is_basic(key):
+        if _set_masked(array, key, value):
+            return
+        key = _plain_key(key)
+    if is_basic(key):
+        _set_basic(array, key, value)
+    else:
+        concrete_for_writing(array)[key] = calls.unwrap(value)
+
+
+def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
+    """Recognise the last step of ``a[key] op= x``: Python stores the updated view back into itself."""
+    if type(value) is not ndarray or value._np is not None or value._buf is not array._buf:
+        return False
+    if not is_basic(key) or value._geo is None:
+        return False
+    seen = ghost(array)[key]
+    return type(seen) is np.ndarray and ghost_geometry(seen) == value._geo
+
+
+def _set_basic(array: ndarray, key: Any, value: Any) -> None:
+    seen = ghost(array)[key]
+    if type(seen) is not np.ndarray:
+        seen = ghost(array)[(*(key if type(key) is tuple else (key,)), ...)]
+    if not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
+        try:
+            recorded = operand(value)
+        except Unmanaged:
+            pass
+        else:
+            _record(array, seen, recorded)
+            return
+    concrete_for_writing(array)[key] = calls.unwrap(value)
+
+
+def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:
+    """Whether writing at once is best: computed, nobody reads it later, and little to write."""
+    buffer = array._buf
+    return not buffer.pending and seen.size <= _DIRECT_WRITE and not buffer.has_readers()
+
+
+def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:
+    if isinstance(value, Expr):
+        _check_broadcast(value.shape, seen.shape)
+        if value.dtype.kind == "c" and seen.dtype.kind != "c":
+            raise_or_warn_complex(seen.dtype)
+    else:
+        value = _converted(value, seen.dtype)
+    if seen.size == 0:
+        return
+    geometry = ghost_geometry(seen)
+    target = view_of(array, geometry)
+    write(target, value)
+
+
+def _converted(value: Const, dtype: np.dtype) -> Const:
+    """Return the constant in the target's dtype; raises what NumPy's assignment raises."""
+    cell = np.empty((), dtype)
+    cell[...] = value.value
+    return Const(cell[()])
+
+
+def raise_or_warn_complex(dtype: np.dtype) -> None:
+    """Warn as NumPy does when an assignment discards imaginary parts."""
+    np.empty(1, dtype)[...] = np.zeros(1, complex)
+
+
+def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    lead = len(shape) - len(target)
+    inner = shape[max(lead, 0) :]
+    fits = all(n == 1 for n in shape[: max(lead, 0)]) and all(
+        n in (1, t) for n, t in zip(reversed(inner), reversed(target), strict=False)
+    )
+    if not fits:
+        got, want = (str(s).replace(" ", "") for s in (shape, target))
+        msg = f"could not broadcast input array from shape {got} into shape {want}"
+        raise ValueError(msg)
+
+
+def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
+    """Record ``a[mask] = scalar`` as a ``where``, so that nothing has to be counted."""
+    if type(key) is not ndarray or array._buf.shared:
+        return False
+    if key._np is not None:
+        if key._np.dtype != bool or key._np.shape != facts(array).shape:
+            return False
+    elif facts(key) != (facts(array).shape, np.dtype(bool)):
+        return False
+    lazy_value = type(value) is DeferredScalar
+    if not lazy_value and not isinstance(value, int | float | complex | np.number | np.bool_):
+        return False
+    try:
+        chosen = operand(value)
+        mask = operand(key)
+    except Unmanaged:
+        return False
+    shape, dtype = facts(array)
+    if not shape:
+        return False
+    if isinstance(chosen, Const):
+        chosen = _converted(chosen, dtype)
+    before = operand(array)
+    write(array, where(mask, chosen, before))
+    return True
+
+

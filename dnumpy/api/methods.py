@@ -1,0 +1,433 @@
+"""What an ndarray can do: attributes, methods, operators, protocols."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.api import calls, composites, indexing, ufuncs
+from dnumpy.api.array import (
+    concrete,
+    exported,
+    ghost,
+    ghost_geometry,
+    ndarray,
+    small,
+    wrap,
+)
+from dnumpy.api.composites import _through_ghost
+from dnumpy.api.flags import Flags
+from dnumpy.api.native import NATIVE
+from dnumpy.api.record import Unmanaged, is_lazy, operand, write
+from dnumpy.api.scalar import DeferredScalar
+from dnumpy.expr.expr import Const
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_np_array = np.ndarray
+_new = object.__new__
+
+
+# ---------------------------------------------------------------- items
+
+
+def _getitem(self: ndarray, key: Any) -> Any:
+    a = self._np
+    if a is None:
+        return indexing.get(self, key)
+    kind = type(key)
+    if kind is int or kind is slice:
+        r = a[key]
+    else:
+        r = a[calls.unwrap(key)]
+    if type(r) is _np_array:
+        made = _new(ndarray)
+        made._np = r
+        if r.base is not None:
+            made._base = getattr(self, "_base", None) or self
+        return made
+    return r
+
+
+def _setitem(self: ndarray, key: Any, value: Any) -> None:
+    a = self._np
+    if a is None:
+        indexing.set_(self, key, value)
+    else:
+        a[calls.unwrap(key)] = calls.unwrap(value)
+
+
+def _delitem(self: ndarray, key: Any) -> None:
+    del concrete(self)[key]
+
+
+def _len(self: ndarray) -> int:
+    a = self._np
+    return len(a) if a is not None else len(ghost(self))
+
+
+def _iter(self: ndarray) -> Iterator[Any]:
+    a = self._np
+    if a is not None and a.ndim == 1:
+        return iter(a)
+    shape = self.shape
+    if not shape:
+        msg = "iteration over a 0-d array"
+        raise TypeError(msg)
+    if len(shape) == 1:
+        return iter(exported(self))
+    return (self[k] for k in range(shape[0]))
+
+
+def _contains(self: ndarray, value: Any) -> bool:
+    return bool((self == value).any())
+
+
+# ---------------------------------------------------------------- attributes
+
+
+def _attribute(name: str) -> property:
+    """Return a property that a ghost can answer."""
+
+    def read(self: ndarray) -> Any:
+        a = self._np
+        return getattr(a if a is not None else ghost(self), name)
+
+    def change(self: ndarray, value: Any) -> None:
+        a = self._np
+        if a is not None:
+            setattr(a, name, value)
+            return
+        seen = ghost(self)[...]
+        setattr(seen, name, value)
+        geometry = ghost_geometry(seen)
+        whole = geometry.is_whole(self._buf.shape, self._buf.dtype)
+        self._geo = None if whole else geometry
+
+    def remove(self: ndarray) -> None:
+        delattr(concrete(self), name)
+
+    return property(read, change, remove)
+
+
+def _data_attribute(name: str) -> property:
+    """Return a property of the exported memory."""
+    return property(lambda self: getattr(exported(self), name))
+
+
+def _transposed(self: ndarray) -> ndarray:
+    a = self._np
+    if a is not None:
+        return small(a.T, getattr(self, "_base", None) or self)
+    return composites.transpose(self)
+
+
+def _matrix_transposed(self: ndarray) -> ndarray:
+    a = self._np
+    if a is not None:
+        return small(a.mT, getattr(self, "_base", None) or self)
+    return _through_ghost(self, lambda g: g.mT)
+
+
+def _part(name: str) -> property:
+    native = getattr(composites, name)
+
+    def read(self: ndarray) -> Any:
+        found = native(self)
+        if found is NotImplemented:
+            return calls.wrap_result(getattr(concrete(self), name), (self,))
+        return found
+
+    def change(self: ndarray, value: Any) -> None:
+        if self._np is not None or self.dtype.kind != "c":
+            setattr(calls.for_writing(self), name, calls.unwrap(value))
+        else:
+            native(self)[...] = value
+
+    return property(read, change)
+
+
+def _base(self: ndarray) -> Any:
+    kept = getattr(self, "_base", None)
+    if kept is not None or self._np is None:
+        return kept
+    base = self._np.base
+    return small(base) if type(base) is _np_array else base
+
+
+def _flags(self: ndarray) -> Any:
+    a = self._np
+    return a.flags if a is not None else Flags(self)
+
+
+def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    a = self._np
+    if a is not None:
+        a.setflags(write, align, uic)
+    elif write is not None:
+        self._buf.writeable = bool(write)
+
+
+def _flat(self: ndarray) -> Any:
+    return exported(self).flat
+
+
+def _set_flat(self: ndarray, value: Any) -> None:
+    calls.for_writing(self).flat = calls.unwrap(value)
+
+
+# ---------------------------------------------------------------- methods
+
+
+def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Callable[..., Any]:
+    wrapped = getattr(_np_array, name)
+    run = calls.run_writing if writes else calls.run
+
+    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+        if native is not None and (self._np is None or _any_lazy(args)):
+            found = native(self, *args, **kwargs)
+            if found is not NotImplemented:
+                return found
+        return run(wrapped, (self, *args), kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"ndarray.{name}"
+    method.__doc__ = wrapped.__doc__
+    return method
+
+
+def _any_lazy(args: tuple[Any, ...]) -> bool:
+    return any(is_lazy(a) for a in args)
+
+
+_METHOD_WRITES = frozenset({"fill", "itemset", "partition", "put", "resize", "setfield", "sort"})
+_METHOD_NATIVE = (
+    "all", "any", "argmax", "argmin", "astype", "clip", "copy", "diagonal", "dot", "max", "mean", "min",
+    "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
+)  # fmt: skip
+_METHOD_PLAIN = (
+    "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum", "dump", "dumps",
+    "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
+    "setfield", "sort", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
+)  # fmt: skip
+
+
+def _transpose(self: ndarray, *axes: Any) -> Any:
+    a = self._np
+    if a is not None:
+        return calls.wrap_result(a.transpose(*axes), (self,))
+    return _through_ghost(self, lambda g: g.transpose(*axes))
+
+
+def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    a = self._np
+    if a is not None:
+        return calls.wrap_result(a.reshape(*shape, order=order, copy=copy), (self,))
+    wanted = shape[0] if len(shape) == 1 else shape
+    found = composites.reshape(self, wanted, order, copy=copy)
+    if found is NotImplemented:
+        return calls.wrap_result(concrete(self).reshape(*shape, order=order, copy=copy), (self,))
+    return found
+
+
+def _flatten(self: ndarray, order: str = "C") -> Any:
+    a = self._np
+    if a is None and order in ("C", "A", "K"):
+        return composites.reshape(composites.copy(self, "C"), -1)
+    return calls.wrap_result(concrete(self).flatten(order))
+
+
+def _conjugate(self: ndarray, out: Any = None) -> Any:
+    if self.dtype.kind != "c" and out is None:
+        return self
+    return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
+
+
+def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+    target = kwargs.get("type", next((x for x in args if isinstance(x, type)), None))
+    plain_type = target is None or target is ndarray or not issubclass(target, _np_array)
+    if not plain_type:
+        return exported(self).view(*args, **kwargs)
+    args = tuple(x for x in args if x is not ndarray)
+    kwargs.pop("type", None) if target is ndarray else None
+    a = self._np
+    if a is not None:
+        r = a.view(*args, **kwargs)
+        return small(r, getattr(self, "_base", None) or self) if type(r) is _np_array else r
+    return _through_ghost(self, lambda g: g.view(*args, **kwargs))
+
+
+def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
+    if getattr(self, "_base", None) is not None:
+        msg = "cannot resize this array: it does not own its data"
+        raise ValueError(msg)
+    resized = concrete(self).copy()
+    resized.resize(*new_shape, refcheck=False)
+    made = wrap(resized)
+    self._np = made._np
+    if made._np is None:
+        self._buf, self._geo, self._base, self._view = made._buf, None, None, None
+
+
+def _fill(self: ndarray, value: Any) -> None:
+    if self._np is None and not is_lazy(value) and not self._buf.shared and self.ndim:
+        try:
+            constant = operand(value)
+        except Unmanaged:
+            constant = None
+        if isinstance(constant, Const) and self._buf.writeable:
+            write(self, Const(np.full((), value, self.dtype)[()]))
+            return
+    calls.for_writing(self).fill(calls.unwrap(value))
+
+
+# ---------------------------------------------------------------- conversions
+
+
+def _converter(name: str) -> Callable[..., Any]:
+    def method(self: ndarray, *args: Any) -> Any:
+        return getattr(concrete(self), name)(*args)
+
+    return method
+
+
+def _copy_protocol(self: ndarray) -> Any:
+    return self.copy("K")
+
+
+def _deepcopy(self: ndarray, memo: Any) -> Any:
+    if self.dtype.hasobject:
+        return small(concrete(self).__deepcopy__(memo))
+    return self.copy("K")
+
+
+def _reduce(self: ndarray) -> Any:
+    return wrap, (np.array(concrete(self), copy=False),)
+
+
+def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
+    if modulo is not None:
+        return NotImplemented
+    a = self._np
+    if a is not None and not is_lazy(other):
+        if not ufuncs._is_operand(other):
+            return NotImplemented
+        return calls.wrap_result(a ** calls.unwrap(other), (self, other))
+    fast = _fast_power(self, other)
+    return ufuncs.call(fast, (self,), {}) if fast else ufuncs.call(np.power, (self, other), {})
+
+
+def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
+    """NumPy's own shortcuts for a Python scalar exponent."""
+    if type(exponent) not in (int, float):
+        return None
+    if base.dtype.kind in "fc":
+        return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
+    return np.square if base.dtype.kind in "iu" and type(exponent) is int and exponent == 2 else None  # noqa: PLR2004
+
+
+def _rpow(self: ndarray, other: Any) -> Any:
+    return ufuncs.call(np.power, (other, self), {})
+
+
+def _ipow(self: ndarray, other: Any) -> Any:
+    a = self._np
+    if a is not None:
+        a **= calls.unwrap(other)
+        return self
+    fast = _fast_power(self, other)
+    if fast:
+        return ufuncs.call(fast, (self,), {"out": (self,)})
+    return ufuncs.call(np.power, (self, other), {"out": (self,)})
+
+
+def _matmul(self: Any, other: Any) -> Any:
+    if not ufuncs._is_operand(other):
+        return NotImplemented
+    if is_lazy(self) or is_lazy(other):
+        found = composites.matmul(self, other)
+        if found is not NotImplemented:
+            return found
+    return calls.run(np.matmul, (self, other), {})
+
+
+def _rmatmul(self: Any, other: Any) -> Any:
+    return _matmul(other, self)
+
+
+def _imatmul(self: ndarray, other: Any) -> Any:
+    product = _matmul(self, other)
+    if getattr(product, "shape", None) != self.shape:
+        return calls.run(operator.imatmul, (self, other), {})
+    self[...] = product
+    return self
+
+
+def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
+    quick = ufuncs._operator(wrapped, reflected=False)
+    plain = getattr(operator, name)
+
+    def method(self: Any, other: Any) -> Any:
+        if type(other) in ufuncs._IMMEDIATE or type(other) is ndarray or type(other) is DeferredScalar:
+            return quick(self, other)
+        if not ufuncs._is_operand(other):
+            return NotImplemented
+        if is_lazy(self) and isinstance(other, np.ndarray | np.generic | list):
+            return ufuncs.call(wrapped, (self, other), {})
+        return calls.wrap_result(plain(calls.unwrap(self), other), (self,))
+
+    return method
+
+
+def install() -> None:
+    """Give the class its methods; run once when the package is imported."""
+    for name in ("shape", "dtype", "strides"):
+        setattr(ndarray, name, _attribute(name))
+    for name in ("ndim", "size", "itemsize", "nbytes", "device"):
+        setattr(ndarray, name, property(_attribute(name).fget))
+    for name in ("data", "ctypes"):
+        setattr(ndarray, name, _data_attribute(name))
+    for name in ("real", "imag"):
+        setattr(ndarray, name, _part(name))
+    ndarray.T = property(_transposed)
+    ndarray.mT = property(_matrix_transposed)
+    ndarray.base = property(_base)
+    ndarray.flags = property(_flags)
+    ndarray.flat = property(_flat, _set_flat)
+    for name in _METHOD_NATIVE:
+        setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
+    for name in _METHOD_PLAIN:
+        setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
+    for name in (
+        "bool", "int", "float", "complex", "index", "str", "format", "sizeof",
+    ):  # fmt: skip
+        setattr(ndarray, f"__{name}__", _converter(f"__{name}__"))
+    for short, wrapped in ufuncs.COMPARE.items():
+        setattr(ndarray, f"__{short}__", _comparison(short, wrapped))
+    ufuncs.install(ndarray, in_place=True)
+    for name, function in _DIRECT.items():
+        setattr(ndarray, name, function)
+
+
+def _repr(self: ndarray) -> str:
+    return repr(concrete(self))
+
+
+def _class_getitem(_cls: type, item: Any) -> Any:
+    return np.ndarray[item]
+
+
+_DIRECT: dict[str, Any] = {
+    "__getitem__": _getitem, "__setitem__": _setitem, "__delitem__": _delitem, "__len__": _len,
+    "__iter__": _iter, "__contains__": _contains, "__repr__": _repr, "__hash__": None,
+    "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
+    "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
+    "__rmatmul__": _rmatmul, "__imatmul__": _imatmul, "__class_getitem__": classmethod(_class_getitem),
+    "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conjugate,
+    "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
+}  # fmt: skip
+
+install()

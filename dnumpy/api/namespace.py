@@ -1,0 +1,178 @@
+"""Every public NumPy name: what stands for it and of which class it is.
+
+A module of ours mirrors each public NumPy module: functions are wrapped, ufuncs are ours, and what is
+neither (dtypes, scalars, constants, exceptions, classes over NumPy's own arrays) is NumPy's object itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.api import dispatch, protocols, ufuncs
+from dnumpy.api import random as random_streams
+from dnumpy.api.array import ndarray
+from dnumpy.api.native import COMPOSITE, CREATION, PRIMITIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# functions of NumPy that return no array and take none: they need no wrapping
+_PASS_THROUGH = frozenset({
+    "set_printoptions", "get_printoptions", "printoptions", "show_config", "show_runtime", "info",
+    "get_include", "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize",
+    "errstate", "test", "may_share_memory_", "typename", "issubdtype", "isdtype", "mintypecode",
+    "promote_types", "format_float_positional", "format_float_scientific", "base_repr", "binary_repr",
+    "broadcast_shapes", "get_array_wrap",
+})  # fmt: skip
+_KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ctypeslib"})
+
+
+def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
+    """Return (class, reason) of a public NumPy name: exactly one class each."""
+    top = module == "numpy"
+    if isinstance(value, np.ufunc):
+        return "primitive", "elementwise ufunc" if value.signature is None else "generalised ufunc"
+    if top and name in PRIMITIVE:
+        return "primitive", "recorded as one op"
+    if (top and name in COMPOSITE) or (top and name in CREATION) or name in random_streams.OVERRIDES:
+        return "composite", "written over primitives"
+    if isinstance(value, type):
+        return "type", "NumPy's own class" if value is not np.ndarray else "dnumpy's array"
+    if isinstance(value, types.ModuleType):
+        return "module", "mirrored" if name not in _KEPT_MODULES else "NumPy's own"
+    if not callable(value):
+        return "constant", "NumPy's own object"
+    if name in _PASS_THROUGH:
+        return "type", "settings, dtypes and text: NumPy's own function"
+    return "fallback", "gathers its operands and runs in NumPy"
+
+
+def public_names(module: types.ModuleType) -> list[str]:
+    """Return the public names of a NumPy module, lazily loaded ones included."""
+    names = set(getattr(module, "__all__", ())) | {n for n in dir(module) if not n.startswith("_")}
+    return sorted(names)
+
+
+def counterpart(name: str, value: Any, module: str) -> Any:
+    """Return what stands for ``module.name``."""
+    if value is np.ndarray:
+        return ndarray
+    if value is np.ufunc:
+        return ufuncs.ufunc
+    if isinstance(value, np.ufunc):
+        return ufuncs.of(value)
+    if module == "numpy.random" and name in random_streams.OVERRIDES:
+        return random_streams.OVERRIDES[name]
+    if isinstance(value, types.ModuleType):
+        return _mirrored(value)
+    if isinstance(value, type) or not callable(value) or name in _PASS_THROUGH:
+        return value
+    made = dispatch.function(name, value, f"{module}.{name}")
+    try:
+        protocols.register(value, made)
+    except TypeError:  # an unhashable callable is never looked up
+        return made
+    return made
+
+
+def _mirrored(value: types.ModuleType) -> Any:
+    path = value.__name__
+    if not path.startswith("numpy.") or _private(path):
+        return value
+    return importlib.import_module("dnumpy" + path.removeprefix("numpy"))
+
+
+def _private(path: str) -> bool:
+    parts = path.split(".")[1:]
+    return parts[0] in _KEPT_MODULES or any(p.startswith("_") for p in parts)
+
+
+class Mirror(types.ModuleType):
+    """A module whose names are made from NumPy's when first used."""
+
+    def __init__(self, name: str, source: types.ModuleType) -> None:
+        super().__init__(name, source.__doc__)
+        self.__dict__["_source"] = source
+        self.__dict__["__path__"] = []
+        if hasattr(source, "__all__"):
+            self.__dict__["__all__"] = source.__all__
+
+    def __getattr__(self, name: str) -> Any:
+        source = self.__dict__["_source"]
+        value = getattr(source, name)
+        made = value if name.startswith("__") else _counterpart_in(name, value, source)
+        self.__dict__[name] = made
+        return made
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self.__dict__["_source"]), *self.__dict__})
+
+
+def _counterpart_in(name: str, value: Any, source: types.ModuleType) -> Any:
+    top = getattr(np, name, None)
+    if top is value and callable(value) and not isinstance(value, types.ModuleType):
+        return getattr(sys.modules["dnumpy"], name)  # one object per NumPy object
+    return counterpart(name, value, source.__name__)
+
+
+class MirrorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds ``dnumpy.x`` where NumPy has a public module ``numpy.x`` and dnumpy has none."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return a spec for a mirrored module."""
+        if not fullname.startswith("dnumpy."):
+            return None
+        source = "numpy" + fullname.removeprefix("dnumpy")
+        if any(part.startswith("_") for part in source.split(".")):
+            return None
+        try:
+            importlib.import_module(source)
+        except ImportError:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Return the mirror."""
+        source = sys.modules["numpy" + spec.name.removeprefix("dnumpy")]
+        return Mirror(spec.name, source)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Nothing runs: names are made when first used."""
+
+
+def find_mirrors() -> None:
+    """Let the import system find mirrored modules."""
+    if not any(type(f).__name__ == "MirrorFinder" for f in sys.meta_path):
+        sys.meta_path.append(MirrorFinder())
+
+
+def build() -> dict[str, Any]:
+    """Return the names of the main namespace, modules left to be imported when asked for."""
+    found: dict[str, Any] = {}
+    for name in public_names(np):
+        if name in _LAZY:
+            continue
+        value = getattr(np, name)
+        if not isinstance(value, types.ModuleType):
+            found[name] = counterpart(name, value, "numpy")
+    return found
+
+
+_LAZY = frozenset(
+    n for n in public_names(np) if n not in np.__dict__ or isinstance(np.__dict__[n], types.ModuleType)
+)
+
+
+def late(name: str) -> Any:
+    """Return a name that is resolved when first used: a module, or what NumPy loads lazily."""
+    value = getattr(np, name)
+    return counterpart(name, value, "numpy")

@@ -1,0 +1,142 @@
+"""How other libraries meet our arrays: NumPy's protocols, the array API, DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dnumpy.api import calls, dispatch, ufuncs
+from dnumpy.api.array import exported, ndarray
+from dnumpy.api.scalar import DeferredScalar
+
+_functions: dict[Any, Any] = {}  # NumPy's function -> ours
+
+
+def register(wrapped: Any, made: Any) -> None:
+    """Remember which function of ours stands for NumPy's."""
+    _functions.setdefault(wrapped, made)
+
+
+def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.ndarray:
+    """Return the content as a NumPy array; without ``copy`` it shares this array's memory."""
+    if self._np is None and copy is False and self._buf.pending:
+        msg = "Unable to avoid copy while creating an array as requested: it is not computed yet."
+        raise ValueError(msg)
+    values = exported(self)
+    if copy:
+        return np.array(values, dtype=dtype, copy=True)
+    return values if dtype is None else np.asarray(values, dtype=dtype, copy=copy)
+
+
+def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Run a NumPy ufunc on our arrays; defer to classes that override ufuncs themselves."""
+    outs = kwargs.get("out", ())
+    for x in (*inputs, *outs):
+        override = getattr(type(x), "__array_ufunc__", None)
+        if type(x) is ndarray or type(x) is DeferredScalar or override is None:
+            continue
+        if override is not np.ndarray.__array_ufunc__ and not isinstance(x, np.generic):
+            return NotImplemented
+    if len(outs) == 1:
+        kwargs["out"] = outs[0] if ufunc.nout == 1 else outs
+    ours = ufuncs.of(ufunc)
+    if method == "__call__":
+        return ours(*inputs, **kwargs)
+    return getattr(ours, method)(*inputs, **kwargs)
+
+
+def _array_function(
+    self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Run a NumPy function on our arrays."""
+    if not all(t is ndarray or t is DeferredScalar or issubclass(t, np.ndarray) for t in types):
+        return NotImplemented
+    ours = _functions.get(func)
+    if ours is not None:
+        return ours(*args, **kwargs)
+    runner = calls.run_writing if func.__name__ in dispatch.WRITING else calls.run
+    return runner(func, args, kwargs)
+
+
+def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
+    """Return the array API namespace, which is dnumpy itself."""
+    import dnumpy  # noqa: PLC0415 - the package that imports this module
+
+    np.empty(0).__array_namespace__(api_version=api_version)  # raises for a version NumPy lacks
+    return dnumpy
+
+
+def _dlpack(self: ndarray, **kwargs: Any) -> Any:
+    return exported(self).__dlpack__(**kwargs)
+
+
+def _dlpack_device(self: ndarray) -> Any:
+    return np.empty(0).__dlpack_device__()
+
+
+def _arrow_array(self: ndarray, type: Any = None) -> Any:  # noqa: A002 - pyarrow's name
+    import pyarrow  # noqa: PLC0415 - only pyarrow calls this
+
+    return pyarrow.array(exported(self), type=type)
+
+
+def _repr_html(self: ndarray) -> str:
+    """Describe without computing."""
+    from html import escape  # noqa: PLC0415 - only notebooks call this
+
+    state = "computed" if self._np is not None or not self._buf.pending else "pending"
+    facts = f"dnumpy.ndarray, shape {self.shape}, {self.dtype}, {self.nbytes:,} bytes, {state}"
+    return f"<pre>{escape(facts)}</pre>"
+
+
+def install() -> None:
+    """Give the class its protocols; run once when the package is imported."""
+    ndarray.__array__ = _array
+    ndarray.__array_ufunc__ = _array_ufunc
+    ndarray.__array_function__ = _array_function
+    ndarray.__array_namespace__ = _array_namespace
+    ndarray.__array_priority__ = 0.0
+    ndarray.__dlpack__ = _dlpack
+    ndarray.__dlpack_device__ = _dlpack_device
+    ndarray.__arrow_array__ = _arrow_array
+    ndarray._repr_html_ = _repr_html
+    DeferredScalar.__array_ufunc__ = _array_ufunc
+    DeferredScalar.__array_function__ = _array_function
+    for name, wrapped in ufuncs.BINARY.items():
+        setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, reflected=False))
+        setattr(DeferredScalar, f"__r{name}__", _scalar_operator(wrapped, reflected=True))
+    for name, wrapped in ufuncs.COMPARE.items():
+        setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, reflected=False))
+    for name, wrapped in ufuncs.UNARY.items():
+        setattr(DeferredScalar, f"__{name}__", _scalar_unary(wrapped))
+    setattr(DeferredScalar, "__pow__", _scalar_operator(np.power, reflected=False))
+    setattr(DeferredScalar, "__rpow__", _scalar_operator(np.power, reflected=True))
+
+
+def _scalar_operator(wrapped: np.ufunc, *, reflected: bool) -> Any:
+    def method(self: DeferredScalar, other: Any) -> Any:
+        if type(other) is not ndarray and type(other) is not DeferredScalar:
+            if not isinstance(other, int | float | complex | np.generic | np.ndarray | list):
+                return NotImplemented
+        pair = (other, self) if reflected else (self, other)
+        if wrapped is np.power:
+            return _scalar_power(*pair)
+        return ufuncs.call(wrapped, pair, {})
+
+    return method
+
+
+def _scalar_power(base: Any, exponent: Any) -> Any:
+    """NumPy's scalars have a power of their own: integers to negative powers differ from the ufunc."""
+    return calls.unwrap(base) ** calls.unwrap(exponent)
+
+
+def _scalar_unary(wrapped: np.ufunc) -> Any:
+    def method(self: DeferredScalar) -> Any:
+        return ufuncs.call(wrapped, (self,), {})
+
+    return method
+
+
+install()

@@ -1,0 +1,249 @@
+"""Operations on managed arrays -> Exprs. NumPy is asked for every dtype, shape and error.
+
+Dtype resolution calls the ufunc itself on empty arrays, so NEP 50, casting rules and their exceptions
+are NumPy's own; the answers are cached by operand types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dnumpy.api.array import (
+    Facts,
+    concrete,
+    expr_of,
+    facts,
+    from_expr,
+    is_managed_dtype,
+    ndarray,
+)
+from dnumpy.api.scalar import DeferredScalar, deferred
+from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
+from dnumpy.expr.geometry import Geometry
+from dnumpy.expr.origin import here
+from dnumpy.ops.families import Elementwise, elementwise_of
+from dnumpy.ops.table import CAST, UPDATE, VIEW, WHERE
+
+Operand = Any  # ndarray, DeferredScalar, a NumPy or Python scalar, or anything np.asarray takes
+
+_PYTHON_SCALARS = (int, float, complex, bool)
+_empties: dict[np.dtype, np.ndarray] = {}
+_resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
+_SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the answer
+
+
+class Unmanaged(Exception):  # noqa: N818 - control flow, not an error
+    """The engine does not record this; NumPy must run it now."""
+
+
+def operand(x: Operand) -> Expr | Const:
+    """Return the operand of a recorded operation: what ``x`` is now, whatever is written to it later."""
+    kind = type(x)
+    if kind is ndarray:
+        if x._np is None:
+            if x._geo is not None and not is_managed_dtype(x._geo.dtype):
+                raise Unmanaged
+            return expr_of(x)
+        return _leaf_copy(x._np)
+    if kind is DeferredScalar:
+        return x.as_operand()
+    if kind in _PYTHON_SCALARS:
+        return Const(x)
+    if isinstance(x, np.generic):
+        if not is_managed_dtype(x.dtype):
+            raise Unmanaged
+        return Const(x)
+    if kind is np.ndarray:
+        return _leaf_copy(x)
+    if kind in (list, tuple):
+        return _leaf_copy(np.asarray(x))
+    raise Unmanaged
+
+
+def _leaf_copy(array: np.ndarray) -> Expr:
+    if not is_managed_dtype(array.dtype):
+        raise Unmanaged
+    copied = np.array(array, order="C", copy=True)
+    return leaf(copied, copied.shape, copied.dtype)
+
+
+def facts_of(x: Expr | Const) -> Facts:
+    """Return shape and dtype; a constant has shape ()."""
+    if isinstance(x, Expr):
+        return Facts(x.shape, x.dtype)
+    return Facts((), np.dtype(type(x.value)) if not isinstance(x.value, np.generic) else x.value.dtype)
+
+
+def empty_like(dtype: np.dtype) -> np.ndarray:
+    """Return the shared empty array of a dtype, with which NumPy is asked for rules."""
+    found = _empties.get(dtype)
+    if found is None:
+        found = _empties[dtype] = np.empty((0,), dtype)
+    return found
+
+
+def resolve(ufunc: np.ufunc, operands: list[Expr | Const], **kwargs: Any) -> tuple[np.dtype, ...]:
+    """Return the output dtypes of ``ufunc``; raises what NumPy raises."""
+    key: list[Any] = [ufunc, *kwargs.items()]
+    for x in operands:
+        if isinstance(x, Expr):
+            # 0-d arrays and arrays promote alike under NEP 50
+            key.append(x.dtype)
+        elif isinstance(x.value, np.generic):
+            key.append((np.generic, x.value.dtype))
+        elif type(x.value) is int and not 0 <= x.value <= _SAFE_INT:
+            key.append((int, x.value))
+        else:
+            key.append(type(x.value))
+    found = _resolved.get(tuple(key))
+    if found is None:
+        inputs = [empty_like(x.dtype) if isinstance(x, Expr) else x.value for x in operands]
+        if not any(isinstance(x, Expr) for x in operands):
+            inputs[0] = np.asarray(inputs[0])[None][:0]
+        with np.errstate(all="ignore"):
+            result = ufunc(*inputs, **kwargs)
+        results = result if isinstance(result, tuple) else (result,)
+        found = tuple(np.asarray(r).dtype for r in results)
+        if len(_resolved) < 1 << 16:
+            _resolved[tuple(key)] = found
+    return found
+
+
+def broadcast(ufunc: np.ufunc | None, operands: list[Expr | Const]) -> Shape:
+    """Return the broadcast shape; raises NumPy's error for this ufunc."""
+    shape: Shape = ()
+    for x in operands:
+        if isinstance(x, Expr) and x.shape != shape:
+            if shape == ():
+                shape = x.shape
+            elif x.shape != ():
+                return _broadcast_slowly(ufunc, operands)
+    return shape
+
+
+def _broadcast_slowly(ufunc: np.ufunc | None, operands: list[Expr | Const]) -> Shape:
+    shapes = [x.shape for x in operands if isinstance(x, Expr)]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        if ufunc is None:
+            raise
+    ghosts = [
+        np.broadcast_to(np.empty((), x.dtype), x.shape) if isinstance(x, Expr) else x.value
+        for x in operands
+    ]
+    ufunc(*ghosts)  # raises: the shapes do not fit
+    msg = f"operands could not be broadcast together with shapes {shapes}"
+    raise ValueError(msg)
+
+
+def elementwise(op: Elementwise, operands: list[Expr | Const], params: Any, shape: Shape, dtype: np.dtype) -> Expr:
+    """Record one elementwise operation at the user's line."""
+    expr = make(op, tuple(operands), params, shape, dtype)
+    if expr.origin is None:
+        expr.origin = here()
+    return expr
+
+
+def ufunc_exprs(
+    ufunc: np.ufunc, operands: list[Expr | Const], kwargs: dict[str, Any], mask: Operand = None, outs: tuple[Any, ...] = ()
+) -> list[Expr]:
+    """Record a ufunc call; one Expr per output."""
+    dtypes = resolve(ufunc, operands, **kwargs)
+    if not all(is_managed_dtype(d) for d in dtypes):
+        raise Unmanaged
+    shape = broadcast(ufunc, operands)
+    params: tuple[Any, ...] = tuple(kwargs.items())
+    if "dtype" in kwargs or "signature" in kwargs:
+        params = (*params, ("casting", kwargs.get("casting", "same_kind")))
+    if mask is not None:
+        masked = operand(mask)
+        before = operand(outs[0])
+        shape = broadcast(None, [*operands, masked])
+        operands = [*operands, masked, before]
+        params = (*params, ("masked", True))
+    row = elementwise_of(ufunc)
+    if ufunc.nout == 1:
+        return [elementwise(row, operands, tuple(dict(params).items()), shape, dtypes[0])]
+    return [
+        elementwise(row, operands, (*dict(params).items(), ("output", k)), shape, d)
+        for k, d in enumerate(dtypes)
+    ]
+
+
+def result_of(expr: Expr) -> Any:
+    """Return what NumPy returns for a result: an array, or a scalar where it has no axes."""
+    return from_expr(expr) if expr.shape else deferred(expr)
+
+
+def cast(expr: Expr | Const, dtype: np.dtype, shape: Shape) -> Expr:
+    """Return ``expr`` with another dtype, elementwise."""
+    if isinstance(expr, Expr) and expr.dtype == dtype and expr.shape == shape:
+        return expr
+    return elementwise(CAST, [expr], (), shape, dtype)
+
+
+def where(condition: Expr | Const, x: Expr | Const, y: Expr | Const) -> Expr:
+    """Record ``np.where`` with three operands."""
+    dtype = _where_dtype(x, y)
+    shape = broadcast(None, [condition, x, y])
+    return elementwise(WHERE, [condition, x, y], (), shape, dtype)
+
+
+def _where_dtype(x: Expr | Const, y: Expr | Const) -> np.dtype:
+    sample = [empty_like(v.dtype) if isinstance(v, Expr) else v.value for v in (x, y)]
+    return np.where(empty_like(np.dtype(bool)), *sample).dtype
+
+
+def view(expr: Expr, geometry: Geometry) -> Expr:
+    """Record a view of ``expr``."""
+    return make(VIEW, (expr,), tuple(geometry), geometry.shape, geometry.dtype)
+
+
+def write(target: ndarray, value: Expr | Const) -> None:
+    """Make ``value``, already broadcastable and castable, the content of ``target``."""
+    buffer = target._buf
+    shape, dtype = facts(target)
+    if target._geo is None:
+        buffer.set(_owned(cast(value, dtype, shape)))
+        return
+    if isinstance(value, Expr) and (value.dtype != dtype) and value.size:
+        value = cast(value, dtype, value.shape)
+    base = buffer.expr
+    updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
+    del base
+    if updated.origin is None:
+        updated.origin = here()
+    buffer.set(updated)
+
+
+def _owned(expr: Expr) -> Expr:
+    """Return an Expr that only the Buffer written to will hold: never another array's content."""
+    if expr.op is VIEW or expr.value is not None or expr.owner is not None:
+        fresh = Expr(CAST, (expr,), (), expr.shape, expr.dtype)
+        fresh.origin = here()
+        return fresh
+    return expr
+
+
+def fresh(expr: Expr) -> ndarray:
+    """Return an array with memory of its own and the content of ``expr``."""
+    return from_expr(_owned(expr))
+
+
+def is_lazy(x: Any) -> bool:
+    """Say whether an operand asks for the engine: a managed array or a deferred scalar."""
+    return (type(x) is ndarray and x._np is None) or type(x) is DeferredScalar
+
+
+def to_numpy(x: Any) -> Any:
+    """Return a dnumpy object's content for use inside the library; anything else unchanged."""
+    if type(x) is ndarray:
+        return concrete(x)
+    if type(x) is DeferredScalar:
+        return x.force()
+    return x
+
+

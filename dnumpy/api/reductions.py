@@ -1,0 +1,314 @@
+"""Reductions of managed arrays: sum, prod, max, min, any, all, mean, var, std, argmax, argmin, ...
+
+Each function returns NotImplemented for what the engine does not record; NumPy then runs it.
+Mean and variance are NumPy's own formulas over recorded sums, so they fuse with their operands.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from dnumpy.api import ufuncs
+from dnumpy.api.array import is_managed_dtype, ndarray
+from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of
+from dnumpy.expr.expr import Expr, make
+from dnumpy.expr.origin import here
+from dnumpy.ops.families import Reduction, reduction_of
+from dnumpy.ops.table import ARGMAX, ARGMIN
+from dnumpy.rewrite.phase import ReduceParams
+
+_NO_VALUE = np._NoValue  # noqa: SLF001 - NumPy's public functions have it in their signatures
+_REORDERABLE = frozenset({
+    np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
+})  # fmt: skip
+
+
+def reduce_ufunc(  # noqa: PLR0911, PLR0913 - NumPy's signature; each return is one thing not recorded
+    wrapped: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = _NO_VALUE,
+    where: Any = True,
+) -> Any:
+    """Record ``wrapped.reduce``; NotImplemented where NumPy must run it."""
+    if wrapped not in _REORDERABLE or out is not None or type(array) is not ndarray:
+        return NotImplemented
+    if _must_raise():
+        return NotImplemented
+    try:
+        expr = operand(array)
+        args: list[Any] = [expr]
+        if where is not True:
+            args.append(operand(where))
+    except Unmanaged:
+        return NotImplemented
+    if not isinstance(expr, Expr) or not expr.shape or not expr.size:
+        return NotImplemented
+    initial_value = _initial(initial)
+    if initial_value is NotImplemented:
+        return NotImplemented
+    axes = _axes(axis, expr.ndim)
+    if len(axes) != len(set(axes)) or not axes:
+        return NotImplemented
+    result_dtype = _reduced_dtype(wrapped, expr.dtype, dtype, initial_value, where is not True)
+    if result_dtype is None:
+        return NotImplemented
+    if len(args) > 1 and not _fits(args[1], expr):
+        return NotImplemented
+    asked = None if dtype is None else np.dtype(dtype)
+    params = ReduceParams(axes, bool(keepdims), asked, initial_value, len(args) > 1)
+    return _record(reduction_of(wrapped), args, params, result_dtype)
+
+
+def _must_raise() -> bool:
+    return "raise" in np.geterr().values()
+
+
+def _fits(mask: Any, expr: Expr) -> bool:
+    return isinstance(mask, Expr) and mask.dtype == bool and np.broadcast_shapes(mask.shape, expr.shape) == expr.shape
+
+
+def _initial(initial: Any) -> Any:
+    """Return a hashable 1-tuple, None for NumPy's default, NotImplemented for what is not recorded."""
+    if initial is _NO_VALUE or initial is None:
+        return None if initial is _NO_VALUE else NotImplemented
+    if isinstance(initial, int | float | complex | np.number | np.bool_) and not is_lazy(initial):
+        return (initial,)
+    return NotImplemented
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+
+
+def _reduced_dtype(
+    wrapped: np.ufunc, dtype: np.dtype, asked: Any, initial: Any, masked: bool  # noqa: FBT001
+) -> np.dtype | None:
+    """Ask NumPy: fold a 1-element array."""
+    kwargs: dict[str, Any] = {} if initial is None else {"initial": initial[0]}
+    if masked:
+        kwargs["where"] = np.ones(1, bool)
+    found = np.asarray(wrapped.reduce(np.ones(1, dtype), dtype=asked, **kwargs)).dtype
+    return found if is_managed_dtype(found) else None
+
+
+def _record(op: Reduction, args: list[Any], params: ReduceParams, dtype: np.dtype) -> Any:
+    expr = args[0]
+    if params.keepdims:
+        shape = tuple(1 if k in params.axis else n for k, n in enumerate(expr.shape))
+    else:
+        shape = tuple(n for k, n in enumerate(expr.shape) if k not in params.axis)
+    made = make(op, tuple(args), params, shape, dtype)
+    if made.origin is None:
+        made.origin = here()
+    return result_of(made)
+
+
+def _by_ufunc(wrapped: np.ufunc) -> Any:
+    def function(  # noqa: PLR0913 - NumPy's signature
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = _NO_VALUE,
+        initial: Any = _NO_VALUE,
+        where: Any = _NO_VALUE,
+    ) -> Any:
+        return reduce_ufunc(
+            wrapped,
+            a,
+            axis,
+            dtype,
+            out,
+            keepdims=False if keepdims is _NO_VALUE else keepdims,
+            initial=initial,
+            where=True if where is _NO_VALUE else where,
+        )
+
+    return function
+
+
+def _without_dtype(wrapped: np.ufunc) -> Any:
+    fold = _by_ufunc(wrapped)
+
+    def function(  # noqa: PLR0913 - NumPy's signature
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = _NO_VALUE,
+        initial: Any = _NO_VALUE,
+        where: Any = _NO_VALUE,
+    ) -> Any:
+        return fold(a, axis, None, out, keepdims, initial, where)
+
+    return function
+
+
+def _logical(wrapped: np.ufunc) -> Any:
+    fold = _by_ufunc(wrapped)
+
+    def function(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE
+    ) -> Any:
+        return fold(a, axis, None, out, keepdims, _NO_VALUE, where)
+
+    return function
+
+
+sum_ = _by_ufunc(np.add)
+prod = _by_ufunc(np.multiply)
+amax = _without_dtype(np.maximum)
+amin = _without_dtype(np.minimum)
+any_ = _logical(np.logical_or)
+all_ = _logical(np.logical_and)
+
+
+def mean(  # noqa: PLR0913 - NumPy's signature
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = _NO_VALUE,
+    *,
+    where: Any = _NO_VALUE,
+) -> Any:
+    """Mean by NumPy's formula: a sum in the intermediate dtype over the count."""
+    if out is not None or where is not _NO_VALUE or not _averages(a):
+        return NotImplemented
+    wide, narrow = _mean_dtypes(a.dtype, dtype)
+    total = sum_(a, axis, wide, None, keepdims)
+    if total is NotImplemented:
+        return NotImplemented
+    divided = ufuncs.call(np.true_divide, (total, _count(a, axis)), {})
+    return _cast_to(divided, narrow or total.dtype)
+
+
+def _averages(a: Any) -> bool:
+    return type(a) is ndarray and a.size > 0 and a.dtype.kind in "biufc" and a.dtype.char != "g"
+
+
+def _mean_dtypes(dtype: np.dtype, asked: Any) -> tuple[Any, np.dtype | None]:
+    """Return the dtype of the sum and, where NumPy casts back, of the result (numpy._core._methods)."""
+    if asked is not None:
+        return np.dtype(asked), None
+    if dtype.kind in "biu":
+        return np.dtype("f8"), None
+    if dtype == np.float16:
+        return np.dtype("f4"), np.dtype("f2")
+    return None, None
+
+
+def _count(a: Any, axis: Any) -> int:
+    count = 1
+    for k in _axes(axis, a.ndim):
+        count *= a.shape[k]
+    return count
+
+
+def _cast_to(x: Any, dtype: np.dtype) -> Any:
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
+def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
+    wide, narrow = _mean_dtypes(a.dtype, dtype)
+    if np.dtype(wide or a.dtype).kind != "f" and np.dtype(wide or a.dtype).kind != "c":
+        return NotImplemented
+    count = _count(a, axis)
+    total = sum_(a, axis, wide, None, True)  # noqa: FBT003 - NumPy's positional order
+    if total is NotImplemented:
+        return NotImplemented
+    centre = ufuncs.call(np.true_divide, (total, count), {})
+    apart = ufuncs.call(np.subtract, (a, centre), {})
+    if apart.dtype.kind == "c":
+        squares = ufuncs.call(np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}).real
+    else:
+        squares = ufuncs.call(np.multiply, (apart, apart), {})
+    folded = sum_(squares, axis, _real(wide), None, keepdims)
+    if folded is NotImplemented:
+        return NotImplemented
+    return ufuncs.call(np.true_divide, (folded, max(count - ddof, 0)), {}), narrow
+
+
+def _real(dtype: Any) -> Any:
+    return np.empty(0, dtype).real.dtype if dtype is not None else None
+
+
+def var(  # noqa: PLR0913 - NumPy's signature
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = _NO_VALUE,
+    *,
+    where: Any = _NO_VALUE,
+    mean: Any = _NO_VALUE,
+    correction: Any = _NO_VALUE,
+) -> Any:
+    """Variance by NumPy's two-pass formula."""
+    plain = all(x is _NO_VALUE for x in (where, mean, correction)) and out is None
+    if not plain or not _averages(a) or type(ddof) not in (int, float):
+        return NotImplemented
+    if ddof >= _count(a, axis):
+        return NotImplemented
+    found = _var_parts(a, axis, dtype, ddof, keepdims)
+    if found is NotImplemented:
+        return NotImplemented
+    result, narrow = found
+    return result if narrow is None else _cast_to(result, narrow)
+
+
+def std(a: Any, axis: Any = None, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Standard deviation: the root of the variance."""
+    squared = var(a, axis, dtype, *args, **kwargs)
+    if squared is NotImplemented:
+        return NotImplemented
+    return ufuncs.call(np.sqrt, (squared,), {})
+
+
+def _arg(op: Reduction) -> Any:
+    def function(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _NO_VALUE) -> Any:
+        if out is not None or type(a) is not ndarray or not a.size or not a.ndim:
+            return NotImplemented
+        try:
+            expr = operand(a)
+        except Unmanaged:
+            return NotImplemented
+        if axis is not None and not isinstance(axis, int | np.integer):
+            return NotImplemented
+        params = ReduceParams(_axes(axis, a.ndim), keepdims is True, None, None, masked=False)
+        return _record(op, [expr], params, np.dtype(np.intp))
+
+    return function
+
+
+argmax = _arg(ARGMAX)
+argmin = _arg(ARGMIN)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    """Count as the sum of ``a != 0``."""
+    if type(a) is not ndarray or a._np is not None:
+        return NotImplemented
+    nonzero = a if a.dtype == bool else ufuncs.call(np.not_equal, (a, 0), {})
+    return sum_(nonzero, axis, np.dtype(np.intp), None, keepdims)
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE) -> Any:
+    """Largest less smallest."""
+    if out is not None:
+        return NotImplemented
+    high = amax(a, axis, None, keepdims)
+    low = amin(a, axis, None, keepdims)
+    if high is NotImplemented or low is NotImplemented:
+        return NotImplemented
+    return ufuncs.call(np.subtract, (high, low), {})

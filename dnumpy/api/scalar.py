@@ -1,0 +1,106 @@
+"""Deferred scalars: full reductions of managed arrays, not computed until somebody looks.
+
+A deferred scalar behaves as the NumPy scalar that it will be: immutable, hashable, formattable, usable
+as an index; ``isinstance`` sees the NumPy type. Arithmetic between deferred scalars and managed arrays
+stays in the engine.
+"""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnumpy.expr.expr import Expr
+
+
+class DeferredScalar:
+    """The immutable scalar that a pending 0-d Expr denotes."""
+
+    __slots__ = ("__weakref__", "_value", "expr")
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr: Expr | None = expr
+        self._value: Any = None
+
+    def force(self) -> Any:
+        """Return the NumPy scalar, computing it the first time."""
+        if self.expr is not None:
+            if self.expr.value is None:
+                engine.compute([self.expr])
+            self._value = self.expr.value[()]
+            self.expr = None
+        return self._value
+
+    def as_operand(self) -> Any:
+        """Return the Expr while pending, else a constant."""
+        from dnumpy.expr.expr import Const  # noqa: PLC0415 - a cycle at import otherwise
+
+        return Const(self._value) if self.expr is None else self.expr
+
+    @property
+    def __class__(self) -> type:
+        """The NumPy scalar type, so that isinstance answers as for NumPy's result."""
+        return self.dtype.type
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype, without computing."""
+        return self._value.dtype if self.expr is None else self.expr.dtype
+
+    shape: tuple[()] = property(lambda _self: ())  # type: ignore[assignment]
+    ndim: int = property(lambda _self: 0)  # type: ignore[assignment]
+    size: int = property(lambda _self: 1)  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        """Anything else is asked of the NumPy scalar."""
+        if name.startswith("__array_") and name != "__array_priority__":
+            raise AttributeError(name)
+        return getattr(self.force(), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return a 0-d array."""
+        return np.array(self.force(), dtype=dtype)
+
+    def __repr__(self) -> str:
+        """Return the NumPy scalar's repr."""
+        return repr(self.force())
+
+    def __reduce__(self) -> Any:
+        """Pickle as the NumPy scalar."""
+        return self.force().__reduce__()
+
+
+def deferred(expr: Expr) -> Any:
+    """Return the scalar that ``expr`` denotes: a NumPy scalar if it is known."""
+    if expr.value is not None:
+        return expr.value[()]
+    scalar = DeferredScalar(expr)
+    if expr.owner is None or expr.owner() is None:
+        expr.owner = weakref.ref(scalar)  # computed along with whatever else is looked at
+    return scalar
+
+
+def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: DeferredScalar, *args: Any) -> Any:
+        return function(self.force(), *[a.force() if type(a) is DeferredScalar else a for a in args])
+
+    return method
+
+
+_UNARY = ("index",)
+_PLAIN: tuple[Callable[..., Any], ...] = (int, float, complex, bool, str, hash, format, round)
+
+for _name in _UNARY:
+    setattr(DeferredScalar, f"__{_name}__", _forward(getattr(operator, _name)))
+for _function in _PLAIN:
+    setattr(DeferredScalar, f"__{_function.__name__}__", _forward(_function))
+for _name in ("getitem", "contains"):
+    setattr(DeferredScalar, f"__{_name}__", _forward(getattr(operator, _name)))

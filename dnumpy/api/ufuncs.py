@@ -1,0 +1,271 @@
+"""The ufunc objects: NumPy's, with their methods, over arrays that may be managed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dnumpy.api import calls
+from dnumpy.api.array import concrete_for_writing, facts, ndarray, wrap
+from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of, to_numpy, ufunc_exprs, write
+from dnumpy.api.scalar import DeferredScalar
+from dnumpy.config import config
+from dnumpy.expr.expr import Const
+
+_np_array = np.ndarray
+_new = object.__new__
+_NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
+_registry: dict[np.ufunc, ufunc] = {}
+
+
+class _UfuncType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return type(instance) is cls or isinstance(instance, np.ufunc)
+
+
+class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
+    __slots__ = ("__name__", "__weakref__", "_call", "_np", "_unary")
+
+    def __init__(self, wrapped: np.ufunc) -> None:
+        self._np = wrapped
+        self._call = wrapped
+        self._unary = wrapped.nin == 1 and wrapped.nout == 1
+        self.__name__ = wrapped.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Apply elementwise; as ``numpy.ufunc.__call__``."""
+        if self._unary and not kwargs and len(args) == 1:
+            x = args[0]
+            if type(x) is ndarray and x._np is not None:
+                r = self._call(x._np)
+                if type(r) is _np_array and r.size < config.eager_below:
+                    made = _new(ndarray)
+                    made._np = r
+                    return made
+                return calls.wrap_result(r, (x,))
+        return call(self._np, args, kwargs)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        """NumPy's documentation."""
+        return self._np.__doc__
+
+    def __repr__(self) -> str:
+        """Return NumPy's repr."""
+        return repr(self._np)
+
+    def __reduce__(self) -> Any:
+        """Pickle by the NumPy ufunc."""
+        return of, (self._np,)
+
+    def __getattr__(self, name: str) -> Any:
+        """nin, nout, nargs, ntypes, types, identity, signature, resolve_dtypes, ..."""
+        return getattr(self._np, name)
+
+    def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """Fold one or more axes; as ``numpy.ufunc.reduce``."""
+        if is_lazy(array):
+            from dnumpy.api import reductions  # noqa: PLC0415 - reductions are built on ufuncs
+
+            found = reductions.reduce_ufunc(self._np, array, axis, dtype, out, **kwargs)
+            if found is not NotImplemented:
+                return found
+        return calls.run(self._np.reduce, (array, axis, dtype, out), kwargs)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Running fold along an axis; as ``numpy.ufunc.accumulate``."""
+        return calls.run(self._np.accumulate, (array, axis, dtype, out), {})
+
+    def reduceat(
+        self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """Fold slices; as ``numpy.ufunc.reduceat``."""
+        return calls.run(self._np.reduceat, (array, indices, axis, dtype, out), {})
+
+    def outer(self, a: Any, b: Any, /, **kwargs: Any) -> Any:
+        """Apply to all pairs; as ``numpy.ufunc.outer``."""
+        if is_lazy(a) or is_lazy(b):
+            left = a if hasattr(a, "ndim") else np.asarray(a)
+            right = b if hasattr(b, "ndim") else np.asarray(b)
+            if left.ndim:
+                left = left[(..., *[None] * right.ndim)]
+            return self(left, right, **kwargs)
+        return calls.run(self._np.outer, (a, b), kwargs)
+
+    def at(self, a: Any, indices: Any, *b: Any) -> None:
+        """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
+        if type(a) is ndarray:
+            key = calls.unwrap(indices)
+            self._np.at(concrete_for_writing(a), key, *[calls.unwrap(x) for x in b])
+        else:
+            self._np.at(a, calls.unwrap(indices), *[calls.unwrap(x) for x in b])
+
+
+def of(wrapped: np.ufunc) -> ufunc:
+    """Return the one ufunc object for a NumPy ufunc."""
+    found = _registry.get(wrapped)
+    if found is None:
+        found = _registry[wrapped] = ufunc(wrapped)
+    return found
+
+
+def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a ufunc: recorded when an operand is managed, at once otherwise."""
+    wants_engine = False
+    for x in args:
+        if is_lazy(x):
+            wants_engine = True
+    if kwargs and not wants_engine:
+        out = kwargs.get("out")
+        outs = out if type(out) is tuple else (out,)
+        wants_engine = any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))
+    if wants_engine and wrapped.signature is None and not _raises(wrapped):
+        try:
+            return _record(wrapped, args, dict(kwargs))
+        except Unmanaged:
+            pass
+    return calls.run(wrapped, args, kwargs)
+
+
+def _raises(_wrapped: np.ufunc) -> bool:
+    """Under ``errstate(...='raise')`` NumPy raises at the call, so the call cannot be deferred."""
+    return "raise" in np.geterr().values() or "call" in np.geterr().values()
+
+
+def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    outs = kwargs.pop("out", None)
+    mask = kwargs.pop("where", True)
+    kwargs.pop("subok", None)
+    if len(args) > wrapped.nin:
+        outs, args = args[wrapped.nin :], args[: wrapped.nin]
+    if kwargs.get("order", "K") != "K" or _NOT_RECORDED.intersection(kwargs) - {"order"}:
+        raise Unmanaged
+    kwargs.pop("order", None)
+    if len(args) != wrapped.nin:
+        raise Unmanaged
+    outs = _as_outs(outs, wrapped.nout)
+    if mask is not True and (mask is False or outs is None):
+        raise Unmanaged
+    operands = [operand(x) for x in args]
+    if outs is None:
+        results = [result_of(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
+        return results[0] if len(results) == 1 else tuple(results)
+    return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
+
+
+def _as_outs(outs: Any, count: int) -> tuple[Any, ...] | None:
+    if outs is None:
+        return None
+    outs = outs if type(outs) is tuple else (outs,)
+    if all(o is None for o in outs):
+        return None
+    if len(outs) != count or not all(type(o) is ndarray and o._np is None for o in outs):
+        raise Unmanaged
+    return outs
+
+
+def _record_into(
+    wrapped: np.ufunc, operands: list[Any], kwargs: dict[str, Any], outs: tuple[Any, ...], mask: Any
+) -> Any:
+    if not all(o._buf.writeable for o in outs) or any(o._buf.shared for o in outs):
+        raise Unmanaged
+    casting = kwargs.get("casting", "same_kind")
+    exprs = ufunc_exprs(wrapped, operands, kwargs, mask, outs)
+    for out, expr in zip(outs, exprs, strict=True):
+        shape, dtype = facts(out)
+        if not np.can_cast(expr.dtype, dtype, casting) or expr.shape != shape:
+            if expr.shape == () and not isinstance(expr, Const) and np.can_cast(expr.dtype, dtype, casting):
+                continue
+            raise Unmanaged  # NumPy says why
+    for out, expr in zip(outs, exprs, strict=True):
+        write(out, expr)
+    return outs[0] if len(outs) == 1 else outs
+
+
+def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made in a table below
+    if reflected:
+
+        def reflected_method(self: Any, other: Any) -> Any:
+            if type(other) in _DEFERRING or not _is_operand(other):
+                return NotImplemented
+            return call(wrapped, (other, self), {})
+
+        return reflected_method
+
+    def method(self: Any, other: Any) -> Any:
+        a = self._np
+        if a is not None:
+            kind = type(other)
+            b = other._np if kind is ndarray else other if kind in _IMMEDIATE else None
+            if b is not None:
+                r = wrapped(a, b)
+                if type(r) is _np_array:
+                    if r.size < config.eager_below:
+                        made = _new(ndarray)
+                        made._np = r
+                        return made
+                    return wrap(r)
+                return calls.wrap_result(r, (self, other))
+        if not _is_operand(other):
+            return NotImplemented
+        return call(wrapped, (self, other), {})
+
+    return method
+
+
+_IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
+_DEFERRING: frozenset[type] = frozenset()
+
+
+def _is_operand(other: Any) -> bool:
+    """Whether NumPy would take ``other`` as an operand rather than defer to its class."""
+    if type(other) is ndarray or type(other) is DeferredScalar:
+        return True
+    if hasattr(type(other), "__array_ufunc__"):
+        return type(other).__array_ufunc__ is not None
+    priority = getattr(type(other), "__array_priority__", None)
+    return priority is None or isinstance(other, np.ndarray | np.generic) or priority <= 0
+
+
+def _inplace(wrapped: np.ufunc) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        a = self._np
+        if a is not None:
+            wrapped(a, calls.unwrap(other), out=(a,))
+            return self
+        return call(wrapped, (self, other), {"out": (self,)})
+
+    return method
+
+
+def _unary(wrapped: np.ufunc) -> Any:
+    def method(self: Any) -> Any:
+        return call(wrapped, (self,), {})
+
+    return method
+
+
+BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift, "divmod": np.divmod,
+}  # fmt: skip
+COMPARE = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal,
+}  # fmt: skip
+UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+
+def install(cls: type, *, in_place: bool) -> None:
+    """Give ``cls`` NumPy's operators."""
+    for name, wrapped in BINARY.items():
+        setattr(cls, f"__{name}__", _operator(wrapped, reflected=False))
+        setattr(cls, f"__r{name}__", _operator(wrapped, reflected=True))
+        if in_place and name != "divmod":
+            setattr(cls, f"__i{name}__", _inplace(wrapped))
+    for name, wrapped in UNARY.items():
+        setattr(cls, f"__{name}__", _unary(wrapped))
+
+

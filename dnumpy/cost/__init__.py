@@ -1,0 +1,31 @@
+"""What a phase costs: work belongs to the phase, rate to the device.
+
+Border types: :class:`Work` (what is to be done, device independent), :class:`DeviceProfile` (what a
+device can do, measured), :class:`OnlineCorrection` (what the runs so far taught). The law::
+
+    seconds = launch + busy * correction / speed
+    busy = pnorm4(bytes / bandwidth(working set), flops / rate, sum n * ns)
+
+Invariants: seconds grow with rows on every profile that verifies; every quantity carries its unit
+in its name; a profile is plain data that survives JSON unchanged. To add an op cost class, add its
+name to ``OP_CLASSES`` and its measurement to ``runtime/probe.py``; old cached profiles then no
+longer verify and are measured again.
+"""
+
+from __future__ import annotations
+
+from dnumpy.cost.correction import Observation, OnlineCorrection
+from dnumpy.cost.estimate import peak_bytes, seconds, seconds_per_row
+from dnumpy.cost.profile import DeviceProfile
+from dnumpy.cost.work import OP_CLASSES, Work
+
+__all__ = [
+    "OP_CLASSES",
+    "DeviceProfile",
+    "Observation",
+    "OnlineCorrection",
+    "Work",
+    "peak_bytes",
+    "seconds",
+    "seconds_per_row",
+]

@@ -1,0 +1,88 @@
+"""Seconds and bytes of a Work on a DeviceProfile."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dnumpy.cost.profile import DeviceProfile
+    from dnumpy.cost.work import Work
+
+SMOOTHNESS = 4.0
+VECTOR_CLASSES = frozenset({"arith", "div", "sqrt", "exp", "compare", "cast", "reduce"})
+DTYPE_SCALE = {
+    "bool": 0.5,
+    "int8": 0.5,
+    "uint8": 0.5,
+    "int16": 0.5,
+    "uint16": 0.5,
+    "float16": 4.0,  # converted to float32 and back, element by element
+    "int32": 0.5,
+    "uint32": 0.5,
+    "float32": 0.5,
+    "complex64": 1.0,
+    "complex128": 2.0,
+    "longdouble": 4.0,
+}
+
+
+def smooth_max(*parts: float) -> float:
+    """Return the 4-norm of the parts: at least their maximum, at most 4**(1/4) times it."""
+    largest = max(parts)
+    if largest == 0.0:
+        return 0.0
+    return largest * math.pow(sum(math.pow(p / largest, SMOOTHNESS) for p in parts), 1 / SMOOTHNESS)
+
+
+def loop_seconds_per_row(work: Work, profile: DeviceProfile, lowering: str) -> float:
+    """Return the seconds that the element loops of one row take, without waiting for memory."""
+    table = profile.ns_table(lowering)
+    scale = DTYPE_SCALE.get(work.dtype, 1.0)
+    nanoseconds = sum(
+        elements * table[op_class] * (scale if op_class in VECTOR_CLASSES else 1.0)
+        for op_class, elements in work.loops
+    )
+    return nanoseconds * 1e-9
+
+
+def seconds(
+    work: Work,
+    profile: DeviceProfile,
+    rows: float,
+    lowering: str = "tiled",
+    correction: float = 1.0,
+) -> float:
+    """Return the predicted seconds of one task doing ``rows`` rows of the work on one thread.
+
+    Grows with rows; ``correction`` is what :class:`OnlineCorrection` learnt. No rows take no time.
+    """
+    if rows <= 0:
+        return 0.0
+    moved = rows * (work.bytes_read + work.bytes_written) + work.fixed_bytes
+    busy = smooth_max(
+        moved / profile.bandwidth_at(moved),
+        rows * work.flops / profile.flops_per_second(work.dtype),
+        rows * loop_seconds_per_row(work, profile, lowering),
+    )
+    return profile.launch_seconds + busy * correction / profile.speed
+
+
+def seconds_per_row(
+    work: Work,
+    profile: DeviceProfile,
+    rows: float,
+    lowering: str = "tiled",
+    correction: float = 1.0,
+) -> float:
+    """Return the seconds that each of ``rows`` rows adds to the fixed cost, near that many rows."""
+    rows = max(rows, 1.0)
+    total = seconds(work, profile, rows, lowering, correction)
+    return (total - profile.launch_seconds) / rows
+
+
+def peak_bytes(work: Work, rows: float) -> float:
+    """Return the bytes that a node holds while it does ``rows`` rows of the work."""
+    if rows <= 0:
+        return 0.0
+    return rows * work.bytes_per_row + work.fixed_bytes

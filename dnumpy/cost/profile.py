@@ -1,0 +1,164 @@
+"""What a device can do: measured, plain data, and the same after a JSON round trip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from math import exp, log
+
+from dnumpy.cost.work import OP_CLASSES
+
+NsPerElement = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProfile:
+    """The measured rates of one device, per thread, with the node unloaded; ``speed`` scales them.
+
+    Attributes
+    ----------
+    name : str
+        Address of the worker, or the host's name.
+    kind : str
+        ``cpu`` or ``gpu``.
+    threads : int
+        Tasks that the device runs at the same time, each at the rates below.
+    bandwidth : tuple of (bytes, bytes per second)
+        Streaming bandwidth at growing working sets.
+    gemm_flops_per_second : tuple of (dtype, rate)
+    ns_per_element : tuple of (lowering, ((op class, ns), ...))
+        At least the lowering ``tiled``.
+    gather_ns : float
+        Per element read at random from a table far larger than the caches.
+    launch_seconds : float
+        Fixed cost of one task.
+    compile_seconds : float
+        Fixed cost of one new kernel where the lowering compiles.
+    free_bytes : float
+        Memory that blocks may take.
+    network_bytes_per_second, network_latency_seconds : float
+        Between this device and the client.
+    speed : float
+        Share of the rates that is really delivered (CPU quota, contention); corrected online.
+    versions : tuple of (package, version)
+    measured_at : float
+        Seconds since the epoch.
+    """
+
+    name: str
+    kind: str
+    threads: int
+    bandwidth: tuple[tuple[float, float], ...]
+    gemm_flops_per_second: tuple[tuple[str, float], ...]
+    ns_per_element: tuple[tuple[str, NsPerElement], ...]
+    gather_ns: float
+    launch_seconds: float
+    compile_seconds: float
+    free_bytes: float
+    network_bytes_per_second: float
+    network_latency_seconds: float
+    speed: float = 1.0
+    versions: tuple[tuple[str, str], ...] = ()
+    measured_at: float = 0.0
+
+    def bandwidth_at(self, working_set_bytes: float) -> float:
+        """Return bytes per second at this working set, log-linear between the measured sizes."""
+        points = self.bandwidth
+        if working_set_bytes <= points[0][0]:
+            return points[0][1]
+        for (size_a, rate_a), (size_b, rate_b) in pairwise(points):
+            if working_set_bytes <= size_b:
+                share = log(working_set_bytes / size_a) / log(size_b / size_a)
+                return rate_a * exp(share * log(rate_b / rate_a))
+        return points[-1][1]
+
+    def flops_per_second(self, dtype: str) -> float:
+        """Return the GEMM rate of ``dtype``; that of float64, the slowest, for one not measured."""
+        rates = dict(self.gemm_flops_per_second)
+        return rates.get(dtype, rates["float64"])
+
+    def ns_table(self, lowering: str) -> dict[str, float]:
+        """Return ns per element by op class; a lowering not measured costs what ``tiled`` does."""
+        return _ns_table(self, lowering)
+
+    def named(self, name: str) -> DeviceProfile:
+        """Return the same rates under another name."""
+        return replace(self, name=name)
+
+    def with_speed(self, speed: float) -> DeviceProfile:
+        """Return the same rates delivered at another share."""
+        return replace(self, speed=speed)
+
+    def to_json(self) -> bytes:
+        """Return the profile as JSON; ``from_json`` gives back an equal one."""
+        import msgspec
+
+        return msgspec.json.encode(self)
+
+    @staticmethod
+    def from_json(text: bytes | str) -> DeviceProfile:
+        """Return the profile written by ``to_json``; raises ValueError when it is not one."""
+        import msgspec
+
+        profile = msgspec.json.decode(text, type=DeviceProfile)
+        profile.verify()
+        return profile
+
+    def verify(self) -> None:
+        """Raise ValueError unless rates are positive and more bytes never take less time."""
+        self._verify_positive()
+        self._verify_bandwidth()
+        tables = dict(self.ns_per_element)
+        if "tiled" not in tables:
+            msg = f"profile of {self.name}: ns_per_element has no lowering 'tiled'"
+            raise ValueError(msg)
+        missing = [c for c in OP_CLASSES if c not in dict(tables["tiled"])]
+        if missing or "float64" not in dict(self.gemm_flops_per_second):
+            msg = f"profile of {self.name}: nothing measured for {missing or 'float64 GEMM'}"
+            raise ValueError(msg)
+
+    def _verify_positive(self) -> None:
+        positive = {
+            "threads": self.threads,
+            "gather_ns": self.gather_ns,
+            "network_bytes_per_second": self.network_bytes_per_second,
+            "speed": self.speed,
+            **{f"gemm {t}": rate for t, rate in self.gemm_flops_per_second},
+            **{f"ns {low} {c}": ns for low, table in self.ns_per_element for c, ns in table},
+        }
+        not_negative = {
+            "launch_seconds": self.launch_seconds,
+            "compile_seconds": self.compile_seconds,
+            "free_bytes": self.free_bytes,
+            "network_latency_seconds": self.network_latency_seconds,
+        }
+        bad = {n: v for n, v in positive.items() if not 0 < v < float("inf")}
+        bad |= {n: v for n, v in not_negative.items() if not 0 <= v < float("inf")}
+        if bad:
+            msg = f"profile of {self.name}: {bad} must be finite and positive"
+            raise ValueError(msg)
+
+    def _verify_bandwidth(self) -> None:
+        for (size_a, rate_a), (size_b, rate_b) in pairwise(((1.0, 1.0), *self.bandwidth)):
+            if not (size_a < size_b and 0 < rate_b < float("inf")):
+                msg = f"profile of {self.name}: bandwidth {self.bandwidth} needs growing sizes"
+                raise ValueError(msg)
+            if size_a > 1 and size_b / rate_b < size_a / rate_a * (1 - 1e-9):
+                msg = f"profile of {self.name}: {size_b:g} B take less time than {size_a:g} B"
+                raise ValueError(msg)
+
+    def __str__(self) -> str:
+        """Return one line: name, threads, and the rates that decide most plans."""
+        gemm = ", ".join(f"{t} {r / 1e9:.0f} GFLOP/s" for t, r in self.gemm_flops_per_second)
+        low, high = self.bandwidth[-1][1], self.bandwidth[0][1]
+        return (
+            f"{self.name} ({self.kind}, {self.threads} threads): speed {self.speed:.2f}, "
+            f"{low / 1e9:.1f}-{high / 1e9:.1f} GB/s, {gemm}, {self.free_bytes / 1e9:.1f} GB free"
+        )
+
+
+@lru_cache(maxsize=256)
+def _ns_table(profile: DeviceProfile, lowering: str) -> dict[str, float]:
+    tables = dict(profile.ns_per_element)
+    return {**dict(tables["tiled"]), **dict(tables.get(lowering, ()))}

@@ -1,0 +1,113 @@
+"""What a phase does, per row and in total, whatever the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OP_CLASSES = (
+    "arith",  # add, multiply, negate, minimum, bitwise: one vector instruction
+    "div",
+    "sqrt",
+    "exp",  # exp, log, tanh and what NumPy vectorises like them
+    "trig",  # sin, cos, tan and their inverses
+    "pow",
+    "compare",
+    "cast",
+    "reduce",  # elements read by a reduction
+    "gather",  # elements read or written through an index array
+    "other",  # ufuncs of no better known class
+    "matmul",  # multiply-adds of a contraction that BLAS does not do (integers, objects)
+)
+
+
+def merged_loops(
+    left: tuple[tuple[str, float], ...], right: tuple[tuple[str, float], ...]
+) -> tuple[tuple[str, float], ...]:
+    """Return the elements of both, added up per class, in the order of ``OP_CLASSES``."""
+    total: dict[str, float] = {}
+    for op_class, elements in (*left, *right):
+        total[op_class] = total.get(op_class, 0.0) + elements
+    return tuple((c, total[c]) for c in OP_CLASSES if c in total)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one phase does on ``rows`` rows; all but ``fixed_bytes`` is per row.
+
+    Attributes
+    ----------
+    rows : int
+        Extent of the axis that partitions cut.
+    flops : float
+        Floating-point operations per row done by BLAS.
+    bytes_read, bytes_written : float
+        Bytes per row that enter and leave the phase; what stays inside a tile is not counted.
+    loops : tuple of (str, float)
+        Elements per row by op cost class, see ``OP_CLASSES``.
+    workspace_bytes_per_row : float
+        Memory per row beyond inputs and outputs.
+    fixed_bytes : float
+        Bytes that every node taking part must hold whatever its rows: replicated inputs, tiles.
+    dtype : str
+        The dtype that dominates; picks the GEMM rate and scales vector loops.
+    """
+
+    rows: int
+    flops: float = 0.0
+    bytes_read: float = 0.0
+    bytes_written: float = 0.0
+    loops: tuple[tuple[str, float], ...] = ()
+    workspace_bytes_per_row: float = 0.0
+    fixed_bytes: float = 0.0
+    dtype: str = "float64"
+
+    def __add__(self, other: Work) -> Work:
+        """Return the work of a phase that does both on the same rows; everything adds up."""
+        if self.rows != other.rows:
+            msg = f"work over {self.rows} rows and work over {other.rows} rows are two phases"
+            raise ValueError(msg)
+        wider = self if self.flops + self.bytes_read >= other.flops + other.bytes_read else other
+        return Work(
+            rows=self.rows,
+            flops=self.flops + other.flops,
+            bytes_read=self.bytes_read + other.bytes_read,
+            bytes_written=self.bytes_written + other.bytes_written,
+            loops=merged_loops(self.loops, other.loops),
+            workspace_bytes_per_row=self.workspace_bytes_per_row + other.workspace_bytes_per_row,
+            fixed_bytes=self.fixed_bytes + other.fixed_bytes,
+            dtype=wider.dtype,
+        )
+
+    @property
+    def bytes_per_row(self) -> float:
+        """Bytes of memory that one row takes: inputs, outputs and workspace."""
+        return self.bytes_read + self.bytes_written + self.workspace_bytes_per_row
+
+    def verify(self) -> None:
+        """Raise ValueError unless all amounts are finite and not negative and classes are known."""
+        amounts = {
+            "rows": self.rows,
+            "flops": self.flops,
+            "bytes_read": self.bytes_read,
+            "bytes_written": self.bytes_written,
+            "workspace_bytes_per_row": self.workspace_bytes_per_row,
+            "fixed_bytes": self.fixed_bytes,
+            **{f"loops[{c}]": n for c, n in self.loops},
+        }
+        for name, amount in amounts.items():
+            if not 0 <= amount < float("inf"):
+                msg = f"Work.{name} is {amount}: expected a finite amount, not negative"
+                raise ValueError(msg)
+        unknown = [c for c, _ in self.loops if c not in OP_CLASSES]
+        if unknown:
+            msg = f"Work.loops has unknown op classes {unknown}: expected some of {OP_CLASSES}"
+            raise ValueError(msg)
+
+    def __str__(self) -> str:
+        """Return one line: rows, bytes, flops and elements per row."""
+        loops = " ".join(f"{c}={n:g}" for c, n in self.loops) or "no loops"
+        return (
+            f"{self.rows} rows of {self.dtype} x (read {self.bytes_read:g} B, "
+            f"write {self.bytes_written:g} B, {self.flops:g} flops, {loops}) "
+            f"+ {self.fixed_bytes:g} B on each node"
+        )

@@ -1,0 +1,103 @@
+"""compute() and explain(): the only place where the passes are put in order.
+
+pending Exprs -> cut into stages -> run on this process's threads or on a cluster -> values.
+Live Buffers found in the evaluated part are computed along, so nothing is ever computed twice.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from dnumpy.config import config
+from dnumpy.expr.walk import pending_in_order
+from dnumpy.rewrite.cut import Grain, cut
+from dnumpy.runtime import faults as fp_faults
+from dnumpy.runtime import local
+
+if TYPE_CHECKING:
+    import weakref
+    from collections.abc import Iterable
+
+    import numpy as np
+
+    from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.records import Record
+
+lock = threading.RLock()
+history: deque[Record] = deque(maxlen=10_000)
+
+WINDOW_ELEMENTS = 1_000_000_000  # element operations pending: about a second of work
+
+
+class Window:
+    """What is pending: how much was recorded since the last flush, and the Buffers it is for."""
+
+    def __init__(self) -> None:
+        self.exprs = 0
+        self.elements = 0
+        self.owners: dict[int, weakref.ref[Any]] = {}
+
+    def note(self, expr: Expr, owner: weakref.ref[Any], key: int) -> None:
+        """Count a newly recorded Expr; start evaluation when the window is worth starting."""
+        self.owners[key] = owner
+        self.exprs += 1
+        self.elements += expr.size
+        if self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
+            flush()
+
+    def drain(self) -> list[Expr]:
+        """Return the pending content of every live Buffer and start a new window."""
+        found = []
+        for ref in list(self.owners.values()):
+            buffer = ref()
+            if buffer is not None and buffer.expr.value is None:
+                found.append(buffer.expr)
+        self.owners.clear()
+        self.exprs = self.elements = 0
+        return found
+
+
+window = Window()
+
+
+def grain() -> Grain:
+    """Return the sizes that shape stages, from the settings."""
+    smallest = 1 if config.mode != "default" else min(config.eager_below, 16_384)
+    return Grain(max(smallest, 1), config.tile_bytes, config.tile_rows_max)
+
+
+def compute(roots: Iterable[Expr]) -> None:
+    """Give every root, and every live Buffer's content on the way to it, its value."""
+    with lock:
+        order = pending_in_order(roots)
+        if not order:
+            return
+        wanted = [e for e in order if _is_live(e)]
+        known = {id(e) for e in wanted}
+        wanted += [e for e in roots if e.value is None and id(e) not in known]
+        stages = cut(order, wanted, grain())
+        del order, wanted, roots
+        records, found = local.execute(stages)
+        history.extend(records)
+    fp_faults.warn(found)
+
+
+def _is_live(expr: Expr) -> bool:
+    if expr.owner is None:
+        return False
+    buffer = expr.owner()
+    return buffer is not None and buffer.expr is expr
+
+
+def flush() -> None:
+    """Compute everything that a live array is waiting for."""
+    with lock:
+        compute(window.drain())
+
+
+def gather(value: Any) -> np.ndarray:
+    """Return a stored value as one C-contiguous NumPy array in this process."""
+    array: np.ndarray = value
+    return array

@@ -1,0 +1,67 @@
+"""Splits worth judging that need no solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dnumpy.plan.model import Candidate
+from dnumpy.plan.rounding import largest_remainder
+from dnumpy.plan.waterfill import finish_seconds, waterfill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.plan.model import NodeRate, PhaseSpec
+    from dnumpy.plan.problem import Problem
+
+
+def best_single_node(problem: Problem) -> Candidate | None:
+    """Return all rows on the node that finishes them first, or None where none holds them."""
+    able = [i for i, cap in enumerate(problem.caps) if cap >= problem.granules]
+    if not able:
+        return None
+    rows, home = problem.spec.rows, problem.home
+    best = min(able, key=lambda i: finish_seconds(rows, problem.nodes[i], home[i]))
+    return Candidate("single", tuple(rows if i == best else 0 for i in range(len(problem.nodes))))
+
+
+def even_split(problem: Problem) -> Candidate:
+    """Return the same rows for every node, but for memory caps and the rest of the division."""
+    alike = [1.0] * len(problem.nodes)
+    counts = largest_remainder(alike, problem.granules, problem.caps, problem.speeds)
+    return Candidate("even", problem.rows_of(counts))
+
+
+def water_filling(problem: Problem) -> Candidate:
+    """Return the split in which all nodes finish together."""
+    return Candidate("waterfill", problem.rows_of(waterfill(problem)))
+
+
+def keep_current(problem: Problem) -> Candidate | None:
+    """Return the partition that the data already has, where it is a legal one for this phase."""
+    if problem.current is None:
+        return None
+    used = [n for n in problem.current if n]
+    if any(n % problem.granule for n in used[:-1]):
+        return None
+    kept = Candidate("current", problem.current)
+    return kept if fits(kept, problem.spec, problem.nodes) else None
+
+
+def fits(candidate: Candidate, spec: PhaseSpec, nodes: Sequence[NodeRate]) -> bool:
+    """Return whether every node's memory holds its rows."""
+    return all(
+        spec.bytes_on_node(n) <= node.memory_bytes
+        for n, node in zip(candidate.rows, nodes, strict=True)
+    )
+
+
+def heuristic_candidates(problem: Problem) -> list[Candidate]:
+    """Return every legal candidate that is found without a solver; at least one."""
+    proposals = (
+        best_single_node(problem),
+        keep_current(problem),
+        water_filling(problem),
+        even_split(problem),
+    )
+    return [candidate for candidate in proposals if candidate is not None]

@@ -1,0 +1,224 @@
+"""Run stages on the threads of this process.
+
+A stage becomes one Dask task per thread; the tasks draw batches of tiles from one queue, so that a thread
+that is slowed down simply draws fewer. What is small runs inline, since waking a thread costs 0.1 ms.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.config import thread_count
+from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.geometry import Geometry
+from dnumpy.kernels import reference
+from dnumpy.kernels.choose import kernel_for
+from dnumpy.kernels.tiled import combine, partial_dtype
+from dnumpy.ops.table import UPDATE, VIEW
+from dnumpy.rewrite.cut import FusedStage, Stage
+from dnumpy.runtime.faults import StepFault, collect
+from dnumpy.runtime.memory import pool
+from dnumpy.runtime.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dnumpy.kernels.choose import Kernel
+    from dnumpy.kernels.tiled import Faults
+    from dnumpy.rewrite.phase import Phase
+
+INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
+BATCHES_PER_THREAD = 8
+_executors: dict[int, ThreadPoolExecutor] = {}
+
+
+def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault]]:
+    """Run ``stages`` in order, emptying the list, and give every output Expr its value."""
+    records: list[Record] = []
+    faults: list[StepFault] = []
+    stages.reverse()
+    while stages:
+        stage = stages.pop()
+        started = time.perf_counter()
+        if isinstance(stage, FusedStage):
+            faults += _run_fused(stage)
+            what, size = stage.phase.title(), stage.phase.traffic_bytes()
+        elif stage.expr.value is not None:
+            continue  # an update whose region was computed into its place
+        else:
+            faults += _run_whole(stage.expr)
+            what, size = stage.expr.op.name, stage.expr.nbytes
+        del stage
+        seconds = time.perf_counter() - started
+        records.append(Record(what=what, where=(("local", 0),), seconds=seconds, nbytes=size))
+    return records, faults
+
+
+def value_of(expr: Expr | Const) -> Any:
+    """Return the bound value of an operand; a view of a stored base is a strided view."""
+    if isinstance(expr, Const):
+        return expr.value
+    if expr.value is not None:
+        return expr.value
+    assert expr.op is VIEW, expr
+    return Geometry(*expr.params).over(value_of(expr.args[0]))
+
+
+def settle(expr: Expr, value: np.ndarray) -> None:
+    """Store the result and let go of the operands, so that their memory can be reused."""
+    expr.value = value
+    expr.args = ()
+
+
+def _run_fused(stage: FusedStage) -> list[StepFault]:
+    phase = stage.phase
+    values = [value_of(e) for e in stage.inputs]
+    outs, targets = _allocate(stage)
+    kernel = kernel_for(phase)
+    found = _run_rows(kernel, phase, values, outs)
+    faults = collect(stage.steps, found)
+    first = len(phase.inputs)
+    for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
+        if given.partial:
+            settle(expr, combine(phase.steps[given.slot - first], out))
+    for k, (expr, memory) in targets.items():
+        settle(expr, memory)
+        if k in stage.placed:  # the region's value has no memory of its own
+            stage.outputs[k].args = ()
+    return faults
+
+
+def _allocate(stage: FusedStage) -> tuple[list[np.ndarray], dict[int, tuple[Expr, np.ndarray]]]:
+    """Return where each output goes, and the row outputs' Exprs with their whole memory."""
+    phase = stage.phase
+    first = len(phase.inputs)
+    outs: list[np.ndarray] = []
+    targets: dict[int, tuple[Expr, np.ndarray]] = {}
+    for k, (expr, given) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
+        step = phase.steps[given.slot - first]
+        if given.partial:
+            operand = phase.dtype_of(step.args[0])
+            shape = (phase.tiles, *phase.partial_shape(step))
+            outs.append(np.empty(shape, partial_dtype(step, operand)))
+        elif k in stage.placed:
+            update = stage.placed[k]
+            memory = _updated_memory(update, [b for b in stage.inputs if isinstance(b, Expr)])
+            outs.append(Geometry(*update.params).over(memory))
+            targets[k] = (update, memory)
+        else:
+            memory = pool.empty(expr.shape, expr.dtype)
+            outs.append(memory)
+            targets[k] = (expr, memory)
+    return outs, targets
+
+
+def _run_rows(
+    kernel: Kernel, phase: Phase, values: Sequence[Any], outs: Sequence[np.ndarray]
+) -> Faults:
+    threads = min(thread_count(), phase.tiles)
+    if threads == 1 or phase.traffic_bytes() < INLINE_BYTES:
+        return kernel.run(values, outs, 0, phase.rows)
+    batch = max(1, phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
+    queue = iter(range(0, phase.rows, batch))
+
+    def drain(queue: Iterator[int]) -> Faults:
+        faults: Faults = set()
+        for lo in queue:
+            hi = min(lo + batch, phase.rows)
+            number = lo // phase.tile_rows
+            mine = [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
+            faults |= kernel.run(values, mine, lo, hi)
+        return faults
+
+    return set().union(*in_threads([lambda: drain(queue)] * threads))
+
+
+def in_threads(calls: Sequence[Any]) -> list[Any]:
+    """Run ``calls`` as tasks of Dask's threaded scheduler; return their results in order."""
+    from dask import threaded  # noqa: PLC0415 - `import dnumpy` does not import dask
+    from dask._task_spec import Task  # noqa: PLC0415
+
+    count = len(calls)
+    if count not in _executors:
+        _executors[count] = ThreadPoolExecutor(count, thread_name_prefix="dnumpy")
+    graph = {f"part-{k}": Task(f"part-{k}", call) for k, call in enumerate(calls)}
+    return list(threaded.get(graph, list(graph), pool=_executors[count], num_workers=count))
+
+
+def _run_whole(expr: Expr) -> list[StepFault]:
+    if expr.op is UPDATE:
+        _run_update(expr)
+        return []
+    args = [value_of(a) for a in expr.args]
+    faults: set[tuple[int, str]] = set()
+
+    def note(kind: str, _flag: int) -> None:
+        faults.add((0, kind))
+
+    with np.errstate(all="call", call=note):
+        value = reference.apply(expr.op, args, expr.params, expr.shape, expr.dtype)
+    settle(expr, value)
+    return collect((expr,), faults)
+
+
+def _run_update(expr: Expr) -> None:
+    value = value_of(expr.args[1])
+    readers = [expr.args[1]] if isinstance(expr.args[1], Expr) else []
+    memory = _updated_memory(expr, readers)
+    Geometry(*expr.params).over(memory)[...] = value
+    settle(expr, memory)
+
+
+_REFERENCES_WHEN_OURS = 3  # the operand tuple, the local name, the argument of the count
+
+
+def _updated_memory(update: Expr, readers: Sequence[Expr]) -> np.ndarray:
+    """Return memory that holds the base of ``update``, its region not yet written.
+
+    The base's own memory when nobody else can see it and nobody reads it while the region is written;
+    otherwise a copy, in which a box region is left out because it is about to be overwritten.
+    """
+    base = update.args[0]
+    assert isinstance(base, Expr)
+    memory: np.ndarray = value_of(base)
+    stored = base.value is not None
+    if stored and sys.getrefcount(base) <= _REFERENCES_WHEN_OURS and not _reads(readers, base):
+        return memory
+    fresh = pool.empty(base.shape, base.dtype)
+    region = Geometry(*update.params)
+    for box in _outside(region, base):
+        fresh[box] = memory[box]
+    return fresh
+
+
+def _reads(readers: Sequence[Expr], base: Expr) -> bool:
+    for reader in readers:
+        expr = reader
+        while expr.value is None and expr.op is VIEW:
+            expr = expr.operands()[0]
+        if expr is base:
+            return True
+    return False
+
+
+def _outside(region: Geometry, base: Expr) -> list[tuple[slice, ...]]:
+    """Return boxes that cover what of ``base`` lies outside a box region (all, if it is no box)."""
+    box = region.box_in(base.shape, base.dtype)
+    if box is None:
+        return [tuple(slice(None) for _ in base.shape)]
+    boxes: list[tuple[slice, ...]] = []
+    inner: list[slice] = []
+    for (lo, hi), extent in zip(box, base.shape, strict=True):
+        for part in (slice(0, lo), slice(hi, extent)):
+            if part.start < part.stop:
+                rest = [slice(None)] * (len(box) - len(inner) - 1)
+                boxes.append((*inner, part, *rest))
+        inner.append(slice(lo, hi))
+    return boxes
+
+

@@ -1,0 +1,154 @@
+"""What each node can do, measured on the node itself: here, or on every worker of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from time import perf_counter, time
+from typing import TYPE_CHECKING
+
+from dnumpy.config import thread_count
+from dnumpy.cost.profile import DeviceProfile
+from dnumpy.runtime import measure
+from dnumpy.runtime.profiles import load_or_measure
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from distributed import Client, Future, Worker
+
+ECHO_BYTES = 4 << 20
+CHAIN_TASKS = 8
+
+__all__ = ["load_or_measure", "measure_here", "probe_cluster", "probe_table"]
+
+
+def measure_here(name: str = "local", threads: int | None = None) -> DeviceProfile:
+    """Return a fresh profile of this process, in about a second.
+
+    Rates are those of one thread while ``threads`` (by default those of the embedded scheduler)
+    are busy.
+    """
+    return measure.measure(name, threads or thread_count(), now=time())
+
+
+def profile_of_worker(
+    name: str, threads: int, worker_limit: float | None, cache_dir: str | None
+) -> DeviceProfile:
+    """Return this worker's profile with its speed measured now, over several quota periods."""
+    kept = load_or_measure(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
+    best = kept.ns_table("tiled")["exp"] * measure.TILE * 1e-9
+    return replace(kept, speed=measure.speed(threads, best))
+
+
+async def _measured_on_worker(cache_dir: str | None, dask_worker: Worker) -> bytes:
+    """Measure in a thread, so that the worker's event loop stays alive."""
+    profile = await asyncio.to_thread(
+        profile_of_worker,
+        dask_worker.address,
+        dask_worker.state.nthreads,
+        dask_worker.memory_manager.memory_limit,
+        cache_dir,
+    )
+    return profile.to_json()
+
+
+def _echo(payload: bytes) -> bytes:
+    return payload
+
+
+def _next(count: int) -> int:
+    return count + 1
+
+
+def probe_cluster(
+    client: Client,
+    cache_dir: str | os.PathLike[str] | None = None,
+    workers: Sequence[str] | None = None,
+) -> dict[str, DeviceProfile]:
+    """Return a profile per worker, all measured at the same time on the workers themselves.
+
+    Workers that share a machine are thus measured while they share it, as they will run. Rates
+    come from each worker's cache where they still hold; speed, memory, network and launch times
+    are always new.
+    """
+    where = None if cache_dir is None else str(cache_dir)
+    asked = None if workers is None else list(workers)
+    texts = client.run(_measured_on_worker, where, workers=asked)
+    addresses = sorted(texts)
+    launch = _launch_seconds(client, addresses)
+    profiles = {}
+    for address in addresses:
+        bytes_per_second, latency = _network(client, address)
+        profiles[address] = replace(
+            DeviceProfile.from_json(texts[address]),
+            network_bytes_per_second=bytes_per_second,
+            network_latency_seconds=latency,
+            launch_seconds=launch,
+        )
+    return profiles
+
+
+def _network(client: Client, address: str) -> tuple[float, float]:
+    """Return (bytes per second, seconds of an empty message) of a round trip to the worker."""
+    payload = bytes(ECHO_BYTES)
+    latency = _echo_seconds(client, address, b"")
+    busy = max(_echo_seconds(client, address, payload) - latency, 1e-6)
+    return 2 * ECHO_BYTES / busy, latency / 2
+
+
+def _echo_seconds(client: Client, address: str, payload: bytes) -> float:
+    return measure.best_seconds(
+        lambda: client.run(_echo, payload, workers=[address]), least=2, budget_seconds=0.0
+    )
+
+
+def _launch_seconds(client: Client, addresses: Sequence[str]) -> float:
+    """Return the time that one more task in a chain takes while all workers have such chains."""
+    _run_chains(client, addresses, 1)
+    started = perf_counter()
+    _run_chains(client, addresses, CHAIN_TASKS)
+    return (perf_counter() - started) / CHAIN_TASKS
+
+
+def _run_chains(client: Client, addresses: Sequence[str], tasks: int) -> None:
+    ends = []
+    for address in addresses:
+        link: Future[int] | int = 0
+        for _ in range(tasks):
+            link = client.submit(_next, link, workers=[address], pure=False)
+        ends.append(link)
+    client.gather(ends)
+
+
+def table_row(profile: DeviceProfile) -> dict[str, str]:
+    """Return what a reader wants to know of a profile, units in the names."""
+    gemm = dict(profile.gemm_flops_per_second)
+    ns = profile.ns_table("tiled")
+    return {
+        "node": profile.name,
+        "kind": profile.kind,
+        "threads": str(profile.threads),
+        "speed": f"{profile.speed:.2f}",
+        "memory GB/s": f"{profile.bandwidth[-1][1] / 1e9:.1f}",
+        "cache GB/s": f"{profile.bandwidth[0][1] / 1e9:.1f}",
+        "float32 GFLOP/s": f"{gemm['float32'] / 1e9:.0f}",
+        "float64 GFLOP/s": f"{gemm['float64'] / 1e9:.0f}",
+        "arith ns": f"{ns['arith']:.2f}",
+        "exp ns": f"{ns['exp']:.2f}",
+        "gather ns": f"{profile.gather_ns:.2f}",
+        "launch ms": f"{profile.launch_seconds * 1e3:.2f}",
+        "network MB/s": f"{profile.network_bytes_per_second / 1e6:.0f}",
+        "free GB": f"{profile.free_bytes / 1e9:.1f}",
+    }
+
+
+def probe_table(scheduler: str | None = None) -> list[dict[str, str]]:
+    """Return a row per worker of the cluster at this address, or one for this machine."""
+    if scheduler is None:
+        return [table_row(load_or_measure(threads=thread_count()))]
+    from distributed import Client
+
+    with Client(scheduler, set_as_default=False) as client:
+        return [table_row(profile) for profile in probe_cluster(client).values()]

@@ -1,0 +1,107 @@
+"""Profiles kept between processes: one JSON file per machine, quota, threads and versions."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from time import time
+from typing import TYPE_CHECKING
+
+from dnumpy.cost.profile import DeviceProfile
+from dnumpy.runtime import machine, measure
+
+if TYPE_CHECKING:
+    import os
+
+KEPT_SECONDS = 7 * 24 * 3600.0
+DRIFT = 0.2  # a kept profile further off than this in the quick check is measured again
+
+
+def default_cache_dir() -> Path:
+    """Return the user's cache directory for this library."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("dnumpy")
+
+
+def profile_path(threads: int, cache_dir: Path | None = None) -> Path:
+    """Return where the profile of this process is kept."""
+    key = "\n".join(machine.machine_key(threads))
+    digest = blake2b(key.encode(), digest_size=12).hexdigest()
+    return (cache_dir or default_cache_dir()) / "profiles" / f"{digest}.json"
+
+
+def read_profile(path: Path) -> DeviceProfile | None:
+    """Return the kept profile; None where there is none, it is too old, or it cannot be read.
+
+    A file that is there but is no profile warns, as it should not happen.
+    """
+    try:
+        profile = DeviceProfile.from_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:  # msgspec's errors are ValueErrors
+        warnings.warn(
+            f"the device profile {path} cannot be used ({problem}); measuring again",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    age = time() - profile.measured_at
+    return profile if 0 <= age < KEPT_SECONDS else None
+
+
+def write_profile(path: Path, profile: DeviceProfile) -> None:
+    """Keep the profile; a reader sees the old file or the new one, never a part of either."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+            part.write(profile.to_json())
+        Path(part.name).replace(path)
+    except OSError as problem:
+        warnings.warn(
+            f"the device profile could not be kept ({problem}); it will be measured again",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def still_true(profile: DeviceProfile) -> DeviceProfile | None:
+    """Return the profile with today's memory and speed, or None where its rates no longer hold."""
+    ns, share = measure.quick_check()
+    if not 1 - DRIFT <= ns / profile.ns_table("tiled")["exp"] <= 1 + DRIFT:
+        return None
+    speed = max(measure.LEAST_SPEED, min(share, measure.allowed_share(profile.threads)))
+    return replace(profile, speed=speed)
+
+
+def load_or_measure(
+    cache_dir: str | os.PathLike[str] | None = None,
+    *,
+    name: str = "local",
+    threads: int = 1,
+    worker_limit: float | None = None,
+) -> DeviceProfile:
+    """Return this machine's profile: the kept one if it still holds (50 ms), else a new one.
+
+    Parameters
+    ----------
+    cache_dir : path, optional
+        Instead of the user's cache directory.
+    name : str
+        What the profile is to be called.
+    threads : int
+        Tasks that this process runs at the same time.
+    worker_limit : float, optional
+        Bytes that a distributed worker was told to keep to.
+    """
+    path = profile_path(threads, Path(cache_dir) if cache_dir is not None else None)
+    kept = read_profile(path)
+    profile = still_true(kept) if kept is not None else None
+    if profile is None:
+        profile = measure.measure(name, threads, now=time())
+        write_profile(path, profile)
+    return replace(profile, name=name, free_bytes=machine.free_bytes(worker_limit))

@@ -1,0 +1,24 @@
+"""What a stage did: the measured side of every prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One stage that ran.
+
+    ``where`` lists (node, rows); ``seconds`` is wall time; ``node_seconds`` the time inside each node's
+    task; predictions are None where nothing was predicted. ``nbytes`` is what the stage reads and writes.
+    """
+
+    what: str
+    where: tuple[tuple[str, int], ...]
+    seconds: float
+    nbytes: int
+    lowering: str = "tiled"
+    node_seconds: tuple[float, ...] = ()
+    predicted_seconds: float | None = None
+    predicted_node_seconds: tuple[float, ...] = ()
+    predicted_peak_bytes: tuple[int, ...] = ()

@@ -1,0 +1,176 @@
+"""Laws of the cost model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnumpy.cost import OP_CLASSES, DeviceProfile, Work, peak_bytes, seconds, seconds_per_row
+from dnumpy.cost.estimate import smooth_max
+
+amounts = st.floats(0.0, 1e6)
+rates = st.floats(1e-3, 1e12)
+
+
+@st.composite
+def works(draw: st.DrawFn) -> Work:
+    classes = draw(st.lists(st.sampled_from(OP_CLASSES), unique=True))
+    return Work(
+        rows=draw(st.integers(0, 10**9)),
+        flops=draw(amounts),
+        bytes_read=draw(amounts),
+        bytes_written=draw(amounts),
+        loops=tuple((c, draw(amounts)) for c in classes),
+        workspace_bytes_per_row=draw(amounts),
+        fixed_bytes=draw(amounts),
+        dtype=draw(st.sampled_from(["float64", "float32", "int8", "complex128", "object"])),
+    )
+
+
+@st.composite
+def profiles(draw: st.DrawFn) -> DeviceProfile:
+    points = []
+    size, took = 1e3, 0.0
+    for _ in range(draw(st.integers(1, 5))):
+        size *= draw(st.floats(1.5, 100.0))
+        took = max(took, size / draw(st.floats(1e6, 1e12)))
+        points.append((size, size / took))
+    table = tuple((c, draw(st.floats(1e-3, 1e3))) for c in OP_CLASSES)
+    return DeviceProfile(
+        name="device",
+        kind="cpu",
+        threads=draw(st.integers(1, 64)),
+        bandwidth=tuple(points),
+        gemm_flops_per_second=(("float64", draw(rates)), ("float32", draw(rates))),
+        ns_per_element=(("tiled", table),),
+        gather_ns=draw(st.floats(0.1, 100.0)),
+        launch_seconds=draw(st.floats(0.0, 1.0)),
+        compile_seconds=draw(st.floats(0.0, 1.0)),
+        free_bytes=draw(st.floats(0.0, 1e12)),
+        network_bytes_per_second=draw(rates),
+        network_latency_seconds=draw(st.floats(0.0, 1.0)),
+        speed=draw(st.floats(0.01, 1.0)),
+        versions=(("numpy", "2.4.6"),),
+        measured_at=draw(st.floats(0.0, 2e9)),
+    )
+
+
+@given(works(), profiles(), st.integers(0, 10**9), st.integers(0, 10**9))
+def test_more_rows_never_take_less_time_or_memory(
+    work: Work, profile: DeviceProfile, a: int, b: int
+) -> None:
+    few, many = sorted((a, b))
+    assert seconds(work, profile, few) <= seconds(work, profile, many) * (1 + 1e-9)
+    assert peak_bytes(work, few) <= peak_bytes(work, many)
+
+
+@given(works(), profiles())
+def test_a_slower_node_takes_longer_in_proportion(work: Work, profile: DeviceProfile) -> None:
+    whole, half = replace(profile, speed=1.0), replace(profile, speed=0.5)
+    busy = seconds(work, whole, 1000) - profile.launch_seconds
+    slowed = seconds(work, half, 1000) - profile.launch_seconds
+    assert slowed == pytest.approx(2 * busy, abs=1e-12)
+
+
+@given(works(), profiles(), st.integers(1, 10**9))
+def test_rows_times_seconds_per_row_is_the_time_beyond_the_launch(
+    work: Work, profile: DeviceProfile, rows: int
+) -> None:
+    total = profile.launch_seconds + rows * seconds_per_row(work, profile, rows)
+    assert total == pytest.approx(seconds(work, profile, rows))
+
+
+@given(st.lists(st.floats(0.0, 1e300), min_size=1, max_size=5))
+def test_the_smooth_maximum_is_near_the_maximum(parts: list[float]) -> None:
+    soft = smooth_max(*parts)
+    assert max(parts) * (1 - 1e-12) <= soft <= max(parts) * len(parts) ** 0.25 * (1 + 1e-12)
+
+
+@given(profiles())
+def test_a_profile_survives_json(profile: DeviceProfile) -> None:
+    profile.verify()
+    assert DeviceProfile.from_json(profile.to_json()) == profile
+
+
+@given(profiles(), st.floats(0.0, 1e15))
+def test_bandwidth_lies_between_the_measured_ones(profile: DeviceProfile, size: float) -> None:
+    measured = [rate for _, rate in profile.bandwidth]
+    got = profile.bandwidth_at(size)
+    assert min(measured) * (1 - 1e-9) <= got <= max(measured) * (1 + 1e-9)
+
+
+@given(profiles())
+def test_bandwidth_at_a_measured_size_is_the_measured_one(profile: DeviceProfile) -> None:
+    for size, rate in profile.bandwidth:
+        assert profile.bandwidth_at(size) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"speed": 0.0},
+        {"speed": math.nan},
+        {"launch_seconds": -1.0},
+        {"bandwidth": ((1e6, 1e9), (1e5, 1e9))},
+        {"bandwidth": ((1e6, 1e9), (2e6, 1e10))},
+        {"gemm_flops_per_second": (("float32", 1e9),)},
+        {"ns_per_element": (("numba", (("arith", 1.0),)),)},
+        {"ns_per_element": (("tiled", (("arith", 1.0),)),)},
+    ],
+)
+def test_a_profile_that_cannot_be_is_refused(broken: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="profile of device"):
+        replace(sample_profile(), **broken).verify()  # type: ignore[arg-type]
+
+
+def sample_profile() -> DeviceProfile:
+    return DeviceProfile(
+        name="device",
+        kind="cpu",
+        threads=1,
+        bandwidth=((1e6, 4e10), (1e9, 1e10)),
+        gemm_flops_per_second=(("float32", 1e11), ("float64", 5e10)),
+        ns_per_element=(
+            ("tiled", tuple((c, 2.0) for c in OP_CLASSES)),
+            ("numba", (("arith", 0.5),)),
+        ),
+        gather_ns=5.0,
+        launch_seconds=1e-4,
+        compile_seconds=0.1,
+        free_bytes=1e9,
+        network_bytes_per_second=1e9,
+        network_latency_seconds=1e-3,
+    )
+
+
+def test_a_lowering_costs_its_own_rates_and_the_tiled_ones_where_it_has_none() -> None:
+    profile = sample_profile()
+    arith = Work(rows=1, loops=(("arith", 1e6),))
+    trig = Work(rows=1, loops=(("trig", 1e6),))
+    launch = profile.launch_seconds
+    tiled, numba = (seconds(arith, profile, 1, low) - launch for low in ("tiled", "numba"))
+    assert tiled == pytest.approx(4 * numba)
+    assert seconds(trig, profile, 1, "numba") == seconds(trig, profile, 1, "tiled")
+
+
+def test_work_adds_up_over_the_same_rows_only() -> None:
+    a = Work(10, 1.0, 8.0, 8.0, (("exp", 1.0),), 2.0, 100.0)
+    b = Work(10, 2.0, 0.0, 8.0, (("arith", 3.0), ("exp", 1.0)), 1.0, 5.0)
+    both = a + b
+    assert both.loops == (("arith", 3.0), ("exp", 2.0))
+    assert (both.flops, both.bytes_read, both.bytes_written) == (3.0, 8.0, 16.0)
+    assert both.bytes_per_row == a.bytes_per_row + b.bytes_per_row
+    assert both.fixed_bytes == 105.0
+    with pytest.raises(ValueError, match="two phases"):
+        a + Work(11)
+
+
+def test_work_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="bytes_read"):
+        Work(1, bytes_read=-1.0).verify()
+    with pytest.raises(ValueError, match="unknown op classes"):
+        Work(1, loops=(("magic", 1.0),)).verify()
