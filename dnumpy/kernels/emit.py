@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.schedule import Home, Schedule, is_wide, make_schedule
+from dnumpy.kernels.schedule import Home, Schedule, is_wide, make_schedule, sums_short_rows
+from dnumpy.kernels.sums import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from dnumpy.kernels.lower import Arg, Node, Program
 
 CHUNK = 1024  # elements walked at a time: a few buffers of them fit L1; a multiple of BLOCK
-BLOCK = 512  # elements summed side by side before the tree
-STATE_BYTES = 1024  # the running tree of one sum
+STATE_BYTES = 1024 + 8 * BLOCK  # the running tree of one sum, and room to halve a block
 
 Field = tuple[Any, ...]
 
@@ -110,7 +110,7 @@ class _Emitter:
         )
 
     def _tiles(self) -> None:
-        t, tile, rest = self.text, self.get("tile"), self.get("width")
+        t, tile, rest = self.text, self.get("rows"), self.get("width")
         t.add("number = 0")
         t.add("start = first")
         t.add("while start < last:")
@@ -273,9 +273,11 @@ class _Emitter:
             return
         home = self.schedule.homes.get(value)
         if home is not None:
-            t.add(f"q{value} = {self._base(home)}" + ("" if home.kind == "chunk" else f" + i0 * {size}"))
+            t.add(f"q{value} = {self._base(home, size)}" + ("" if home.kind == "chunk" else f" + i0 * {size}"))
 
-    def _base(self, home: Home) -> str:
+    def _base(self, home: Home, size: int) -> str:
+        if home.kind == "tile":
+            return f"{self.get('tile', home.index)} + u * length * {size}"
         return f"o{home.index}" if home.kind == "out" else self.get(home.kind, home.index)
 
     def _wide(self, value: int) -> bool:
@@ -320,12 +322,14 @@ class _Emitter:
         (arg,) = node.args
         address, step = self._span(arg)
         size = np.dtype(node.code).itemsize
+        if sums_short_rows(self.program, node):
+            return
         if node.kind == "column":
             index = dict(self.program.outputs)[node.value]
             base = f"{self.get('partial', index)} + number * {self.get('pstride', index)} + i0 * {size}"
             self.text.add(f"at = {base}")
             self.text.add("if u == 0:")
-            self.text.add(f"    call_helper({self.get('helper', 'copy', 'u1')}, at, {address}, n * {size})")
+            self._start_column(node, address, size)
             self.text.add("else:")
             self.text.depth += 1
             self._call(node, [("at", str(size)), (address, str(size))], ("at", str(size)), "n")
@@ -336,6 +340,17 @@ class _Emitter:
         else:
             fresh = "i0 == 0" if node.kind == "row" else "(i0 == 0) & (u == 0)"
             self._fold_run(node, address, "n", fresh)
+
+    def _start_column(self, node: Node, address: str, size: int) -> None:
+        t = self.text
+        if node.template != "sum":
+            t.add(f"    call_helper({self.get('helper', 'copy', 'u1')}, at, {address}, n * {size})")
+            return
+        zero = self.cell("zero")
+        t.add(f"    store_i8({zero}, 0, 0, 0, 0)")
+        t.depth += 1
+        self._call(node, [(zero, "0"), (address, str(size))], ("at", str(size)), "n")
+        t.depth -= 1
 
     def _fold_run(self, node: Node, address: str, count: str, fresh: str) -> None:
         """Fold a run of elements into the value's cell, whose first content is the first element."""
@@ -383,6 +398,10 @@ class _Emitter:
                 t.add(f"call_helper({self.get('helper', 'sum', node.code)}, {buffer}, units, {self._state(node)})")
             else:
                 self._fold_run(node, buffer, "units", "True")
+        elif sums_short_rows(self.program, node):
+            home = self.schedule.homes[arg.value]
+            buffer, helper = self.get("tile", home.index), self.get("helper", "sum", node.code)
+            t.add(f"call_helper({helper}, {buffer}, units * length, {self._state(node)})")
         if node.template == "sum":
             self._finish(node, target)
         else:
@@ -422,17 +441,31 @@ def helper_source(name: str, code: str) -> str:
             return _COPY
 
 
-# Blocks are summed side by side; their sums meet in a binary tree that is built as they come: level k
-# holds the sum of 2**k blocks, and the count of blocks says which levels are in use.
+# See dnumpy.kernels.sums for the order. Level k of the tree holds the sum of 2**k blocks; the count of
+# blocks says which levels are in use.
 _SUM = """\
 def kernel(p, n, state):
     count = load_i8(state, 0, 0, 0)
+    w = state + 1024
     b = 0
     while b < n:
         k = n - b
-        if k > {block}:
-            k = {block}
-        s = block_sum_{code}(p + b * {size}, k)
+        x = p + b * {size}
+        if k >= {block}:
+            s = block_sum_{code}(x)
+        else:
+            m = (k + 1) >> 1
+            for i in range(k - m):
+                store_{code}(w, i, load_{code}(x, i, 0, 2) + load_{code}(x, m + i, 0, 2), 1, 2)
+            if k & 1:
+                store_{code}(w, m - 1, load_{code}(x, m - 1, 0, 0), 0, 0)
+            k = m
+            while k > 1:
+                m = (k + 1) >> 1
+                for i in range(k - m):
+                    store_{code}(w, i, load_{code}(w, i, 0, 0) + load_{code}(w, m + i, 0, 0), 0, 0)
+                k = m
+            s = load_{code}(w, 0, 0, 0)
         level = {unit}
         c = count
         while c & 1:

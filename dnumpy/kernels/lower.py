@@ -17,6 +17,7 @@ import numpy as np
 
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.loops import InnerLoop, inner_loop
+from dnumpy.kernels.sums import BLOCK
 from dnumpy.ops.families import ROWS, Elementwise, Leaf, Movement, Reduction
 from dnumpy.ops.table import ARANGE, CAST, FULL, VIEW, WHERE
 from dnumpy.rewrite.phase import Access
@@ -24,7 +25,6 @@ from dnumpy.rewrite.phase import Access
 if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase, Step
 
-FLAT_BELOW = 512  # elements: shorter rows are walked together, a tile at a time
 PLAIN = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f4 f8".split()  # computed in registers
 OPAQUE = ("c8", "c16")  # only passed by address to NumPy's loops
 
@@ -129,10 +129,24 @@ class _Lowering:
                     raise Unsupported(msg)
                 self.program.outputs.append((value, self.given[slot]))
         program = self.program
-        program.flat = program.width < FLAT_BELOW and not any(
+        program.flat = program.width < BLOCK and not any(
             n.kind in {"row", "column"} or not (n.wide or n.fold) for n in program.nodes
         )
+        self._check_short_rows()
         return program
+
+    def _check_short_rows(self) -> None:
+        """Short rows are summed a tile at a time, so that what is summed needs a buffer of its own."""
+        program = self.program
+        if program.flat or program.width >= BLOCK:
+            return
+        kept = {value for value, _ in program.outputs}
+        for node in program.nodes:
+            value = node.args[0].value if node.kind == "tile" else None
+            if value is not None and program.wide[value] and node.template == "sum":
+                if value < self.first or value in kept:
+                    msg = "a sum over a tile of short rows that are stored elsewhere"
+                    raise Unsupported(msg)
 
     def _enter_input(self, slot: int) -> None:
         given, program = self.phase.inputs[slot], self.program
@@ -327,7 +341,7 @@ class _Lowering:
             msg = "a fold of a constant"
             raise Unsupported(msg)
         loop = inner_loop(op.ufunc, (dtype, dtype, dtype))
-        if loop is None:
+        if loop is None or dtype.kind == "c":
             msg = f"no trusted loop of {op.name} for {dtype}"
             raise Unsupported(msg)
         (arg,) = self._args(step, (dtype,))

@@ -200,7 +200,7 @@ class Variant:
                     static[position] = _helper(*what[1:]).address
                 elif what[0] in {"loop", "data"}:
                     static[position] = self._loop_address(*what)
-            self._put(static, ("tile",), self.phase.tile_rows)
+            self._put(static, ("rows",), self.phase.tile_rows)
             self._put(static, ("width",), self.program.width)
             self._static = static
             self._code = _compiled_once(self.kernel.source)
@@ -264,6 +264,8 @@ class Variant:
                 case ("row", index):
                     length = tile * width if self.program.flat else width
                     sizes[what] = length * self.kernel.schedule.row_bytes[index]
+                case ("tile", index):
+                    sizes[what] = tile * width * self.kernel.schedule.tile_bytes[index]
                 case ("tilebuf", _):
                     sizes[what] = 16 * tile
                 case ("plan", value):

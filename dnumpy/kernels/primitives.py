@@ -18,6 +18,8 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from dnumpy.kernels.sums import BLOCK
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -216,34 +218,25 @@ def _halve(builder: Any, value: Any, lanes: int) -> Any:
 
 
 def _make_block_sum(code: str) -> Callable[..., Any]:
-    """Return ``sum(address, n)``: lanes side by side, then a tree: the order is fixed on every CPU."""
+    """Return ``sum(address)`` of a full block, halved until one entry is left, all in registers."""
     scalar = _memory_type(code)
+    vector = ir.VectorType(scalar, _LANES)
 
-    def run_lanes(builder: Any, address: Any, first: Any, count: Any, lanes: int) -> tuple[Any, Any]:
-        vector = ir.VectorType(scalar, lanes)
-        zero = ir.Constant(vector, [ir.Constant(scalar, 0.0)] * lanes)
-        total = cgutils.alloca_once(builder, vector)
-        builder.store(zero, total)
-        end = builder.add(first, builder.and_(builder.sub(count, first), _I64(-lanes)))
-        with cgutils.for_range_slice(builder, first, end, _I64(lanes), inc=True) as (i, _):
-            at = builder.bitcast(_at(builder, address, i, scalar), vector.as_pointer())
+    def halved(builder: Any, address: Any, group: int, stride: int) -> Any:
+        """Return the sum of every ``stride``-th group of lanes from ``group`` on."""
+        if stride == BLOCK // _LANES:
+            at = builder.bitcast(_at(builder, address, _I64(group * _LANES), scalar), vector.as_pointer())
             part = builder.load(at)
             part.align = np.dtype(code).itemsize
-            builder.store(builder.fadd(builder.load(total), part), total)
-        return _halve(builder, builder.load(total), lanes) if lanes > 1 else builder.extract_element(
-            builder.load(total), _I32(0)
-        ), end
+            return part
+        low = halved(builder, address, group, 2 * stride)
+        return builder.fadd(low, halved(builder, address, group + stride, 2 * stride))
 
-    def block_sum(_typing: Any, address: Any, n: Any) -> Any:
+    def block_sum(_typing: Any, address: Any) -> Any:
         def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            address, count = args
-            result, done = run_lanes(builder, address, _I64(0), count, _LANES)
-            for lanes in (8, 1):
-                part, done = run_lanes(builder, address, done, count, lanes)
-                result = builder.fadd(result, part)
-            return result
+            return _halve(builder, halved(builder, args[0], 0, 1), _LANES)
 
-        return NUMBA_TYPES[code](types.int64, types.int64), codegen
+        return NUMBA_TYPES[code](types.int64), codegen
 
     return intrinsic(block_sum)
 

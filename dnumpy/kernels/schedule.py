@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnumpy.kernels.sums import BLOCK
+
 if TYPE_CHECKING:
     from dnumpy.kernels.lower import Node, Program
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a wide value is kept: ``out`` (an output), ``row`` (for the unit), ``chunk``; and which one."""
+    """Where a wide value is kept, and in which buffer of its kind.
+
+    ``out`` is an output, ``tile`` lasts as long as the tile, ``row`` as the unit, ``chunk`` as the chunk.
+    """
 
     kind: str
     index: int
@@ -40,6 +45,7 @@ class Schedule:
     narrow: list[list[Node]]
     homes: dict[int, Home]
     row_bytes: list[int]  # item size of each row buffer
+    tile_bytes: list[int]  # item size of each tile buffer
     chunk_bytes: list[int]
     tile_values: list[int]  # narrow values that are folded over the tile
 
@@ -63,9 +69,9 @@ def make_schedule(program: Program) -> Schedule:
     for node in program.nodes:
         if not _walks(program, node) and node.kind != "tile":
             narrow[pass_of[node.value] + 1].append(node)
-    homes, rows, chunks = _homes(program, pass_of, stage_of, passes)
+    homes, rows, tiles, chunks = _homes(program, pass_of, stage_of, passes)
     tiled = [n.args[0].value for n in program.nodes if n.kind == "tile" and not _walks(program, n)]
-    return Schedule(passes, narrow, homes, rows, chunks, sorted(set(tiled)))
+    return Schedule(passes, narrow, homes, rows, tiles, chunks, sorted(set(tiled)))
 
 
 def _walks(program: Program, node: Node) -> bool:
@@ -137,9 +143,10 @@ def _homes(
     pass_of: dict[int, int],
     stage_of: dict[int, int],
     passes: list[list[Stage]],
-) -> tuple[dict[int, Home], list[int], list[int]]:
+) -> tuple[dict[int, Home], list[int], list[int], list[int]]:
     homes: dict[int, Home] = {}
     rows: list[int] = []
+    tiles: list[int] = []
     users = _users(program)
     wide = {n.value: n for stages in passes for s in stages for n in [*s.maps, *s.others] if not n.fold}
     outputs = dict(program.outputs)
@@ -148,6 +155,9 @@ def _homes(
         readers = users.get(value, [])
         if value in outputs:
             homes[value] = Home("out", outputs[value])
+        elif any(sums_short_rows(program, u) for u in readers):
+            homes[value] = Home("tile", len(tiles))
+            tiles.append(np.dtype(node.code).itemsize)
         elif any(pass_of[u.value] != pass_of[value] for u in readers):
             homes[value] = Home("row", len(rows))
             rows.append(np.dtype(node.code).itemsize)
@@ -156,7 +166,13 @@ def _homes(
         ):
             transient[value] = 0
     chunks = _share(passes, transient, homes)
-    return homes, rows, chunks
+    return homes, rows, tiles, chunks
+
+
+def sums_short_rows(program: Program, node: Node) -> bool:
+    """Say whether ``node`` sums a whole tile of short rows at its end, though they are walked one by one."""
+    short = not program.flat and program.width < BLOCK
+    return short and node.kind == "tile" and node.template == "sum" and _walks(program, node)
 
 
 def _share(
