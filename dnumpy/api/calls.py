@@ -134,7 +134,7 @@ def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
             return x
         if own is not None:
             if r.base is not None and (r.base is own or r.base is own.base):
-                return small(r, getattr(x, "_base", None) or x)
+                return small(r, x if (kept := getattr(x, "_base", None)) is None else kept)
         else:
             alias = _alias_of(r, x)
             if alias is not None:

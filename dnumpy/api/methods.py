@@ -47,7 +47,7 @@ def _getitem(self: ndarray, key: Any) -> Any:
         made = _new(ndarray)
         made._np = r
         if r.base is not None:
-            made._base = getattr(self, "_base", None) or self
+            made._base = self if (kept := getattr(self, "_base", None)) is None else kept
         return made
     return r
 
@@ -121,14 +121,14 @@ def _data_attribute(name: str) -> property:
 def _transposed(self: ndarray) -> ndarray:
     a = self._np
     if a is not None:
-        return small(a.T, getattr(self, "_base", None) or self)
+        return small(a.T, self if (kept := getattr(self, "_base", None)) is None else kept)
     return composites.transpose(self)
 
 
 def _matrix_transposed(self: ndarray) -> ndarray:
     a = self._np
     if a is not None:
-        return small(a.mT, getattr(self, "_base", None) or self)
+        return small(a.mT, self if (kept := getattr(self, "_base", None)) is None else kept)
     return _through_ghost(self, lambda g: g.mT)
 
 
@@ -256,7 +256,9 @@ def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
     a = self._np
     if a is not None:
         r = a.view(*args, **kwargs)
-        return small(r, getattr(self, "_base", None) or self) if type(r) is _np_array else r
+        if type(r) is not _np_array:
+            return r
+        return small(r, self if (kept := getattr(self, "_base", None)) is None else kept)
     return _through_ghost(self, lambda g: g.view(*args, **kwargs))
 
 

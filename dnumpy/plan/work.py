@@ -1,0 +1,102 @@
+"""Phase -> Work: what a stage does, per row and in total."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from dnumpy.cost.work import OP_CLASSES, Work, merged_loops
+from dnumpy.ops.families import Elementwise, Leaf, Movement, Reduction
+from dnumpy.rewrite.phase import Access
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dnumpy.expr.expr import Shape
+    from dnumpy.rewrite.phase import Phase, Step
+
+Loops = tuple[tuple[str, float], ...]
+
+
+def phase_work(phase: Phase) -> Work:
+    """Return what the phase does; replicated inputs and one tile of every step are its fixed bytes."""
+    loops: Loops = ()
+    for step in phase.steps:
+        loops = merged_loops(loops, _loops(phase, step))
+    read = sum(row_bytes(i.shape, i.dtype) for i in phase.inputs if i.access is Access.ROWS)
+    whole = sum(prod(i.shape) * _itemsize(i.dtype) for i in phase.inputs if i.access is Access.WHOLE)
+    scratch = sum(_scratch_bytes(phase, step) for step in phase.steps)
+    return Work(
+        rows=phase.rows,
+        bytes_read=read,
+        bytes_written=sum(_output_bytes(phase, o.slot, partial=o.partial) for o in phase.outputs),
+        loops=loops,
+        fixed_bytes=whole + scratch,
+        dtype=_widest(phase),
+    )
+
+
+def copy_work(shape: Shape, dtype: np.dtype) -> Work:
+    """Return the work of copying an array row by row."""
+    size = row_bytes(shape, dtype)
+    return Work(rows=shape[0], bytes_read=size, bytes_written=size)
+
+
+def contraction_work(shape: Shape, dtype: np.dtype, first: Shape, other_bytes: float) -> Work:
+    """Return the work of a product whose first operand's rows give the rows of the result."""
+    width = prod(shape[1:])
+    inner = first[-1]
+    by_blas = dtype.kind in "fc"
+    return Work(
+        rows=shape[0],
+        flops=2.0 * inner * width if by_blas else 0.0,
+        bytes_read=prod(first[1:]) * dtype.itemsize,
+        bytes_written=width * dtype.itemsize,
+        loops=() if by_blas else (("matmul", float(inner * width)),),
+        fixed_bytes=other_bytes,
+        dtype=dtype.name,
+    )
+
+
+def row_bytes(shape: Shape, dtype: np.dtype | None) -> float:
+    """Return the bytes of one row."""
+    return float(prod(shape[1:]) * _itemsize(dtype))
+
+
+def _itemsize(dtype: np.dtype | None) -> int:
+    return dtype.itemsize if dtype is not None else 0
+
+
+def _loops(phase: Phase, step: Step) -> Loops:
+    op = step.op
+    if isinstance(op, Movement):
+        return ()
+    if isinstance(op, Leaf):
+        return (("arith", float(prod(step.shape[1:]))),)
+    if isinstance(op, Reduction):
+        return ((_known_class(op.loop), float(prod(phase.shape_of(step.args[0])[1:]))),)
+    assert isinstance(op, Elementwise)
+    return ((_known_class(op.loop), float(prod(step.shape[1:]))),)
+
+
+def _known_class(loop: str) -> str:
+    return loop if loop in OP_CLASSES else "other"
+
+
+def _output_bytes(phase: Phase, slot: int, *, partial: bool) -> float:
+    step = phase.steps[slot - len(phase.inputs)]
+    if partial:
+        return prod(phase.partial_shape(step)) * step.dtype.itemsize / phase.tile_rows
+    return row_bytes(step.shape, step.dtype)
+
+
+def _scratch_bytes(phase: Phase, step: Step) -> float:
+    if isinstance(step.op, Movement) or not step.shape or step.shape[0] != phase.rows:
+        return 0.0
+    return phase.tile_rows * row_bytes(step.shape, step.dtype)
+
+
+def _widest(phase: Phase) -> str:
+    dtypes = [step.dtype for step in phase.steps]
+    numeric = [dtype for dtype in dtypes if dtype.kind in "fc"] or dtypes
+    return max(numeric, key=lambda dtype: dtype.itemsize).name

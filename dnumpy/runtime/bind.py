@@ -1,0 +1,243 @@
+"""Bind the operands of a task: which rows of which arrays it reads, and how they reach it.
+
+Reads of one array that overlap (the shifted views of a stencil) share one window of rows, so that only
+the rows that a node lacks travel to it, once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.ops.table import VIEW
+from dnumpy.runtime.chunked import Source, refuse_above_limit
+from dnumpy.runtime.operands import Bindings, Literal, Read, Take
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.expr.expr import Shape
+    from dnumpy.expr.geometry import RowMap
+    from dnumpy.runtime.graph import Graph
+
+
+class Operand(NamedTuple):
+    """What a stage reads: a scalar, or an array seen through views (the innermost first)."""
+
+    source: Source | None
+    value: Any = None
+    views: tuple[Geometry, ...] = ()
+
+    @property
+    def shape(self) -> Shape:
+        """Shape as the stage sees it."""
+        if self.views:
+            return self.views[-1].shape
+        return self.source.shape if self.source is not None else ()
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Data type as the stage sees it."""
+        assert self.source is not None
+        return self.views[-1].dtype if self.views else self.source.dtype
+
+    @property
+    def depth(self) -> int:
+        """Number of stages that led to the operand."""
+        return self.source.depth if self.source is not None else 0
+
+
+def operand_of(arg: Expr | Const, known: dict[int, Source]) -> Operand:
+    """Return the operand that ``arg`` denotes; ``known`` has the outputs of this run by id of Expr."""
+    if isinstance(arg, Const):
+        return Operand(None, arg.value)
+    views: list[Geometry] = []
+    expr = arg
+    while id(expr) not in known and expr.value is None:
+        assert expr.op is VIEW, expr
+        geometry = Geometry(*expr.params)
+        base = expr.operands()[0]
+        if not geometry.is_whole(base.shape, base.dtype):
+            views.append(geometry)
+        expr = base
+    if id(expr) not in known:
+        known[id(expr)] = source_of(expr)
+    return Operand(known[id(expr)], None, tuple(reversed(views)))
+
+
+def source_of(expr: Expr) -> Source:
+    """Return the source of a stored value."""
+    source = getattr(expr.value, "source", None)
+    return source if source is not None else Source(expr.shape, expr.dtype, expr=expr)
+
+
+class Want(NamedTuple):
+    """Rows ``lo:hi`` of an operand, or all of it."""
+
+    operand: Operand
+    lo: int | None = None
+    hi: int | None = None
+
+
+class _Need(NamedTuple):
+    """Rows of an array's memory that a want reads."""
+
+    source: Source
+    first: int
+    stop: int
+    stride: int
+
+
+def bind(graph: Graph, node: str, wants: Sequence[Want]) -> tuple[Bindings, list[Any]]:
+    """Return how a task on ``node`` gets its operands, and the arguments that bring them."""
+    return _Binder(graph, node).bind(wants)
+
+
+class _Binder:
+    def __init__(self, graph: Graph, node: str) -> None:
+        self.graph = graph
+        self.node = node
+        self.data: list[Any] = []
+        self.windows: list[tuple[Take, ...]] = []
+        self._argument: dict[int, int] = {}
+        self._placed: dict[_Need, int] = {}
+
+    def bind(self, wants: Sequence[Want]) -> tuple[Bindings, list[Any]]:
+        needs = [_need(want) for want in wants]
+        merged = _merged([need for need in needs if need is not None])
+        reads: list[Read | Literal] = []
+        for want, need in zip(wants, needs, strict=True):
+            if want.operand.source is None:
+                reads.append(Literal(want.operand.value))
+            elif need is None:
+                reads.append(self._seen_at_home(want))
+            else:
+                reads.append(self._read(want, need, merged[need]))
+        return Bindings(tuple(self.windows), tuple(reads)), self.data
+
+    def _seen_at_home(self, want: Want) -> Read:
+        """A home array whose rows the wanted rows do not follow: look at home, and send what is seen."""
+        source = want.operand.source
+        assert source is not None
+        array = source.at_home()
+        assert array is not None
+        for geometry in want.operand.views:
+            array = geometry.over(np.ascontiguousarray(array))
+        if want.lo is not None:
+            array = array[want.lo : want.hi]
+        what = (want.operand.views, want.lo, want.hi)
+        argument = self.graph.place(source, what, array, self.node)
+        return Read(self._window([(argument, None, None)]))
+
+    def _read(self, want: Want, need: _Need, window: _Need) -> Read:
+        if window not in self._placed:
+            self._placed[window] = self._fetch(window)
+        number = self._placed[window]
+        views = want.operand.views
+        row_map = _row_map(want)
+        if want.lo is None or (views and row_map is None):
+            rows = None if want.lo is None else slice(want.lo, want.hi)
+            return Read(number, views, rows)
+        assert want.hi is not None
+        count = want.hi - want.lo
+        if row_map is None:
+            begin = need.first - window.first
+            return Read(number, (), _rows(begin, count, window))
+        return _local_read(number, want, row_map, window)
+
+    def _fetch(self, need: _Need) -> int:
+        source = need.source
+        array = source.at_home()
+        if array is not None:
+            if array.ndim and (need.first, need.stop, need.stride) != (0, len(array), 1):
+                array = array[need.first : need.stop : need.stride]
+            what = (need.first, need.stop, need.stride)
+            return self._window([(self.graph.place(source, what, array, self.node), None, None)])
+        if need.stop - need.first >= max(source.shape[0] if source.shape else 1, 1):
+            refuse_above_limit(source.nbytes, f"an operand of shape {source.shape} needed whole")
+        pieces = self.graph.pieces(source, self.node, need.first, need.stop, need.stride)
+        if not pieces:  # an array without rows
+            segment = self.graph.segments(source)[0]
+            pieces = [(segment.arg, segment.item, None)]
+        return self._window(pieces)
+
+    def _window(self, pieces: list[tuple[Any, int | None, slice | None]]) -> int:
+        takes = [Take(self._argument_number(arg), item, rows) for arg, item, rows in pieces]
+        self.windows.append(tuple(takes))
+        return len(self.windows) - 1
+
+    def _argument_number(self, arg: Any) -> int:
+        identity = id(arg)
+        if identity not in self._argument:
+            self._argument[identity] = len(self.data)
+            self.data.append(arg)
+        return self._argument[identity]
+
+
+def _row_map(want: Want) -> RowMap | None:
+    operand = want.operand
+    if want.lo is None or len(operand.views) != 1 or operand.source is None:
+        return None
+    return operand.views[0].row_map(operand.source.shape, operand.source.dtype)
+
+
+def _need(want: Want) -> _Need | None:
+    """Return the rows of memory that a want reads; None for scalars and what is best seen at home."""
+    source = want.operand.source
+    if source is None:
+        return None
+    row_map = _row_map(want)
+    everything = _Need(source, 0, source.shape[0] if source.shape else 1, 1)
+    if want.lo is None or want.hi is None or (want.operand.views and row_map is None):
+        seen_at_home = source.expr is not None and want.operand.views
+        return None if seen_at_home else everything
+    if row_map is None:
+        return _Need(source, want.lo, want.hi, 1)
+    ends = (row_map.start + row_map.step * want.lo, row_map.start + row_map.step * (want.hi - 1))
+    return _Need(source, min(ends), max(ends) + 1, abs(row_map.step))
+
+
+def _merged(needs: Sequence[_Need]) -> dict[_Need, _Need]:
+    """Map each need to the window that serves it: the union of the unit-stride ones that overlap."""
+    windows = {need: need for need in needs}
+    dense = [need for need in windows if need.stride == 1]
+    for source in {need.source for need in dense}:
+        run: list[_Need] = []
+        for need in sorted((n for n in dense if n.source is source), key=lambda n: n.first):
+            if run and need.first >= max(n.stop for n in run):
+                run = []
+            run.append(need)
+            union = _Need(source, run[0].first, max(n.stop for n in run), 1)
+            windows.update(dict.fromkeys(run, union))
+    return windows
+
+
+def _rows(begin: int, count: int, window: _Need) -> slice | None:
+    length = -(-(window.stop - window.first) // window.stride)
+    return None if (begin, count) == (0, length) else slice(begin, begin + count)
+
+
+def _local_read(number: int, want: Want, row_map: RowMap, window: _Need) -> Read:
+    """Return the read of a view's rows from a window of rows of its base."""
+    source, view = want.operand.source, want.operand.views[0]
+    assert source is not None and want.lo is not None and want.hi is not None
+    count = want.hi - want.lo
+    begin = (row_map.start + row_map.step * want.lo - window.first) // window.stride
+    low = view.offset - row_map.start * source.row_bytes
+    shape = (count, *view.shape[1:])
+    plain = contiguous_strides(source.shape, source.dtype.itemsize)[1:]
+    if (
+        row_map.step > 0
+        and low == 0
+        and view.dtype == source.dtype
+        and view.shape[1:] == source.shape[1:]
+    ):
+        if view.strides[1:] == plain:
+            return Read(number, (), _rows(begin, count, window))
+    direction = 1 if row_map.step > 0 else -1
+    strides = (direction * source.row_bytes, *view.strides[1:])
+    offset = begin * source.row_bytes + low
+    return Read(number, (Geometry(offset, shape, strides, view.dtype),))

@@ -1,0 +1,300 @@
+"""Run stages on many nodes: the virtual nodes of this process, or the workers of a Dask cluster.
+
+All stages of one evaluation go out as one graph, each phase as one task per node and thread; results
+stay where they were made, and only partial and small results come home.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dnumpy.rewrite.cut import FusedStage
+from dnumpy.runtime import tasks
+from dnumpy.runtime.bind import Operand, Want, bind
+from dnumpy.runtime.chunked import Chunked, Part, Source
+from dnumpy.runtime.faults import StepFault, collect
+from dnumpy.runtime.graph import Graph, Range, Segment
+from dnumpy.runtime.layout import Layout
+from dnumpy.runtime.operands import Made
+from dnumpy.runtime.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from dnumpy.cost.work import Work
+    from dnumpy.expr.expr import Expr
+    from dnumpy.plan.model import Plan
+    from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.layout import Laid, Placement
+
+
+class Cluster(Protocol):
+    """Nodes that tasks can be put on."""
+
+    home_bytes: int  # results up to this size come home
+
+    def plan(
+        self,
+        name: str,
+        work: Work,
+        granule: int,
+        current: Placement | None,
+        transfer_bytes_per_row: float,
+    ) -> Plan:
+        """Return who computes how many rows."""
+        ...
+
+    def threads(self, node: str) -> int:
+        """Return how many tasks the node runs at the same time."""
+        ...
+
+    def fastest(self) -> str:
+        """Return the node that runs a single task soonest."""
+        ...
+
+    def label(self, node: str) -> str:
+        """Return the device class of a node, letters only."""
+        ...
+
+    def place(self, array: np.ndarray, node: str) -> Any:
+        """Return a task argument that gives ``array`` on ``node``."""
+        ...
+
+    def segment(self, part: Part) -> Segment | None:
+        """Return where the part's rows are, or None if they were lost."""
+        ...
+
+    def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
+        """Return ranges over the nodes that tile ``lo:hi``."""
+        ...
+
+    def run(self, graph: Graph, home: list[Any], stay: list[Any]) -> dict[str, Any]:
+        """Run the graph; return by key the values to bring home, and what holds those that stay.
+
+        Raises :class:`NodesLost` when nodes were lost on the way.
+        """
+        ...
+
+    def recover(self, attempt: int, lost: NodesLost) -> None:
+        """Prepare for another attempt without the lost nodes, or raise WorkerLost."""
+        ...
+
+    def bring_home(self, chunked: Chunked) -> np.ndarray:
+        """Return all rows of a chunked array as one C-contiguous array."""
+        ...
+
+
+class NodesLost(Exception):  # noqa: N818 - an event of the run, caught and answered by a new plan
+    """Nodes went away while a graph ran on them."""
+
+    def __init__(self, nodes: frozenset[str], graph_tasks: int) -> None:
+        super().__init__(f"lost {sorted(nodes)} while running {graph_tasks} tasks")
+        self.nodes = nodes
+
+
+@dataclass(slots=True)
+class _Output:
+    """An Expr to be given a value: whole under ``whole``, or the rows of ``source``."""
+
+    expr: Expr
+    source: Source
+    whole: Any = None
+
+
+@dataclass(slots=True)
+class _StageRun:
+    """A stage in the graph: the task of every range, and which of them report."""
+
+    laid: Laid
+    steps: tuple[Expr, ...]
+    reports: list[Any]
+
+
+class _Run:
+    """One evaluation being put into a graph."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.graph = Graph(cluster)
+        self.layout = Layout(cluster, self.graph, {})
+        self.outputs: list[_Output] = []
+        self.stages: list[_StageRun] = []
+
+    def add(self, stage: Stage) -> None:
+        """Put a stage into the graph."""
+        if isinstance(stage, FusedStage):
+            self._add_fused(stage)
+        elif id(stage.expr) not in self.layout.known:
+            laid = self.layout.whole(stage.expr)
+            made = self._build(laid, (stage.expr,), reports=True)
+            self._give(stage.expr, laid, made, 0)
+
+    def _build(self, laid: Laid, steps: tuple[Expr, ...], *, reports: bool) -> list[tuple[Range, Any]]:
+        made = laid.producer.build(self.graph, laid.ranges)
+        sent = [
+            self.graph.add("report", r.node, tasks.report_of, ref) if reports else ref
+            for r, ref in made
+        ]
+        self.stages.append(_StageRun(laid, steps, sent))
+        return made
+
+    def _add_fused(self, stage: FusedStage) -> None:
+        laid = self.layout.fused(stage)
+        phase = stage.phase
+        has_rows = any(not output.partial for output in phase.outputs)
+        made = self._build(laid, stage.steps, reports=has_rows)
+        first = len(phase.inputs)
+        rows = partials = 0
+        for k, (expr, output) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
+            if output.partial:
+                self._combine(expr, phase.steps[output.slot - first], made, partials)
+                partials += 1
+                continue
+            if k in stage.placed:
+                self._place(expr, stage.placed[k], laid, made, rows)
+            else:
+                self._give(expr, laid, made, rows)
+            rows += 1
+
+    def _give(self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Any]], position: int) -> None:
+        source = self._source(expr, laid, made, position)
+        self.outputs.append(_Output(expr, source, self._whole(source)))
+
+    def _source(
+        self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Any]], position: int
+    ) -> Source:
+        source = Source(expr.shape, expr.dtype, producer=laid.producer, position=position)
+        self.graph.provide(
+            source, [Segment(r.lo, r.hi, r.node, ref, position) for r, ref in made]
+        )
+        self.layout.known[id(expr)] = source
+        return source
+
+    def _place(
+        self,
+        expr: Expr,
+        update: Expr,
+        laid: Laid,
+        made: Sequence[tuple[Range, Any]],
+        position: int,
+    ) -> None:
+        """The rows fill a region of an updated array, and are nobody else's."""
+        self._source(expr, laid, made, position)
+        updated = self.layout.update(update)
+        built = self._build(updated, (update,), reports=True)
+        self._give(update, updated, built, 0)
+
+    def _combine(
+        self, expr: Expr, step: Any, made: Sequence[tuple[Range, Any]], position: int
+    ) -> None:
+        graph = self.graph
+        partials = [graph.add("partial", r.node, tasks.partial_of, ref, position) for r, ref in made]
+        node = made[0][0].node
+        whole = graph.add("combine", node, tasks.combined, step, *partials)
+        source = Source(expr.shape, expr.dtype)
+        rows = expr.shape[0] if expr.shape else 1
+        graph.provide(source, [Segment(0, rows, node, whole, None)])
+        self.layout.known[id(expr)] = source
+        self.outputs.append(_Output(expr, source, whole))
+
+    def _whole(self, source: Source) -> Any:
+        """Return the reference that brings a small result home; None for one that stays."""
+        if source.shape and source.nbytes > self.cluster.home_bytes and source.nbytes:
+            return None
+        node = self.graph.segments(source)[0].node
+        bindings, data = bind(self.graph, node, [Want(Operand(source))])
+        return self.graph.add("whole", node, tasks.gathered, bindings, *data)
+
+    def finish(self) -> tuple[list[Record], list[StepFault]]:
+        """Run the graph and give every output Expr its value."""
+        home = [ref for stage in self.stages for ref in stage.reports]
+        home += [output.whole for output in self.outputs if output.whole is not None]
+        stay = [
+            segment.arg
+            for output in self.outputs
+            if output.whole is None
+            for segment in self.graph.segments(output.source)
+        ]
+        started = time.perf_counter()
+        results = self.cluster.run(self.graph, home, stay)
+        seconds = time.perf_counter() - started
+        for output in self.outputs:
+            self._settle(output, results)
+        records = [self._record(stage, results, seconds) for stage in self.stages]
+        faults = [f for stage in self.stages for f in self._faults(stage, results)]
+        return records, faults
+
+    def _settle(self, output: _Output, results: dict[str, Any]) -> None:
+        expr, source = output.expr, output.source
+        if output.whole is not None:
+            expr.value = results[output.whole.key]
+            source.settle_home(expr)
+        else:
+            parts = tuple(_part(s, results[s.arg.key]) for s in self.graph.segments(source))
+            expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
+        expr.args = ()
+
+    def _record(self, stage: _StageRun, results: dict[str, Any], seconds: float) -> Record:
+        plan = stage.laid.plan
+        node_seconds: dict[str, float] = {}
+        rows: dict[str, int] = {}
+        nbytes = 0
+        for r, ref in zip(stage.laid.ranges, stage.reports, strict=False):
+            report = results[ref.key]
+            node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
+            rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
+            nbytes += report.nbytes if isinstance(report, tasks.Report) else 0
+        planned = dict(plan.rows) if plan is not None else {}
+        predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
+        peaks = dict(zip(planned, plan.peak_bytes, strict=True)) if plan else {}
+        return Record(
+            what=stage.laid.what,
+            where=tuple(rows.items()),
+            seconds=max(node_seconds.values(), default=seconds),
+            nbytes=nbytes,
+            node_seconds=tuple(node_seconds.values()),
+            predicted_seconds=plan.predicted_seconds if plan is not None else None,
+            predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
+            predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
+        )
+
+    def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
+        found: set[tuple[int, str]] = set()
+        for ref in stage.reports:
+            found |= results[ref.key].faults
+        return collect(stage.steps, found)
+
+
+def _part(segment: Segment, result: Any) -> Part:
+    """Return the part that a finished segment is; an array in this process is taken out of its Made."""
+    if isinstance(result, Made):
+        assert segment.item is not None
+        return Part(segment.node, segment.start, segment.stop, result.rows[segment.item])
+    return Part(segment.node, segment.start, segment.stop, result, segment.item)
+
+
+ATTEMPTS = 4
+
+
+def execute(stages: list[Stage], cluster: Cluster) -> tuple[list[Record], list[StepFault]]:
+    """Run ``stages`` in order, emptying the list, and give every output Expr its value.
+
+    When nodes are lost on the way, the stages are planned again over those that are left, and rows that
+    were lost are computed again; raises :class:`~dnumpy.errors.WorkerLost` where that is not possible.
+    """
+    for attempt in range(ATTEMPTS):
+        run = _Run(cluster)
+        for stage in stages:
+            run.add(stage)
+        try:
+            finished = run.finish()
+        except NodesLost as lost:
+            cluster.recover(attempt, lost)
+            continue
+        stages.clear()
+        return finished
+    raise AssertionError  # recover raises WorkerLost on the last attempt

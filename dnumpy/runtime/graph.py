@@ -1,0 +1,186 @@
+"""Graph: the Dask tasks of one run, each with the node that runs it, and where every array's rows are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from uuid import uuid4
+
+import numpy as np
+
+from dnumpy.errors import WorkerLost
+from dnumpy.runtime.tasks import slice_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnumpy.runtime.chunked import Part, Source
+
+
+class Range(NamedTuple):
+    """Rows ``lo:hi`` are computed on ``node``."""
+
+    node: str
+    lo: int
+    hi: int
+
+
+class Segment(NamedTuple):
+    """Rows ``start:stop`` of an array: ``arg`` is the array or the reference of the task that gives it."""
+
+    start: int
+    stop: int
+    node: str
+    arg: Any
+    item: int | None
+
+
+class Nodes(Protocol):
+    """What a graph asks of the cluster that it is made for."""
+
+    def label(self, node: str) -> str:
+        """Return the device class of a node, letters only: tasks of one class are timed together."""
+        ...
+
+    def place(self, array: np.ndarray, node: str) -> Any:
+        """Return a task argument that gives ``array`` on ``node``."""
+        ...
+
+    def segment(self, part: Part) -> Segment | None:
+        """Return where the part's rows are, or None if they were lost."""
+        ...
+
+    def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
+        """Return ranges over the nodes that tile ``lo:hi``, to compute lost rows again."""
+        ...
+
+
+class Graph:
+    """The tasks of one run."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        from dask._task_spec import Task, TaskRef  # noqa: PLC0415 - `import dnumpy` does not import dask
+
+        self.nodes = nodes
+        self.tasks: dict[str, dict[str, Any]] = defaultdict(dict)
+        self.kept: list[Any] = []  # what the references into this graph depend on
+        self.moved_bytes = 0
+        self.node_of: dict[str, str] = {}
+        self._run = uuid4().hex
+        self._count = 0
+        self._task, self._ref = Task, TaskRef
+        self._segments: dict[Source, list[Segment]] = {}
+        self._sent: dict[Any, Any] = {}
+
+    def add(self, what: str, node: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Add a task on ``node`` and return the reference to its result."""
+        self._count += 1
+        key = f"dnp{self.nodes.label(node)}-{what}-{self._run}-{self._count}"
+        self.tasks[node][key] = self._task(key, function, *args)
+        self.node_of[key] = node
+        return self._ref(key)
+
+    def provide(self, source: Source, segments: list[Segment]) -> None:
+        """Note where rows of ``source`` are."""
+        known = self._segments.setdefault(source, [])
+        known.extend(segments)
+        known.sort(key=lambda segment: segment.start)
+
+    def segments(self, source: Source) -> list[Segment]:
+        """Return where the rows of an array on nodes are, as far as they are anywhere."""
+        if source not in self._segments:
+            self._segments[source] = []
+            chunked = source.pieces()
+            if chunked is not None:
+                self.kept.append(chunked)
+                found = [self.nodes.segment(part) for part in chunked.parts]
+                self._segments[source] = [segment for segment in found if segment is not None]
+        return self._segments[source]
+
+    def require(self, source: Source, first: int, stop: int) -> list[Segment]:
+        """Return the segments that hold rows ``first:stop``, computing again what was lost."""
+        for lo, hi in gaps(self.segments(source), first, stop):
+            self._remake(source, lo, hi)
+        return [s for s in self.segments(source) if s.start < stop and s.stop > first]
+
+    def _remake(self, source: Source, lo: int, hi: int) -> None:
+        producer = source.producer
+        if producer is None:
+            msg = (
+                f"rows {lo}:{hi} of an array of shape {source.shape} were lost with their worker, and "
+                "what they were computed from is no longer known: compute the array again from its "
+                "inputs, and keep a copy at home (np.save, or .copy() of the gathered value) in long loops"
+            )
+            raise WorkerLost(msg)
+        granule = producer.granule()
+        lo -= lo % granule
+        hi = min(-(-hi // granule) * granule, source.shape[0])
+        for begin, end in gaps(self.segments(source), lo, hi):
+            made = producer.build(self, self.nodes.spread(begin, end, granule))
+            self.provide(
+                source, [Segment(r.lo, r.hi, r.node, ref, source.position) for r, ref in made]
+            )
+
+    def pieces(
+        self, source: Source, node: str, first: int, stop: int, stride: int
+    ) -> list[tuple[Any, int | None, slice | None]]:
+        """Return (argument, item, rows) of each piece of rows ``first:stop:stride``, for a task on ``node``.
+
+        Rows on other nodes are cut out there, so that only what is needed travels.
+        """
+        found = []
+        for segment in self.require(source, first, stop):
+            rows = rows_inside(segment, first, stop, stride)
+            if rows is None:
+                continue
+            whole = rows == slice(0, segment.stop - segment.start, 1)
+            if segment.node == node:
+                found.append((segment.arg, segment.item, None if whole else rows))
+            else:
+                found.append((self._cut_out(source, segment, rows, whole=whole), None, None))
+        return found
+
+    def _cut_out(self, source: Source, segment: Segment, rows: slice, *, whole: bool) -> Any:
+        self.moved_bytes += len(range(rows.start, rows.stop, rows.step)) * source.row_bytes
+        if whole and segment.item is None:
+            return segment.arg
+        key = (source, segment.start, segment.node, segment.item, rows.start, rows.stop, rows.step)
+        if key not in self._sent:
+            taken = None if whole else rows
+            self._sent[key] = self.add(
+                "slice", segment.node, slice_rows, segment.arg, segment.item, taken
+            )
+        return self._sent[key]
+
+    def place(self, source: Source, what: Any, array: np.ndarray, node: str) -> Any:
+        """Return an argument that gives part ``what`` of a home array on ``node``, sent there once."""
+        key = (source, what, node)
+        if key not in self._sent:
+            self._sent[key] = self.nodes.place(array, node)
+        return self._sent[key]
+
+
+def rows_inside(segment: Segment, first: int, stop: int, stride: int) -> slice | None:
+    """Return which rows of the segment are among ``first, first + stride, ... < stop``."""
+    skipped = max(0, -(-(segment.start - first) // stride))
+    begin = first + skipped * stride
+    end = min(stop, segment.stop)
+    if begin >= end:
+        return None
+    last = begin + (end - 1 - begin) // stride * stride
+    return slice(begin - segment.start, last + 1 - segment.start, stride)
+
+
+def gaps(segments: list[Segment], first: int, stop: int) -> list[tuple[int, int]]:
+    """Return the runs of rows ``first:stop`` that no segment holds; segments are sorted by start."""
+    missing = []
+    at = first
+    for segment in segments:
+        if segment.start >= stop:
+            break
+        if segment.start > at:
+            missing.append((at, segment.start))
+        at = max(at, segment.stop)
+    if at < stop:
+        missing.append((at, stop))
+    return missing

@@ -1,0 +1,185 @@
+"""Layout: how each stage becomes a producer, and where the plan puts its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Protocol
+
+from dnumpy.expr.geometry import Geometry, RowMap
+from dnumpy.ops.table import DOT, MATMUL, UPDATE
+from dnumpy.plan.work import contraction_work, copy_work, phase_work
+from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.phase import Access
+from dnumpy.runtime.bind import operand_of
+from dnumpy.runtime.graph import Range
+from dnumpy.runtime.producers import (
+    ContractedRows,
+    FusedRows,
+    UpdatedRows,
+    WholeResult,
+    contraction_granule,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.cost.work import Work
+    from dnumpy.expr.expr import Expr
+    from dnumpy.plan.model import Plan
+    from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.bind import Operand
+    from dnumpy.runtime.chunked import Source
+    from dnumpy.runtime.graph import Graph
+    from dnumpy.runtime.producers import Producer
+
+Placement = tuple[tuple[str, int], ...]
+
+
+class Planner(Protocol):
+    """The cluster as the layout sees it."""
+
+    def plan(
+        self,
+        name: str,
+        work: Work,
+        granule: int,
+        current: Placement | None,
+        transfer_bytes_per_row: float,
+    ) -> Plan:
+        """Return who computes how many rows."""
+        ...
+
+    def threads(self, node: str) -> int:
+        """Return how many tasks the node runs at the same time."""
+        ...
+
+    def fastest(self) -> str:
+        """Return the node that runs a single task soonest."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A stage ready to be built: its producer, its ranges, and the plan that gave them (None: one task)."""
+
+    what: str
+    producer: Producer
+    ranges: list[Range]
+    plan: Plan | None
+
+
+@dataclass(slots=True)
+class Layout:
+    """Lays out stages; ``known`` maps the id of an Expr of this run to its Source."""
+
+    planner: Planner
+    graph: Graph
+    known: dict[int, Source]
+
+    def fused(self, stage: FusedStage) -> Laid:
+        """Lay out a phase: tiles are its granules."""
+        phase = stage.phase
+        operands = tuple(operand_of(arg, self.known) for arg in stage.inputs)
+        by_rows = [
+            operand
+            for operand, given in zip(operands, phase.inputs, strict=True)
+            if given.access is Access.ROWS
+        ]
+        producer = FusedRows(phase, operands)
+        return self._by_rows(phase.title(), producer, phase_work(phase), by_rows)
+
+    def whole(self, expr: Expr) -> Laid:
+        """Lay out one op: by rows where its result's rows follow an operand's rows, else in one task."""
+        if expr.op is UPDATE:
+            return self.update(expr)
+        operands = tuple(operand_of(arg, self.known) for arg in expr.args)
+        if _contracts_rows(expr, operands):
+            first, *rest = operands
+            others = sum(prod(o.shape) * expr.dtype.itemsize for o in rest)
+            work = contraction_work(expr.shape, expr.dtype, first.shape, others)
+            rows = ContractedRows(expr.op, expr.params, expr.shape, expr.dtype, operands)
+            return self._by_rows(expr.op.name, rows, work, [first])
+        producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, operands)
+        return self._in_one_task(expr.op.name, producer, expr)
+
+    def update(self, expr: Expr) -> Laid:
+        """Lay out a copy with one region replaced."""
+        base, value = (operand_of(arg, self.known) for arg in expr.args)
+        region = Geometry(*expr.params)
+        row_map = region.row_map(expr.shape, expr.dtype)
+        if row_map is None or base.views or base.source is None:
+            producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, (base, value))
+            return self._in_one_task(expr.op.name, producer, expr)
+        updated = UpdatedRows(base.source, value, region, row_map)
+        work = copy_work(expr.shape, expr.dtype)
+        return self._by_rows(expr.op.name, updated, work, [base])
+
+    def _by_rows(
+        self, what: str, producer: Producer, work: Work, by_rows: Sequence[Operand]
+    ) -> Laid:
+        granule = producer.granule()
+        current, moving = self._placement(by_rows, work.rows)
+        plan = self.planner.plan(what, work, granule, current, moving)
+        ranges = [
+            piece
+            for node, lo, hi in plan.ranges()
+            for piece in cut_range(node, lo, hi, granule, self.planner.threads(node))
+        ]
+        return Laid(what, producer, ranges, plan)
+
+    def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
+        rows = expr.shape[0] if expr.shape else 1
+        return Laid(what, producer, [Range(self.planner.fastest(), 0, rows)], None)
+
+    def _placement(
+        self, operands: Sequence[Operand], rows: int
+    ) -> tuple[Placement | None, float]:
+        """Return where most of the bytes of the rows lie now, and the bytes that a moved row costs."""
+        by_place: dict[Placement | None, float] = {}
+        for operand in operands:
+            if operand.source is None:
+                continue
+            place = self._place_of(operand, rows)
+            size = prod(operand.shape[1:]) * operand.dtype.itemsize
+            by_place[place] = by_place.get(place, 0.0) + size
+        placed = {place: size for place, size in by_place.items() if place is not None}
+        if placed:
+            best = max(placed, key=lambda place: placed[place])
+            return best, placed[best]
+        return None, by_place.get(None, 0.0)
+
+    def _place_of(self, operand: Operand, rows: int) -> Placement | None:
+        source = operand.source
+        assert source is not None
+        if source.expr is not None:
+            return None
+        row_map: RowMap | None = RowMap(0, 1)
+        if operand.views:
+            one = len(operand.views) == 1
+            row_map = operand.views[0].row_map(source.shape, source.dtype) if one else None
+        if row_map is None or row_map.step < 0:
+            return None
+        counts: dict[str, int] = {}
+        for segment in self.graph.segments(source):
+            lo = min(max(-(-(segment.start - row_map.start) // row_map.step), 0), rows)
+            hi = min(max(-(-(segment.stop - row_map.start) // row_map.step), 0), rows)
+            counts[segment.node] = counts.get(segment.node, 0) + hi - lo
+        return tuple(counts.items())
+
+
+def cut_range(node: str, lo: int, hi: int, granule: int, pieces: int) -> list[Range]:
+    """Return at most ``pieces`` ranges of about equal size that tile ``lo:hi``, cut at granules."""
+    granules = -(-(hi - lo) // granule)
+    pieces = max(1, min(pieces, granules))
+    cuts = [min(lo + granules * k // pieces * granule, hi) for k in range(pieces + 1)]
+    return [Range(node, a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+
+
+def _contracts_rows(expr: Expr, operands: Sequence[Operand]) -> bool:
+    """Say whether row ``i`` of the result needs only row ``i`` of the first operand."""
+    if expr.op not in (MATMUL, DOT) or len(operands) != 2 or not expr.shape or 0 in expr.shape:
+        return False
+    first, second = operands
+    two_dimensional = len(first.shape) == 2 and len(second.shape) in (1, 2)
+    return two_dimensional and expr.shape[0] > contraction_granule(expr.shape)

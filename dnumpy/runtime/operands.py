@@ -1,0 +1,81 @@
+"""What a task reads: pieces of rows that arrive as its arguments, and how they make up its operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.expr.geometry import Geometry
+
+
+class Made(NamedTuple):
+    """What a task gives: its row outputs, one entry per tile of each partial output, and how it went."""
+
+    rows: tuple[np.ndarray, ...]
+    partials: tuple[np.ndarray, ...]
+    seconds: float
+    faults: frozenset[tuple[int, str]]
+
+
+class Take(NamedTuple):
+    """Rows of one argument; with ``item`` the argument is a :class:`Made` and that row output is meant."""
+
+    arg: int
+    item: int | None
+    rows: slice | None
+
+
+Window = tuple[Take, ...]
+
+
+class Read(NamedTuple):
+    """One operand: a window, seen through views of its memory one after the other, then some rows."""
+
+    window: int
+    views: tuple[Geometry, ...] = ()
+    rows: slice | None = None
+
+
+class Literal(NamedTuple):
+    """An operand that is a scalar, as the user wrote it."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """How a task's arguments become its operands."""
+
+    windows: tuple[Window, ...]
+    reads: tuple[Read | Literal, ...]
+
+    def values(self, data: Sequence[Any]) -> list[Any]:
+        """Return the operands in order; a window of one piece is that piece, without a copy."""
+        memories = [assembled(window, data) for window in self.windows]
+        return [
+            read.value if isinstance(read, Literal) else _seen(read, memories[read.window])
+            for read in self.reads
+        ]
+
+
+def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
+    """Return the rows of a window in one array."""
+    pieces = [taken(take, data) for take in window]
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def taken(take: Take, data: Sequence[Any]) -> np.ndarray:
+    """Return the rows that ``take`` names, without a copy."""
+    piece: np.ndarray = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
+    return piece if take.rows is None else piece[take.rows]
+
+
+def _seen(read: Read, memory: np.ndarray) -> np.ndarray:
+    for geometry in read.views:
+        memory = geometry.over(np.ascontiguousarray(memory))
+    return memory if read.rows is None else memory[read.rows]

@@ -1,0 +1,189 @@
+"""Producers: how rows of an array are computed, any range of them, on any node, as often as needed.
+
+A producer is what remains of a stage when its Exprs are forgotten; it is built into the graph of the run
+that the stage belongs to, and again, for fewer rows, into a later graph when a worker was lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dnumpy.config import config
+from dnumpy.expr.geometry import Geometry
+from dnumpy.rewrite.phase import Access
+from dnumpy.runtime import tasks
+from dnumpy.runtime.bind import Operand, Want, bind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from dnumpy.expr.expr import Params, Shape
+    from dnumpy.expr.geometry import RowMap
+    from dnumpy.ops.families import Op
+    from dnumpy.rewrite.phase import Phase
+    from dnumpy.runtime.chunked import Source
+    from dnumpy.runtime.graph import Graph, Range
+
+Built = list[tuple["Range", Any]]  # each range with the reference of its task, which gives a Made
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusedRows:
+    """Rows of a phase."""
+
+    phase: Phase
+    operands: tuple[Operand, ...]
+
+    def depth(self) -> int:
+        """Return the number of stages that led here."""
+        return max((operand.depth for operand in self.operands), default=0)
+
+    def granule(self) -> int:
+        """Return the rows at whose multiples ranges are cut."""
+        return self.phase.tile_rows
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add a task for each range."""
+        return [(r, self._task(graph, r)) for r in ranges]
+
+    def _task(self, graph: Graph, r: Range) -> Any:
+        wants = [
+            Want(operand, r.lo, r.hi) if given.access is Access.ROWS else Want(operand)
+            for operand, given in zip(self.operands, self.phase.inputs, strict=True)
+        ]
+        bindings, data = bind(graph, r.node, wants)
+        job = tasks.RowJob(self.phase, r.lo, r.hi, bindings)
+        return graph.add("rows", r.node, tasks.run_rows, job, *data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UpdatedRows:
+    """Rows of a copy of the base with one region replaced; the region steps through the base's rows."""
+
+    base: Source
+    value: Operand
+    region: Geometry
+    row_map: RowMap
+
+    def depth(self) -> int:
+        """Return the number of stages that led here."""
+        return max(self.base.depth, self.value.depth)
+
+    def granule(self) -> int:
+        """Return the rows at whose multiples ranges are cut."""
+        return tile_rows_of(self.base.shape, self.base.row_bytes)
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add a task for each range."""
+        return [(r, self._task(graph, r)) for r in ranges]
+
+    def _task(self, graph: Graph, r: Range) -> Any:
+        lo, hi = self._region_rows(r.lo, r.hi)
+        shape = (r.hi - r.lo, *self.base.shape[1:])
+        region = self._local_region(r.lo, lo, hi) if lo < hi else None
+        wants = []
+        if region is None or not region.is_whole(shape, self.base.dtype):
+            wants.append(Want(Operand(self.base), r.lo, r.hi))
+        if region is not None:
+            wants.append(self._value_rows(lo, hi))
+        bindings, data = bind(graph, r.node, wants)
+        job = tasks.UpdateJob(shape, self.base.dtype, region, bindings)
+        return graph.add("update", r.node, tasks.run_update, job, *data)
+
+    def _region_rows(self, lo: int, hi: int) -> tuple[int, int]:
+        """Return which rows of the region lie in rows ``lo:hi`` of the base."""
+        start, step = self.row_map
+        count = self.region.shape[0]
+        if step > 0:
+            first, stop = -(-(lo - start) // step), -(-(hi - start) // step)
+        else:
+            first, stop = -((hi - 1 - start) // -step), (start - lo) // -step + 1
+        first = min(max(first, 0), count)
+        return first, min(max(stop, first), count)
+
+    def _local_region(self, row: int, lo: int, hi: int) -> Geometry:
+        start, step = self.row_map
+        low = self.region.offset - start * self.base.row_bytes
+        offset = (start + step * lo - row) * self.base.row_bytes + low
+        shape = (hi - lo, *self.region.shape[1:])
+        return Geometry(offset, shape, self.region.strides, self.region.dtype)
+
+    def _value_rows(self, lo: int, hi: int) -> Want:
+        shape = self.value.shape
+        by_rows = len(shape) == len(self.region.shape) and shape[0] == self.region.shape[0]
+        return Want(self.value, lo, hi) if by_rows and shape[0] > 1 else Want(self.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContractedRows:
+    """Rows of a contraction whose first operand gives the result's rows; the others are read whole."""
+
+    op: Op
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    operands: tuple[Operand, ...]
+
+    def depth(self) -> int:
+        """Return the number of stages that led here."""
+        return max(operand.depth for operand in self.operands)
+
+    def granule(self) -> int:
+        """Return the rows that one library call takes; fixed, so that bits do not depend on the cut."""
+        return contraction_granule(self.shape)
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add a task for each range."""
+        return [(r, self._task(graph, r)) for r in ranges]
+
+    def _task(self, graph: Graph, r: Range) -> Any:
+        first, *rest = self.operands
+        wants = [Want(first, r.lo, r.hi), *(Want(operand) for operand in rest)]
+        bindings, data = bind(graph, r.node, wants)
+        shape = (r.hi - r.lo, *self.shape[1:])
+        job = tasks.WholeJob(self.op, self.params, shape, self.dtype, bindings, self.granule())
+        return graph.add("contract", r.node, tasks.run_whole, job, *data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeResult:
+    """One op on whole operands, in one task."""
+
+    op: Op
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    operands: tuple[Operand, ...]
+
+    def depth(self) -> int:
+        """Return the number of stages that led here."""
+        return max((operand.depth for operand in self.operands), default=0)
+
+    def granule(self) -> int:
+        """Return the rows of the whole result: it is not cut."""
+        return max(self.shape[0], 1) if self.shape else 1
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add one task, on the node of the first range."""
+        node = ranges[0].node
+        bindings, data = bind(graph, node, [Want(operand) for operand in self.operands])
+        job = tasks.WholeJob(self.op, self.params, self.shape, self.dtype, bindings)
+        return [(ranges[0], graph.add("whole", node, tasks.run_whole, job, *data))]
+
+
+Producer = FusedRows | UpdatedRows | ContractedRows | WholeResult
+
+CONTRACTION_ROWS = 256
+
+
+def contraction_granule(shape: Shape) -> int:
+    """Return rows per library call."""
+    return max(1, min(CONTRACTION_ROWS, config.tile_rows_max, shape[0]))
+
+
+def tile_rows_of(shape: Shape, row_bytes: int) -> int:
+    """Return rows per tile of an array that no phase computes."""
+    return max(1, min(shape[0], config.tile_rows_max, config.tile_bytes // max(row_bytes, 1)))

@@ -1,0 +1,176 @@
+"""The functions that run on nodes. Each gets a job (plain, picklable data) and pieces of arrays.
+
+None writes to what it was given: Dask may run a task again, or run another reader of the same piece.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnumpy.kernels import reference
+from dnumpy.kernels.choose import kernel_for
+from dnumpy.kernels.tiled import combine, partial_dtype
+from dnumpy.runtime.memory import pool
+from dnumpy.runtime.operands import Bindings, Made, Take, taken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.expr.expr import Params, Shape
+    from dnumpy.expr.geometry import Geometry
+    from dnumpy.ops.families import Op
+    from dnumpy.rewrite.phase import Output, Phase, Step
+
+
+class RowJob(NamedTuple):
+    """Rows ``lo:hi`` of a phase."""
+
+    phase: Phase
+    lo: int
+    hi: int
+    bindings: Bindings
+
+
+class UpdateJob(NamedTuple):
+    """A block of rows of an updated array: a copy of the base's rows with ``region`` replaced.
+
+    The operands are the base's rows, unless the region covers the block, and the value, unless the
+    region (then None) has no row in the block.
+    """
+
+    shape: Shape
+    dtype: np.dtype
+    region: Geometry | None
+    bindings: Bindings
+
+
+class WholeJob(NamedTuple):
+    """One op on whole operands; with ``granule`` the first operand's rows are taken so many at a time."""
+
+    op: Op
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    bindings: Bindings
+    granule: int = 0
+
+
+class Report(NamedTuple):
+    """How a task went, without its arrays."""
+
+    seconds: float
+    faults: frozenset[tuple[int, str]]
+    nbytes: int
+
+
+def run_rows(job: RowJob, *data: Any) -> Made:
+    """Compute the job's rows of every output."""
+    started = time.perf_counter()
+    phase = job.phase
+    values = job.bindings.values(data)
+    outs = [_allocated(job, output) for output in phase.outputs]
+    faults = kernel_for(phase).run(values, outs, job.lo, job.hi, job.lo)
+    given = list(zip(phase.outputs, outs, strict=True))
+    return Made(
+        tuple(out for output, out in given if not output.partial),
+        tuple(out for output, out in given if output.partial),
+        time.perf_counter() - started,
+        frozenset(faults),
+    )
+
+
+def _allocated(job: RowJob, output: Output) -> np.ndarray:
+    phase = job.phase
+    step = phase.steps[output.slot - len(phase.inputs)]
+    if output.partial:
+        tiles = -(-(job.hi - job.lo) // phase.tile_rows)
+        dtype = partial_dtype(step, phase.dtype_of(step.args[0]))
+        return np.empty((tiles, *phase.partial_shape(step)), dtype)
+    return pool.empty((job.hi - job.lo, *step.shape[1:]), step.dtype)
+
+
+def run_update(job: UpdateJob, *data: Any) -> Made:
+    """Return the block with its part of the region replaced."""
+    started = time.perf_counter()
+    *base, value = job.bindings.values(data)
+    if job.region is None:
+        return Made((value,), (), time.perf_counter() - started, frozenset())
+    out = pool.empty(job.shape, job.dtype)
+    if base:
+        np.copyto(out, base[0])
+    target = job.region.over(out)
+    faults = _noted(lambda: _assign(target, value))
+    return Made((out,), (), time.perf_counter() - started, faults)
+
+
+def _assign(target: np.ndarray, value: Any) -> None:
+    target[...] = value
+
+
+def run_whole(job: WholeJob, *data: Any) -> Made:
+    """Return the op's result."""
+    started = time.perf_counter()
+    values = job.bindings.values(data)
+    made: list[np.ndarray] = []
+    faults = _noted(lambda: made.append(_applied(job, values)))
+    return Made((made[0],), (), time.perf_counter() - started, faults)
+
+
+def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
+    if not job.granule:
+        return reference.apply(job.op, values, job.params, job.shape, job.dtype)
+    first, *rest = values
+    out = pool.empty(job.shape, job.dtype)
+    for lo in range(0, job.shape[0], job.granule):
+        block = first[lo : lo + job.granule]
+        shape = (block.shape[0], *job.shape[1:])
+        out[lo : lo + job.granule] = reference.apply(
+            job.op, [block, *rest], job.params, shape, job.dtype
+        )
+    return out
+
+
+def _noted(call: Any) -> frozenset[tuple[int, str]]:
+    """Run ``call`` and return the floating-point faults that it met, as those of step 0."""
+    faults: set[tuple[int, str]] = set()
+
+    def note(kind: str, _flag: int) -> None:
+        faults.add((0, kind))
+
+    with np.errstate(all="call", call=note):
+        call()
+    return frozenset(faults)
+
+
+def slice_rows(piece: Any, item: int | None, rows: slice | None) -> np.ndarray:
+    """Return a fresh array of these rows, to be sent to another node."""
+    return np.ascontiguousarray(taken(Take(0, item, rows), (piece,)))
+
+
+def joined(*pieces: np.ndarray) -> np.ndarray:
+    """Return the pieces in one array."""
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def report_of(made: Made) -> Report:
+    """Return how the task went."""
+    return Report(made.seconds, made.faults, sum(r.nbytes for r in made.rows))
+
+
+def partial_of(made: Made, position: int) -> np.ndarray:
+    """Return one partial output."""
+    return made.partials[position]
+
+
+def combined(step: Step, *partials: np.ndarray) -> np.ndarray:
+    """Return the result of a reduction over rows from the nodes' partial results, in row order."""
+    return combine(step, joined(*partials))
+
+
+def gathered(bindings: Bindings, *data: Any) -> np.ndarray:
+    """Return the only operand as one C-contiguous array."""
+    value: np.ndarray = bindings.values(data)[0]
+    return value if value.flags.c_contiguous else value.copy()

@@ -1,0 +1,97 @@
+"""Virtual nodes: several nodes of given relative speeds in this process, on Dask's threaded scheduler.
+
+They run the same graphs as a cluster of workers, so that every test can be run on uneven partitions.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.config import config, thread_count
+from dnumpy.errors import WorkerLost
+from dnumpy.plan.model import NodeRate
+from dnumpy.plan.program import plan_rows
+from dnumpy.plan.rates import phase_spec
+from dnumpy.runtime.graph import Graph, Range, Segment
+
+if TYPE_CHECKING:
+    from dnumpy.cost.work import Work
+    from dnumpy.plan.model import Plan
+    from dnumpy.runtime.chunked import Chunked, Part
+    from dnumpy.runtime.cluster import NodesLost
+    from dnumpy.runtime.layout import Placement
+
+
+class VirtualCluster:
+    """Nodes of this process; rows follow the speeds exactly, whatever they cost."""
+
+    home_bytes = 0
+
+    def __init__(self, speeds: tuple[float, ...]) -> None:
+        self.speeds = {f"node-{k}": speed for k, speed in enumerate(speeds)}
+        self._rates = [NodeRate(node, 1.0 / speed) for node, speed in self.speeds.items()]
+        self._pool: ThreadPoolExecutor | None = None
+
+    def plan(
+        self,
+        name: str,
+        work: Work,
+        granule: int,
+        current: Placement | None,  # noqa: ARG002 - moving rows is free in one process
+        transfer_bytes_per_row: float,  # noqa: ARG002 - likewise
+    ) -> Plan:
+        """Return rows in proportion to the speeds."""
+        spec = phase_spec(name, work)
+        return plan_rows(spec, self._rates, granule, solver_below_seconds=float("inf"))
+
+    def threads(self, node: str) -> int:  # noqa: ARG002 - all alike
+        """Return one: the nodes share the threads of this process."""
+        return 1
+
+    def fastest(self) -> str:
+        """Return the fastest node."""
+        return max(self.speeds, key=lambda node: self.speeds[node])
+
+    def label(self, node: str) -> str:  # noqa: ARG002 - all alike
+        """Return the class of every node."""
+        return "local"
+
+    def place(self, array: np.ndarray, node: str) -> np.ndarray:  # noqa: ARG002 - memory is shared
+        """Return the array."""
+        return array
+
+    def segment(self, part: Part) -> Segment | None:
+        """Return the part as a segment."""
+        return Segment(part.start, part.stop, part.node, part.data, part.item)
+
+    def spread(self, lo: int, hi: int, granule: int) -> list[Range]:  # noqa: ARG002
+        """Return one range: nothing is ever lost here."""
+        return [Range(self.fastest(), lo, hi)]
+
+    def run(self, graph: Graph, home: list[Any], stay: list[Any]) -> dict[str, Any]:
+        """Run the graph on this process's threads."""
+        from dask import threaded  # noqa: PLC0415 - `import dnumpy` does not import dask
+
+        keys = list({ref.key for ref in (*home, *stay)})
+        merged = {key: task for tasks in graph.tasks.values() for key, task in tasks.items()}
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(thread_count(), thread_name_prefix="dnumpy-node")
+        values = threaded.get(merged, keys, pool=self._pool, num_workers=thread_count())
+        return dict(zip(keys, values, strict=True))
+
+    def recover(self, attempt: int, lost: NodesLost) -> None:  # noqa: ARG002
+        """Raise WorkerLost: the nodes of this process live as long as it does."""
+        raise WorkerLost(str(lost)) from lost
+
+    def bring_home(self, chunked: Chunked) -> np.ndarray:
+        """Return all rows in one array."""
+        pieces = [part.data for part in chunked.parts]
+        return np.ascontiguousarray(pieces[0] if len(pieces) == 1 else np.concatenate(pieces))
+
+
+def virtual_cluster() -> VirtualCluster:
+    """Return the nodes that ``config.split_rows`` describes."""
+    return VirtualCluster(config.split_rows)
