@@ -76,7 +76,7 @@ class _Emitter:
 
     def get(self, *what: Any) -> str:
         """Return the local name of a field."""
-        return self.fields.setdefault(what, f"f{len(self.fields)}")
+        return self.fields.setdefault(what, f"a{len(self.fields)}")
 
     def cell(self, *what: Any) -> str:
         """Return the address of a 16-byte cell of scratch memory."""
@@ -91,14 +91,19 @@ class _Emitter:
 
     def run(self) -> Kernel:
         constants = [
-            (a.value, a.code) for n in self.program.nodes for a in n.args if a.value in self.program.constants
+            (a.value, a.code)
+            for n in self.program.nodes
+            for a in n.args
+            if a.value in self.program.constants
         ]
         constants = list(dict.fromkeys(constants))
         for value, code in constants:
             self.cell("constant", value, code)
         self._tiles()
         head = ["def kernel(m, first, last):"]
-        head += [f"    {name} = load_i8(m, {k}, 0, 0)" for k, name in enumerate(self.fields.values())]
+        head += [
+            f"    {name} = load_i8(m, {k}, 0, 0)" for k, name in enumerate(self.fields.values())
+        ]
         head += [
             f"    {_constant(v, c)} = load_{c}({self.cell('constant', v, c)}, 0, 0, 0)"
             for v, c in constants
@@ -147,7 +152,9 @@ class _Emitter:
                 self._narrow_input(value)
         for _, index in self.program.outputs:
             if not self._is_partial(index):
-                t.add(f"o{index} = {self.get('output', index)} + row * {self.get('ostride', index)}")
+                t.add(
+                    f"o{index} = {self.get('output', index)} + row * {self.get('ostride', index)}"
+                )
         for node in self.schedule.narrow[0]:
             self._narrow(node)
         for number, stages in enumerate(self.schedule.passes):
@@ -177,7 +184,12 @@ class _Emitter:
             names = [self._read(a, self._name(a)) for a in node.args]
             t.add(f"x{value} = {_result(node, names, 'row')}")
         elif node.kind == "call":
-            self._call(node, [(self._cell_of(a), "0") for a in node.args], (self.cell("value", value), "0"), "1")
+            self._call(
+                node,
+                [(self._cell_of(a), "0") for a in node.args],
+                (self.cell("value", value), "0"),
+                "1",
+            )
             if node.code[0] != "c":
                 t.add(f"x{value} = load_{node.code}({self.cell('value', value)}, 0, 0, 0)")
         self._after_narrow(node)
@@ -197,12 +209,16 @@ class _Emitter:
         if value in self.schedule.tile_values:
             at = f"{self.get('tilebuf', value)} + u * {np.dtype(node.code).itemsize}"
             if in_cell:
-                t.add(f"copy_item({at}, {self.cell('value', value)}, {np.dtype(node.code).itemsize})")
+                t.add(
+                    f"copy_item({at}, {self.cell('value', value)}, {np.dtype(node.code).itemsize})"
+                )
             else:
                 t.add(f"store_{node.code}({at}, 0, x{value}, 0, 0)")
 
     def _passed_by_address(self, value: int) -> bool:
-        return any(n.kind == "call" and value in [a.value for a in n.args] for n in self.program.nodes)
+        return any(
+            n.kind == "call" and value in [a.value for a in n.args] for n in self.program.nodes
+        )
 
     def _name(self, arg: Arg) -> str:
         if arg.value in self.program.constants:
@@ -253,7 +269,9 @@ class _Emitter:
         for node in nodes:
             if node.kind == "row":
                 if node.code[0] != "c":
-                    t.add(f"x{node.value} = load_{node.code}({self.cell('value', node.value)}, 0, 0, 0)")
+                    t.add(
+                        f"x{node.value} = load_{node.code}({self.cell('value', node.value)}, 0, 0, 0)"
+                    )
                 self._after_narrow(node)
 
     def _locate(self, value: int) -> None:
@@ -267,13 +285,18 @@ class _Emitter:
                 t.add(f"q{value} = {self.get('gather', value)}")
                 t.add(f"store_i8({self.get('plan', value)}, 0, q{value}, 0, 0)")
                 t.add(f"store_i8({self.get('plan', value)}, 1, i0, 0, 0)")
-                t.add(f"call_helper({self.get('helper', 'gather', 'u1')}, p{value}, n, {self.get('plan', value)})")
+                t.add(
+                    f"call_helper({self.get('helper', 'gather', 'u1')}, p{value}, n, {self.get('plan', value)})"
+                )
             else:
                 t.add(f"q{value} = p{value} + i0 * {size}")
             return
         home = self.schedule.homes.get(value)
         if home is not None:
-            t.add(f"q{value} = {self._base(home, size)}" + ("" if home.kind == "chunk" else f" + i0 * {size}"))
+            t.add(
+                f"q{value} = {self._base(home, size)}"
+                + ("" if home.kind == "chunk" else f" + i0 * {size}")
+            )
 
     def _base(self, home: Home, size: int) -> str:
         if home.kind == "tile":
@@ -306,12 +329,18 @@ class _Emitter:
                 wide = self._wide(arg.value)
                 if wide and arg.value not in made and arg.value not in loaded:
                     code = self.program.codes[arg.value]
-                    t.add(f"v{arg.value} = load_{code}(q{arg.value}, i, {self._place_of(arg.value)})")
+                    t.add(
+                        f"v{arg.value} = load_{code}(q{arg.value}, i, {self._place_of(arg.value)})"
+                    )
                     loaded.add(arg.value)
                 names.append(self._read(arg, f"v{arg.value}" if wide else self._name(arg)))
-            t.add(f"v{node.value} = {_result(node, names, 'start + i0 + i' if self.program.flat else 'row')}")
+            t.add(
+                f"v{node.value} = {_result(node, names, 'start + i0 + i' if self.program.flat else 'row')}"
+            )
             if node.value in self.schedule.homes:
-                t.add(f"store_{node.code}(q{node.value}, i, v{node.value}, {self._place_of(node.value)})")
+                t.add(
+                    f"store_{node.code}(q{node.value}, i, v{node.value}, {self._place_of(node.value)})"
+                )
         t.depth -= 1
 
     def _other(self, node: Node) -> None:
@@ -359,7 +388,9 @@ class _Emitter:
         t.add(f"if {fresh}:")
         t.add(f"    copy_item({cell}, {address}, {size})")
         t.add("    k = 1")
-        self._call(node, [(cell, "0"), (f"{address} + k * {size}", str(size))], (cell, "0"), f"{count} - k")
+        self._call(
+            node, [(cell, "0"), (f"{address} + k * {size}", str(size))], (cell, "0"), f"{count} - k"
+        )
 
     def _span(self, arg: Arg) -> tuple[str, str]:
         """Return address and step of an operand of a call."""
@@ -395,7 +426,9 @@ class _Emitter:
         if not is_wide(self.program, arg.value) and not self._wide(arg.value):
             buffer = self.get("tilebuf", arg.value)
             if node.template == "sum":
-                t.add(f"call_helper({self.get('helper', 'sum', node.code)}, {buffer}, units, {self._state(node)})")
+                t.add(
+                    f"call_helper({self.get('helper', 'sum', node.code)}, {buffer}, units, {self._state(node)})"
+                )
             else:
                 self._fold_run(node, buffer, "units", "True")
         elif sums_short_rows(self.program, node):
@@ -405,7 +438,9 @@ class _Emitter:
         if node.template == "sum":
             self._finish(node, target)
         else:
-            t.add(f"copy_item({target}, {self.cell('value', node.value)}, {np.dtype(node.code).itemsize})")
+            t.add(
+                f"copy_item({target}, {self.cell('value', node.value)}, {np.dtype(node.code).itemsize})"
+            )
 
 
 def _constant(value: int, code: str) -> str:

@@ -308,9 +308,13 @@ class _Lowering:
     def _alias(self, slot: int, step: Step) -> None:
         geometry, (base, *_) = Geometry(*step.params), step.args
         plain = contiguous_strides(geometry.shape, geometry.dtype.itemsize)
-        same = step.op is VIEW and geometry.offset == 0 and all(
-            extent == 1 or a == b
-            for extent, a, b in zip(geometry.shape, geometry.strides, plain, strict=True)
+        same = (
+            step.op is VIEW
+            and geometry.offset == 0
+            and all(
+                extent == 1 or a == b
+                for extent, a, b in zip(geometry.shape, geometry.strides, plain, strict=True)
+            )
         )
         value = self.value_of.get(base)
         if not same or value is None or prod(geometry.shape) != prod(self.phase.shape_of(base)):
@@ -376,7 +380,9 @@ class _Lowering:
 
 def _widest_rest(phase: Phase) -> tuple[int, ...]:
     """Return the shape of one row of the widest row value."""
-    shapes = [s.shape for s in phase.steps if not (isinstance(s.op, Reduction) and 0 in s.params.axis)]  # type: ignore[attr-defined]
+    shapes = [
+        s.shape for s in phase.steps if not (isinstance(s.op, Reduction) and 0 in s.params.axis)
+    ]  # type: ignore[attr-defined]
     shapes += [phase.shape_of(s.args[0]) for s in phase.steps if isinstance(s.op, Reduction)]
     return max((s[1:] for s in shapes), key=lambda rest: (prod(rest), len(rest)))
 
@@ -426,8 +432,10 @@ def _template_holds(op: Elementwise, types: tuple[np.dtype, ...]) -> bool:
         except TypeError:
             return False
         found = np.array(given).astype(types[-1])
-    same = (found == expected) & (np.signbit(found) == np.signbit(expected)) if types[-1].kind == "f" else (
-        found == expected
+    same = (
+        (found == expected) & (np.signbit(found) == np.signbit(expected))
+        if types[-1].kind == "f"
+        else (found == expected)
     )
     return bool(np.all(same | ((found != found) & (expected != expected))))  # noqa: PLR0124 - NaN
 

@@ -77,9 +77,7 @@ class NumbaKernel:
         program = self._programs[kinds]
         if program is None or not _writable(self.phase, program, outs):
             return None
-        layouts = tuple(
-            _layout(self.phase, program, k, value) for k, value in enumerate(values)
-        )
+        layouts = tuple(_layout(self.phase, program, k, value) for k, value in enumerate(values))
         if "" in layouts:
             return None
         key = (kinds, layouts)
@@ -123,7 +121,9 @@ def _writable(phase: Phase, program: Program, outs: Sequence[np.ndarray]) -> boo
         if not out.flags.aligned:
             return False
         axes = _merged(out.shape, out.strides)
-        inner = axes if program.flat and not output.partial else _merged(out.shape[1:], out.strides[1:])
+        inner = (
+            axes if program.flat and not output.partial else _merged(out.shape[1:], out.strides[1:])
+        )
         if len(inner) > 1 or (inner and inner[0][1] != out.itemsize):
             return False
     return True
@@ -148,7 +148,7 @@ def _layout(phase: Phase, program: Program, k: int, value: Any) -> str:
     if given.access is Access.CONST:
         return "c"
     if k in program.whole_scalars:
-        return "s" if value.flags.aligned else ""
+        return "s" if np.asarray(value).flags.aligned else ""
     if given.access is Access.WHOLE:
         return "d"  # spread out first where it is not a whole row
     if not value.flags.aligned:
@@ -187,6 +187,11 @@ class Variant:
         return self.kernel.source
 
     @property
+    def helpers(self) -> tuple[str, ...]:
+        """The texts of the helpers that the kernel calls."""
+        return tuple(helper_source(*what[1:]) for what in self._position if what[0] == "helper")
+
+    @property
     def ready(self) -> bool:
         """Whether it is compiled."""
         return self._code is not None
@@ -203,7 +208,7 @@ class Variant:
             self._put(static, ("rows",), self.phase.tile_rows)
             self._put(static, ("width",), self.program.width)
             self._static = static
-            self._code = _compiled_once(self.kernel.source)
+            self._code = machine_code(self.kernel.source)
         return self._code
 
     def _put(self, fields: np.ndarray, what: tuple[Any, ...], number: int) -> None:
@@ -214,7 +219,10 @@ class Variant:
     def _loop_address(self, which: str, name: str, dtypes: tuple[str, ...]) -> int:
         for node in self.program.nodes:
             loop = node.loop
-            if loop is not None and (node.name, tuple(d.str for d in loop.dtypes)) == (name, dtypes):
+            if loop is not None and (node.name, tuple(d.str for d in loop.dtypes)) == (
+                name,
+                dtypes,
+            ):
                 return loop.function if which == "loop" else loop.data
         raise KeyError(name)
 
@@ -282,7 +290,9 @@ class Variant:
             self._put(fields, what, base + offset)
         self._local.scratch = scratch
         self._local.plans = {
-            w[1]: np.ndarray(sizes[w] // 8, np.int64, scratch, base + offsets[w] - scratch.ctypes.data)
+            w[1]: np.ndarray(
+                sizes[w] // 8, np.int64, scratch, base + offsets[w] - scratch.ctypes.data
+            )
             for w in sizes
             if w[0] == "plan"
         }
@@ -305,7 +315,11 @@ class Variant:
         keep = []
         for k, layout in enumerate(self.layouts):
             if layout != "c" and ("input", k) in self._position:
-                keep.append(self._bind_input(fields, k, values[k], min(self.phase.tile_rows, hi - lo), origin))
+                keep.append(
+                    self._bind_input(
+                        fields, k, values[k], min(self.phase.tile_rows, hi - lo), origin
+                    )
+                )
         for k, (output, out) in enumerate(zip(self.phase.outputs, outs, strict=True)):
             address, stride = out.ctypes.data, out.strides[0]
             if output.partial:
@@ -324,7 +338,11 @@ class Variant:
             else:
                 given = self.phase.steps[where.step].params[where.index]
             dtype = np.dtype(code)
-            number = np.array(given, dtype) if isinstance(given, int) else np.asarray(given).astype(dtype)
+            number = (
+                np.array(given, dtype)
+                if isinstance(given, int)
+                else np.asarray(given).astype(dtype)
+            )
             cell = self._local.cells[16 * position : 16 * position + dtype.itemsize]
             cell[:] = np.frombuffer(number.tobytes(), np.uint8)
 
@@ -334,8 +352,8 @@ class Variant:
         given = self.phase.inputs[k]
         if given.access is Access.WHOLE:
             stride = 0
-            if k not in self.program.whole_scalars:
-                value = self._spread(value, rows)
+            whole = k not in self.program.whole_scalars
+            value = self._spread(value, rows) if whole else np.asarray(value)
         else:
             stride = value.strides[0]
         fields[self._position["input", k]] = value.ctypes.data - (origin * stride)
@@ -361,7 +379,7 @@ _code_locks: dict[str, threading.Lock] = {}
 _registry_lock = threading.Lock()
 
 
-def _compiled_once(source: str) -> Compiled:
+def machine_code(source: str) -> Compiled:
     """Return the machine code of ``source``; threads that ask for the same one wait for one compile."""
     with _registry_lock:
         lock = _code_locks.setdefault(source, threading.Lock())
@@ -373,7 +391,7 @@ def _compiled_once(source: str) -> Compiled:
 
 
 def _helper(name: str, code: str) -> Compiled:
-    return _compiled_once(helper_source(name, code))
+    return machine_code(helper_source(name, code))
 
 
 @lru_cache(maxsize=1)
@@ -398,9 +416,7 @@ def _overlap(inputs: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:
     """Say whether an output may share memory with an input."""
     written = [_extent(out) for out in outs]
     return any(
-        low < high2 and low2 < high
-        for low, high in map(_extent, inputs)
-        for low2, high2 in written
+        low < high2 and low2 < high for low, high in map(_extent, inputs) for low2, high2 in written
     )
 
 

@@ -163,7 +163,18 @@ def _make_call(operands: int) -> Callable[..., Any]:
         return intrinsic(call3)
 
     def call4(  # noqa: PLR0917
-        _t: Any, f: Any, d: Any, n: Any, a: Any, s: Any, b: Any, u: Any, c: Any, v: Any, e: Any, w: Any
+        _t: Any,
+        f: Any,
+        d: Any,
+        n: Any,
+        a: Any,
+        s: Any,
+        b: Any,
+        u: Any,
+        c: Any,
+        v: Any,
+        e: Any,
+        w: Any,
     ) -> Any:
         return signature, codegen
 
@@ -177,9 +188,7 @@ CALLS = {operands: _make_call(operands) for operands in (2, 3, 4)}
 def call_helper(_typing: Any, function: Any, a: Any, b: Any, c: Any) -> Any:
     """Call a compiled kernel (three integers, no result) at an address."""
     text = _I8.as_pointer()
-    kind = ir.FunctionType(
-        _I32, [text.as_pointer(), text.as_pointer(), _I64, _I64, _I64]
-    )
+    kind = ir.FunctionType(_I32, [text.as_pointer(), text.as_pointer(), _I64, _I64, _I64])
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         result, error = _slots(builder, text, [text(None)]), _slots(builder, text, [text(None)])
@@ -225,7 +234,9 @@ def _make_block_sum(code: str) -> Callable[..., Any]:
     def halved(builder: Any, address: Any, group: int, stride: int) -> Any:
         """Return the sum of every ``stride``-th group of lanes from ``group`` on."""
         if stride == BLOCK // _LANES:
-            at = builder.bitcast(_at(builder, address, _I64(group * _LANES), scalar), vector.as_pointer())
+            at = builder.bitcast(
+                _at(builder, address, _I64(group * _LANES), scalar), vector.as_pointer()
+            )
             part = builder.load(at)
             part.align = np.dtype(code).itemsize
             return part

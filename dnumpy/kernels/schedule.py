@@ -148,7 +148,9 @@ def _homes(
     rows: list[int] = []
     tiles: list[int] = []
     users = _users(program)
-    wide = {n.value: n for stages in passes for s in stages for n in [*s.maps, *s.others] if not n.fold}
+    wide = {
+        n.value: n for stages in passes for s in stages for n in [*s.maps, *s.others] if not n.fold
+    }
     outputs = dict(program.outputs)
     transient: dict[int, int] = {}  # value -> last position that reads it
     for value, node in wide.items():

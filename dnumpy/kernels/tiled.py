@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from dnumpy.rewrite.phase import Phase, Step
 
-Faults = set[tuple[int, str]]  # (number of the step, what happened: "overflow", "invalid value", ...)
+Faults = set[
+    tuple[int, str]
+]  # (number of the step, what happened: "overflow", "invalid value", ...)
 
 
 class TiledKernel:
@@ -181,11 +183,11 @@ def _lower_ufunc(
 ) -> Callable[[list[Any], np.ndarray | None, int], Any]:
     match args:
         case (a,):
-            return lambda env, out, _row: ufunc(env[a], out)
+            return lambda env, out, _row: ufunc(env[a], out=out)
         case (a, b):
-            return lambda env, out, _row: ufunc(env[a], env[b], out)
+            return lambda env, out, _row: ufunc(env[a], env[b], out=out)
         case _:
-            return lambda env, out, _row: ufunc(*[env[a] for a in args], out)
+            return lambda env, out, _row: ufunc(*[env[a] for a in args], out=out)
 
 
 def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
@@ -207,9 +209,7 @@ def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int]
     return _lower_fold(step, partial=partial)
 
 
-def _lower_fold(
-    step: Step, *, partial: bool
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
     op, args, params = step.op, step.args, step.params
     assert isinstance(op, Reduction)
     if partial:
