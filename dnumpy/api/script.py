@@ -251,7 +251,7 @@ def print_report(report: Mapping[str, Any]) -> None:
     for row in report.get("phases", ()):
         phases.add_row(
             _text(row.get("what")),
-            _text(row.get("where")),
+            _where(row.get("where")),
             _text(row.get("count")),
             _seconds(row.get("seconds")),
             _seconds(row.get("predicted_seconds")),
@@ -338,6 +338,15 @@ def _text(value: object) -> str:
             return f"{value:.4g}"
         case _:
             return escape(str(value))
+
+
+def _where(value: object) -> str:
+    """Return one place, or places with the rows of each: ``a 120, b 80``."""
+    match value:
+        case [*pairs] if pairs and all(isinstance(pair, (tuple, list)) for pair in pairs):
+            return ", ".join(" ".join(_text(part) for part in pair if part) for pair in pairs)
+        case _:
+            return _text(value)
 
 
 def _seconds(value: float | None) -> str:

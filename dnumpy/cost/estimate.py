@@ -6,10 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.cost.work import Work
 
-SMOOTHNESS = 4.0
+OVERLAP = {  # exponent of the norm over memory, BLAS, loops: 1 adds, infinity takes the largest
+    "tiled": 1.0,  # the pass that reads from memory does not overlap with those inside the tile
+}
+FULL_OVERLAP = 4.0  # one loop that loads, computes and stores
 VECTOR_CLASSES = frozenset({"arith", "div", "sqrt", "exp", "compare", "cast", "reduce"})
 DTYPE_SCALE = {
     "bool": 0.5,
@@ -27,12 +32,12 @@ DTYPE_SCALE = {
 }
 
 
-def smooth_max(*parts: float) -> float:
-    """Return the 4-norm of the parts: at least their maximum, at most 4**(1/4) times it."""
+def smooth_max(parts: Sequence[float], exponent: float) -> float:
+    """Return the norm of the parts: the sum for exponent 1, near the maximum for a large one."""
     largest = max(parts)
     if largest == 0.0:
         return 0.0
-    return largest * math.pow(sum(math.pow(p / largest, SMOOTHNESS) for p in parts), 1 / SMOOTHNESS)
+    return largest * math.pow(sum(math.pow(p / largest, exponent) for p in parts), 1 / exponent)
 
 
 def loop_seconds_per_row(work: Work, profile: DeviceProfile, lowering: str) -> float:
@@ -60,11 +65,12 @@ def seconds(
     if rows <= 0:
         return 0.0
     moved = rows * (work.bytes_read + work.bytes_written) + work.fixed_bytes
-    busy = smooth_max(
+    parts = (
         moved / profile.bandwidth_at(moved),
         rows * work.flops / profile.flops_per_second(work.dtype),
         rows * loop_seconds_per_row(work, profile, lowering),
     )
+    busy = smooth_max(parts, OVERLAP.get(lowering, FULL_OVERLAP))
     return profile.launch_seconds + busy * correction / profile.speed
 
 

@@ -8,14 +8,15 @@ OP_CLASSES = (
     "arith",  # add, multiply, negate, minimum, bitwise: one vector instruction
     "div",
     "sqrt",
-    "exp",  # exp, log, tanh and what NumPy vectorises like them
-    "trig",  # sin, cos, tan and their inverses
+    "exp",  # exp, log, tanh, arctan and what else NumPy vectorises like them
+    "trig",  # sin and cos, which NumPy does one by one
     "pow",
     "compare",
+    "select",  # where: a choice per element, hard to predict
     "cast",
     "reduce",  # elements read by a reduction
     "gather",  # elements read or written through an index array
-    "other",  # ufuncs of no better known class
+    "other",  # loops over scalar library calls (hypot, remainder), and ufuncs of no known class
     "matmul",  # multiply-adds of a contraction that BLAS does not do (integers, objects)
 )
 

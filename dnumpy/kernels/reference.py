@@ -19,7 +19,7 @@ from dnumpy.ops.families import (
     Scan,
     Sorting,
 )
-from dnumpy.ops.table import ARANGE, CAST, FULL, VIEW, WHERE
+from dnumpy.ops.table import ARANGE, CAST, EMPTY, FULL, VIEW, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,6 +110,8 @@ def _move(op: Op, args: Sequence[Any], params: Params) -> np.ndarray:
 
 def generate_into(op: Op, params: Params, out: np.ndarray, first_row: int) -> None:
     """Fill ``out`` with rows ``first_row`` and following of a generated array."""
+    if op is EMPTY:
+        return
     if op is FULL:
         out[...] = params[0]
     elif op is ARANGE:

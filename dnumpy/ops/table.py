@@ -14,10 +14,11 @@ __all__ = ["CAST", "FULL", "LEAF", "UPDATE", "VIEW", "WHERE", "Op"]
 
 LEAF = row(Leaf("leaf"))
 FULL = row(Leaf("full"))
+EMPTY = row(Leaf("empty"))  # every element is about to be overwritten
 ARANGE = row(Leaf("arange"))
 VIEW = row(Movement("view"))
 UPDATE = row(Movement("update"))
-WHERE = row(Elementwise("where", loop="compare", scalar="({1} if {0} else {2})"))
+WHERE = row(Elementwise("where", loop="select", scalar="({1} if {0} else {2})"))
 CAST = row(Elementwise("cast", loop="cast", flops=0.0))
 
 # name -> (cost class, flops, scalar expression). Expressions are given only where plain IEEE arithmetic
@@ -30,7 +31,7 @@ _KNOWN: dict[str, tuple[str, float, str]] = {
     "negative": ("arith", 1, "(-{0})"),
     "positive": ("arith", 0, "({0})"),
     "absolute": ("arith", 1, "abs({0})"),
-    "fabs": ("arith", 1, "abs({0})"),
+    "fabs": ("sqrt", 1, "abs({0})"),
     "square": ("arith", 1, "({0} * {0})"),
     "sqrt": ("sqrt", 4, "sqrt({0})"),
     "reciprocal": ("div", 4, ""),
@@ -53,23 +54,46 @@ _KNOWN: dict[str, tuple[str, float, str]] = {
     "tanh": ("exp", 25, ""),
     "sin": ("trig", 30, ""),
     "cos": ("trig", 30, ""),
-    "tan": ("trig", 35, ""),
-    "arcsin": ("trig", 35, ""),
-    "arccos": ("trig", 35, ""),
-    "arctan": ("trig", 35, ""),
-    "arctan2": ("trig", 40, ""),
-    "sinh": ("trig", 30, ""),
-    "cosh": ("trig", 30, ""),
-    "arcsinh": ("trig", 35, ""),
-    "arccosh": ("trig", 35, ""),
-    "arctanh": ("trig", 35, ""),
-    "hypot": ("sqrt", 10, ""),
+    "tan": ("exp", 35, ""),
+    "arcsin": ("exp", 35, ""),
+    "arccos": ("exp", 35, ""),
+    "arctan": ("exp", 35, ""),
+    "arctan2": ("exp", 40, ""),
+    "sinh": ("exp", 30, ""),
+    "cosh": ("exp", 30, ""),
+    "arcsinh": ("exp", 35, ""),
+    "arccosh": ("exp", 35, ""),
+    "arctanh": ("exp", 35, ""),
+    "hypot": ("other", 10, ""),
     "power": ("pow", 40, ""),
-    "float_power": ("pow", 40, ""),
-    "floor_divide": ("div", 8, ""),
-    "remainder": ("div", 8, ""),
-    "fmod": ("div", 8, ""),
-    "divmod": ("div", 10, ""),
+    "float_power": ("other", 40, ""),
+    "floor_divide": ("other", 8, ""),
+    "remainder": ("other", 8, ""),
+    "fmod": ("other", 8, ""),
+    "divmod": ("other", 10, ""),
+    "floor": ("arith", 1, ""),
+    "ceil": ("arith", 1, ""),
+    "rint": ("arith", 1, ""),
+    "trunc": ("arith", 1, ""),
+    "fmax": ("arith", 1, ""),
+    "fmin": ("arith", 1, ""),
+    "conjugate": ("arith", 1, ""),
+    "copysign": ("arith", 1, ""),
+    "sign": ("arith", 1, ""),
+    "isfinite": ("compare", 1, ""),
+    "isinf": ("compare", 1, ""),
+    "signbit": ("compare", 1, ""),
+    "logical_not": ("compare", 1, ""),
+    "logical_and": ("compare", 1, ""),
+    "logical_or": ("compare", 1, ""),
+    "logical_xor": ("compare", 1, ""),
+    "cbrt": ("exp", 1, ""),
+    "clip": ("exp", 1, ""),
+    "deg2rad": ("exp", 1, ""),
+    "rad2deg": ("exp", 1, ""),
+    "degrees": ("exp", 1, ""),
+    "radians": ("exp", 1, ""),
+    "heaviside": ("exp", 1, ""),
 }
 
 

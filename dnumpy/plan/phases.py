@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dnumpy.errors import PlanInfeasible
 from dnumpy.plan.model import Candidate, NodeRate, PhaseSpec
-from dnumpy.plan.program import SOLVER_BELOW_SECONDS, aligned, judged, plan_rows
+from dnumpy.plan.program import aligned, judged, plan_rows
 from dnumpy.plan.simulate import chain_seconds
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def plan_phases(
     rates: Sequence[Sequence[NodeRate]],
     granule: int | Sequence[int] = 1,
     current: Sequence[tuple[str, int]] | None = None,
-    solver_below_seconds: float = SOLVER_BELOW_SECONDS,
+    solver_below_seconds: float | None = None,
 ) -> list[Plan]:
     """Return a plan per phase, for phases that run one after another on the same nodes.
 
@@ -49,7 +49,9 @@ def _names(nodes: Sequence[NodeRate]) -> tuple[str, ...]:
 Step = tuple[PhaseSpec, "Sequence[NodeRate]", int]
 
 
-def _plan_chain(steps: list[Step], current: Placement | None, solver_below: float) -> list[Plan]:
+def _plan_chain(
+    steps: list[Step], current: Placement | None, solver_below: float | None
+) -> list[Plan]:
     greedy = _one_by_one(steps, current, solver_below)
     shared = _all_alike(steps, current, solver_below) if len(steps) > 1 else None
     if shared is None:
@@ -61,7 +63,9 @@ def _plan_chain(steps: list[Step], current: Placement | None, solver_below: floa
     return shared if end_shared <= end_greedy else greedy
 
 
-def _one_by_one(steps: list[Step], current: Placement | None, solver_below: float) -> list[Plan]:
+def _one_by_one(
+    steps: list[Step], current: Placement | None, solver_below: float | None
+) -> list[Plan]:
     plans = []
     for spec, nodes, granule in steps:
         plan = plan_rows(spec, nodes, granule, current, solver_below)
@@ -71,7 +75,7 @@ def _one_by_one(steps: list[Step], current: Placement | None, solver_below: floa
 
 
 def _all_alike(
-    steps: list[Step], current: Placement | None, solver_below: float
+    steps: list[Step], current: Placement | None, solver_below: float | None
 ) -> list[Plan] | None:
     """Return plans that share one partition, or None where no partition fits all phases."""
     specs = [spec for spec, _, _ in steps]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from dnumpy.plan.problem import Problem
 
 SOLVER_BELOW_SECONDS = 0.020
+FIRST_SOLVE_BELOW_SECONDS = 1.0  # importing PuLP takes 0.1 to 0.2 s, once in a process
 SUPPORT_FROM_NODES = 32  # above, water-filling says which nodes take part
 SAME_MAKESPAN = 1e-3  # splits this close are equal, and fewer nodes win
 PREFERENCE = {"single": 0, "current": 1, "milp": 2, "waterfill": 3, "even": 4}
@@ -38,7 +40,7 @@ def plan_rows(
     nodes: Sequence[NodeRate],
     granule: int = 1,
     current: Sequence[tuple[str, int]] | None = None,
-    solver_below_seconds: float = SOLVER_BELOW_SECONDS,
+    solver_below_seconds: float | None = None,
 ) -> Plan:
     """Return the split of the phase's rows with the least predicted makespan.
 
@@ -52,8 +54,9 @@ def plan_rows(
     current : sequence of (node, rows), optional
         Where the rows lie now; only rows that change their node then cost a transfer. Without it
         every row costs one.
-    solver_below_seconds : float
-        The solver is not asked where the best single node predicts less than this.
+    solver_below_seconds : float, optional
+        The solver is not asked where the best single node predicts less than this; by default 0.02,
+        and 1.0 as long as this process has not imported PuLP.
 
     Raises
     ------
@@ -64,13 +67,19 @@ def plan_rows(
     for node in nodes:
         node.verify()
     here = aligned(current, nodes, spec.rows)
-    key = plan_key(spec, nodes, granule, here, solver_below_seconds)
+    below = solver_threshold() if solver_below_seconds is None else solver_below_seconds
+    key = plan_key(spec, nodes, granule, here, below)
     known = _cache.find(key)
     if known is not None and fits(known, spec, nodes):
         return judged(known, spec, nodes, here)
-    plan = _decide(make_problem(spec, nodes, granule, here), solver_below_seconds)
+    plan = _decide(make_problem(spec, nodes, granule, here), below)
     _cache.keep(key, Candidate(plan.how, plan.row_counts))
     return plan
+
+
+def solver_threshold() -> float:
+    """Return the predicted seconds from which asking the solver is worth its time."""
+    return SOLVER_BELOW_SECONDS if "pulp" in sys.modules else FIRST_SOLVE_BELOW_SECONDS
 
 
 def aligned(

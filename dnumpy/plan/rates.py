@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dnumpy.cost.estimate import seconds
 from dnumpy.plan.model import NodeRate, PhaseSpec
-from dnumpy.plan.program import SOLVER_BELOW_SECONDS, plan_rows
+from dnumpy.plan.program import plan_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ def plan_work(
     corrections: Sequence[float] | None = None,
     transfer_bytes_per_row: float = 0.0,
     live: str = "",
-    solver_below_seconds: float = SOLVER_BELOW_SECONDS,
+    solver_below_seconds: float | None = None,
 ) -> Plan:
     """Return the plan of one phase, with each node's rate taken at the rows that it is to get.
 

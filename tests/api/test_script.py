@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dnumpy.api import script
@@ -312,6 +314,33 @@ def test_coverage_is_printed_with_the_totals_of_each_kind(
     assert any("needs [all] of the axis" in line for line in lines)
 
 
+def test_coverage_lists_every_public_name_of_numpy(capsys: pytest.CaptureFixture[str]) -> None:
+    script.main(["--coverage"])
+    lines = capsys.readouterr().out.splitlines()
+    listed = {tuple(line.split()[:2]) for line in lines if len(line.split()) > 2}
+    assert {(name, "numpy") for name in np.__all__} <= listed
+
+
+def test_the_command_swaps_numpy_for_dnumpy_and_reports_on_standard_error(folder: Path) -> None:
+    path = write(
+        folder / "job.py",
+        """
+        import numpy as np
+        x = np.arange(200_000.0)
+        print(np.ndarray.__module__, type(x).__module__, float(np.sin(x).sum() * 0))
+        print(np.unwrap(x)[:2])
+        """,
+    )
+    done = _run([sys.executable, "-m", "dnumpy", "--report", str(path)], path)
+    assert done.returncode == 0
+    first, second = done.stdout.splitlines()
+    assert first.split()[0].startswith("dnumpy")
+    assert first.split()[1].startswith("dnumpy")
+    assert (first.split()[2], second) == ("0.0", "[0. 1.]")
+    assert "What ran" in done.stderr
+    assert re.search(r"unwrap.*job\.py:5", done.stderr)
+
+
 def test_the_probe_shows_every_quantity_of_every_node_of_the_scheduler(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -328,6 +357,19 @@ def test_the_probe_shows_every_quantity_of_every_node_of_the_scheduler(
     assert asked == ["tcp://h:1"]
     assert ["a", "12.35", "-"] in rows
     assert ["b", "-", "40"] in rows
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ("cpu-0", "cpu-0"),
+        ((("local", 0),), "local"),
+        ([("a", 120), ("b", 80)], "a 120, b 80"),
+        (None, "-"),
+    ],
+)
+def test_a_phase_names_its_nodes_and_the_rows_of_each(where: object, shown: str) -> None:
+    assert script._where(where) == shown
 
 
 @pytest.mark.parametrize("missing", sorted(REPORT))
