@@ -85,6 +85,9 @@ def _record_permuted(
     return restored(result, order)
 
 
+ufuncs.fold_with(reduce_ufunc)
+
+
 def _must_raise() -> bool:
     return "raise" in np.geterr().values()
 

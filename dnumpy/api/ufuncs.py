@@ -19,6 +19,12 @@ IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float
 _new = object.__new__
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
+_folds: list[Any] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
+
+
+def fold_with(record: Any) -> None:
+    """Let ``record`` be what ``ufunc.reduce`` calls for managed arrays."""
+    _folds[:] = [record]
 
 
 class _UfuncType(type):
@@ -70,9 +76,7 @@ class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
     def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """Fold one or more axes; as ``numpy.ufunc.reduce``."""
         if is_lazy(array):
-            from dnumpy.api import reductions  # noqa: PLC0415 - reductions are built on ufuncs
-
-            found = reductions.reduce_ufunc(self._np, array, axis, dtype, out, **kwargs)
+            found = _folds[0](self._np, array, axis, dtype, out, **kwargs)
             if found is not NotImplemented:
                 return found
         return calls.run(self._np.reduce, (array, axis, dtype, out), kwargs)

@@ -93,6 +93,10 @@ class DaskCluster:
         for address in self._alive:
             self._classes.setdefault(address, self._class_of(address))
 
+    def nodes(self) -> tuple[str, ...]:
+        """Return the workers' addresses, in the order in which row ranges follow one another."""
+        return tuple(self._alive)
+
     def _workers(self) -> dict[str, int]:
         try:
             return dict(self.client.nthreads())
