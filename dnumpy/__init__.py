@@ -14,7 +14,8 @@ from dnumpy.api import methods as _methods
 from dnumpy.api import namespace as _namespace
 from dnumpy.api import protocols as _protocols
 from dnumpy.api.array import ndarray
-from dnumpy.api.introspect import explain, from_dask, report, to_dask_array
+from dnumpy.api.explain import explain
+from dnumpy.api.introspect import from_dask, report, to_dask_array
 from dnumpy.config import config
 from dnumpy.errors import DnumpyError, FallbackWarning, GatherTooLarge, PlanInfeasible, WorkerLost
 

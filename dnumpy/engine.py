@@ -7,26 +7,30 @@ Live Buffers found in the evaluated part are computed along, so nothing is ever 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from dnumpy.config import config
+from dnumpy.config import config, thread_count
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime import local
+from dnumpy.runtime.forecast import Forecast, forecast_local
+from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
-    import weakref
     from collections.abc import Iterable
 
     import numpy as np
 
+    from dnumpy.cost import DeviceProfile
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.records import Record
 
 lock = threading.RLock()
-history: deque[Record] = deque(maxlen=10_000)
+history: deque[Record] = deque(maxlen=10_000)  # what the latest evaluations of this process did
+_runs: weakref.WeakKeyDictionary[Expr, list[Record]] = weakref.WeakKeyDictionary()
 
 WINDOW_ELEMENTS = 1_000_000_000  # element operations pending: about a second of work
 
@@ -82,8 +86,13 @@ def compute(roots: Iterable[Expr]) -> None:
         known = {id(e) for e in wanted}
         wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
         stages = cut(order, wanted, grain())
+        run: list[Record] = []
+        for expr in wanted:
+            _runs[expr] = run
+            del expr
         del order, wanted, roots
         records, found = local.execute(stages)
+        run += records
         history.extend(records)
     fp_faults.warn(found)
 
@@ -99,6 +108,24 @@ def flush() -> None:
     """Compute everything that a live array is waiting for."""
     with lock:
         compute(window.drain())
+
+
+def forecast(roots: Iterable[Expr]) -> list[Forecast]:
+    """Return what computing the roots would do, stage by stage, without doing it."""
+    with lock:
+        pending = [root for root in roots if root.value is None]
+        stages = cut(pending_in_order(pending), pending, grain())
+        return forecast_local(stages, profile_here())
+
+
+def profile_here() -> DeviceProfile:
+    """Return the measured profile of this process's node; measures it the first time."""
+    return load_or_measure(threads=thread_count())
+
+
+def measured(root: Expr) -> list[Record]:
+    """Return what the run that gave ``root`` its value did; nothing if no run of this process did."""
+    return _runs.get(root, [])
 
 
 def gather(value: Any) -> np.ndarray:

@@ -40,8 +40,12 @@ def unwrap(x: Any) -> Any:
 
 
 def _unwrap_sequence(x: Any) -> Any:
-    if any(_is_ours(e) for e in x[:_LOOKED_AT]):
-        return type(x)([unwrap(e) for e in x])
+    for e in x[:_LOOKED_AT]:
+        kind = type(e)
+        if kind is ndarray or kind is DeferredScalar or (
+            (kind is list or kind is tuple) and e and _is_ours(e)
+        ):
+            return type(x)([unwrap(e) for e in x])
     return x
 
 

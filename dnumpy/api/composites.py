@@ -35,7 +35,7 @@ from dnumpy.api.record import where as where_expr
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import here
 from dnumpy.ops.families import Contraction
-from dnumpy.ops.table import DOT, EINSUM, FULL, MATMUL, TENSORDOT
+from dnumpy.ops.table import DOT, EINSUM, EMPTY, MATMUL, TENSORDOT
 
 _NO_VALUE = np._NoValue  # noqa: SLF001 - NumPy's public functions have it in their signatures
 
@@ -226,7 +226,7 @@ def concatenate(
 
 
 def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: int) -> ndarray:
-    joined = from_expr(make(FULL, (), (_zero(dtype),), shape, dtype))
+    joined = from_expr(make(EMPTY, (), (), shape, dtype))
     start = 0
     for piece in pieces:
         stop = start + piece.shape[axis]
@@ -235,10 +235,6 @@ def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: 
             write(view_of(joined, ghost_geometry(ghost(joined)[key])), piece)
         start = stop
     return joined
-
-
-def _zero(dtype: np.dtype) -> Any:
-    return np.zeros((), dtype)[()]
 
 
 def stack(

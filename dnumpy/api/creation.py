@@ -11,6 +11,7 @@ from dnumpy.api.array import adopt, facts, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import is_lazy
+from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 
 _np_array = np.ndarray
@@ -29,6 +30,13 @@ def array(  # noqa: PLR0913 - NumPy's signature
     like: Any = None,
 ) -> Any:
     """Return an array; as ``numpy.array``."""
+    if type(object) is list and like is None and ndmax == 0:
+        r = np.array(calls.unwrap(object), dtype, copy=copy, order=order, ndmin=ndmin)
+        if r.size < config.eager_below:
+            made = _new(ndarray)
+            made._np = r
+            return made
+        return wrap(r)
     if is_lazy(object) and not ndmin and type(object) is ndarray:
         found = _from_managed(object, dtype, copy, order)
         if found is not NotImplemented:
@@ -83,7 +91,14 @@ def _maker(function: Any) -> Any:
     """Return a creation function whose result nobody else holds."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        r = function(*args, **kwargs) if _plain(args, kwargs) else _run(function, args, kwargs)
+        if kwargs and type(kwargs.get("like")) is ndarray:
+            kwargs.pop("like")
+        for a in args:
+            if type(a) is ndarray or type(a) is DeferredScalar:
+                r = _run(function, args, kwargs)
+                break
+        else:
+            r = function(*args, **kwargs)
         if type(r) is _np_array:
             if r.size < config.eager_below:
                 made = _new(ndarray)
@@ -95,26 +110,30 @@ def _maker(function: Any) -> Any:
     return make
 
 
-def _plain(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    for a in args:
-        if type(a) not in _PLAIN:
-            return False
-    return not kwargs or ("like" not in kwargs and all(type(v) in _PLAIN for v in kwargs.values()))
-
-
-_PLAIN = frozenset({int, float, complex, bool, str, type, type(None), np.dtype})
-
-
 def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if type(kwargs.get("like")) is ndarray:
-        kwargs = {k: v for k, v in kwargs.items() if k != "like"}
     plain = [calls.unwrap(a) for a in args]
     return function(*plain, **{k: calls.unwrap(v) for k, v in kwargs.items()})
 
 
-zeros = _maker(np.zeros)
-ones = _maker(np.ones)
-empty = _maker(np.empty)
+def _filler(function: Any) -> Any:
+    """Return zeros, ones or empty: the shape is asked of NumPy, and nothing needs unwrapping."""
+
+    def make(shape: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
+        if kwargs and type(kwargs.get("like")) is ndarray:
+            kwargs.pop("like")
+        r = function(shape, dtype, order, **kwargs)
+        if r.size < config.eager_below:
+            made = _new(ndarray)
+            made._np = r
+            return made
+        return wrap(r)
+
+    return make
+
+
+zeros = _filler(np.zeros)
+ones = _filler(np.ones)
+empty = _filler(np.empty)
 full = _maker(np.full)
 arange = _maker(np.arange)
 

@@ -33,18 +33,9 @@ def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable
     made = CREATION.get(name) if qualified == f"numpy.{name}" else None
     if made is None:
         native = NATIVE.get(name) if qualified == f"numpy.{name}" else None
-        made = _native(native, wrapped, qualified) if native else _fallback(wrapped, qualified)
-    else:
-        made = _keep(made)
+        made = _dispatched(native, wrapped, qualified)
     _describe(made, wrapped, name)
     return made
-
-
-def _keep(made: Callable[..., Any]) -> Callable[..., Any]:
-    def public(*args: Any, **kwargs: Any) -> Any:
-        return made(*args, **kwargs)
-
-    return public
 
 
 def _describe(made: Any, wrapped: Any, name: str) -> None:
@@ -55,15 +46,38 @@ def _describe(made: Any, wrapped: Any, name: str) -> None:
     made.__module__ = "dnumpy"
 
 
-def _native(native: Callable[..., Any], wrapped: Any, qualified: str) -> Callable[..., Any]:
-    fall = _fallback(wrapped, qualified)
+_AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
+
+
+def _dispatched(native: Callable[..., Any] | None, wrapped: Any, qualified: str) -> Callable[..., Any]:
+    """Return the public function: small operands go straight to NumPy, managed ones to ``native``."""
+    name = qualified.rpartition(".")[2]
+    writes = name in WRITING
+    runner = calls.run_writing if writes else calls.run
 
     def public(*args: Any, **kwargs: Any) -> Any:
-        if args and asks_engine(args, kwargs):
-            found = native(*args, **kwargs)
-            if found is not NotImplemented:
-                return found
-        return fall(*args, **kwargs)
+        if not kwargs and not writes:
+            plain = []
+            for a in args:
+                kind = type(a)
+                if kind is ndarray:
+                    values = a._np
+                    if values is None:
+                        break
+                    plain.append(values)
+                elif kind in _AS_THEY_ARE:
+                    plain.append(a)
+                else:
+                    break
+            else:
+                return calls.wrap_result(wrapped(*plain), args)
+        if asks_engine(args, kwargs):
+            if native is not None:
+                found = native(*args, **kwargs)
+                if found is not NotImplemented:
+                    return found
+            _note_gather(qualified, args, kwargs)
+        return runner(wrapped, args, kwargs)
 
     return public
 
@@ -78,18 +92,6 @@ def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         elif (kind is list or kind is tuple) and a and any(is_lazy(e) for e in a):
             return True
     return bool(kwargs) and any(is_lazy(v) for v in kwargs.values())
-
-
-def _fallback(wrapped: Any, qualified: str) -> Callable[..., Any]:
-    name = qualified.rpartition(".")[2]
-    runner = calls.run_writing if name in WRITING else calls.run
-
-    def public(*args: Any, **kwargs: Any) -> Any:
-        if asks_engine(args, kwargs):
-            _note_gather(qualified, args, kwargs)
-        return runner(wrapped, args, kwargs)
-
-    return public
 
 
 def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -15,10 +15,12 @@ from dnumpy.api.array import (
     ghost_geometry,
     ndarray,
     view_of,
+    wrap,
 )
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.runtime import masks
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 _DIRECT_WRITE = 4096  # elements: below this a write to computed, unread memory happens at once
@@ -65,6 +67,8 @@ def get(array: ndarray, key: Any) -> Any:
 
 def _get_advanced(array: ndarray, key: Any) -> Any:
     values = concrete(array)
+    if masks.applies(values, key):
+        return wrap(masks.take(values, key))
     picked = values[key]
     if type(picked) is np.ndarray:
         return calls.wrap_result(picked, (array,))
@@ -85,7 +89,15 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
     if is_basic(key):
         _set_basic(array, key, value)
     else:
-        concrete_for_writing(array)[key] = calls.unwrap(value)
+        _set_advanced(concrete_for_writing(array), key, calls.unwrap(value))
+
+
+def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
+    whole = type(value) is np.ndarray and value.ndim == 1 and value.dtype == target.dtype
+    if whole and masks.applies(target, key) and not np.may_share_memory(value, target):
+        if masks.put(target, key, value):
+            return
+    target[key] = value
 
 
 def is_same_view(array: ndarray, key: Any, value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""explain, report, and the way to and from dask.array."""
+"""report, and the way to and from dask.array."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from dnumpy import engine
 from dnumpy.api import dispatch
 from dnumpy.api.array import ndarray, wrap
+from dnumpy.runtime import dask_arrays
 
 
 def report() -> dict[str, Any]:
@@ -33,18 +34,11 @@ def report() -> dict[str, Any]:
     }
 
 
-def explain(x: Any) -> Any:
-    """Return what computing ``x`` would do."""
-    return engine.explain([x._buf.expr] if type(x) is ndarray and x._np is None else [])
-
-
 def to_dask_array(x: Any, chunks: Any = "auto") -> Any:
-    """Return a ``dask.array`` over the content of ``x``."""
-    import dask.array  # noqa: PLC0415 - only who asks for dask pays for it
-
-    return dask.array.from_array(x.__array__(), chunks=chunks)
+    """Return a ``dask.array`` over the content of ``x``, which is computed first."""
+    return dask_arrays.to_dask(x.__array__(), chunks)
 
 
 def from_dask(x: Any) -> ndarray:
-    """Return the content of a ``dask.array`` as an ndarray."""
-    return wrap(x.compute())
+    """Return the content of a ``dask.array``, which is computed first, as an ndarray."""
+    return wrap(dask_arrays.from_dask(x))

@@ -22,6 +22,7 @@ from dnumpy.api.flags import Flags
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.expr.expr import Const
 
 if TYPE_CHECKING:
@@ -34,20 +35,25 @@ _new = object.__new__
 # ---------------------------------------------------------------- items
 
 
+_PLAIN_KEYS = frozenset({int, slice, type(None), type(Ellipsis), np.int64})
+
+
 def _getitem(self: ndarray, key: Any) -> Any:
     a = self._np
     if a is None:
         return indexing.get(self, key)
-    kind = type(key)
-    if kind is int or kind is slice:
-        r = a[key]
-    else:
-        r = a[calls.unwrap(key)]
+    if type(key) is tuple:
+        for k in key:
+            if type(k) not in _PLAIN_KEYS:
+                key = calls.unwrap(key)
+                break
+    elif type(key) not in _PLAIN_KEYS:
+        key = calls.unwrap(key)
+    r = a[key]
     if type(r) is _np_array:
         made = _new(ndarray)
         made._np = r
-        if r.base is not None:
-            made._base = self if (kept := getattr(self, "_base", None)) is None else kept
+        made._base = self
         return made
     return r
 
@@ -56,8 +62,17 @@ def _setitem(self: ndarray, key: Any, value: Any) -> None:
     a = self._np
     if a is None:
         indexing.set_(self, key, value)
-    else:
-        a[calls.unwrap(key)] = calls.unwrap(value)
+        return
+    if type(key) is tuple:
+        for k in key:
+            if type(k) not in _PLAIN_KEYS:
+                key = calls.unwrap(key)
+                break
+    elif type(key) not in _PLAIN_KEYS:
+        key = calls.unwrap(key)
+    if type(value) not in IMMEDIATE:
+        value = calls.unwrap(value)
+    a[key] = value
 
 
 def _delitem(self: ndarray, key: Any) -> None:
@@ -121,14 +136,17 @@ def _data_attribute(name: str) -> property:
 def _transposed(self: ndarray) -> ndarray:
     a = self._np
     if a is not None:
-        return small(a.T, self if (kept := getattr(self, "_base", None)) is None else kept)
+        made = _new(ndarray)
+        made._np = a.T
+        made._base = self
+        return made
     return composites.transpose(self)
 
 
 def _matrix_transposed(self: ndarray) -> ndarray:
     a = self._np
     if a is not None:
-        return small(a.mT, self if (kept := getattr(self, "_base", None)) is None else kept)
+        return small(a.mT, self)
     return _through_ghost(self, lambda g: g.mT)
 
 
@@ -151,10 +169,17 @@ def _part(name: str) -> property:
 
 
 def _base(self: ndarray) -> Any:
-    kept = getattr(self, "_base", None)
-    if kept is not None or self._np is None:
-        return kept
-    base = self._np.base
+    a = self._np
+    if a is None:
+        return self._base
+    base = a.base
+    if base is None:
+        return None
+    parent = getattr(self, "_base", None)
+    while parent is not None:  # NumPy's base is the array that owns the memory
+        if parent._np is base:
+            return parent
+        parent = getattr(parent, "_base", None)
     return small(base) if type(base) is _np_array else base
 
 
@@ -187,7 +212,11 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
     run = calls.run_writing if writes else calls.run
 
     def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
-        if native is not None and (self._np is None or _any_lazy(args)):
+        a = self._np
+        if a is not None and not args and not kwargs:
+            r = wrapped(a)
+            return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
+        if native is not None and (a is None or _any_lazy(args)):
             found = native(self, *args, **kwargs)
             if found is not NotImplemented:
                 return found
@@ -258,12 +287,12 @@ def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         r = a.view(*args, **kwargs)
         if type(r) is not _np_array:
             return r
-        return small(r, self if (kept := getattr(self, "_base", None)) is None else kept)
+        return small(r, self)
     return _through_ghost(self, lambda g: g.view(*args, **kwargs))
 
 
 def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
-    if getattr(self, "_base", None) is not None:
+    if _base(self) is not None:
         msg = "cannot resize this array: it does not own its data"
         raise ValueError(msg)
     resized = concrete(self).copy()
@@ -315,6 +344,13 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
         return NotImplemented
     a = self._np
     if a is not None and not is_lazy(other):
+        if type(other) in IMMEDIATE:
+            r = a**other
+            if type(r) is _np_array:
+                made = _new(ndarray)
+                made._np = r
+                return made
+            return r
         if not ufuncs._is_operand(other):
             return NotImplemented
         return calls.wrap_result(a ** calls.unwrap(other), (self, other))
@@ -347,6 +383,15 @@ def _ipow(self: ndarray, other: Any) -> Any:
 
 
 def _matmul(self: Any, other: Any) -> Any:
+    if type(other) is ndarray:
+        a, b = self._np, other._np
+        if a is not None and b is not None:
+            r = a @ b
+            if type(r) is _np_array:
+                made = _new(ndarray)
+                made._np = r
+                return made
+            return r
     if not ufuncs._is_operand(other):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):
@@ -373,7 +418,7 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
     plain = getattr(operator, name)
 
     def method(self: Any, other: Any) -> Any:
-        if type(other) in ufuncs._IMMEDIATE or type(other) is ndarray or type(other) is DeferredScalar:
+        if type(other) in IMMEDIATE or type(other) is ndarray or type(other) is DeferredScalar:
             return quick(self, other)
         if not ufuncs._is_operand(other):
             return NotImplemented

@@ -67,6 +67,9 @@ def reduce_ufunc(  # noqa: PLR0911, PLR0913 - NumPy's signature; each return is 
     return _record(reduction_of(wrapped), args, params, result_dtype)
 
 
+ufuncs.fold_with(reduce_ufunc)
+
+
 def _must_raise() -> bool:
     return "raise" in np.geterr().values()
 

@@ -14,9 +14,16 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Const
 
 _np_array = np.ndarray
+IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
 _new = object.__new__
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
+_folds: list[Any] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
+
+
+def fold_with(record: Any) -> None:
+    """Let ``record`` be what ``ufunc.reduce`` calls for managed arrays."""
+    _folds[:] = [record]
 
 
 class _UfuncType(type):
@@ -35,15 +42,17 @@ class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply elementwise; as ``numpy.ufunc.__call__``."""
-        if self._unary and not kwargs and len(args) == 1:
+        if not kwargs and self._unary and len(args) == 1:
             x = args[0]
-            if type(x) is ndarray and x._np is not None:
-                r = self._call(x._np)
-                if type(r) is _np_array and r.size < config.eager_below:
-                    made = _new(ndarray)
-                    made._np = r
-                    return made
-                return calls.wrap_result(r, (x,))
+            if type(x) is ndarray:
+                a = x._np
+                if a is not None:
+                    r = self._call(a)
+                    if type(r) is _np_array:
+                        made = _new(ndarray)
+                        made._np = r
+                        return made
+                    return r
         return call(self._np, args, kwargs)
 
     @property
@@ -66,9 +75,7 @@ class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
     def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """Fold one or more axes; as ``numpy.ufunc.reduce``."""
         if is_lazy(array):
-            from dnumpy.api import reductions  # noqa: PLC0415 - reductions are built on ufuncs
-
-            found = reductions.reduce_ufunc(self._np, array, axis, dtype, out, **kwargs)
+            found = _folds[0](self._np, array, axis, dtype, out, **kwargs)
             if found is not NotImplemented:
                 return found
         return calls.run(self._np.reduce, (array, axis, dtype, out), kwargs)
@@ -196,8 +203,10 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if a is not None:
-            kind = type(other)
-            b = other._np if kind is ndarray else other if kind in _IMMEDIATE else None
+            if type(other) is ndarray:
+                b = other._np
+            else:
+                b = other if type(other) in IMMEDIATE else None
             if b is not None:
                 r = wrapped(a, b)
                 if type(r) is _np_array:
@@ -206,7 +215,7 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
                         made._np = r
                         return made
                     return wrap(r)
-                return calls.wrap_result(r, (self, other))
+                return calls.wrap_result(r, (self, other)) if type(r) is tuple else r
         if not _is_operand(other):
             return NotImplemented
         return call(wrapped, (self, other), {})
@@ -214,7 +223,6 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
     return method
 
 
-_IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
 _DEFERRING: frozenset[type] = frozenset()
 
 

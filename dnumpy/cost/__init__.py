@@ -13,7 +13,7 @@ cores).
 
 Invariants: seconds grow with rows on every profile that verifies; every quantity carries its unit
 in its name; a profile is plain data that survives JSON unchanged. To add an op cost class, add its
-name to ``OP_CLASSES`` and its measurement to ``runtime/probe.py``; old cached profiles then no
+name to ``OP_CLASSES`` and its measurement to ``runtime/measure.py``; old cached profiles then no
 longer verify and are measured again.
 """
 

@@ -19,7 +19,7 @@ from dnumpy.ops.families import (
     Scan,
     Sorting,
 )
-from dnumpy.ops.table import ARANGE, CAST, FULL, VIEW, WHERE
+from dnumpy.ops.table import ARANGE, CAST, EMPTY, FULL, VIEW, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,9 @@ def elementwise_into(op: Elementwise, args: Sequence[Any], params: Params, out: 
         op.ufunc(*args, out=out)  # type: ignore[misc]
 
 
-def _call_with(op: Elementwise, args: Sequence[Any], params: dict[str, Any], out: np.ndarray) -> None:
+def _call_with(
+    op: Elementwise, args: Sequence[Any], params: dict[str, Any], out: np.ndarray
+) -> None:
     ufunc = op.ufunc
     assert ufunc is not None
     picked = params.pop("output", None)
@@ -108,6 +110,8 @@ def _move(op: Op, args: Sequence[Any], params: Params) -> np.ndarray:
 
 def generate_into(op: Op, params: Params, out: np.ndarray, first_row: int) -> None:
     """Fill ``out`` with rows ``first_row`` and following of a generated array."""
+    if op is EMPTY:
+        return
     if op is FULL:
         out[...] = params[0]
     elif op is ARANGE:

@@ -14,6 +14,7 @@ __all__ = ["CAST", "FULL", "LEAF", "UPDATE", "VIEW", "WHERE", "Op"]
 
 LEAF = row(Leaf("leaf"))
 FULL = row(Leaf("full"))
+EMPTY = row(Leaf("empty"))  # every element is about to be overwritten
 ARANGE = row(Leaf("arange"))
 VIEW = row(Movement("view"))
 UPDATE = row(Movement("update"))

@@ -24,7 +24,9 @@ def phase_work(phase: Phase) -> Work:
     for step in phase.steps:
         loops = merged_loops(loops, _loops(phase, step))
     read = sum(row_bytes(i.shape, i.dtype) for i in phase.inputs if i.access is Access.ROWS)
-    whole = sum(prod(i.shape) * _itemsize(i.dtype) for i in phase.inputs if i.access is Access.WHOLE)
+    whole = sum(
+        prod(i.shape) * _itemsize(i.dtype) for i in phase.inputs if i.access is Access.WHOLE
+    )
     scratch = sum(_scratch_bytes(phase, step) for step in phase.steps)
     return Work(
         rows=phase.rows,

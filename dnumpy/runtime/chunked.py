@@ -34,6 +34,10 @@ class Producer(Protocol):
         """Return the rows at whose multiples ranges are cut."""
         ...
 
+    def row_outputs(self) -> int:
+        """Return how many arrays each task gives rows of."""
+        ...
+
     def build(self, graph: Any, ranges: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Add tasks to a :class:`~dnumpy.runtime.graph.Graph`, one for each of its ranges."""
         ...
@@ -99,14 +103,6 @@ class Source:
         return self.chunked() if self.chunked is not None else None
 
 
-class Home(Protocol):
-    """Brings rows of a chunked array into this process."""
-
-    def bring_home(self, chunked: Chunked) -> np.ndarray:
-        """Return all rows as one C-contiguous array."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """Rows ``start:stop`` on one node.
@@ -125,14 +121,14 @@ class Part:
 class Chunked:
     """An array cut into contiguous blocks of rows, of any sizes, each on one node.
 
-    What the array holds never changes; where its parts lie may, when a worker is lost and its rows are
+    ``home`` is the :class:`~dnumpy.runtime.cluster.Cluster` of those nodes. What the array holds never changes; where its parts lie may, when a worker is lost and its rows are
     computed again elsewhere.
     """
 
     __slots__ = ("__weakref__", "dtype", "home", "parts", "shape", "source")
 
     def __init__(
-        self, shape: Shape, dtype: np.dtype, parts: tuple[Part, ...], source: Source, home: Home
+        self, shape: Shape, dtype: np.dtype, parts: tuple[Part, ...], source: Source, home: Any
     ) -> None:
         self.shape = shape
         self.dtype = dtype

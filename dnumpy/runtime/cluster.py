@@ -36,6 +36,11 @@ class Cluster(Protocol):
     """Nodes that tasks can be put on."""
 
     home_bytes: int  # results up to this size come home
+    predicts: bool  # whether planned seconds are seconds
+
+    def refresh(self) -> None:
+        """Find out which nodes there are now; raises WorkerLost where there is none."""
+        ...
 
     def plan(
         self,
@@ -60,8 +65,8 @@ class Cluster(Protocol):
         """Return the device class of a node, letters only."""
         ...
 
-    def place(self, array: np.ndarray, node: str) -> Any:
-        """Return a task argument that gives ``array`` on ``node``."""
+    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Any) -> Any:
+        """Return a task argument that gives ``array`` (part ``what`` of the owner's value) on ``node``."""
         ...
 
     def segment(self, part: Part) -> Segment | None:
@@ -77,6 +82,10 @@ class Cluster(Protocol):
 
         Raises :class:`NodesLost` when nodes were lost on the way.
         """
+        ...
+
+    def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
+        """Take in the seconds that each range of a stage took."""
         ...
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
@@ -133,7 +142,9 @@ class _Run:
             made = self._build(laid, (stage.expr,), reports=True)
             self._give(stage.expr, laid, made, 0)
 
-    def _build(self, laid: Laid, steps: tuple[Expr, ...], *, reports: bool) -> list[tuple[Range, Any]]:
+    def _build(
+        self, laid: Laid, steps: tuple[Expr, ...], *, reports: bool
+    ) -> list[tuple[Range, Any]]:
         made = laid.producer.build(self.graph, laid.ranges)
         sent = [
             self.graph.add("report", r.node, tasks.report_of, ref) if reports else ref
@@ -160,7 +171,9 @@ class _Run:
                 self._give(expr, laid, made, rows)
             rows += 1
 
-    def _give(self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Any]], position: int) -> None:
+    def _give(
+        self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Any]], position: int
+    ) -> None:
         source = self._source(expr, laid, made, position)
         self.outputs.append(_Output(expr, source, self._whole(source)))
 
@@ -168,9 +181,7 @@ class _Run:
         self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Any]], position: int
     ) -> Source:
         source = Source(expr.shape, expr.dtype, producer=laid.producer, position=position)
-        self.graph.provide(
-            source, [Segment(r.lo, r.hi, r.node, ref, position) for r, ref in made]
-        )
+        self.graph.provide(source, self.graph.row_segments(laid.producer, list(made), position))
         self.layout.known[id(expr)] = source
         return source
 
@@ -192,7 +203,9 @@ class _Run:
         self, expr: Expr, step: Any, made: Sequence[tuple[Range, Any]], position: int
     ) -> None:
         graph = self.graph
-        partials = [graph.add("partial", r.node, tasks.partial_of, ref, position) for r, ref in made]
+        partials = [
+            graph.add("partial", r.node, tasks.partial_of, ref, position) for r, ref in made
+        ]
         node = made[0][0].node
         whole = graph.add("combine", node, tasks.combined, step, *partials)
         source = Source(expr.shape, expr.dtype)
@@ -219,11 +232,15 @@ class _Run:
             if output.whole is None
             for segment in self.graph.segments(output.source)
         ]
+        healed = [s for segments in self.graph.healed.values() for s in segments]
+        stay += [s.arg for s in healed if s.arg.key in self.graph.node_of]
         started = time.perf_counter()
         results = self.cluster.run(self.graph, home, stay)
         seconds = time.perf_counter() - started
         for output in self.outputs:
             self._settle(output, results)
+        for chunked, segments in self.graph.healed.items():
+            _replace_parts(chunked, segments, results)
         records = [self._record(stage, results, seconds) for stage in self.stages]
         faults = [f for stage in self.stages for f in self._faults(stage, results)]
         return records, faults
@@ -239,12 +256,14 @@ class _Run:
         expr.args = ()
 
     def _record(self, stage: _StageRun, results: dict[str, Any], seconds: float) -> Record:
-        plan = stage.laid.plan
+        laid, plan = stage.laid, stage.laid.plan if self.cluster.predicts else None
         node_seconds: dict[str, float] = {}
         rows: dict[str, int] = {}
         nbytes = 0
-        for r, ref in zip(stage.laid.ranges, stage.reports, strict=False):
-            report = results[ref.key]
+        seen = [(r, results[ref.key]) for r, ref in zip(laid.ranges, stage.reports, strict=False)]
+        if laid.work is not None:
+            self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
+        for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
             nbytes += report.nbytes if isinstance(report, tasks.Report) else 0
@@ -252,7 +271,7 @@ class _Run:
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
         peaks = dict(zip(planned, plan.peak_bytes, strict=True)) if plan else {}
         return Record(
-            what=stage.laid.what,
+            what=laid.what,
             where=tuple(rows.items()),
             seconds=max(node_seconds.values(), default=seconds),
             nbytes=nbytes,
@@ -267,6 +286,14 @@ class _Run:
         for ref in stage.reports:
             found |= results[ref.key].faults
         return collect(stage.steps, found)
+
+
+def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:
+    """Replace the lost parts by those computed again; the others stay."""
+    known = {part.start: part for part in chunked.parts}
+    chunked.parts = tuple(
+        _part(s, results[s.arg.key]) if s.arg.key in results else known[s.start] for s in segments
+    )
 
 
 def _part(segment: Segment, result: Any) -> Part:
@@ -287,14 +314,27 @@ def execute(stages: list[Stage], cluster: Cluster) -> tuple[list[Record], list[S
     were lost are computed again; raises :class:`~dnumpy.errors.WorkerLost` where that is not possible.
     """
     for attempt in range(ATTEMPTS):
-        run = _Run(cluster)
-        for stage in stages:
-            run.add(stage)
+        cluster.refresh()
         try:
-            finished = run.finish()
+            finished = _attempt(stages, cluster)
         except NodesLost as lost:
             cluster.recover(attempt, lost)
             continue
         stages.clear()
         return finished
     raise AssertionError  # recover raises WorkerLost on the last attempt
+
+
+def _attempt(stages: Sequence[Stage], cluster: Cluster) -> tuple[list[Record], list[StepFault]]:
+    run = _Run(cluster)
+    for stage in stages:
+        run.add(stage)
+    return run.finish()
+
+
+def heal(chunked: Chunked, cluster: Cluster) -> None:
+    """Compute again what was lost of a chunked array; return at once where nothing was."""
+    run = _Run(cluster)
+    run.graph.segments(chunked.source)
+    if chunked in run.graph.healed:
+        run.finish()

@@ -9,12 +9,13 @@ from uuid import uuid4
 import numpy as np
 
 from dnumpy.errors import WorkerLost
-from dnumpy.runtime.tasks import slice_rows
+from dnumpy.runtime.tasks import rows_of, slice_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dnumpy.runtime.chunked import Part, Source
+    from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
 
 
 class Range(NamedTuple):
@@ -42,8 +43,8 @@ class Nodes(Protocol):
         """Return the device class of a node, letters only: tasks of one class are timed together."""
         ...
 
-    def place(self, array: np.ndarray, node: str) -> Any:
-        """Return a task argument that gives ``array`` on ``node``."""
+    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Any) -> Any:
+        """Return a task argument that gives ``array`` (part ``what`` of the owner's value) on ``node``."""
         ...
 
     def segment(self, part: Part) -> Segment | None:
@@ -65,6 +66,7 @@ class Graph:
         self.tasks: dict[str, dict[str, Any]] = defaultdict(dict)
         self.kept: list[Any] = []  # what the references into this graph depend on
         self.moved_bytes = 0
+        self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
         self._run = uuid4().hex
         self._count = 0
@@ -92,10 +94,16 @@ class Graph:
             self._segments[source] = []
             chunked = source.pieces()
             if chunked is not None:
-                self.kept.append(chunked)
-                found = [self.nodes.segment(part) for part in chunked.parts]
-                self._segments[source] = [segment for segment in found if segment is not None]
+                self._enter(source, chunked)
         return self._segments[source]
+
+    def _enter(self, source: Source, chunked: Chunked) -> None:
+        """Note where a stored array lies; what was lost of it is computed again, all at once."""
+        self.kept.append(chunked)
+        found = [self.nodes.segment(part) for part in chunked.parts]
+        self._segments[source] = [segment for segment in found if segment is not None]
+        if None in found:
+            self.healed[chunked] = self.require(source, 0, source.shape[0])
 
     def require(self, source: Source, first: int, stop: int) -> list[Segment]:
         """Return the segments that hold rows ``first:stop``, computing again what was lost."""
@@ -117,9 +125,21 @@ class Graph:
         hi = min(-(-hi // granule) * granule, source.shape[0])
         for begin, end in gaps(self.segments(source), lo, hi):
             made = producer.build(self, self.nodes.spread(begin, end, granule))
-            self.provide(
-                source, [Segment(r.lo, r.hi, r.node, ref, source.position) for r, ref in made]
-            )
+            self.provide(source, self.row_segments(producer, made, source.position))
+
+    def row_segments(
+        self, producer: Producer, made: list[tuple[Range, Any]], position: int
+    ) -> list[Segment]:
+        """Return where row output ``position`` of a producer's tasks is.
+
+        Where the tasks have several, each gets a task of its own, so that it can die alone.
+        """
+        if producer.row_outputs() == 1:
+            return [Segment(r.lo, r.hi, r.node, ref, position) for r, ref in made]
+        return [
+            Segment(r.lo, r.hi, r.node, self.add("pick", r.node, rows_of, ref, position), None)
+            for r, ref in made
+        ]
 
     def pieces(
         self, source: Source, node: str, first: int, stop: int, stride: int
@@ -156,7 +176,7 @@ class Graph:
         """Return an argument that gives part ``what`` of a home array on ``node``, sent there once."""
         key = (source, what, node)
         if key not in self._sent:
-            self._sent[key] = self.nodes.place(array, node)
+            self._sent[key] = self.nodes.place(array, node, source.expr, what)
         return self._sent[key]
 
 

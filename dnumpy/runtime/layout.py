@@ -61,12 +61,16 @@ class Planner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A stage ready to be built: its producer, its ranges, and the plan that gave them (None: one task)."""
+    """A stage ready to be built: its producer and ranges, the work, and the plan that gave the ranges.
+
+    What runs as one task has neither work nor plan.
+    """
 
     what: str
     producer: Producer
     ranges: list[Range]
-    plan: Plan | None
+    plan: Plan | None = None
+    work: Work | None = None
 
 
 @dataclass(slots=True)
@@ -126,15 +130,13 @@ class Layout:
             for node, lo, hi in plan.ranges()
             for piece in cut_range(node, lo, hi, granule, self.planner.threads(node))
         ]
-        return Laid(what, producer, ranges, plan)
+        return Laid(what, producer, ranges, plan, work)
 
     def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
         rows = expr.shape[0] if expr.shape else 1
-        return Laid(what, producer, [Range(self.planner.fastest(), 0, rows)], None)
+        return Laid(what, producer, [Range(self.planner.fastest(), 0, rows)])
 
-    def _placement(
-        self, operands: Sequence[Operand], rows: int
-    ) -> tuple[Placement | None, float]:
+    def _placement(self, operands: Sequence[Operand], rows: int) -> tuple[Placement | None, float]:
         """Return where most of the bytes of the rows lie now, and the bytes that a moved row costs."""
         by_place: dict[Placement | None, float] = {}
         for operand in operands:

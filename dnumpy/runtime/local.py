@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
 BATCHES_PER_THREAD = 8
+HERE = "local"  # the name of this process's node
 _executors: dict[int, ThreadPoolExecutor] = {}
 
 
@@ -46,16 +47,22 @@ def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault]]:
         stage = stages.pop()
         started = time.perf_counter()
         if isinstance(stage, FusedStage):
-            faults += _run_fused(stage)
-            what, size = stage.phase.title(), stage.phase.traffic_bytes()
+            phase = stage.phase
+            found, lowering = _run_fused(stage)
+            what, rows, size = phase.title(), phase.rows, phase.traffic_bytes()
         elif stage.expr.value is not None:
             continue  # an update whose region was computed into its place
         else:
-            faults += _run_whole(stage.expr)
-            what, size = stage.expr.op.name, stage.expr.nbytes
+            expr, phase = stage.expr, None
+            what, rows, size = expr.op.name, _rows(expr), expr.nbytes
+            found, lowering = _run_whole(expr), "numpy"
+            del expr
         del stage
+        faults += found
         seconds = time.perf_counter() - started
-        records.append(Record(what=what, where=(("local", 0),), seconds=seconds, nbytes=size))
+        records.append(
+            Record(what, ((HERE, rows),), seconds, size, lowering, (seconds,), phase=phase)
+        )
     return records, faults
 
 
@@ -75,7 +82,11 @@ def settle(expr: Expr, value: np.ndarray) -> None:
     expr.args = ()
 
 
-def _run_fused(stage: FusedStage) -> list[StepFault]:
+def _rows(expr: Expr) -> int:
+    return expr.shape[0] if expr.shape else 1
+
+
+def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
     phase = stage.phase
     values = [value_of(e) for e in stage.inputs]
     outs, targets = _allocate(stage)
@@ -90,7 +101,7 @@ def _run_fused(stage: FusedStage) -> list[StepFault]:
         settle(expr, memory)
         if k in stage.placed:  # the region's value has no memory of its own
             stage.outputs[k].args = ()
-    return faults
+    return faults, kernel.lowering
 
 
 def _allocate(stage: FusedStage) -> tuple[list[np.ndarray], dict[int, tuple[Expr, np.ndarray]]]:

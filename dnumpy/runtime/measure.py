@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 TILE = 32_768  # elements: the default tile of 256 KiB of float64
 TILE_SETS = 4
-BANDWIDTH_BYTES = (1 << 18, 1 << 22, 1 << 25, 5 << 25)  # L2, LLC of a slice, LLC, memory
+SMALLEST_BYTES, LARGEST_BYTES = 1 << 18, 5 << 25  # per thread: inside L2, beyond most caches
+BANDWIDTH_SIZES = 4
+STREAMED_BYTES = 1 << 30  # all threads together
+STREAMED_SHARE = 1 / 8  # of the free memory, likewise
 GEMM_SIZE = 384
 GATHER_TABLE = 1 << 23
 GATHER_COUNT = 1 << 18
@@ -69,10 +72,18 @@ def all_threads_seconds(make: Callable[[], Callable[[], object]], threads: int) 
         return max(future.result() for future in [pool.submit(task) for _ in range(threads)])
 
 
-def bandwidth(threads: int) -> tuple[tuple[float, float], ...]:
+def bandwidth_sizes(threads: int, free_bytes: float) -> list[int]:
+    """Return the bytes that each thread streams, in equal ratios, all threads within the memory."""
+    together = min(STREAMED_BYTES, STREAMED_SHARE * free_bytes)
+    largest = min(LARGEST_BYTES, max(2 * SMALLEST_BYTES, together / threads))
+    ratio = (largest / SMALLEST_BYTES) ** (1 / (BANDWIDTH_SIZES - 1))
+    return [round(SMALLEST_BYTES * ratio**k) for k in range(BANDWIDTH_SIZES)]
+
+
+def bandwidth(threads: int, free_bytes: float) -> tuple[tuple[float, float], ...]:
     """Return (bytes, bytes per second of one thread) of ``a + b -> c`` at growing sizes."""
     points: list[tuple[float, float]] = []
-    for size in BANDWIDTH_BYTES:
+    for size in bandwidth_sizes(threads, free_bytes):
 
         def make(size: int = size) -> Callable[[], object]:
             a, b, c = np.ones((3, size // 24))
@@ -227,17 +238,18 @@ def measure(
 ) -> DeviceProfile:
     """Return the profile of this machine as a task on one of ``threads`` busy threads sees it."""
     ns = tiled_ns()
+    free_bytes = machine.free_bytes(worker_limit)
     profile = DeviceProfile(
         name=name,
         kind="cpu",
         threads=threads,
-        bandwidth=bandwidth(threads),
+        bandwidth=bandwidth(threads, free_bytes),
         gemm_flops_per_second=gemm_rates(threads),
         ns_per_element=(("tiled", ns),),
         gather_ns=gather_ns(),
         launch_seconds=launch_seconds(),
         compile_seconds=COMPILE_SECONDS,
-        free_bytes=machine.free_bytes(worker_limit),
+        free_bytes=free_bytes,
         network_bytes_per_second=NETWORK_BYTES_PER_SECOND,
         network_latency_seconds=NETWORK_LATENCY_SECONDS,
         speed=speed(threads, dict(ns)["exp"] * TILE * 1e-9),

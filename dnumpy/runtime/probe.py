@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from time import perf_counter, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import thread_count
 from dnumpy.cost.profile import DeviceProfile
@@ -14,14 +14,20 @@ from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from distributed import Client, Future, Worker
 
 ECHO_BYTES = 4 << 20
 CHAIN_TASKS = 8
 
-__all__ = ["load_or_measure", "measure_here", "probe_cluster", "probe_table"]
+__all__ = [
+    "load_or_measure",
+    "measure_here",
+    "probe_cluster",
+    "probe_table",
+    "with_free_memory",
+]
 
 
 def measure_here(name: str = "local", threads: int | None = None) -> DeviceProfile:
@@ -120,6 +126,27 @@ def _run_chains(client: Client, addresses: Sequence[str], tasks: int) -> None:
             link = client.submit(_next, link, workers=[address], pure=False)
         ends.append(link)
     client.gather(ends)
+
+
+def with_free_memory(
+    client: Client, profiles: Mapping[str, DeviceProfile]
+) -> dict[str, DeviceProfile]:
+    """Return the profiles of the workers that are there, with the memory that they last reported.
+
+    Asks the scheduler only; the workers tell it every second or so.
+    """
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return {
+        address: replace(profile, free_bytes=_free_of(workers[address], profile.free_bytes))
+        for address, profile in profiles.items()
+        if address in workers
+    }
+
+
+def _free_of(worker: Mapping[str, Any], otherwise: float) -> float:
+    """Return limit less use; a worker without a limit keeps what was measured on it."""
+    limit = worker["memory_limit"]
+    return max(0.0, float(limit - worker["metrics"]["memory"])) if limit else otherwise
 
 
 def table_row(profile: DeviceProfile) -> dict[str, str]:

@@ -45,6 +45,10 @@ class FusedRows:
         """Return the rows at whose multiples ranges are cut."""
         return self.phase.tile_rows
 
+    def row_outputs(self) -> int:
+        """Return how many arrays each task gives rows of."""
+        return sum(not output.partial for output in self.phase.outputs)
+
     def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
         """Add a task for each range."""
         return [(r, self._task(graph, r)) for r in ranges]
@@ -75,6 +79,10 @@ class UpdatedRows:
     def granule(self) -> int:
         """Return the rows at whose multiples ranges are cut."""
         return tile_rows_of(self.base.shape, self.base.row_bytes)
+
+    def row_outputs(self) -> int:
+        """Return how many arrays each task gives rows of."""
+        return 1
 
     def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
         """Add a task for each range."""
@@ -135,6 +143,10 @@ class ContractedRows:
         """Return the rows that one library call takes; fixed, so that bits do not depend on the cut."""
         return contraction_granule(self.shape)
 
+    def row_outputs(self) -> int:
+        """Return how many arrays each task gives rows of."""
+        return 1
+
     def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
         """Add a task for each range."""
         return [(r, self._task(graph, r)) for r in ranges]
@@ -165,6 +177,10 @@ class WholeResult:
     def granule(self) -> int:
         """Return the rows of the whole result: it is not cut."""
         return max(self.shape[0], 1) if self.shape else 1
+
+    def row_outputs(self) -> int:
+        """Return how many arrays each task gives rows of."""
+        return 1
 
     def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
         """Add one task, on the node of the first range."""

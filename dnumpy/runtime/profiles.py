@@ -102,6 +102,6 @@ def load_or_measure(
     kept = read_profile(path)
     profile = still_true(kept) if kept is not None else None
     if profile is None:
-        profile = measure.measure(name, threads, now=time())
+        profile = measure.measure(name, threads, worker_limit, now=time())
         write_profile(path, profile)
     return replace(profile, name=name, free_bytes=machine.free_bytes(worker_limit))

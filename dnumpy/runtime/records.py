@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dnumpy.rewrite.phase import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +14,7 @@ class Record:
     """One stage that ran.
 
     ``where`` lists (node, rows); ``seconds`` is wall time; ``node_seconds`` the time inside each node's
-    task; predictions are None where nothing was predicted. ``nbytes`` is what the stage reads and writes.
+    task; predictions are None where nothing was predicted; ``phase`` is what ran, None for a single op. ``nbytes`` is what the stage reads and writes.
     """
 
     what: str
@@ -22,3 +26,4 @@ class Record:
     predicted_seconds: float | None = None
     predicted_node_seconds: tuple[float, ...] = ()
     predicted_peak_bytes: tuple[int, ...] = ()
+    phase: Phase | None = None

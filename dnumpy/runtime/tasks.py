@@ -160,6 +160,11 @@ def report_of(made: Made) -> Report:
     return Report(made.seconds, made.faults, sum(r.nbytes for r in made.rows))
 
 
+def rows_of(made: Made, position: int) -> np.ndarray:
+    """Return one row output."""
+    return made.rows[position]
+
+
 def partial_of(made: Made, position: int) -> np.ndarray:
     """Return one partial output."""
     return made.partials[position]

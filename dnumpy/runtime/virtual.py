@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.config import config, thread_count
+from dnumpy.config import thread_count
 from dnumpy.errors import WorkerLost
 from dnumpy.plan.model import NodeRate
 from dnumpy.plan.program import plan_rows
@@ -19,6 +19,7 @@ from dnumpy.runtime.graph import Graph, Range, Segment
 
 if TYPE_CHECKING:
     from dnumpy.cost.work import Work
+    from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
@@ -29,6 +30,7 @@ class VirtualCluster:
     """Nodes of this process; rows follow the speeds exactly, whatever they cost."""
 
     home_bytes = 0
+    predicts = False  # their speeds are relative
 
     def __init__(self, speeds: tuple[float, ...]) -> None:
         self.speeds = {f"node-{k}": speed for k, speed in enumerate(speeds)}
@@ -59,7 +61,13 @@ class VirtualCluster:
         """Return the class of every node."""
         return "local"
 
-    def place(self, array: np.ndarray, node: str) -> np.ndarray:  # noqa: ARG002 - memory is shared
+    def place(
+        self,
+        array: np.ndarray,
+        node: str,  # noqa: ARG002 - memory is shared
+        owner: Expr | None,  # noqa: ARG002 - likewise
+        what: Any,  # noqa: ARG002 - likewise
+    ) -> np.ndarray:
         """Return the array."""
         return array
 
@@ -82,6 +90,12 @@ class VirtualCluster:
         values = threaded.get(merged, keys, pool=self._pool, num_workers=thread_count())
         return dict(zip(keys, values, strict=True))
 
+    def refresh(self) -> None:
+        """Do nothing: the nodes are always there."""
+
+    def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
+        """Do nothing: the speeds are given."""
+
     def recover(self, attempt: int, lost: NodesLost) -> None:  # noqa: ARG002
         """Raise WorkerLost: the nodes of this process live as long as it does."""
         raise WorkerLost(str(lost)) from lost
@@ -90,8 +104,3 @@ class VirtualCluster:
         """Return all rows in one array."""
         pieces = [part.data for part in chunked.parts]
         return np.ascontiguousarray(pieces[0] if len(pieces) == 1 else np.concatenate(pieces))
-
-
-def virtual_cluster() -> VirtualCluster:
-    """Return the nodes that ``config.split_rows`` describes."""
-    return VirtualCluster(config.split_rows)

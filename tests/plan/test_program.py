@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 from itertools import product
 
+import pulp
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -151,6 +153,18 @@ def test_the_solver_is_not_asked_below_its_threshold_nor_for_one_node() -> None:
     assert plan_rows(spec, pair).solver_seconds == 0.0
     assert planned(spec, pair[:1]).solver_seconds == 0.0
     assert planned(spec, pair).solver_seconds > 0.0
+
+
+def test_the_first_solve_of_a_process_waits_for_a_phase_that_is_worth_an_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pair = [NodeRate("a", 1e-6), NodeRate("b", 2e-6)]
+    half_a_second = PhaseSpec("p", 500_000)
+    clear_plan_cache()
+    monkeypatch.delitem(sys.modules, "pulp", raising=False)
+    assert plan_rows(half_a_second, pair).solver_seconds == 0.0
+    monkeypatch.setitem(sys.modules, "pulp", pulp)
+    assert plan_rows(half_a_second, pair).solver_seconds > 0.0
 
 
 def test_what_does_not_fit_names_phase_arrays_nodes_and_missing_bytes() -> None:

@@ -29,7 +29,9 @@ def heat(rows: int = 53, columns: int = 8, steps: int = 3) -> list[Expr]:
         down = p.view(grid, lambda g: g[2:, 1:-1])
         left = p.view(grid, lambda g: g[1:-1, :-2])
         right = p.view(grid, lambda g: g[1:-1, 2:])
-        new = p.call("multiply", p.call("add", p.call("add", up, down), p.call("add", left, right)), 0.25)
+        new = p.call(
+            "multiply", p.call("add", p.call("add", up, down), p.call("add", left, right)), 0.25
+        )
         grid = p.update(grid, lambda g: g[1:-1, 1:-1], new)
     return [grid, p.total(grid, (0, 1))]
 
@@ -144,7 +146,9 @@ def random_program(draw: st.DrawFn) -> list[Expr]:
 
 
 @given(random_program(), st.sampled_from(SPEEDS))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_program_of_views_and_updates_means_what_the_reference_says(roots, speeds):
     expected = p.meaning(roots)
     p.run(roots, VirtualCluster(speeds))
@@ -154,8 +158,12 @@ def test_any_program_of_views_and_updates_means_what_the_reference_says(roots, s
 
 
 @given(random_program(), random_program(), st.sampled_from(SPEEDS), st.sampled_from(SPEEDS))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_chunked_value_can_be_read_by_later_runs_on_other_partitions(first, second, speeds, others):
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_a_chunked_value_can_be_read_by_later_runs_on_other_partitions(
+    first, second, speeds, others
+):
     expected = p.meaning(first)
     p.run(first, VirtualCluster(speeds))
     wide = [x for x in first if x.shape == (20, 4)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ def quick_measure(monkeypatch: pytest.MonkeyPatch, answer: DeviceProfile) -> lis
     """Let measuring return ``answer`` at once, and say when it was asked."""
     asked: list[str] = []
 
-    def measured(name: str, threads: int, *, now: float) -> DeviceProfile:
+    def measured(name: str, threads: int, limit: float | None, *, now: float) -> DeviceProfile:
         asked.append(name)
         return replace(answer, name=name, threads=threads, measured_at=now)
 
@@ -167,6 +168,17 @@ def test_quotas_of_both_control_group_layouts_are_read_up_to_the_root(
     assert machine.cpu_quota() is None
 
 
+@pytest.mark.parametrize(("threads", "free"), [(1, 1e11), (2, 1e8), (256, 1e12), (64, 1e6)])
+def test_streaming_is_measured_at_four_growing_sizes_within_the_memory(
+    threads: int, free: float
+) -> None:
+    sizes = measure.bandwidth_sizes(threads, free)
+    assert len(sizes) == 4
+    assert all(a < b for a, b in pairwise(sizes))
+    least = 2 * measure.SMALLEST_BYTES * threads
+    assert sizes[-1] * threads <= max(least, min(measure.STREAMED_BYTES, free / 8)) + threads
+
+
 def test_free_memory_keeps_to_what_a_worker_was_told() -> None:
     assert machine.free_bytes(worker_limit=1.0) == 0.0
     assert machine.free_bytes(1e18) == pytest.approx(machine.free_bytes(), rel=0.5)
@@ -210,7 +222,7 @@ def test_workers_are_probed_where_they_run(tmp_path: Path) -> None:
 
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GB"
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GB"
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
@@ -223,6 +235,9 @@ def test_workers_are_probed_where_they_run(tmp_path: Path) -> None:
             assert 0 < profile.free_bytes < 2e9
             assert profile.network_bytes_per_second > 1e5
             assert 0 < profile.launch_seconds < 5
+        fresh = probe.with_free_memory(client, {**found, "tcp://gone:1": found[address]})
+        assert sorted(fresh) == sorted(found)
+        assert all(0 < profile.free_bytes < 2e9 for profile in fresh.values())
         rows = probe.probe_table(cluster.scheduler_address)
     assert [row["node"] for row in rows] == sorted(found)
     assert list(tmp_path.rglob("*.json"))

@@ -1,0 +1,384 @@
+"""The workers of the user's ``distributed.Client`` as nodes.
+
+Each task is restricted to the worker that the plan names. A task whose worker is gone would wait for it
+for ever, so this module watches the workers while it waits, and gives the run up as soon as one is lost.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.cost.correction import Observation, OnlineCorrection
+from dnumpy.cost.estimate import seconds as cost_seconds
+from dnumpy.errors import WorkerLost
+from dnumpy.plan.rates import plan_work
+from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
+from dnumpy.runtime.graph import Range, Segment
+from dnumpy.runtime.layout import cut_range
+from dnumpy.runtime.operands import Made
+from dnumpy.runtime.probe import probe_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from distributed import Client, Future
+
+    from dnumpy.cost.profile import DeviceProfile
+    from dnumpy.cost.work import Work
+    from dnumpy.expr.expr import Expr
+    from dnumpy.plan.model import Plan
+    from dnumpy.runtime.chunked import Chunked, Part
+    from dnumpy.runtime.graph import Graph
+    from dnumpy.runtime.layout import Placement
+
+HOME_BYTES = (
+    1 << 16
+)  # smaller results come home with the run: the round trip costs more than the bytes
+EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
+WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
+SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
+NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
+SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
+
+
+class DaskCluster:
+    """The workers of a client, with their measured profiles."""
+
+    home_bytes = HOME_BYTES
+    predicts = True
+
+    def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
+        from dnumpy.runtime.node_setup import NodeSetup  # noqa: PLC0415 - imports distributed
+
+        self.client = client
+        self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
+        self.correction = OnlineCorrection()
+        self._alive: dict[str, int] = {}
+        self._classes: dict[str, str] = {}
+        self._mirrors: dict[Any, tuple[weakref.ref[Expr], Future]] = {}
+        self._direct: bool | None = None
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
+        client.register_plugin(NodeSetup())
+
+    # who is there ------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Find out which workers there are, and measure those that are new.
+
+        Waits a while for one where there is none; raises WorkerLost when none comes.
+        """
+        deadline = time.monotonic() + NEW_WORKER_SECONDS
+        self._alive = self._workers()
+        while not self._alive:
+            if time.monotonic() > deadline:
+                msg = (
+                    f"the scheduler {self.client.scheduler.address} has no worker left: "
+                    "start workers and compute again; arrays at home are intact"
+                )
+                raise WorkerLost(msg)
+            time.sleep(WATCH_SECONDS)
+            self._alive = self._workers()
+        unknown = [address for address in self._alive if address not in self.profiles]
+        if unknown:
+            self.profiles.update(probe_cluster(self.client, workers=unknown))
+            self._alive = {a: n for a, n in self._workers().items() if a in self.profiles}
+        for address in self._alive:
+            self._classes.setdefault(address, self._class_of(address))
+
+    def nodes(self) -> tuple[str, ...]:
+        """Return the workers' addresses, in the order in which row ranges follow one another."""
+        return tuple(self._alive)
+
+    def _workers(self) -> dict[str, int]:
+        try:
+            return dict(self.client.nthreads())
+        except (OSError, RuntimeError) as problem:  # the comm is closed, or the client is
+            msg = (
+                f"the scheduler does not answer ({problem}): what lies on its workers is lost; "
+                "connect a new Client and compute again from arrays at home or on disk"
+            )
+            raise WorkerLost(msg) from problem
+
+    def _silent(self) -> set[str]:
+        """Return the workers that no longer send heartbeats."""
+        info = self.client.sync(self.client.scheduler.identity)["workers"]
+        seen = {address: worker["last_seen"] for address, worker in info.items()}
+        latest = max([*seen.values(), time.time() if len(seen) == 1 else 0.0], default=0.0)
+        return {address for address, at in seen.items() if latest - at > SILENT_SECONDS}
+
+    def _class_of(self, address: str) -> str:
+        """Return the letter of the device class: nodes of the same kind and about the same rate."""
+        profile = self.profiles[address]
+        rate = log(profile.ns_table("tiled")["exp"] / profile.speed)
+        for other, letter in self._classes.items():
+            known = self.profiles[other]
+            other_rate = log(known.ns_table("tiled")["exp"] / known.speed)
+            if known.kind == profile.kind and abs(other_rate - rate) < SAME_CLASS:
+                return letter
+        return profile.kind + chr(ord("a") + len(set(self._classes.values())) % 26)
+
+    # the plan ----------------------------------------------------------------------------------
+
+    def plan(
+        self,
+        name: str,
+        work: Work,
+        granule: int,
+        current: Placement | None,
+        transfer_bytes_per_row: float,
+    ) -> Plan:
+        """Return who computes how many rows, by measured profiles and what runs taught."""
+        profiles = [self.profiles[address] for address in self._alive]
+        factors = [self.correction.factor(name, self.label(a), a) for a in self._alive]
+        return plan_work(
+            name,
+            work,
+            profiles,
+            granule=granule,
+            current=current,
+            corrections=factors,
+            transfer_bytes_per_row=transfer_bytes_per_row,
+        )
+
+    def threads(self, node: str) -> int:
+        """Return the worker's threads."""
+        return self._alive[node]
+
+    def fastest(self) -> str:
+        """Return the worker on which elementwise work is fastest."""
+        return min(self._alive, key=self._unit_seconds)
+
+    def _unit_seconds(self, node: str) -> float:
+        profile = self.profiles[node]
+        factor = self.correction.node_factor(node)
+        return profile.ns_table("tiled")["arith"] / profile.speed * factor
+
+    def label(self, node: str) -> str:
+        """Return the device class of a worker."""
+        return self._classes[node]
+
+    def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
+        """Return ranges in proportion to the workers' rates."""
+        rates = {node: self._alive[node] / self._unit_seconds(node) for node in self._alive}
+        granules = -(-(hi - lo) // granule)
+        ranges: list[Range] = []
+        done, share = 0, 0.0
+        for node, rate in rates.items():
+            share += rate / sum(rates.values())
+            upto = min(round(granules * share), granules)
+            begin, end = lo + done * granule, min(lo + upto * granule, hi)
+            ranges += cut_range(node, begin, end, granule, self._alive[node]) if end > begin else []
+            done = upto
+        return ranges
+
+    def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
+        """Take in what each task took, against what was predicted for it."""
+        observations = []
+        for r, observed in seen:
+            label = self.label(r.node)
+            factor = self.correction.factor(what, label, r.node)
+            predicted = cost_seconds(work, self.profiles[r.node], r.hi - r.lo, correction=factor)
+            predicted -= self.profiles[r.node].launch_seconds
+            observations.append(Observation(what, label, r.node, predicted, observed))
+        self.correction.observe(observations)
+
+    # data --------------------------------------------------------------------------------------
+
+    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Any) -> Any:
+        """Return the array itself when small, else the key of its copy on the worker.
+
+        The copy stays there as long as the Expr that it is part of, so that a loop sends it once.
+        """
+        if array.nbytes <= EMBED_BYTES:
+            return np.array(array, order="C")
+        key = (id(owner), what, node)
+        found = self._mirrors.get(key)
+        if found is None or found[1].status != "finished":
+            future = self._scatter(np.require(array, requirements="C"), node)
+            if owner is None:
+                return future
+            gone = weakref.ref(owner, lambda _: self._mirrors.pop(key, None))
+            self._mirrors[key] = found = (gone, future)
+        return self._ref(found[1])
+
+    def _ref(self, future: Future) -> Any:
+        from dask._task_spec import TaskRef  # noqa: PLC0415 - `import dnumpy` does not import dask
+
+        return TaskRef(future.key)
+
+    def _scatter(self, array: np.ndarray, node: str) -> Future:
+        if self._direct is None:
+            self._direct = self._reachable(node)
+        try:
+            return self.client.scatter(array, workers=[node], hash=False, direct=self._direct)
+        except (OSError, TimeoutError) as problem:
+            raise NodesLost(frozenset({node}), 0) from problem
+
+    def _reachable(self, node: str) -> bool:
+        """Say whether this process can connect to workers without going through the scheduler."""
+        try:
+            self.client.scatter(b"", workers=[node], hash=False, direct=True, timeout=3)
+        except (OSError, TimeoutError):
+            return False
+        return True
+
+    def segment(self, part: Part) -> Segment | None:
+        """Return where the part is; None when its worker is gone."""
+        if part.node not in self._alive or part.data.status != "finished":
+            return None
+        return Segment(part.start, part.stop, part.node, self._ref(part.data), part.item)
+
+    # running -----------------------------------------------------------------------------------
+
+    def run(self, graph: Graph, home: list[Any], stay: list[Any]) -> dict[str, Any]:
+        """Run the graph; return arrays for ``home`` and Futures for ``stay``, by key."""
+        from dask.highlevelgraph import HighLevelGraph, MaterializedLayer  # noqa: PLC0415
+
+        layers = {
+            node: MaterializedLayer(tasks, annotations={"workers": [node], "retries": 1})
+            for node, tasks in graph.tasks.items()
+        }
+        wanted = list(dict.fromkeys(ref.key for ref in (*home, *stay)))
+        high = HighLevelGraph(layers, {node: set() for node in layers})
+        futures = dict(zip(wanted, self.client.get(high, wanted, sync=False), strict=True))
+        nodes = frozenset(graph.tasks)
+        try:
+            self._wait(list(futures.values()), nodes)
+            keys = [ref.key for ref in home]
+            brought = self._brought([futures[key] for key in keys], nodes)
+        except BaseException:
+            self.client.cancel(list(futures.values()), force=True)
+            raise
+        return {**futures, **dict(zip(keys, brought, strict=True))}
+
+    def _wait(self, futures: Sequence[Future], nodes: frozenset[str]) -> None:
+        """Return when all are done; raise the first task's error, or NodesLost."""
+        from distributed import wait  # noqa: PLC0415 - imported by whoever made the client
+
+        def attempt() -> bool:
+            with self.client.as_current():
+                wait(futures, timeout=WATCH_SECONDS)
+            return True
+
+        self._watched(attempt, futures, nodes)
+
+    def _brought(self, futures: Sequence[Future], nodes: frozenset[str]) -> list[Any]:
+        """Return the futures' results."""
+        if not futures:
+            return []
+        job = self._threads.submit(self.client.gather, list(futures))
+        return self._watched(lambda: job.result(WATCH_SECONDS), futures, nodes)
+
+    def _watched(
+        self, attempt: Callable[[], Any], futures: Sequence[Future], nodes: frozenset[str]
+    ) -> Any:
+        """Try again until it does not time out, watching tasks and workers meanwhile."""
+        from asyncio import CancelledError  # noqa: PLC0415
+
+        rounds = 0
+        while True:
+            try:
+                result = attempt()
+            except (TimeoutError, NotYet):
+                result = None
+            except CancelledError as problem:
+                raise NodesLost(nodes - set(self._workers()), len(futures)) from problem
+            self._raise_failed(futures, nodes)
+            if result is not None:
+                return result
+            rounds += 1
+            self._check(nodes, look_for_silent=rounds % 20 == 0)
+
+    def _raise_failed(self, futures: Iterable[Future], nodes: frozenset[str]) -> None:
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415
+
+        states = {future.status: future for future in futures}
+        if "error" in states:
+            problem = states["error"].exception()
+            if isinstance(problem, KilledWorker):
+                raise NodesLost(nodes - set(self._workers()), 1) from problem
+            raise problem
+        if "cancelled" in states or "lost" in states:
+            raise NodesLost(nodes - set(self._workers()), len(states))
+
+    def _check(self, nodes: frozenset[str], *, look_for_silent: bool) -> None:
+        lost = nodes - set(self._workers())
+        if look_for_silent:
+            lost |= nodes & self._silent()
+        if lost:
+            raise NodesLost(frozenset(lost), 0)
+
+    def recover(self, attempt: int, lost: NodesLost) -> None:
+        """Leave the lost workers out of the next plan; raise WorkerLost when this was the last try."""
+        if attempt + 1 >= ATTEMPTS:
+            msg = (
+                f"workers were lost in each of {ATTEMPTS} attempts, the last time "
+                f"{sorted(lost.nodes) or 'one that came back'}: look into the workers' logs "
+                "(memory limits are the usual cause), then compute again"
+            )
+            raise WorkerLost(msg) from lost
+
+    def bring_home(self, chunked: Chunked) -> np.ndarray:
+        """Return all rows as one array, computing again what was lost."""
+        for attempt in range(ATTEMPTS):
+            self.refresh()
+            try:
+                heal(chunked, self)
+                parts = chunked.parts
+                nodes = frozenset(part.node for part in parts)
+                arrays = self._brought([part.data for part in parts], nodes)
+            except NodesLost as lost:
+                self.recover(attempt, lost)
+                continue
+            rows = [_rows(array, part) for array, part in zip(arrays, parts, strict=True)]
+            return np.ascontiguousarray(rows[0] if len(rows) == 1 else np.concatenate(rows))
+        raise AssertionError  # recover raises WorkerLost on the last attempt
+
+
+def _rows(value: Any, part: Part) -> np.ndarray:
+    if isinstance(value, Made):
+        assert part.item is not None
+        return value.rows[part.item]
+    array: np.ndarray = value
+    return array
+
+
+_clusters: dict[Client, DaskCluster] = {}
+
+
+def dask_cluster(client: Client) -> DaskCluster:
+    """Return the one DaskCluster of this client."""
+    for other in [c for c in _clusters if c.status in ("closing", "closed")]:
+        del _clusters[other]
+    if client not in _clusters:
+        _clusters[client] = DaskCluster(client)
+    return _clusters[client]
+
+
+def current_client() -> Client | None:
+    """Return the user's client, or None; distributed is not imported for the question.
+
+    Inside a task of a worker there is none: waiting there for other tasks would block the worker.
+    """
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        distributed.get_worker()
+    except ValueError:
+        pass
+    else:
+        return None
+    try:
+        client = distributed.Client.current()
+    except ValueError:
+        return None
+    return client if client.status == "running" else None

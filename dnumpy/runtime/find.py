@@ -1,0 +1,60 @@
+"""Which cluster runs an evaluation: virtual nodes, the user's Dask workers, or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dnumpy.config import config
+from dnumpy.expr.expr import Expr
+from dnumpy.ops.table import VIEW
+from dnumpy.rewrite.cut import FusedStage
+from dnumpy.runtime.chunked import Chunked
+from dnumpy.runtime.dask_cluster import current_client, dask_cluster
+from dnumpy.runtime.virtual import VirtualCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.cluster import Cluster
+
+LEAST_BYTES = 16 << 20  # a pass over less takes no longer than the messages that would spread it
+
+_virtual: dict[tuple[float, ...], VirtualCluster] = {}
+
+
+def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
+    """Return where to run the stages; None for the threads of this process.
+
+    In the ``split`` mode everything runs on virtual nodes. Otherwise the user's ``distributed.Client``,
+    where there is one, gets what is worth sending, and all that reads what already lies on its workers.
+    """
+    if config.mode == "split":
+        return _virtual.setdefault(config.split_rows, VirtualCluster(config.split_rows))
+    placed = [value for value in _stored(stages) if isinstance(value, Chunked)]
+    if placed:
+        return placed[0].home
+    if config.cluster == "off" or sum(map(_bytes, stages)) < LEAST_BYTES:
+        return None
+    client = current_client()
+    return dask_cluster(client) if client is not None else None
+
+
+def _bytes(stage: Stage) -> int:
+    if isinstance(stage, FusedStage):
+        return stage.phase.traffic_bytes()
+    return stage.expr.nbytes + sum(arg.nbytes for arg in stage.expr.operands())
+
+
+def _stored(stages: Iterable[Stage]) -> list[object]:
+    """Return the stored values that the stages read, through views."""
+    found: list[object] = []
+    for stage in stages:
+        args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
+        for arg in args:
+            expr = arg
+            while isinstance(expr, Expr) and expr.value is None and expr.op is VIEW:
+                expr = expr.args[0]
+            if isinstance(expr, Expr) and expr.value is not None:
+                found.append(expr.value)
+    return found

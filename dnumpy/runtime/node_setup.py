@@ -1,0 +1,30 @@
+"""What a worker process is told once, when dnumpy first uses it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from distributed import WorkerPlugin
+
+
+class NodeSetup(WorkerPlugin):
+    """BLAS in a worker uses one thread: the worker's own threads are the parallelism.
+
+    A worker that lives in the client's process is left alone, as its BLAS is the user's too.
+    """
+
+    name = "dnumpy-node-setup"
+    idempotent = True
+
+    def __init__(self) -> None:
+        self.client = (socket.gethostname(), os.getpid())
+        self._limits: Any = None
+
+    def setup(self, worker: Any) -> None:  # noqa: ANN401, ARG002 - the signature is distributed's
+        """Limit BLAS for the life of this process."""
+        if (socket.gethostname(), os.getpid()) != self.client:
+            from threadpoolctl import threadpool_limits  # noqa: PLC0415 - needed on workers only
+
+            self._limits = threadpool_limits(1, user_api="blas")

@@ -1,0 +1,236 @@
+"""Laws of running stages on real workers in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from dnumpy.config import config
+from dnumpy.errors import GatherTooLarge, WorkerLost
+from dnumpy.plan.model import NodeRate
+from dnumpy.plan.program import plan_rows
+from dnumpy.plan.rates import phase_spec
+from dnumpy.runtime import dask_cluster as module
+from dnumpy.runtime.chunked import Chunked
+from dnumpy.runtime.dask_cluster import DaskCluster
+from tests.runtime import programs as p
+from tests.runtime.test_cluster import PROGRAMS
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+SPEEDS = (3.0, 1.0, 2.0, 1.0)
+
+
+class Uneven(DaskCluster):
+    """The rows follow given speeds, whatever was measured, so that small data is cut too."""
+
+    def plan(self, name, work, granule, current, transfer_bytes_per_row):
+        rates = [NodeRate(a, 1.0 / s) for a, s in zip(self._alive, SPEEDS, strict=False)]
+        return plan_rows(phase_spec(name, work), rates, granule, solver_below_seconds=float("inf"))
+
+
+def client_of(workers: int, **options):
+    cluster = distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", **options
+    )
+    return cluster, distributed.Client(cluster, set_as_default=False)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    cluster, client = client_of(2)
+    yield Uneven(client)
+    client.close()
+    cluster.close()
+
+
+@pytest.fixture(scope="module")
+def profiles(shared):
+    shared.refresh()
+    return list(shared.profiles.values())
+
+
+@pytest.fixture
+def mortal(profiles):
+    """Three workers of which a test may kill some; none comes back by itself."""
+    cluster, client = client_of(3)
+    addresses = list(client.nthreads())
+    known = {a: profiles[0].named(a) for a in addresses}
+    for worker in cluster.workers.values():
+        worker.auto_restart = False
+    yield Uneven(client, known)
+    client.close()
+    cluster.close()
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    monkeypatch.setattr(config, "tile_rows_max", 5)
+    monkeypatch.setattr(module, "HOME_BYTES", 0)
+    monkeypatch.setattr(DaskCluster, "home_bytes", 0)
+
+
+def kill(cluster: DaskCluster, address: str) -> None:
+    pids = cluster.client.run(os.getpid, workers=[address])
+    os.kill(pids[address], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_workers_give_what_the_reference_gives(shared, program):
+    expected = p.meaning(program())
+    roots = program()
+    p.run(roots, shared)
+    assert any(isinstance(root.value, Chunked) for root in roots)
+    for got, want in zip(p.values(roots), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_lie_on_the_planned_workers(shared):
+    x = p.call("negative", p.data(np.arange(400.0)))
+    p.run([x], shared)
+    assert isinstance(x.value, Chunked)
+    holders = shared.client.who_has([part.data for part in x.value.parts])
+    for part in x.value.parts:
+        assert holders[part.data.key] == (part.node,)
+    first, second = dict(x.value.rows_per_node()).values()
+    assert 2.8 < first / second < 3.2
+
+
+def test_results_on_workers_are_read_where_they_are(shared):
+    x = p.call("negative", p.data(np.arange(400.0)))
+    p.run([x], shared)
+    y = p.call("multiply", x, 3.0)
+    before = shared.client.run(received_bytes)
+    p.run([y], shared)
+    after = shared.client.run(received_bytes)
+    assert before == after
+    np.testing.assert_array_equal(p.values([y])[0], np.arange(400.0) * -3)
+
+
+def test_only_the_rows_of_the_halo_travel(shared):
+    x = p.call("negative", p.data(np.arange(4000.0).reshape(400, 10)))
+    p.run([x], shared)
+    y = p.call("add", p.view(x, lambda a: a[:-2]), p.view(x, lambda a: a[2:]))
+    before = sum(shared.client.run(received_bytes).values())
+    p.run([y], shared)
+    moved = sum(shared.client.run(received_bytes).values()) - before
+    assert 0 < moved <= 10 * 80  # two rows of halo, and at most a tile by which the cuts differ
+    want = -(np.arange(4000.0).reshape(400, 10))
+    np.testing.assert_array_equal(p.values([y])[0], want[:-2] + want[2:])
+
+
+def received_bytes(dask_worker) -> int:
+    return sum(row["total"] for row in dask_worker.transfer_incoming_log)
+
+
+def test_a_home_array_is_sent_once_to_be_read_twice(shared):
+    x = p.data(np.random.default_rng(0).normal(size=(4000, 8)))
+    p.run([p.call("negative", x)], shared)
+    sent = len(shared._mirrors)
+    roots = [p.call("square", x)]
+    p.run(roots, shared)
+    assert sent > 0
+    assert len(shared._mirrors) == sent
+    np.testing.assert_array_equal(p.values(roots)[0], np.square(x.value))
+    del x, roots
+    assert len(shared._mirrors) == 0
+
+
+def test_the_users_own_error_comes_back_unchanged(shared):
+    x = p.call("negative", p.data(np.arange(40.0)))
+    bad = p.matmul(p.call("add", p.data(np.ones((6, 4))), 1.0), p.data(np.ones((4, 2))))
+    object.__setattr__(bad.args[1], "shape", (5, 2))
+    bad.args[1].value = np.ones((5, 2))
+    with pytest.raises(ValueError, match="matmul"):
+        p.run([x, bad], shared)
+
+
+def test_what_does_not_fit_at_home_is_not_gathered(shared, monkeypatch):
+    x = p.call("negative", p.data(np.arange(4000.0)))
+    p.run([x], shared)
+    monkeypatch.setattr(config, "memory_limit", 1000)
+    with pytest.raises(GatherTooLarge, match="32000 bytes"):
+        p.values([x])
+
+
+def test_lost_rows_are_computed_again_for_a_later_run(mortal):
+    x = p.call("negative", p.data(np.arange(600.0).reshape(200, 3)))
+    p.run([x], mortal)
+    y = p.call("add", x, 1.0)
+    p.run([y], mortal)
+    kill(mortal, y.value.parts[0].node)
+    del x
+    z = p.call("multiply", y, 2.0)
+    p.run([z], mortal)
+    want = -np.arange(600.0).reshape(200, 3) + 1
+    np.testing.assert_array_equal(p.values([z])[0], want * 2)
+    np.testing.assert_array_equal(p.values([y])[0], want)
+    assert len({part.node for part in y.value.parts}) <= 2
+
+
+def test_lost_rows_are_computed_again_when_they_are_looked_at(mortal):
+    roots = PROGRAMS[0]()
+    expected = p.meaning(roots)
+    p.run(roots, mortal)
+    kill(mortal, roots[0].value.parts[1].node)
+    time.sleep(0.2)
+    np.testing.assert_allclose(p.values(roots)[0], expected[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("victims", [1, 2])
+def test_killing_workers_during_a_run_gives_the_right_answer(mortal, victims, monkeypatch):
+    grid = np.random.default_rng(1).integers(0, 9, size=(200, 200))
+
+    def program():
+        x = p.data(grid)
+        for _ in range(12):
+            x = p.call("remainder", p.matmul(p.call("add", x, 1), p.data(grid)), 7)
+        return [x, p.total(x, (0,))]
+
+    expected = p.meaning(program())
+    mortal.refresh()
+    doomed = list(mortal._alive)[:victims]
+    lost = []
+    wait, recover = mortal._wait, mortal.recover
+
+    def wait_and_kill(futures, nodes):
+        if doomed:
+            kill(mortal, doomed.pop())
+        wait(futures, nodes)
+
+    def recover_and_note(attempt, problem):
+        lost.append(problem.nodes)
+        recover(attempt, problem)
+
+    monkeypatch.setattr(mortal, "_wait", wait_and_kill)
+    monkeypatch.setattr(mortal, "recover", recover_and_note)
+    roots = program()
+    p.run(roots, mortal)
+    assert len(lost) >= victims
+    for got, want in zip(p.values(roots), expected, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_when_no_worker_is_left_the_error_says_so(mortal, monkeypatch):
+    monkeypatch.setattr(module, "NEW_WORKER_SECONDS", 2.0)
+    x = p.call("negative", p.data(np.arange(60.0)))
+    p.run([x], mortal)
+    for address in list(mortal._alive):
+        kill(mortal, address)
+    with pytest.raises(WorkerLost, match="no worker left"):
+        p.values([x])
+
+
+def test_what_cannot_be_computed_again_is_named(mortal):
+    x = p.call("negative", p.data(np.arange(600.0).reshape(200, 3)))
+    p.run([x], mortal)
+    x.value.source.producer = None  # as for an array older than the lineage that is kept
+    kill(mortal, x.value.parts[0].node)
+    time.sleep(0.2)
+    with pytest.raises(WorkerLost, match=r"shape \(200, 3\) were lost"):
+        p.values([x])
