@@ -15,7 +15,9 @@ from dnumpy.config import config, thread_count
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.runtime import faults as fp_faults
-from dnumpy.runtime import local
+from dnumpy.runtime import chunked, local
+from dnumpy.runtime.cluster import execute
+from dnumpy.runtime.find import cluster_for
 from dnumpy.runtime.forecast import Forecast, forecast_local
 from dnumpy.runtime.profiles import load_or_measure
 
@@ -91,7 +93,8 @@ def compute(roots: Iterable[Expr]) -> None:
             _runs[expr] = run
             del expr
         del order, wanted, roots
-        records, found = local.execute(stages)
+        where = cluster_for(stages)
+        records, found = local.execute(stages) if where is None else execute(stages, where)
         run += records
         history.extend(records)
     fp_faults.warn(found)
@@ -130,5 +133,5 @@ def measured(root: Expr) -> list[Record]:
 
 def gather(value: Any) -> np.ndarray:
     """Return a stored value as one C-contiguous NumPy array in this process."""
-    array: np.ndarray = value
-    return array
+    with lock:
+        return chunked.gather(value)

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.geometry import Geometry, contiguous_strides
-from dnumpy.ops.table import VIEW
+from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.memory import Lease
 
 _new = object.__new__
@@ -207,6 +208,19 @@ def _locked(view: np.ndarray) -> np.ndarray:
     locked = view.view()
     locked.flags.writeable = False
     return locked
+
+
+def looked_at(array: ndarray) -> np.ndarray:
+    """Return the content for reading only: of an array on nodes no more than is shown comes home."""
+    if array._np is None and array._geo is not None:
+        buffer = array._buf
+        if buffer.pending:
+            engine.compute([buffer.expr])
+        if buffer.is_far:
+            shown = make(CAST, (expr_of(array),), (), array._geo.shape, array._geo.dtype)
+            engine.compute([shown])
+            return engine.gather(shown.value)
+    return concrete(array)
 
 
 def concrete_for_writing(array: ndarray) -> np.ndarray:

@@ -12,13 +12,17 @@ from dnumpy.api.array import (
     concrete_for_writing,
     facts,
     ghost,
+    geometry_of,
     ghost_geometry,
+    looked_at,
+    managed,
     ndarray,
     view_of,
     wrap,
 )
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.runtime import masks
 
@@ -78,9 +82,20 @@ def get(array: ndarray, key: Any) -> Any:
     plain = key if is_basic(key) else _plain_key(key)
     if not is_basic(plain):
         return _get_advanced(array, plain)
-    if picks_one(array, plain):
-        return concrete(array)[plain]
-    return view_of(array, ghost(array)[plain])
+    memory = array._buf.expr.value
+    if type(memory) is np.ndarray:
+        seen = (memory if array._geo is None else array._geo.over(memory))[plain]
+        if type(seen) is not np.ndarray:
+            return seen
+        if seen.size:
+            geometry = geometry_of(seen, memory)
+            return managed(array._buf, geometry, _owner(array), readonly=array._readonly)
+    seen = view_of(array, seen_at(array, plain))
+    return looked_at(seen)[()] if picks_one(array, plain) else seen
+
+
+def _owner(array: ndarray) -> ndarray:
+    return array if array._base is None else array._base
 
 
 def _get_advanced(array: ndarray, key: Any) -> Any:
@@ -98,7 +113,9 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
     if array._readonly:
         msg = "assignment destination is read-only"
         raise ValueError(msg)
-    if is_same_view(array, key, value):
+    if is_same_view(array, key, value) or (
+        type(value) in IMMEDIATE and is_basic(key) and _set_cell(array, key, value)
+    ):
         return
     if not is_basic(key):
         if _set_masked(array, key, value):
@@ -108,6 +125,19 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
         _set_basic(array, key, value)
     else:
         _set_advanced(concrete_for_writing(array), key, calls.unwrap(value))
+
+
+def _set_cell(array: ndarray, key: Any, value: Any) -> bool:
+    """Write a scalar to one element at once, when it is computed and nobody reads it later."""
+    buffer = array._buf
+    memory = buffer.expr.value
+    if type(memory) is not np.ndarray or buffer.has_readers():
+        return False
+    whole = memory if array._geo is None else array._geo.over(memory)
+    if type(whole[key]) is np.ndarray:
+        return False
+    whole[key] = value
+    return True
 
 
 def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:

@@ -216,7 +216,7 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
         if a is not None and not args and not kwargs:
             r = wrapped(a)
             return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
-        if native is not None and (a is None or _any_lazy(args)):
+        if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             found = native(self, *args, **kwargs)
             if found is not NotImplemented:
                 return found

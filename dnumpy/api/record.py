@@ -6,6 +6,7 @@ are NumPy's own; the answers are cached by operand types.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dnumpy.api.array import (
     ndarray,
 )
 from dnumpy.api.scalar import DeferredScalar, deferred
+from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
 from dnumpy.expr.geometry import Geometry
 from dnumpy.expr.origin import here
@@ -245,8 +247,19 @@ def fresh(expr: Expr) -> ndarray:
 
 
 def is_lazy(x: Any) -> bool:
-    """Say whether an operand asks for the engine: a managed array or a deferred scalar."""
-    return (type(x) is ndarray and x._np is None) or type(x) is DeferredScalar
+    """Say whether an operand asks for the engine: a managed array or a deferred scalar.
+
+    A small view of computed memory does not: NumPy reads it at once.
+    """
+    kind = type(x)
+    if kind is not ndarray:
+        return kind is DeferredScalar
+    if x._np is not None:
+        return False
+    geometry = x._geo
+    if geometry is None or type(x._buf.expr.value) is not np.ndarray:
+        return True
+    return prod(geometry.shape) >= config.eager_below
 
 
 def to_numpy(x: Any) -> Any:
