@@ -18,7 +18,7 @@ from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime import chunked, local
 from dnumpy.runtime.cluster import execute
 from dnumpy.runtime.find import cluster_for
-from dnumpy.runtime.forecast import Forecast, forecast_local
+from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
@@ -118,6 +118,9 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut(pending_in_order(pending), pending, grain())
+        where = cluster_for(stages)
+        if where is not None:
+            return forecast_on(stages, where)
         return forecast_local(stages, profile_here())
 
 
