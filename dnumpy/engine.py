@@ -17,6 +17,7 @@ from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime import chunked, local
 from dnumpy.runtime.cluster import execute
+from dnumpy.runtime.dask_cluster import current_client
 from dnumpy.runtime.find import cluster_for
 from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
 from dnumpy.runtime.profiles import load_or_measure
@@ -132,6 +133,11 @@ def profile_here() -> DeviceProfile:
 def measured(root: Expr) -> list[Record]:
     """Return what the run that gave ``root`` its value did; nothing if no run of this process did."""
     return _runs.get(root, [])
+
+
+def has_workers() -> bool:
+    """Say whether the user has connected to a cluster that runs what is large."""
+    return config.mode == "default" and config.cluster != "off" and current_client() is not None
 
 
 def gather(value: Any) -> np.ndarray:
