@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
-from dnumpy.kernels import reference
+from dnumpy.kernels import reference, sums
 from dnumpy.ops.families import Elementwise, Leaf, Movement, Reduction
 from dnumpy.rewrite.phase import Access
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from dnumpy.rewrite.phase import Phase, Step
 
-Faults = set[tuple[int, str]]  # (number of the step, what happened: "overflow", "invalid value", ...)
+Faults = set[
+    tuple[int, str]
+]  # (number of the step, what happened: "overflow", "invalid value", ...)
 
 
 class TiledKernel:
@@ -181,11 +183,11 @@ def _lower_ufunc(
 ) -> Callable[[list[Any], np.ndarray | None, int], Any]:
     match args:
         case (a,):
-            return lambda env, out, _row: ufunc(env[a], out)
+            return lambda env, out, _row: ufunc(env[a], out=out)
         case (a, b):
-            return lambda env, out, _row: ufunc(env[a], env[b], out)
+            return lambda env, out, _row: ufunc(env[a], env[b], out=out)
         case _:
-            return lambda env, out, _row: ufunc(*[env[a] for a in args], out)
+            return lambda env, out, _row: ufunc(*[env[a] for a in args], out=out)
 
 
 def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
@@ -196,14 +198,29 @@ def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
     return view
 
 
+def _tile_initial(step: Step) -> object:
+    """Return what a tile's fold starts from: what has no identity (max, min) may start twice."""
+    assert isinstance(step.op, Reduction)
+    assert step.op.ufunc is not None
+    return step.params.initial if step.op.ufunc.identity is None else None  # type: ignore[attr-defined]
+
+
 def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
     op, args, params = step.op, step.args, step.params
     assert isinstance(op, Reduction)
     partial = 0 in params.axis  # type: ignore[attr-defined]
     if op.ufunc is None:
         return _lower_arg_reduction(step, partial=partial)
+    if op.ufunc is np.add and step.dtype.char in "fd" and not params.masked:  # type: ignore[attr-defined]
+        return _lower_sum(step, partial=partial)
+    return _lower_fold(step, partial=partial)
+
+
+def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    op, args, params = step.op, step.args, step.params
+    assert isinstance(op, Reduction)
     if partial:
-        params = params._replace(keepdims=True, initial=None)  # type: ignore[attr-defined]
+        params = params._replace(keepdims=True, initial=_tile_initial(step))  # type: ignore[attr-defined]
         if step.dtype == np.float16:
             params = params._replace(dtype=np.dtype(np.float32))  # type: ignore[attr-defined]
 
@@ -220,6 +237,28 @@ def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int]
         return out
 
     return fold_rows
+
+
+def _lower_sum(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    """Return the lowering of a floating-point sum, in the order that all lowerings keep."""
+    by_numpy = _lower_fold(step, partial=partial)
+    params: Any = step.params
+
+    def fold(env: list[Any], out: np.ndarray | None, row: int) -> Any:
+        assert out is not None
+        tile = env[step.args[0]]
+        if any(n > 1 for k, n in enumerate(tile.shape) if k and k not in params.axis):
+            return by_numpy(env, out, row)
+        runs = np.ascontiguousarray(tile, step.dtype).reshape(tile.shape[0], -1)
+        if partial:
+            out[...] = sums.sum_tile(runs)
+        elif params.initial is None:
+            out[...] = sums.sum_runs(runs).reshape(out.shape)
+        else:
+            out[...] = (params.initial[0] + sums.sum_runs(runs)).reshape(out.shape)
+        return out
+
+    return fold
 
 
 def _lower_arg_reduction(
