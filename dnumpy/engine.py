@@ -15,8 +15,11 @@ from dnumpy.config import config, thread_count
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.runtime import faults as fp_faults
-from dnumpy.runtime import local
-from dnumpy.runtime.forecast import Forecast, forecast_local
+from dnumpy.runtime import chunked, local
+from dnumpy.runtime.cluster import execute
+from dnumpy.runtime.dask_cluster import current_client
+from dnumpy.runtime.find import cluster_for
+from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
@@ -91,7 +94,8 @@ def compute(roots: Iterable[Expr]) -> None:
             _runs[expr] = run
             del expr
         del order, wanted, roots
-        records, found = local.execute(stages)
+        where = cluster_for(stages)
+        records, found = local.execute(stages) if where is None else execute(stages, where)
         run += records
         history.extend(records)
     fp_faults.warn(found)
@@ -115,6 +119,9 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut(pending_in_order(pending), pending, grain())
+        where = cluster_for(stages)
+        if where is not None:
+            return forecast_on(stages, where)
         return forecast_local(stages, profile_here())
 
 
@@ -128,7 +135,12 @@ def measured(root: Expr) -> list[Record]:
     return _runs.get(root, [])
 
 
+def has_workers() -> bool:
+    """Say whether the user has connected to a cluster that runs what is large."""
+    return config.mode == "default" and config.cluster != "off" and current_client() is not None
+
+
 def gather(value: Any) -> np.ndarray:
     """Return a stored value as one C-contiguous NumPy array in this process."""
-    array: np.ndarray = value
-    return array
+    with lock:
+        return chunked.gather(value)

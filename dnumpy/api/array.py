@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.geometry import Geometry, contiguous_strides
-from dnumpy.ops.table import VIEW
+from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.memory import Lease
 
 _new = object.__new__
@@ -42,16 +43,16 @@ class ndarray(metaclass=_ArrayType):  # noqa: N801 - NumPy's name
     """A NumPy array that computes when it is looked at.
 
     Small arrays hold a NumPy array in ``_np`` and nothing else; managed ones have ``_np`` None, a
-    Buffer, and a Geometry (None for the whole base).
+    Buffer, a Geometry (None for the whole base) and whether writing through this handle is refused.
     """
 
-    __slots__ = ("__weakref__", "_base", "_buf", "_geo", "_np", "_view")
+    __slots__ = ("__weakref__", "_base", "_buf", "_geo", "_np", "_readonly")
 
     _np: np.ndarray | None
     _buf: Buffer
     _geo: Geometry | None
     _base: Any
-    _view: Any
+    _readonly: bool
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new array, as ``numpy.ndarray(shape, dtype, buffer, offset, strides, order)``."""
@@ -81,14 +82,16 @@ def small(array: np.ndarray, base: Any = None) -> ndarray:
     return made
 
 
-def managed(buffer: Buffer, geometry: Geometry | None, base: Any = None) -> ndarray:
+def managed(
+    buffer: Buffer, geometry: Geometry | None, base: Any = None, *, readonly: bool = False
+) -> ndarray:
     """Return a handle on a Buffer."""
     made: ndarray = _new(ndarray)
     made._np = None
     made._buf = buffer
     made._geo = geometry
     made._base = base
-    made._view = None
+    made._readonly = readonly
     return made
 
 
@@ -126,9 +129,8 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     buffer = Buffer(
         leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign
     )
-    if array is memory:
-        return managed(buffer, None)
-    return managed(buffer, geometry_of(array, memory))
+    geometry = None if array is memory else geometry_of(array, memory)
+    return managed(buffer, geometry, readonly=not array.flags.writeable)
 
 
 def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:
@@ -143,12 +145,12 @@ class _Ghostly:
 
     __slots__ = ("__array_interface__",)
 
-    def __init__(self, geometry: Geometry) -> None:
+    def __init__(self, geometry: Geometry, *, readonly: bool) -> None:
         self.__array_interface__ = {
             "shape": geometry.shape,
             "strides": geometry.strides,
             "typestr": geometry.dtype.str,
-            "data": (_DUMMY.__array_interface__["data"][0] + geometry.offset, False),
+            "data": (_DUMMY.__array_interface__["data"][0] + geometry.offset, readonly),
             "version": 3,
         }
 
@@ -156,13 +158,18 @@ class _Ghostly:
 def ghost(array: ndarray) -> np.ndarray:
     """Return an array with this one's shape, strides and dtype, of which no element may be touched."""
     geometry = array._geo
-    if geometry is None:
-        buffer = array._buf
-        if buffer.ghost is None:
-            strides = contiguous_strides(buffer.shape, buffer.dtype.itemsize)
-            buffer.ghost = np.asarray(_Ghostly(Geometry(0, buffer.shape, strides, buffer.dtype)))
+    if geometry is not None:
+        return np.asarray(_Ghostly(geometry, readonly=array._readonly))
+    buffer = array._buf
+    if buffer.ghost is None:
+        strides = contiguous_strides(buffer.shape, buffer.dtype.itemsize)
+        whole = Geometry(0, buffer.shape, strides, buffer.dtype)
+        buffer.ghost = np.asarray(_Ghostly(whole, readonly=False))
+    if not array._readonly:
         return buffer.ghost
-    return np.asarray(_Ghostly(geometry))
+    seen = buffer.ghost.view()
+    seen.flags.writeable = False
+    return seen
 
 
 def ghost_geometry(view: np.ndarray) -> Geometry:
@@ -193,7 +200,27 @@ def concrete(array: ndarray) -> np.ndarray:
     if small_array is not None:
         return small_array
     memory = array._buf.memory()
-    return memory if array._geo is None else array._geo.over(memory)
+    view = memory if array._geo is None else array._geo.over(memory)
+    return _locked(view) if array._readonly else view
+
+
+def _locked(view: np.ndarray) -> np.ndarray:
+    locked = view.view()
+    locked.flags.writeable = False
+    return locked
+
+
+def looked_at(array: ndarray) -> np.ndarray:
+    """Return the content for reading only: of an array on nodes no more than is shown comes home."""
+    if array._np is None and array._geo is not None:
+        buffer = array._buf
+        if buffer.pending:
+            engine.compute([buffer.expr])
+        if buffer.is_far:
+            shown = make(CAST, (expr_of(array),), (), array._geo.shape, array._geo.dtype)
+            engine.compute([shown])
+            return engine.gather(shown.value)
+    return concrete(array)
 
 
 def concrete_for_writing(array: ndarray) -> np.ndarray:
@@ -203,10 +230,7 @@ def concrete_for_writing(array: ndarray) -> np.ndarray:
         return small_array
     memory = array._buf.memory_for_writing()
     view = memory if array._geo is None else array._geo.over(memory)
-    if not array._buf.writeable:
-        view = view.view()
-        view.flags.writeable = False
-    return view
+    return _locked(view) if array._readonly else view
 
 
 def exported(array: ndarray) -> np.ndarray:
@@ -215,15 +239,21 @@ def exported(array: ndarray) -> np.ndarray:
     if small_array is not None:
         return small_array
     memory = array._buf.export()
-    if array._geo is None:
+    if array._geo is None and array._readonly == (not memory.flags.writeable):
         return memory
-    view = array._geo.over(memory)
-    view.flags.writeable = memory.flags.writeable
+    view = memory.view() if array._geo is None else array._geo.over(memory)
+    view.flags.writeable = memory.flags.writeable and not array._readonly
     return view
 
 
-def view_of(array: ndarray, geometry: Geometry) -> ndarray:
-    """Return another view of the same Buffer."""
-    base = array._base
-    whole = geometry.is_whole(array._buf.shape, array._buf.dtype)
-    return managed(array._buf, None if whole else geometry, array if base is None else base)
+def view_of(array: ndarray, seen: np.ndarray) -> ndarray:
+    """Return the view of the same Buffer that ``seen``, derived from the array's ghost, describes."""
+    base = array if array._base is None else array._base
+    readonly = not seen.flags.writeable
+    return managed(array._buf, geometry_over(array._buf, seen), base, readonly=readonly)
+
+
+def geometry_over(buffer: Buffer, seen: np.ndarray) -> Geometry | None:
+    """Return the geometry of a view derived from a Buffer's ghost; None if it is all of it."""
+    geometry = ghost_geometry(seen)
+    return None if geometry.is_whole(buffer.shape, buffer.dtype) else geometry

@@ -161,4 +161,5 @@ def _alias_of(r: np.ndarray, x: ndarray) -> ndarray | None:
     geometry = geometry_of(r, memory)
     if geometry == x._geo:
         return x
-    return managed(x._buf, geometry, x if x._base is None else x._base)
+    base = x if x._base is None else x._base
+    return managed(x._buf, geometry, base, readonly=not r.flags.writeable)

@@ -17,11 +17,11 @@ from dnumpy.api.array import (
     facts,
     from_expr,
     ghost,
-    ghost_geometry,
     is_managed_dtype,
     ndarray,
     view_of,
 )
+from dnumpy.api.layout import Axes, copy_order, permuted, restored, result_order
 from dnumpy.api.record import (
     Unmanaged,
     cast,
@@ -55,10 +55,15 @@ def clip(  # noqa: PLR0913 - NumPy's signature
     high = max if a_max is _NO_VALUE else a_max
     low = None if low is _NO_VALUE else low
     high = None if high is _NO_VALUE else high
+    if type(a) is not ndarray or (low is None and high is None):
+        return NotImplemented
     if out is not None:
         kwargs["out"] = out
+    if a.dtype.kind in "iu":  # as NumPy, so that Python integers beyond the dtype's range are legal
+        low = None if type(low) is int and low <= np.iinfo(a.dtype).min else low
+        high = None if type(high) is int and high >= np.iinfo(a.dtype).max else high
     if low is None and high is None:
-        return NotImplemented
+        return ufuncs.call(np.positive, (a,), kwargs)
     if low is None:
         return ufuncs.call(np.minimum, (a, high), kwargs)
     if high is None:
@@ -70,12 +75,17 @@ def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
     """Choose elementwise."""
     if x is _NO_VALUE or y is _NO_VALUE:
         return NotImplemented
+    given: tuple[Any, ...] = (condition, x, y)
+    axes = result_order(given)
+    if axes is not None:
+        given = tuple(permuted(v, axes) for v in given)
     try:
-        operands = [operand(v) for v in (condition, x, y)]
-        expr = where_expr(*operands)
+        expr = where_expr(*[operand(v) for v in given])
     except Unmanaged:
         return NotImplemented
-    return from_expr(expr) if expr.shape else NotImplemented
+    if not expr.shape:
+        return NotImplemented
+    return from_expr(expr) if axes is None else restored(from_expr(expr), axes)
 
 
 def astype(  # noqa: PLR0913 - NumPy's signature
@@ -97,22 +107,28 @@ def astype(  # noqa: PLR0913 - NumPy's signature
         np.empty(0, have).astype(wanted)  # warns about discarded imaginary parts
     if have == wanted and not copy:
         return a
+    axes = _order_of_copy(a, order)
     try:
-        expr = operand(a)
+        expr = operand(a if axes is None else permuted(a, axes))
     except Unmanaged:
         return NotImplemented
-    if have == wanted:
-        return fresh(expr)
-    return fresh(cast(expr, wanted, expr.shape))
+    made = fresh(cast(expr, wanted, expr.shape))
+    return made if axes is None else restored(made, axes)
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
     """Return an array of its own memory."""
     if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
         return NotImplemented
-    if order != "C" and not ghost(a).flags.c_contiguous and ghost(a).flags.f_contiguous and a.ndim > 1:
-        return transpose(copy(transpose(a), "C"))
+    axes = _order_of_copy(a, order)
+    if axes is not None:
+        return restored(fresh(operand(permuted(a, axes))), axes)
     return fresh(operand(a))
+
+
+def _order_of_copy(a: ndarray, order: str) -> Axes | None:
+    keeps = order == "K" or (order == "A" and ghost(a).flags.fnc)
+    return copy_order([a]) if keeps and a._geo is not None else None
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
@@ -124,7 +140,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 def _through_ghost(a: ndarray, function: Any) -> Any:
     """Return the view that NumPy makes of a ghost."""
-    return view_of(a, ghost_geometry(function(ghost(a))))
+    return view_of(a, function(ghost(a)))
 
 
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
@@ -153,8 +169,8 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def flip(m: Any, axis: Any = None) -> Any:
-    """Return a view with axes reversed."""
-    return _through_ghost(m, lambda g: np.flip(g, axis))
+    """Return a view with axes reversed; NumPy reads the one element where there are none."""
+    return NotImplemented if not m.ndim else _through_ghost(m, lambda g: np.flip(g, axis))
 
 
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
@@ -194,9 +210,12 @@ def reshape(
 
 def ravel(a: Any, order: str = "C") -> Any:
     """Return a 1-D view where NumPy would, else a copy."""
-    if order not in ("C", "F"):
+    if order not in ("C", "F") or type(a) is not ndarray:
         return NotImplemented
-    return reshape(a, -1, order)
+    flags = ghost(a).flags
+    if flags.c_contiguous if order == "C" else flags.f_contiguous:
+        return reshape(a, -1, order)
+    return reshape(fresh(operand(a if order == "C" else transpose(a))), -1)
 
 
 def concatenate(
@@ -220,6 +239,10 @@ def concatenate(
     found = np.concatenate(empties, dtype=dtype, casting=casting).dtype
     if not is_managed_dtype(found):
         return NotImplemented
+    axes = copy_order(arrays)
+    if axes is not None:
+        arrays = [permuted(a if type(a) is ndarray else np.asarray(a), axes) for a in arrays]
+        return restored(concatenate(arrays, axes.index(axis), dtype=dtype, casting=casting), axes)
     total = sum(p.shape[axis] for p in pieces)
     shape = (*pieces[0].shape[:axis], total, *pieces[0].shape[axis + 1 :])
     return _assemble(shape, found, pieces, axis)
@@ -232,7 +255,7 @@ def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: 
         stop = start + piece.shape[axis]
         if stop > start and piece.size:
             key = (slice(None),) * axis + (slice(start, stop),)
-            write(view_of(joined, ghost_geometry(ghost(joined)[key])), piece)
+            write(view_of(joined, ghost(joined)[key]), piece)
         start = stop
     return joined
 

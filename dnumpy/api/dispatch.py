@@ -87,7 +87,7 @@ def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     for a in args:
         kind = type(a)
         if kind is ndarray:
-            if a._np is None:
+            if a._np is None and is_lazy(a):
                 return True
         elif (kind is list or kind is tuple) and a and any(is_lazy(e) for e in a):
             return True

@@ -68,7 +68,7 @@ def _cells(stage: dict[str, Any]) -> tuple[str, ...]:
     return (
         stage["what"],
         stage["kernel"],
-        "\n".join(f"{node}: {rows:,}" for node, rows in stage["where"]),
+        "\n".join(f"{node.removeprefix('tcp://')}: {rows:,}" for node, rows in stage["where"]),
         _per_node(stage["predicted_seconds"], stage["predicted_node_seconds"]),
         "" if measured is None else _per_node(measured, stage["measured_node_seconds"]),
         "\n".join(f"{size:,}" for size in stage["predicted_bytes"]),

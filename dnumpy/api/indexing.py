@@ -12,13 +12,17 @@ from dnumpy.api.array import (
     concrete_for_writing,
     facts,
     ghost,
+    geometry_of,
     ghost_geometry,
+    looked_at,
+    managed,
     ndarray,
     view_of,
     wrap,
 )
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.runtime import masks
 
@@ -35,6 +39,27 @@ def is_basic(key: Any) -> bool:
 
 def _is_basic_part(k: Any) -> bool:
     return type(k) in _BASIC or isinstance(k, np.integer)
+
+
+def picks_one(array: ndarray, key: Any) -> bool:
+    """Say whether a basic index picks one element: an int for every axis and nothing else.
+
+    NumPy reads that element, so a ghost must not be asked.
+    """
+    if type(key) is not tuple:
+        return _is_int(key) and facts(array).shape[1:] == () != facts(array).shape
+    return len(key) == len(facts(array).shape) and all(_is_int(k) for k in key)
+
+
+def _is_int(k: Any) -> bool:
+    return type(k) is int or isinstance(k, np.integer)
+
+
+def seen_at(array: ndarray, key: Any) -> np.ndarray:
+    """Return what a basic index shows of the array's ghost: always a view, also of one element."""
+    if picks_one(array, key):
+        key = (*key, ...) if type(key) is tuple else (key, ...)
+    return ghost(array)[key]
 
 
 def _plain_key(key: Any) -> Any:
@@ -57,12 +82,20 @@ def get(array: ndarray, key: Any) -> Any:
     plain = key if is_basic(key) else _plain_key(key)
     if not is_basic(plain):
         return _get_advanced(array, plain)
-    seen = ghost(array)[plain]
-    if type(seen) is not np.ndarray:
-        return concrete(array)[plain]
-    if seen.size == 0:
-        return view_of(array, ghost_geometry(seen)._replace(offset=0))
-    return view_of(array, ghost_geometry(seen))
+    memory = array._buf.expr.value
+    if type(memory) is np.ndarray:
+        seen = (memory if array._geo is None else array._geo.over(memory))[plain]
+        if type(seen) is not np.ndarray:
+            return seen
+        if seen.size:
+            geometry = geometry_of(seen, memory)
+            return managed(array._buf, geometry, _owner(array), readonly=array._readonly)
+    seen = view_of(array, seen_at(array, plain))
+    return looked_at(seen)[()] if picks_one(array, plain) else seen
+
+
+def _owner(array: ndarray) -> ndarray:
+    return array if array._base is None else array._base
 
 
 def _get_advanced(array: ndarray, key: Any) -> Any:
@@ -77,10 +110,12 @@ def _get_advanced(array: ndarray, key: Any) -> Any:
 
 def set_(array: ndarray, key: Any, value: Any) -> None:
     """Perform ``array[key] = value`` for a managed array."""
-    if not array._buf.writeable:
+    if array._readonly:
         msg = "assignment destination is read-only"
         raise ValueError(msg)
-    if is_same_view(array, key, value):
+    if is_same_view(array, key, value) or (
+        type(value) in IMMEDIATE and is_basic(key) and _set_cell(array, key, value)
+    ):
         return
     if not is_basic(key):
         if _set_masked(array, key, value):
@@ -90,6 +125,19 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
         _set_basic(array, key, value)
     else:
         _set_advanced(concrete_for_writing(array), key, calls.unwrap(value))
+
+
+def _set_cell(array: ndarray, key: Any, value: Any) -> bool:
+    """Write a scalar to one element at once, when it is computed and nobody reads it later."""
+    buffer = array._buf
+    memory = buffer.expr.value
+    if type(memory) is not np.ndarray or buffer.has_readers():
+        return False
+    whole = memory if array._geo is None else array._geo.over(memory)
+    if type(whole[key]) is np.ndarray:
+        return False
+    whole[key] = value
+    return True
 
 
 def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
@@ -106,15 +154,13 @@ def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
         return False
     if not is_basic(key) or value._geo is None:
         return False
-    seen = ghost(array)[key]
-    return type(seen) is np.ndarray and ghost_geometry(seen) == value._geo
+    return ghost_geometry(seen_at(array, key)) == value._geo
 
 
 def _set_basic(array: ndarray, key: Any, value: Any) -> None:
-    seen = ghost(array)[key]
-    if type(seen) is not np.ndarray:
-        seen = ghost(array)[(*(key if type(key) is tuple else (key,)), ...)]
-    if not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
+    seen = seen_at(array, key)
+    fits = not picks_one(array, key) or not getattr(value, "shape", ())  # else NumPy says why not
+    if fits and not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
         try:
             recorded = operand(value)
         except Unmanaged:
@@ -140,9 +186,7 @@ def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:
         value = _converted(value, seen.dtype)
     if seen.size == 0:
         return
-    geometry = ghost_geometry(seen)
-    target = view_of(array, geometry)
-    write(target, value)
+    write(view_of(array, seen), value)
 
 
 def _converted(value: Const, dtype: np.dtype) -> Const:
@@ -158,10 +202,10 @@ def raise_or_warn_complex(dtype: np.dtype) -> None:
 
 
 def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
-    lead = len(shape) - len(target)
-    inner = shape[max(lead, 0) :]
-    fits = all(n == 1 for n in shape[: max(lead, 0)]) and all(
-        n in (1, t) for n, t in zip(reversed(inner), reversed(target), strict=False)
+    while len(shape) > len(target) and shape[0] == 1:
+        shape = shape[1:]
+    fits = len(shape) <= len(target) and all(
+        n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
     )
     if not fits:
         got, want = (str(s).replace(" ", "") for s in (shape, target))

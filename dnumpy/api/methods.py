@@ -18,7 +18,7 @@ from dnumpy.api.array import (
     wrap,
 )
 from dnumpy.api.composites import _through_ghost
-from dnumpy.api.flags import Flags
+from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
 from dnumpy.api.scalar import DeferredScalar
@@ -193,7 +193,7 @@ def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = No
     if a is not None:
         a.setflags(write, align, uic)
     elif write is not None:
-        self._buf.writeable = bool(write)
+        set_writeable(self, write)
 
 
 def _flat(self: ndarray) -> Any:
@@ -216,7 +216,7 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
         if a is not None and not args and not kwargs:
             r = wrapped(a)
             return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
-        if native is not None and (a is None or _any_lazy(args)):
+        if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             found = native(self, *args, **kwargs)
             if found is not NotImplemented:
                 return found
@@ -234,7 +234,7 @@ def _any_lazy(args: tuple[Any, ...]) -> bool:
 
 _METHOD_WRITES = frozenset({"fill", "itemset", "partition", "put", "resize", "setfield", "sort"})
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "astype", "clip", "copy", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "astype", "clip", "diagonal", "dot", "max", "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
@@ -260,6 +260,11 @@ def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = N
     if found is NotImplemented:
         return calls.wrap_result(concrete(self).reshape(*shape, order=order, copy=copy), (self,))
     return found
+
+
+def _copy(self: ndarray, order: str = "C") -> Any:
+    found = composites.copy(self, order)
+    return calls.run(_np_array.copy, (self, order), {}) if found is NotImplemented else found
 
 
 def _flatten(self: ndarray, order: str = "C") -> Any:
@@ -300,7 +305,7 @@ def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
     made = wrap(resized)
     self._np = made._np
     if made._np is None:
-        self._buf, self._geo, self._base, self._view = made._buf, None, None, None
+        self._buf, self._geo, self._base, self._readonly = made._buf, None, None, False
 
 
 def _fill(self: ndarray, value: Any) -> None:
@@ -309,7 +314,7 @@ def _fill(self: ndarray, value: Any) -> None:
             constant = operand(value)
         except Unmanaged:
             constant = None
-        if isinstance(constant, Const) and self._buf.writeable:
+        if isinstance(constant, Const) and not self._readonly:
             write(self, Const(np.full((), value, self.dtype)[()]))
             return
     calls.for_writing(self).fill(calls.unwrap(value))
@@ -364,7 +369,7 @@ def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
         return None
     if base.dtype.kind in "fc":
         return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-    return np.square if base.dtype.kind in "iu" and type(exponent) is int and exponent == 2 else None  # noqa: PLR2004
+    return np.square if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2 else None  # noqa: PLR2004
 
 
 def _rpow(self: ndarray, other: Any) -> Any:
@@ -473,7 +478,7 @@ _DIRECT: dict[str, Any] = {
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul, "__class_getitem__": classmethod(_class_getitem),
-    "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conjugate,
+    "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conjugate,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip
 

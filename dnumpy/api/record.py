@@ -6,6 +6,7 @@ are NumPy's own; the answers are cached by operand types.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dnumpy.api.array import (
     ndarray,
 )
 from dnumpy.api.scalar import DeferredScalar, deferred
+from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
 from dnumpy.expr.geometry import Geometry
 from dnumpy.expr.origin import here
@@ -187,9 +189,20 @@ def cast(expr: Expr | Const, dtype: np.dtype, shape: Shape) -> Expr:
 
 def where(condition: Expr | Const, x: Expr | Const, y: Expr | Const) -> Expr:
     """Record ``np.where`` with three operands."""
+    if facts_of(condition).dtype != bool:
+        condition = cast(condition, np.dtype(bool), facts_of(condition).shape)
     dtype = _where_dtype(x, y)
+    x, y = (_choice(v, dtype) for v in (x, y))
     shape = broadcast(None, [condition, x, y])
     return elementwise(WHERE, [condition, x, y], (), shape, dtype)
+
+
+def _choice(x: Expr | Const, dtype: np.dtype) -> Expr | Const:
+    """Return a constant as ``np.where`` converts it: by C's rules, whatever its size."""
+    if isinstance(x, Expr):
+        return x
+    with np.errstate(all="ignore"):
+        return Const(np.asarray(x.value).astype(dtype)[()])
 
 
 def _where_dtype(x: Expr | Const, y: Expr | Const) -> np.dtype:
@@ -234,8 +247,19 @@ def fresh(expr: Expr) -> ndarray:
 
 
 def is_lazy(x: Any) -> bool:
-    """Say whether an operand asks for the engine: a managed array or a deferred scalar."""
-    return (type(x) is ndarray and x._np is None) or type(x) is DeferredScalar
+    """Say whether an operand asks for the engine: a managed array or a deferred scalar.
+
+    A small view of computed memory does not: NumPy reads it at once.
+    """
+    kind = type(x)
+    if kind is not ndarray:
+        return kind is DeferredScalar
+    if x._np is not None:
+        return False
+    geometry = x._geo
+    if geometry is None or type(x._buf.expr.value) is not np.ndarray:
+        return True
+    return prod(geometry.shape) >= config.eager_below
 
 
 def to_numpy(x: Any) -> Any:

@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy.api import ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
+from dnumpy.api.layout import Axes, permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of
 from dnumpy.expr.expr import Expr, make
 from dnumpy.expr.origin import here
@@ -63,8 +64,25 @@ def reduce_ufunc(  # noqa: PLR0911, PLR0913 - NumPy's signature; each return is 
     if len(args) > 1 and not _fits(args[1], expr):
         return NotImplemented
     asked = None if dtype is None else np.dtype(dtype)
+    if initial_value is not None:
+        initial_value = (np.full((), initial_value[0], result_dtype)[()],)
     params = ReduceParams(axes, bool(keepdims), asked, initial_value, len(args) > 1)
+    order = result_order([array])
+    if order is not None:
+        return _record_permuted(reduction_of(wrapped), [array, where][: len(args)], params, result_dtype, order)
     return _record(reduction_of(wrapped), args, params, result_dtype)
+
+
+def _record_permuted(
+    op: Reduction, given: list[Any], params: ReduceParams, dtype: np.dtype, order: Axes
+) -> Any:
+    """Record over axes in the operand's memory order, which NumPy's result keeps."""
+    folded = tuple(sorted(order.index(k) for k in params.axis))
+    args = [operand(permuted(x, order)) for x in given]
+    result = _record(op, args, params._replace(axis=folded), dtype)
+    if not params.keepdims:
+        order = tuple(k for k in order if k not in params.axis)
+    return restored(result, order)
 
 
 ufuncs.fold_with(reduce_ufunc)
@@ -90,7 +108,7 @@ def _initial(initial: Any) -> Any:
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+    return tuple(sorted(normalize_axis_tuple(axis, ndim, allow_duplicate=True)))
 
 
 def _reduced_dtype(

@@ -8,10 +8,11 @@ import numpy as np
 
 from dnumpy.api import calls
 from dnumpy.api.array import concrete_for_writing, facts, ndarray, wrap
-from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of, to_numpy, ufunc_exprs, write
+from dnumpy.api.layout import permuted, restored, result_order
+from dnumpy.api.record import Unmanaged, facts_of, is_lazy, operand, result_of, to_numpy, ufunc_exprs, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
-from dnumpy.expr.expr import Const
+from dnumpy.expr.expr import Const, Expr
 
 _np_array = np.ndarray
 IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
@@ -140,6 +141,13 @@ def _raises(_wrapped: np.ufunc) -> bool:
     return "raise" in np.geterr().values() or "call" in np.geterr().values()
 
 
+def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
+    """Say whether a power is one of integers, which raises for negative exponents."""
+    if facts_of(base).dtype.kind not in "biu" or facts_of(exponent).dtype.kind != "i":
+        return False
+    return isinstance(exponent, Expr) or exponent.value < 0
+
+
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
@@ -154,9 +162,16 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     outs = _as_outs(outs, wrapped.nout)
     if mask is not True and (mask is False or outs is None):
         raise Unmanaged
+    axes = None if outs else result_order(args)
+    if axes is not None:
+        args = tuple(permuted(x, axes) for x in args)
     operands = [operand(x) for x in args]
+    if wrapped is np.power and _may_raise(*operands):
+        raise Unmanaged
     if outs is None:
         results = [result_of(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
+        if axes is not None:
+            results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
     return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
 
@@ -175,10 +190,13 @@ def _as_outs(outs: Any, count: int) -> tuple[Any, ...] | None:
 def _record_into(
     wrapped: np.ufunc, operands: list[Any], kwargs: dict[str, Any], outs: tuple[Any, ...], mask: Any
 ) -> Any:
-    if not all(o._buf.writeable for o in outs) or any(o._buf.shared for o in outs):
+    if any(o._readonly for o in outs) or any(o._buf.shared for o in outs):
         raise Unmanaged
     casting = kwargs.get("casting", "same_kind")
-    exprs = ufunc_exprs(wrapped, operands, kwargs, mask, outs)
+    try:
+        exprs = ufunc_exprs(wrapped, operands, kwargs, mask, outs)
+    except ValueError as error:  # NumPy looks at the casts first and may say something else
+        raise Unmanaged from error
     for out, expr in zip(outs, exprs, strict=True):
         shape, dtype = facts(out)
         if not np.can_cast(expr.dtype, dtype, casting) or expr.shape != shape:

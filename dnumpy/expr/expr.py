@@ -6,11 +6,11 @@ import weakref
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnumpy.ops.table import LEAF
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from dnumpy.ops.families import Op
 
 Params = tuple[Any, ...]
@@ -32,7 +32,9 @@ class Const:
     def key(self) -> tuple[Any, ...]:
         """Return what tells two constants apart: 0.0 and -0.0 differ, 1 and 1.0 and True too."""
         value = self.value
-        return (type(value), value) if value else (type(value), repr(value))
+        if value and not isinstance(value, complex | np.complexfloating):
+            return type(value), value
+        return type(value), repr(value)  # which shows the signs of zeros
 
 
 class Expr:

@@ -28,6 +28,9 @@ class Geometry(NamedTuple):
 
     def over(self, memory: np.ndarray) -> np.ndarray:
         """Return this view of ``memory``, which is C-contiguous and holds the whole base."""
+        if 0 in self.shape:  # no element, so no offset or stride to check
+            empty: np.ndarray = np.ndarray(self.shape, self.dtype, memory)
+            return empty
         view: np.ndarray = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
         return view
 

@@ -198,6 +198,13 @@ def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
     return view
 
 
+def _tile_initial(step: Step) -> object:
+    """Return what a tile's fold starts from: what has no identity (max, min) may start twice."""
+    assert isinstance(step.op, Reduction)
+    assert step.op.ufunc is not None
+    return step.params.initial if step.op.ufunc.identity is None else None  # type: ignore[attr-defined]
+
+
 def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
     op, args, params = step.op, step.args, step.params
     assert isinstance(op, Reduction)
@@ -213,7 +220,7 @@ def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray
     op, args, params = step.op, step.args, step.params
     assert isinstance(op, Reduction)
     if partial:
-        params = params._replace(keepdims=True, initial=None)  # type: ignore[attr-defined]
+        params = params._replace(keepdims=True, initial=_tile_initial(step))  # type: ignore[attr-defined]
         if step.dtype == np.float16:
             params = params._replace(dtype=np.dtype(np.float32))  # type: ignore[attr-defined]
 
