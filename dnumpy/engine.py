@@ -12,11 +12,15 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import config, thread_count
+from dnumpy.expr.expr import make
+from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import pending_in_order
+from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime import chunked, local
 from dnumpy.runtime.cluster import execute
+from dnumpy.runtime.dask_cluster import current_client
 from dnumpy.runtime.find import cluster_for
 from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
 from dnumpy.runtime.profiles import load_or_measure
@@ -132,6 +136,25 @@ def profile_here() -> DeviceProfile:
 def measured(root: Expr) -> list[Record]:
     """Return what the run that gave ``root`` its value did; nothing if no run of this process did."""
     return _runs.get(root, [])
+
+
+def value(expr: Expr) -> np.ndarray:
+    """Return the content of ``expr`` as a NumPy array."""
+    if expr.op is VIEW:  # a view has no memory of its own
+        expr = make(CAST, (expr,), (), expr.shape, expr.dtype)
+    compute([expr])
+    return gather(expr.value)
+
+
+def recipe(expr: Expr) -> Recipe:
+    """Return ``expr`` as plain data that any process can compute."""
+    with lock:
+        return write_down(expr, gather)
+
+
+def has_workers() -> bool:
+    """Say whether the user has connected to a cluster that runs what is large."""
+    return config.mode == "default" and config.cluster != "off" and current_client() is not None
 
 
 def gather(value: Any) -> np.ndarray:

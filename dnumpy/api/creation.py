@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from math import ceil, prod
+from sys import modules
 from typing import Any
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api import calls
-from dnumpy.api.array import adopt, facts, is_managed_dtype, ndarray, wrap
+from dnumpy.api.array import adopt, facts, from_expr, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import is_lazy
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
+from dnumpy.expr.expr import make as make_expr
+from dnumpy.ops.table import ARANGE, FULL
 
 _np_array = np.ndarray
 _new = object.__new__
@@ -115,10 +120,31 @@ def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return function(*plain, **{k: calls.unwrap(v) for k, v in kwargs.items()})
 
 
-def _filler(function: Any) -> Any:
+GENERATED_BYTES = 16 << 20  # arrays from here on are made by the workers of a cluster, if there is one
+
+
+def _generated(op: Any, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Return an array that the nodes make by rows, or None where there are none or it is small."""
+    large = prod(shape) * dtype.itemsize >= GENERATED_BYTES and is_managed_dtype(dtype)
+    if not large or not engine.has_workers():
+        return None
+    return from_expr(make_expr(op, (), params, shape, dtype))
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    """Return a shape as NumPy reads it; negative extents and the like raise NumPy's error."""
+    return np.broadcast_to(np.empty(()), shape).shape
+
+
+def _filler(function: Any, fill: Any) -> Any:
     """Return zeros, ones or empty: the shape is asked of NumPy, and nothing needs unwrapping."""
 
     def make(shape: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
+        if "distributed" in modules and not kwargs and order == "C" and engine.has_workers():
+            kind = np.dtype(dtype or float)
+            made = _generated(FULL, (kind.type(fill),), _shape(shape), kind)
+            if made is not None:
+                return made
         if kwargs and type(kwargs.get("like")) is ndarray:
             kwargs.pop("like")
         r = function(shape, dtype, order, **kwargs)
@@ -131,11 +157,44 @@ def _filler(function: Any) -> Any:
     return make
 
 
-zeros = _filler(np.zeros)
-ones = _filler(np.ones)
-empty = _filler(np.empty)
-full = _maker(np.full)
-arange = _maker(np.arange)
+zeros = _filler(np.zeros, 0)
+ones = _filler(np.ones, 1)
+empty = _filler(np.empty, 0)
+_plain_full = _maker(np.full)
+_plain_arange = _maker(np.arange)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
+    """As ``numpy.full``."""
+    if not kwargs and order == "C" and isinstance(fill_value, int | float | complex | np.generic):
+        if engine.has_workers():
+            cell = np.full((), fill_value, dtype)
+            made = _generated(FULL, (cell[()],), _shape(shape), cell.dtype)
+            if made is not None:
+                return made
+    return _plain_full(shape, fill_value, dtype, order, **kwargs)
+
+
+def arange(*args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.arange``."""
+    if args and not kwargs and engine.has_workers() and all(type(a) in (int, float) for a in args):
+        start, stop, step = _bounds(args)
+        if step:
+            count = max(ceil((stop - start) / step), 0)
+            few = np.arange(start, start + 3 * step, step)
+            # NumPy fills start + i * delta, where delta is the second element less the first
+            if len(few) > 1:
+                params = (few[0].item(), (few[1] - few[0]).item())
+                made = _generated(ARANGE, params, (count,), few.dtype)
+                if made is not None:
+                    return made
+    return _plain_arange(*args, **kwargs)
+
+
+def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    if len(args) == 1:
+        return 0, args[0], 1
+    return args[0], args[1], args[2] if len(args) > 2 else 1  # noqa: PLR2004 - start, stop, step
 
 
 def load(*args: Any, **kwargs: Any) -> Any:

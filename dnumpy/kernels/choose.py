@@ -105,7 +105,6 @@ _MOST_KERNELS = 4096
 _kernels: dict[Phase, AdaptiveKernel] = {}
 _records: dict[str, _Record] = {}
 _records_lock = threading.Lock()
-_compile_lock = threading.Lock()  # one compiler at a time: it is single-threaded anyway
 _costs: list[float] = []
 
 
@@ -263,10 +262,10 @@ def _prepare(record: _Record, *, worth: bool) -> None:
         if not worth and not compiler.is_cached(record.source):
             record.state = "tiled"
             return
-        with _compile_lock:
-            for helper in record.helpers:
-                machine_code(helper)
-            code = machine_code(record.source)
+        compiler.compile_elsewhere([*record.helpers, record.source])
+        for helper in record.helpers:
+            machine_code(helper)
+        code = machine_code(record.source)
     except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
         record.state = "failed"
         warnings.warn(

@@ -38,10 +38,11 @@ SCALARS = (2, -1, 0, 1.5, -0.0, float("nan"), True, np.float32(0.1), np.float64(
 
 @dataclass(frozen=True)
 class Bound:
-    """A phase and the values of its inputs."""
+    """A phase, the values of its inputs, and the Exprs that it computes."""
 
     phase: Phase
     values: list[Any]
+    exprs: tuple[Expr, ...]
 
     def allocate(self) -> list[np.ndarray]:
         """Return outputs for all rows, filled with a pattern that no kernel writes by chance."""
@@ -60,7 +61,11 @@ class Bound:
     def run(self, kernel: Any, cuts: Sequence[int] = ()) -> list[np.ndarray]:
         """Return the outputs of ``kernel`` run part by part; ``cuts`` are tiles at which parts begin."""
         phase, outs = self.phase, self.allocate()
-        edges = [0, *[c * phase.tile_rows for c in sorted(set(cuts)) if 0 < c < phase.tiles], phase.rows]
+        edges = [
+            0,
+            *[c * phase.tile_rows for c in sorted(set(cuts)) if 0 < c < phase.tiles],
+            phase.rows,
+        ]
         for lo, hi in itertools.pairwise(edges):
             mine, values = [], []
             for out, given in zip(outs, phase.outputs, strict=True):
@@ -101,7 +106,9 @@ def expected(roots: Sequence[Expr]) -> list[np.ndarray]:
 
     with np.errstate(all="ignore"):
         for e in pending_in_order(roots):
-            known[id(e)] = reference.apply(e.op, [value(a) for a in e.args], e.params, e.shape, e.dtype)
+            known[id(e)] = reference.apply(
+                e.op, [value(a) for a in e.args], e.params, e.shape, e.dtype
+            )
     return [value(root) for root in roots]
 
 
@@ -111,7 +118,7 @@ def bound(roots: Sequence[Expr], tile_bytes: int, tile_rows: int = 1 << 62) -> l
     for stage in cut(pending_in_order(roots), roots, Grain(1, tile_bytes, tile_rows)):
         if isinstance(stage, FusedStage) and all(e.value is not None for e in stage.inputs):
             verify(stage.phase)
-            found.append(Bound(stage.phase, [e.value for e in stage.inputs]))
+            found.append(Bound(stage.phase, [e.value for e in stage.inputs], stage.outputs))
     return found
 
 
@@ -123,7 +130,9 @@ def apply(name: str, *args: Expr | Const) -> Expr | None:
         if isinstance(a, Expr):
             kinds.append(a.dtype)
         else:
-            kinds.append(type(a.value) if type(a.value) in {int, float} else np.asarray(a.value).dtype)
+            kinds.append(
+                type(a.value) if type(a.value) in {int, float} else np.asarray(a.value).dtype
+            )
     try:
         dtype = ufunc.resolve_dtypes((*kinds, None))[-1]
     except TypeError:
@@ -143,12 +152,16 @@ def fold(name: str, arg: Expr, axis: tuple[int, ...], *, keepdims: bool) -> Expr
         dtype = getattr(np, name).resolve_dtypes((None, arg.dtype, None), reduction=True)[-1]
     except TypeError:
         return None
-    shape = tuple(1 if k in axis else n for k, n in enumerate(arg.shape) if keepdims or k not in axis)
+    shape = tuple(
+        1 if k in axis else n for k, n in enumerate(arg.shape) if keepdims or k not in axis
+    )
     params = ReduceParams(axis, keepdims, None, None, masked=False)
     return make(lookup(f"{name}.reduce"), (arg,), params, shape, dtype)
 
 
-def filled(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, *, plain: bool) -> Any:
+def filled(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, *, plain: bool
+) -> Any:
     """Return random content, with special values unless ``plain``."""
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
@@ -210,7 +223,9 @@ def programs(draw: Callable[..., Any], *, plain: bool = False, folds: bool = Tru
         made.append(new)
     if not made:
         made = [make(CAST, (pool[-1],), (), shape, np.dtype("f8"))]
-    return list({id(e): e for e in [made[-1], *draw(st.lists(st.sampled_from(made), max_size=2))]}.values())
+    return list(
+        {id(e): e for e in [made[-1], *draw(st.lists(st.sampled_from(made), max_size=2))]}.values()
+    )
 
 
 @st.composite
@@ -244,4 +259,6 @@ def _step(
         return None
     trailing = tuple(range(1, len(shape)))
     axes = [(0,), tuple(range(len(shape)))] + [trailing] * 2 * bool(trailing)
-    return fold(draw(st.sampled_from(FOLDS)), arg, draw(st.sampled_from(axes)), keepdims=draw(st.booleans()))
+    return fold(
+        draw(st.sampled_from(FOLDS)), arg, draw(st.sampled_from(axes)), keepdims=draw(st.booleans())
+    )
