@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as _np
 
+from dnumpy.api import collection as _collection
 from dnumpy.api import methods as _methods
 from dnumpy.api import namespace as _namespace
 from dnumpy.api import protocols as _protocols
@@ -33,6 +34,7 @@ EXTRA = (
     GatherTooLarge,
     PlanInfeasible,
     WorkerLost,
+    _collection,
     _methods,
     _protocols,
     config,

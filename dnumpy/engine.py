@@ -12,8 +12,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import config, thread_count
+from dnumpy.expr.expr import make
+from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import pending_in_order
-from dnumpy.rewrite.cut import Grain, cut
+from dnumpy.ops.table import CAST, VIEW
+from dnumpy.rewrite.cached import cut_again
+from dnumpy.rewrite.cut import Grain
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime import chunked, local
 from dnumpy.runtime.cluster import execute
@@ -88,7 +92,7 @@ def compute(roots: Iterable[Expr]) -> None:
         wanted = [e for e in order if _is_live(e)]
         known = {id(e) for e in wanted}
         wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
-        stages = cut(order, wanted, grain())
+        stages = cut_again(order, wanted, grain())
         run: list[Record] = []
         for expr in wanted:
             _runs[expr] = run
@@ -118,7 +122,7 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     """Return what computing the roots would do, stage by stage, without doing it."""
     with lock:
         pending = [root for root in roots if root.value is None]
-        stages = cut(pending_in_order(pending), pending, grain())
+        stages = cut_again(pending_in_order(pending), pending, grain())
         where = cluster_for(stages)
         if where is not None:
             return forecast_on(stages, where)
@@ -133,6 +137,20 @@ def profile_here() -> DeviceProfile:
 def measured(root: Expr) -> list[Record]:
     """Return what the run that gave ``root`` its value did; nothing if no run of this process did."""
     return _runs.get(root, [])
+
+
+def value(expr: Expr) -> np.ndarray:
+    """Return the content of ``expr`` as a NumPy array."""
+    if expr.op is VIEW:  # a view has no memory of its own
+        expr = make(CAST, (expr,), (), expr.shape, expr.dtype)
+    compute([expr])
+    return gather(expr.value)
+
+
+def recipe(expr: Expr) -> Recipe:
+    """Return ``expr`` as plain data that any process can compute."""
+    with lock:
+        return write_down(expr, gather)
 
 
 def has_workers() -> bool:

@@ -82,6 +82,13 @@ class Buffer:
             self._home = (value, engine.gather(value))
         return self._home[1]
 
+    def memory_here(self) -> np.ndarray | None:
+        """Return the memory that ``memory`` returned last, if that still is the content."""
+        value = self.expr.value
+        if type(value) is np.ndarray:
+            return value
+        return self._home[1] if self._home is not None and self._home[0] is value else None
+
     def memory_for_writing(self) -> np.ndarray:
         """Return memory that may be written at once: no pending reader sees the change."""
         memory = self.memory()

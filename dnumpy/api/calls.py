@@ -206,8 +206,8 @@ def _root(array: np.ndarray) -> np.ndarray:
 
 
 def _alias_of(r: np.ndarray, x: ndarray) -> ndarray | None:
-    memory = x._buf.expr.value
-    if type(memory) is not _np_array:
+    memory = x._buf.memory_here()
+    if memory is None:
         return None
     if _root(r) is not _root(memory) or not np.may_share_memory(r, memory):
         return None

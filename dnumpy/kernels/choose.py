@@ -1,8 +1,9 @@
 """Which lowering runs a phase, by what each has been measured to take.
 
-A program starts tiled. Once it has run tiled for about as long as compiling would take, it is compiled
-in the background, once for all phases that differ in extents and constants alone; from then on both
-have a measured time per element, and the faster one runs. The two give the same bits.
+A program starts tiled. Once it has run tiled for about as long as compiling would take, it is
+compiled in the background, once for all phases that differ in extents and constants alone; from
+then on both have a measured time per element, and the faster one runs. The two give the same
+bits.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class KernelReport(NamedTuple):
 
 @dataclass(slots=True)
 class _Rate:
-    """Best observed seconds per element, forgetting slowly, so that a busy moment does not decide."""
+    """Best seconds per element, forgotten slowly, so that a busy moment does not decide."""
 
     value: float | None = None
     count: int = 0
@@ -93,7 +94,7 @@ class _Record:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def prefers_numba(self) -> bool:
-        """Say whether to run compiled now: where it is faster, and now and then to measure again."""
+        """Say whether to run compiled now: where it is faster, or to measure it again."""
         tiled, numba = self.tiled.value, self.numba.value
         if numba is None or tiled is None or numba <= tiled or self.numba.count < TRIALS:
             return True
@@ -105,7 +106,6 @@ _MOST_KERNELS = 4096
 _kernels: dict[Phase, AdaptiveKernel] = {}
 _records: dict[str, _Record] = {}
 _records_lock = threading.Lock()
-_compile_lock = threading.Lock()  # one compiler at a time: it is single-threaded anyway
 _costs: list[float] = []
 
 
@@ -137,7 +137,7 @@ def compiled_kernels() -> list[KernelReport]:
 
 
 class AdaptiveKernel:
-    """Runs one phase by whichever lowering is faster now; safe to run from several threads at once."""
+    """Runs one phase by the lowering that is faster now; several threads may run it at once."""
 
     def __init__(self, phase: Phase) -> None:
         self.phase = phase
@@ -263,10 +263,10 @@ def _prepare(record: _Record, *, worth: bool) -> None:
         if not worth and not compiler.is_cached(record.source):
             record.state = "tiled"
             return
-        with _compile_lock:
-            for helper in record.helpers:
-                machine_code(helper)
-            code = machine_code(record.source)
+        compiler.compile_elsewhere([*record.helpers, record.source])
+        for helper in record.helpers:
+            machine_code(helper)
+        code = machine_code(record.source)
     except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
         record.state = "failed"
         warnings.warn(

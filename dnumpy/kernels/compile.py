@@ -1,9 +1,9 @@
 """Source text -> address of machine code, kept on disk.
 
-A kernel is Python source that defines ``kernel(a, b, c)`` over three integers. Numba compiles it to LLVM
-and LLVM to an object file, which is stored under the user cache directory by a digest of the text, the
-CPU and the versions. What is on disk is loaded by LLVM alone, without importing Numba: a few
-milliseconds in a fresh process.
+A kernel is Python source that defines ``kernel(a, b, c)`` over three integers. Numba compiles it
+to LLVM and LLVM to an object file, which is stored under the user cache directory by a digest of
+the text, the CPU and the versions. What is on disk is loaded by LLVM alone, without importing
+Numba: a few milliseconds in a fresh process.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.kernels.compiler_process import object_codes
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _SYMBOL = "dnumpy_kernel"
 _FORMAT = 2  # changes with the primitives or the calling convention
@@ -36,6 +38,7 @@ _PROTOTYPE = ctypes.CFUNCTYPE(
 )
 
 _lock = threading.RLock()
+_elsewhere: dict[str, bytes] = {}  # made by the other process, not yet loaded
 _engines: dict[str, Any] = {}  # keep the machine code alive
 
 
@@ -63,17 +66,34 @@ def digest_of(source: str) -> str:
 
 
 def compiled(source: str) -> Compiled:
-    """Return the machine code of ``source``: loaded if it is in the cache, else compiled and stored."""
+    """Return the machine code of ``source``: loaded from the cache, or else compiled and stored."""
     digest = digest_of(source)
     path = cache_directory() / f"{digest}.o"
     with _lock:
-        code = _read(path)
+        code = _elsewhere.pop(digest, None)
+        from_disk = code is None
+        code = code or _read(path)
         if code is not None:
-            return Compiled(digest, _load(digest, code), from_disk=True)
-    code = _object_code(source)
-    _write(path, code)
+            return Compiled(digest, _load(digest, code), from_disk=from_disk)
+    code = compile_and_store(source)
     with _lock:
         return Compiled(digest, _load(digest, code), from_disk=False)
+
+
+def compile_elsewhere(sources: Sequence[str]) -> None:
+    """Have another process, if one can be had, compile the ``sources`` that the cache lacks."""
+    missing = [s for s in sources if not is_cached(s)]
+    if missing:
+        codes = object_codes(missing)
+        with _lock:
+            _elsewhere.update(zip(map(digest_of, missing), codes, strict=False))
+
+
+def compile_and_store(source: str) -> bytes:
+    """Return the object code of ``source`` after keeping it on disk."""
+    code = compile_source(source)
+    _write(cache_directory() / f"{digest_of(source)}.o", code)
+    return code
 
 
 def is_cached(source: str) -> bool:
@@ -154,7 +174,7 @@ def _load(digest: str, code: bytes) -> int:
     return address
 
 
-def _object_code(source: str) -> bytes:
+def compile_source(source: str) -> bytes:
     """Return an object file whose ``dnumpy_kernel`` has Numba's calling convention."""
     import llvmlite.binding as llvm
     import numba
@@ -165,7 +185,8 @@ def _object_code(source: str) -> bytes:
     exec(compile(source, "<dnumpy kernel>", "exec"), names)
     function: Callable[..., Any] = names["kernel"]
     signature = numba.void(numba.int64, numba.int64, numba.int64)
-    dispatcher: Any = numba.njit(
+    jit: Any = numba.njit  # its annotations leave out the last two options
+    dispatcher = jit(
         signature,
         nogil=True,
         error_model="numpy",

@@ -1,10 +1,12 @@
 """What generated kernels are written in: loads, stores and calls at raw addresses.
 
-This module imports Numba, and is itself imported only when a kernel is compiled. Every load and store
-names the memory it touches by a small number (its *place*) out of how many there are; LLVM is told that
-different places never overlap, which is what lets it vectorise a loop over many arrays without
-checking each pair of them at run time.
+This module imports Numba, and is itself imported only when a kernel is compiled. Every load and
+store names the memory it touches by a small number (its *place*) out of how many there are; LLVM
+is told that different places never overlap, which is what lets it vectorise a loop over many
+arrays without checking each pair of them at run time.
 """
+
+# ruff: noqa: ARG001 - Numba reads the operands of an intrinsic off its parameters
 
 from __future__ import annotations
 
@@ -125,7 +127,7 @@ def _slots(builder: Any, kind: ir.Type, values: list[Any]) -> Any:
 
 
 def _make_call(operands: int) -> Callable[..., Any]:
-    """Return ``call(function, data, n, address, step, ...)``: NumPy's signature of an inner loop."""
+    """Return ``call(function, data, n, address, step, ...)``, which runs one of NumPy's loops."""
     text = _I8.as_pointer()
     kind = ir.FunctionType(
         ir.VoidType(), [text.as_pointer(), _I64.as_pointer(), _I64.as_pointer(), text]
@@ -155,14 +157,14 @@ def _make_call(operands: int) -> Callable[..., Any]:
         return intrinsic(call2)
     if operands == 3:
 
-        def call3(  # noqa: PLR0917
+        def call3(
             _t: Any, f: Any, d: Any, n: Any, a: Any, s: Any, b: Any, u: Any, c: Any, v: Any
         ) -> Any:
             return signature, codegen
 
         return intrinsic(call3)
 
-    def call4(  # noqa: PLR0917
+    def call4(
         _t: Any,
         f: Any,
         d: Any,

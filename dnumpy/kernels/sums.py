@@ -1,9 +1,9 @@
 """The order in which floating-point sums are taken, the same in every lowering.
 
-A run of elements is cut into blocks. A block is folded in half, the upper half on the lower, until one
-entry is left; the blocks' sums meet pairwise, level by level, the odd one out going up unchanged. The
-error grows with the logarithm of the length. A tile of rows shorter than a block is one run; of longer
-rows, each row's blocks start at its beginning.
+A run of elements is cut into blocks. A block is folded in half, the upper half on the lower,
+until one entry is left; the blocks' sums meet pairwise, level by level, the odd one out going up
+unchanged. The error grows with the logarithm of the length. A tile of rows shorter than a block
+is one run; of longer rows, each row's blocks start at its beginning.
 
 So the bits of a sum depend on the phase, and not on the lowering or the partition.
 """

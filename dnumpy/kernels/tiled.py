@@ -1,6 +1,7 @@
 """The tiled-NumPy lowering: every op's ufunc over a tile, into buffers that stay in L2.
 
-No compile time, any dtype, any ufunc, and results bit-equal to NumPy's, since NumPy's own loops run.
+No compile time, any dtype, any ufunc, and results bit-equal to NumPy's, since NumPy's own loops
+run.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class TiledKernel:
                 self._run_tile(values, outs, scratch, start, stop, origin, number)
         return faults
 
-    def _run_tile(  # noqa: PLR0913 - the state of one tile
+    def _run_tile(
         self,
         values: Sequence[Any],
         outs: Sequence[np.ndarray],
@@ -74,6 +75,7 @@ class TiledKernel:
             for value, given in zip(values, phase.inputs, strict=True)
         ]
         for slot, call in enumerate(self._calls, start=self._first):
+            out: np.ndarray | None
             if slot in self._partials:
                 out = outs[self._partials[slot]][number, ...]
             elif slot in self._row_outputs:
@@ -206,7 +208,7 @@ def _tile_initial(step: Step) -> object:
 
 
 def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    op, args, params = step.op, step.args, step.params
+    op, params = step.op, step.params
     assert isinstance(op, Reduction)
     partial = 0 in params.axis  # type: ignore[attr-defined]
     if op.ufunc is None:
@@ -217,12 +219,13 @@ def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int]
 
 
 def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    op, args, params = step.op, step.args, step.params
+    op, args = step.op, step.args
+    params: Any = step.params
     assert isinstance(op, Reduction)
     if partial:
-        params = params._replace(keepdims=True, initial=_tile_initial(step))  # type: ignore[attr-defined]
+        params = params._replace(keepdims=True, initial=_tile_initial(step))
         if step.dtype == np.float16:
-            params = params._replace(dtype=np.dtype(np.float32))  # type: ignore[attr-defined]
+            params = params._replace(dtype=np.dtype(np.float32))
 
         def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
             assert out is not None
@@ -278,7 +281,8 @@ def _lower_arg_reduction(
     flat = len(params.axis) > 1  # type: ignore[attr-defined]
 
     def find_partial(env: list[Any], out: np.ndarray | None, row: int) -> Any:
-        assert out is not None and op.call is not None
+        assert out is not None
+        assert op.call is not None
         tile = env[arg]
         if flat or tile.ndim == 1:
             at = op.call(tile)

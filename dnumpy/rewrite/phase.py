@@ -8,10 +8,10 @@ same on one node and on sixteen (the tile is the granule of summation).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class Output:
     partial: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=True)
 class Phase:
     """Compute ``outputs`` for any range of ``rows``. Hashable: equal programs are equal phases."""
 
@@ -78,6 +78,18 @@ class Phase:
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
     outputs: tuple[Output, ...]
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __hash__(self) -> int:
+        """Return the hash, which is computed once: phases are keys of caches."""
+        if not self._hash:
+            parts = (self.rows, self.tile_rows, self.inputs, self.steps, self.outputs)
+            object.__setattr__(self, "_hash", hash(parts))
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the hash, which differs between processes."""
+        return Phase, (self.rows, self.tile_rows, self.inputs, self.steps, self.outputs)
 
     @property
     def tiles(self) -> int:
