@@ -28,7 +28,7 @@ class _ArrayType(type):
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
         if any(type(base) is mcs for base in bases):
-            bases = tuple(np.ndarray if type(base) is mcs else base for base in bases)
+            bases = tuple(Derivable if type(base) is mcs else base for base in bases)
             return type(bases[0])(name, bases, namespace, **kwargs)
         return super().__new__(mcs, name, bases, namespace, **kwargs)
 
@@ -57,8 +57,31 @@ class ndarray(metaclass=_ArrayType):  # noqa: N801 - NumPy's name
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new array, as ``numpy.ndarray(shape, dtype, buffer, offset, strides, order)``."""
         if cls is not ndarray:
-            return np.ndarray.__new__(cls, *args, **kwargs)  # type: ignore[type-var]
-        return wrap(np.ndarray(*args, **kwargs))
+            return Derivable.__new__(cls, *args, **kwargs)
+        return wrap(np.ndarray(*map(_handed_out, args), **{k: _handed_out(v) for k, v in kwargs.items()}))
+
+
+class Derivable(np.ndarray):
+    """What a program derives from when it subclasses ``ndarray``: NumPy's array, with ours as its plain view."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a new array; its memory may be that of one of ours."""
+        named = {k: _handed_out(v) for k, v in kwargs.items()}
+        return super().__new__(cls, *map(_handed_out, args), **named)
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a view; as ``numpy.ndarray.view``."""
+        named = {k: _numpy_class(v) for k, v in kwargs.items()}
+        seen = super().view(*map(_numpy_class, args), **named)
+        return adopt(seen) if type(seen) is np.ndarray else seen
+
+
+def _handed_out(x: Any) -> Any:
+    return exported(x) if type(x) is ndarray else x
+
+
+def _numpy_class(x: Any) -> Any:
+    return np.ndarray if x is ndarray else x
 
 
 class Facts(NamedTuple):

@@ -80,7 +80,7 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     out = kwargs.get("out")
     if out is not None:
         named["out"] = for_writing(out)
-        handles += out if type(out) is tuple else (out,)
+        handles = [*(out if type(out) is tuple else (out,)), *handles]
     handles += [v for v in kwargs.values() if type(v) is ndarray]
     return wrap_result(invoke(function, plain, named), handles)
 
