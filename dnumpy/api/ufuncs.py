@@ -13,6 +13,7 @@ from dnumpy.api.layout import permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, facts_of, is_lazy, operand, result_of, to_numpy, ufunc_exprs, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
+from dnumpy.expr.origin import error_state
 from dnumpy.expr.expr import Const, Expr
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def _raises(_wrapped: np.ufunc) -> bool:
     """Under ``errstate(...='raise')`` NumPy raises at the call, so the call cannot be deferred."""
-    return "raise" in np.geterr().values() or "call" in np.geterr().values()
+    return error_state().at_once
 
 
 def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
