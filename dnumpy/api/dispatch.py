@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls
+from dnumpy.api import calls, overrides
 from dnumpy.api.array import ndarray
 from dnumpy.api.native import CREATION, NATIVE
 from dnumpy.api.record import is_lazy
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 # functions of NumPy that write to their first argument
 WRITING = frozenset({
-    "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "copyto",
-    "sort", "partition", "fill", "itemset", "byteswap",
+    "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "copyto", "nan_to_num",
 })  # fmt: skip
 
 fallbacks: dict[tuple[str, str, int], list[int]] = {}  # (name, file, line) -> [calls, bytes]
@@ -44,6 +43,11 @@ def _describe(made: Any, wrapped: Any, name: str) -> None:
     made.__doc__ = wrapped.__doc__
     made.__wrapped__ = wrapped
     made.__module__ = "dnumpy"
+    if hasattr(wrapped, "__signature__"):
+        made.__signature__ = wrapped.__signature__
+    implementation = getattr(wrapped, "_implementation", None)
+    if implementation is not None:  # what numpy.ndarray.__array_function__ calls
+        made._implementation = lambda *args, **kwargs: calls.run(implementation, args, kwargs)
 
 
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
@@ -71,6 +75,8 @@ def _dispatched(native: Callable[..., Any] | None, wrapped: Any, qualified: str)
                     break
             else:
                 return calls.wrap_result(wrapped(*plain), args)
+        if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
+            return overrides.call_function(public, wrapped, args, kwargs)
         if asks_engine(args, kwargs):
             if native is not None:
                 found = native(*args, **kwargs)
