@@ -87,7 +87,11 @@ class _FunctionStand(_Stand):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         stands = list(dict.fromkeys([*_stands((args, kwargs)), self]))
         kinds = [type(s._operand) for s in stands]
-        kinds += [np.ndarray if t is ndarray or t is DeferredScalar else t for t in types if t is not type(self)]
+        kinds += [
+            np.ndarray if t is ndarray or t is DeferredScalar else t
+            for t in types
+            if t is not type(self)
+        ]
         seen = tuple(dict.fromkeys(kinds))
         for asked in _in_order(stands):
             override = type(asked).__array_function__
@@ -117,7 +121,9 @@ class _UfuncStand(_Stand):
         raise TypeError(msg)
 
 
-def call_function(public: Any, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(
+    public: Any, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Call NumPy's function; classes that override it are handed ``public``."""
     stand = _replacer(_FunctionStand, public, "__array_function__")
     return calls.wrap_result(wrapped(*stand(args), **stand(kwargs)), args)

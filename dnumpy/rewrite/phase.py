@@ -124,7 +124,11 @@ class Phase:
     def title(self) -> str:
         """Return the names of the ops, a few of them."""
         names = [s.op.name for s in self.steps]
-        shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
+        shown = (
+            names
+            if len(names) <= _SHOWN
+            else [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
+        )
         return "+".join(shown)
 
     def partial_shape(self, step: Step) -> Shape:
@@ -137,12 +141,16 @@ class Phase:
         """Return one line per step."""
         head = f"phase over {self.rows} rows, tiles of {self.tile_rows}"
         first = len(self.inputs)
-        reads = [f"  %{i} = {x.access.value} {x.dtype}{list(x.shape)}" for i, x in enumerate(self.inputs)]
+        reads = [
+            f"  %{i} = {x.access.value} {x.dtype}{list(x.shape)}" for i, x in enumerate(self.inputs)
+        ]
         does = [
             f"  %{first + i} = {s.op.name}({', '.join(f'%{a}' for a in s.args)}) {s.dtype}{list(s.shape)}"
             for i, s in enumerate(self.steps)
         ]
-        gives = "  -> " + ", ".join(f"%{o.slot}{' partial' if o.partial else ''}" for o in self.outputs)
+        gives = "  -> " + ", ".join(
+            f"%{o.slot}{' partial' if o.partial else ''}" for o in self.outputs
+        )
         return "\n".join([head, *reads, *does, gives])
 
 
@@ -160,7 +168,9 @@ def verify(phase: Phase) -> None:
     for slot, step in enumerate(phase.steps, start=first):
         folds_rows = isinstance(step.op, Reduction) and 0 in step.params.axis  # type: ignore[attr-defined]
         if folds_rows != (slot in partial):
-            raise _broken(phase, f"%{slot}: a reduction over rows, and nothing else, is a partial output")
+            raise _broken(
+                phase, f"%{slot}: a reduction over rows, and nothing else, is a partial output"
+            )
         if not folds_rows and step.shape[0] != phase.rows:
             raise _broken(phase, f"%{slot} is no row value: shape {step.shape}")
         if partial.intersection(step.args):
