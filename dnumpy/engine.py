@@ -16,7 +16,8 @@ from dnumpy.expr.expr import make
 from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.table import CAST, VIEW
-from dnumpy.rewrite.cut import Grain, cut
+from dnumpy.rewrite.cached import cut_again
+from dnumpy.rewrite.cut import Grain
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime import chunked, local
 from dnumpy.runtime.cluster import execute
@@ -91,7 +92,7 @@ def compute(roots: Iterable[Expr]) -> None:
         wanted = [e for e in order if _is_live(e)]
         known = {id(e) for e in wanted}
         wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
-        stages = cut(order, wanted, grain())
+        stages = cut_again(order, wanted, grain())
         run: list[Record] = []
         for expr in wanted:
             _runs[expr] = run
@@ -121,7 +122,7 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     """Return what computing the roots would do, stage by stage, without doing it."""
     with lock:
         pending = [root for root in roots if root.value is None]
-        stages = cut(pending_in_order(pending), pending, grain())
+        stages = cut_again(pending_in_order(pending), pending, grain())
         where = cluster_for(stages)
         if where is not None:
             return forecast_on(stages, where)

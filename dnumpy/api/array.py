@@ -26,7 +26,9 @@ class _ArrayType(type):
     NumPy's class to derive from, and their instances still are ``np.ndarray`` under the import swap.
     """
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
+    ) -> Any:
         if any(type(base) is mcs for base in bases):
             bases = tuple(np.ndarray if type(base) is mcs else base for base in bases)
             return type(bases[0])(name, bases, namespace, **kwargs)
@@ -39,7 +41,7 @@ class _ArrayType(type):
         return subclass is cls or issubclass(subclass, np.ndarray)
 
 
-class ndarray(metaclass=_ArrayType):  # noqa: N801 - NumPy's name
+class ndarray(metaclass=_ArrayType):
     """A NumPy array that computes when it is looked at.
 
     Small arrays hold a NumPy array in ``_np`` and nothing else; managed ones have ``_np`` None, a

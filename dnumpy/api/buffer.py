@@ -37,7 +37,17 @@ class Buffer:
     NumPy code outside can read or write at any time: it is read by copying and written at once.
     """
 
-    __slots__ = ("__weakref__", "_export", "_home", "dtype", "expr", "foreign", "ghost", "shape", "writeable")
+    __slots__ = (
+        "__weakref__",
+        "_export",
+        "_home",
+        "dtype",
+        "expr",
+        "foreign",
+        "ghost",
+        "shape",
+        "writeable",
+    )
 
     def __init__(self, expr: Expr, *, writeable: bool = True, foreign: bool = False) -> None:
         self.shape = expr.shape

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api import calls
+from dnumpy.api import calls, overrides
 from dnumpy.api.array import adopt, facts, from_expr, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
@@ -23,38 +23,59 @@ _np_array = np.ndarray
 _new = object.__new__
 
 
-def array(  # noqa: PLR0913 - NumPy's signature
-    object: Any,  # noqa: A002 - NumPy's name
+def array(
+    object: Any,
     dtype: Any = None,
     *,
     copy: bool | None = True,
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
-    ndmax: int = 0,
+    ndmax: int | None = None,
     like: Any = None,
 ) -> Any:
     """Return an array; as ``numpy.array``."""
-    if type(object) is list and like is None and ndmax == 0:
-        r = np.array(calls.unwrap(object), dtype, copy=copy, order=order, ndmin=ndmin)
+    if type(object) is list and like is None and ndmax is None:
+        given = [_given(object, dtype), dtype]
+        r = calls.invoke(np.array, given, {"copy": copy, "order": order, "ndmin": ndmin})
         if r.size < config.eager_below:
             made = _new(ndarray)
             made._np = r
             return made
         return wrap(r)
-    if is_lazy(object) and not ndmin and type(object) is ndarray:
+    if is_lazy(object) and not ndmin and like is None and type(object) is ndarray:
         found = _from_managed(object, dtype, copy, order)
         if found is not NotImplemented:
             return found
     kwargs: dict[str, Any] = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
-    if ndmax:
+    if ndmax is not None:
         kwargs["ndmax"] = ndmax
-    if like is not None and type(like) is not ndarray:
-        kwargs["like"] = like
-    return calls.wrap_result(np.array(calls.unwrap(object), dtype, **kwargs), (object,))
+    if _is_foreign(like):
+        return _like(np.array, (object, dtype), {**kwargs, "like": like})
+    return calls.wrap_result(
+        calls.invoke(np.array, (_given(object, dtype), dtype), kwargs), (object,)
+    )
 
 
-def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:  # noqa: FBT001
+def _given(values: Any, dtype: Any) -> Any:
+    """Return ``values`` for NumPy to read; arrays of ours stay elements of an object array."""
+    plain = calls.unwrap(values)
+    if plain is values or dtype is None or type(values) is ndarray:
+        return plain
+    return values if np.dtype(dtype).hasobject else plain
+
+
+def _is_foreign(like: Any) -> bool:
+    return like is not None and type(like) is not ndarray and type(like) is not _np_array
+
+
+def _like(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Let the class of ``like`` make the array."""
+    public = getattr(modules["dnumpy"], function.__name__)
+    return overrides.call_function(public, function, args, kwargs)
+
+
+def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
     wanted = facts(a).dtype if dtype is None else np.dtype(dtype)
     if wanted == facts(a).dtype:
         if not copy and order in ("K", "A", None):
@@ -63,7 +84,7 @@ def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
     return NotImplemented if copy is False else astype(a, wanted, order or "K")
 
 
-def asarray(  # noqa: PLR0913 - NumPy's signature
+def asarray(
     a: Any,
     dtype: Any = None,
     order: Any = None,
@@ -80,14 +101,19 @@ def asarray(  # noqa: PLR0913 - NumPy's signature
         if found is not NotImplemented:
             return found
     kwargs: dict[str, Any] = {"device": device, "copy": copy}
-    if like is not None and type(like) is not ndarray:
-        kwargs["like"] = like
-    return calls.wrap_result(np.asarray(calls.unwrap(a), dtype, order, **kwargs), (a,))
+    if _is_foreign(like):
+        return _like(np.asarray, (a, dtype, order), {**kwargs, "like": like})
+    return calls.wrap_result(
+        calls.invoke(np.asarray, (_given(a, dtype), dtype, order), kwargs), (a,)
+    )
 
 
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """As ``numpy.asanyarray``: NumPy's subclasses pass through."""
+    if _is_foreign(kwargs.get("like")):
+        return _like(np.asanyarray, (a, dtype, order), kwargs)
     if isinstance(a, _np_array) and type(a) is not _np_array:
+        kwargs.pop("like", None)
         return calls.wrap_result(np.asanyarray(a, dtype, order, **kwargs), (a,))
     return asarray(a, dtype, order, **kwargs)
 
@@ -96,7 +122,9 @@ def _maker(function: Any) -> Any:
     """Return a creation function whose result nobody else holds."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and type(kwargs.get("like")) is ndarray:
+        if kwargs and kwargs.get("like") is not None:
+            if _is_foreign(kwargs["like"]):
+                return _like(function, args, kwargs)
             kwargs.pop("like")
         for a in args:
             if type(a) is ndarray or type(a) is DeferredScalar:
@@ -117,10 +145,12 @@ def _maker(function: Any) -> Any:
 
 def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     plain = [calls.unwrap(a) for a in args]
-    return function(*plain, **{k: calls.unwrap(v) for k, v in kwargs.items()})
+    return calls.invoke(function, plain, {k: calls.unwrap(v) for k, v in kwargs.items()})
 
 
-GENERATED_BYTES = 16 << 20  # arrays from here on are made by the workers of a cluster, if there is one
+GENERATED_BYTES = (
+    16 << 20
+)  # arrays from here on are made by the workers of a cluster, if there is one
 
 
 def _generated(op: Any, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> Any:
@@ -145,7 +175,9 @@ def _filler(function: Any, fill: Any) -> Any:
             made = _generated(FULL, (kind.type(fill),), _shape(shape), kind)
             if made is not None:
                 return made
-        if kwargs and type(kwargs.get("like")) is ndarray:
+        if kwargs and kwargs.get("like") is not None:
+            if _is_foreign(kwargs["like"]):
+                return _like(function, (shape, dtype, order), kwargs)
             kwargs.pop("like")
         r = function(shape, dtype, order, **kwargs)
         if r.size < config.eager_below:
@@ -194,7 +226,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
 def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     if len(args) == 1:
         return 0, args[0], 1
-    return args[0], args[1], args[2] if len(args) > 2 else 1  # noqa: PLR2004 - start, stop, step
+    return args[0], args[1], args[2] if len(args) > 2 else 1
 
 
 def load(*args: Any, **kwargs: Any) -> Any:

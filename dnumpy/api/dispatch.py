@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls
+from dnumpy.api import calls, overrides
 from dnumpy.api.array import ndarray
 from dnumpy.api.native import CREATION, NATIVE
 from dnumpy.api.record import is_lazy
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 # functions of NumPy that write to their first argument
 WRITING = frozenset({
-    "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "copyto",
-    "sort", "partition", "fill", "itemset", "byteswap",
+    "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "copyto", "nan_to_num",
 })  # fmt: skip
 
 fallbacks: dict[tuple[str, str, int], list[int]] = {}  # (name, file, line) -> [calls, bytes]
@@ -44,12 +43,19 @@ def _describe(made: Any, wrapped: Any, name: str) -> None:
     made.__doc__ = wrapped.__doc__
     made.__wrapped__ = wrapped
     made.__module__ = "dnumpy"
+    if hasattr(wrapped, "__signature__"):
+        made.__signature__ = wrapped.__signature__
+    implementation = getattr(wrapped, "_implementation", None)
+    if implementation is not None:  # what numpy.ndarray.__array_function__ calls
+        made._implementation = lambda *args, **kwargs: calls.run(implementation, args, kwargs)
 
 
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
-def _dispatched(native: Callable[..., Any] | None, wrapped: Any, qualified: str) -> Callable[..., Any]:
+def _dispatched(
+    native: Callable[..., Any] | None, wrapped: Any, qualified: str
+) -> Callable[..., Any]:
     """Return the public function: small operands go straight to NumPy, managed ones to ``native``."""
     name = qualified.rpartition(".")[2]
     writes = name in WRITING
@@ -71,6 +77,8 @@ def _dispatched(native: Callable[..., Any] | None, wrapped: Any, qualified: str)
                     break
             else:
                 return calls.wrap_result(wrapped(*plain), args)
+        if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
+            return overrides.call_function(public, wrapped, args, kwargs)
         if asks_engine(args, kwargs):
             if native is not None:
                 found = native(*args, **kwargs)
@@ -97,7 +105,7 @@ def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Account for a fallback; warn once per function when bytes really move."""
     moved, total = _gathered_bytes([*args, *kwargs.values()])
-    frame = sys._getframe(2)  # noqa: SLF001 - the caller's line
+    frame = sys._getframe(2)
     entry = fallbacks.setdefault((qualified, frame.f_code.co_filename, frame.f_lineno), [0, 0])
     entry[0] += 1
     entry[1] += total
@@ -128,4 +136,3 @@ def _gathered_bytes(values: list[Any]) -> tuple[int, int]:
             inner_moved, inner_total = _gathered_bytes(list(v))
             moved, total = moved + inner_moved, total + inner_total
     return moved, total
-

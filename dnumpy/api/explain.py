@@ -41,7 +41,7 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the table as plain text."""
-        from rich.console import Console  # noqa: PLC0415 - only who prints pays for rich
+        from rich.console import Console
 
         target = io.StringIO()
         console = Console(file=target, width=_WIDTH, color_system=None)
@@ -52,9 +52,11 @@ class Explanation:
 
     def __rich__(self) -> Any:
         """Return a rich table."""
-        from rich.table import Table  # noqa: PLC0415 - only who prints pays for rich
+        from rich.table import Table
 
-        title = f"{self.state}: {len(self.stages)} stage(s), predicted {_time(self.predicted_seconds)}"
+        title = (
+            f"{self.state}: {len(self.stages)} stage(s), predicted {_time(self.predicted_seconds)}"
+        )
         table = Table(title=title, title_justify="left")
         for name in ("stage", "kernel", "rows per node", "predicted", "measured", "peak bytes"):
             table.add_column(name, justify="left" if name in ("stage", "kernel") else "right")

@@ -11,8 +11,8 @@ from dnumpy.api.array import (
     concrete,
     concrete_for_writing,
     facts,
-    ghost,
     geometry_of,
+    ghost,
     ghost_geometry,
     looked_at,
     managed,
@@ -238,5 +238,3 @@ def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
     before = operand(array)
     write(array, where(mask, chosen, before))
     return True
-
-

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, ufuncs
+from dnumpy.api import calls, composites, indexing, overrides, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -20,9 +21,9 @@ from dnumpy.api.array import (
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.native import NATIVE
-from dnumpy.api.record import Unmanaged, is_lazy, operand, write
-from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
+from dnumpy.config import config
 from dnumpy.expr.expr import Const
 
 if TYPE_CHECKING:
@@ -128,6 +129,16 @@ def _attribute(name: str) -> property:
     return property(read, change, remove)
 
 
+def _read_only(name: str) -> property:
+    """Return a property that a ghost can answer, and that NumPy does not let be set."""
+
+    def refuse(_self: ndarray, _value: Any) -> None:
+        msg = f"attribute {name!r} of 'numpy.ndarray' objects is not writable"
+        raise AttributeError(msg)
+
+    return property(_attribute(name).fget, refuse)
+
+
 def _data_attribute(name: str) -> property:
     """Return a property of the exported memory."""
     return property(lambda self: getattr(exported(self), name))
@@ -224,7 +235,6 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
 
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
-    method.__doc__ = wrapped.__doc__
     return method
 
 
@@ -232,13 +242,15 @@ def _any_lazy(args: tuple[Any, ...]) -> bool:
     return any(is_lazy(a) for a in args)
 
 
-_METHOD_WRITES = frozenset({"fill", "itemset", "partition", "put", "resize", "setfield", "sort"})
+_METHOD_WRITES = frozenset(
+    {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
+)
 _METHOD_NATIVE = (
     "all", "any", "argmax", "argmin", "astype", "clip", "diagonal", "dot", "max", "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum", "dump", "dumps",
+    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum", "dump", "dumps",
     "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
     "setfield", "sort", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
@@ -275,9 +287,10 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
 
 
 def _conjugate(self: ndarray, out: Any = None) -> Any:
-    if self.dtype.kind != "c" and out is None:
-        return self
-    return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
+    kind = self.dtype.kind
+    if kind in "cO" or (out is not None and kind in "biuf"):
+        return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
+    return self if kind in "biuf" else calls.run(_np_array.conjugate, (self,), {})
 
 
 def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
@@ -356,7 +369,7 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
                 made._np = r
                 return made
             return r
-        if not ufuncs._is_operand(other):
+        if not ufuncs.is_operand(other):
             return NotImplemented
         return calls.wrap_result(a ** calls.unwrap(other), (self, other))
     fast = _fast_power(self, other)
@@ -369,7 +382,9 @@ def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
         return None
     if base.dtype.kind in "fc":
         return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-    return np.square if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2 else None  # noqa: PLR2004
+    return (
+        np.square if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2 else None
+    )
 
 
 def _rpow(self: ndarray, other: Any) -> Any:
@@ -397,7 +412,7 @@ def _matmul(self: Any, other: Any) -> Any:
                 made._np = r
                 return made
             return r
-    if not ufuncs._is_operand(other):
+    if not ufuncs.is_operand(other):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):
         found = composites.matmul(self, other)
@@ -419,19 +434,40 @@ def _imatmul(self: ndarray, other: Any) -> Any:
 
 
 def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
-    quick = ufuncs._operator(wrapped, reflected=False)
     plain = getattr(operator, name)
 
     def method(self: Any, other: Any) -> Any:
-        if type(other) in IMMEDIATE or type(other) is ndarray or type(other) is DeferredScalar:
-            return quick(self, other)
-        if not ufuncs._is_operand(other):
+        a = self._np
+        if a is not None:
+            if type(other) is ndarray:
+                b = other._np
+            else:
+                b = other if type(other) in IMMEDIATE else None
+            if b is not None:
+                r = plain(a, b)
+                if type(r) is _np_array:
+                    if r.size < config.eager_below:
+                        made = _new(ndarray)
+                        made._np = r
+                        return made
+                    return wrap(r)
+                return r
+        if not ufuncs.is_operand(other):
             return NotImplemented
-        if is_lazy(self) and isinstance(other, np.ndarray | np.generic | list):
-            return ufuncs.call(wrapped, (self, other), {})
-        return calls.wrap_result(plain(calls.unwrap(self), other), (self,))
+        return _compared(wrapped, plain, self, other)
 
     return method
+
+
+def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> Any:
+    if overrides.overridden((y,), "__array_ufunc__"):
+        return ufuncs.call(wrapped, (x, y), {})
+    if (is_lazy(x) or is_lazy(y)) and not ufuncs.has_own_operators(y):
+        try:
+            return ufuncs.call(wrapped, (x, y), {})
+        except TypeError:  # the operators compare what the ufuncs have no loop for
+            return calls.wrap_result(plain(to_numpy(x), to_numpy(y)), (x, y))
+    return calls.wrap_result(plain(to_numpy(x), calls.unwrap(y)), (x, y))
 
 
 def install() -> None:
@@ -439,7 +475,7 @@ def install() -> None:
     for name in ("shape", "dtype", "strides"):
         setattr(ndarray, name, _attribute(name))
     for name in ("ndim", "size", "itemsize", "nbytes", "device"):
-        setattr(ndarray, name, property(_attribute(name).fget))
+        setattr(ndarray, name, _read_only(name))
     for name in ("data", "ctypes"):
         setattr(ndarray, name, _data_attribute(name))
     for name in ("real", "imag"):
@@ -462,6 +498,16 @@ def install() -> None:
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
+    for name, function in vars(ndarray).items():
+        _describe(name, function)
+
+
+def _describe(name: str, method: Any) -> None:
+    """Give a method NumPy's documentation and signature."""
+    wrapped = getattr(_np_array, name, None)
+    if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
+        method.__doc__ = wrapped.__doc__
+        method.__wrapped__ = wrapped
 
 
 def _repr(self: ndarray) -> str:

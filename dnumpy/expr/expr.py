@@ -45,7 +45,17 @@ class Expr:
     the meaning.
     """
 
-    __slots__ = ("__weakref__", "args", "dtype", "op", "origin", "owner", "params", "shape", "value")
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "dtype",
+        "op",
+        "origin",
+        "owner",
+        "params",
+        "shape",
+        "value",
+    )
 
     def __init__(
         self, op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype

@@ -1,8 +1,9 @@
 """Which lowering runs a phase, by what each has been measured to take.
 
-A program starts tiled. Once it has run tiled for about as long as compiling would take, it is compiled
-in the background, once for all phases that differ in extents and constants alone; from then on both
-have a measured time per element, and the faster one runs. The two give the same bits.
+A program starts tiled. Once it has run tiled for about as long as compiling would take, it is
+compiled in the background, once for all phases that differ in extents and constants alone; from
+then on both have a measured time per element, and the faster one runs. The two give the same
+bits.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class KernelReport(NamedTuple):
 
 @dataclass(slots=True)
 class _Rate:
-    """Best observed seconds per element, forgetting slowly, so that a busy moment does not decide."""
+    """Best seconds per element, forgotten slowly, so that a busy moment does not decide."""
 
     value: float | None = None
     count: int = 0
@@ -93,7 +94,7 @@ class _Record:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def prefers_numba(self) -> bool:
-        """Say whether to run compiled now: where it is faster, and now and then to measure again."""
+        """Say whether to run compiled now: where it is faster, or to measure it again."""
         tiled, numba = self.tiled.value, self.numba.value
         if numba is None or tiled is None or numba <= tiled or self.numba.count < TRIALS:
             return True
@@ -136,7 +137,7 @@ def compiled_kernels() -> list[KernelReport]:
 
 
 class AdaptiveKernel:
-    """Runs one phase by whichever lowering is faster now; safe to run from several threads at once."""
+    """Runs one phase by the lowering that is faster now; several threads may run it at once."""
 
     def __init__(self, phase: Phase) -> None:
         self.phase = phase

@@ -1,9 +1,9 @@
 """Source text -> address of machine code, kept on disk.
 
-A kernel is Python source that defines ``kernel(a, b, c)`` over three integers. Numba compiles it to LLVM
-and LLVM to an object file, which is stored under the user cache directory by a digest of the text, the
-CPU and the versions. What is on disk is loaded by LLVM alone, without importing Numba: a few
-milliseconds in a fresh process.
+A kernel is Python source that defines ``kernel(a, b, c)`` over three integers. Numba compiles it
+to LLVM and LLVM to an object file, which is stored under the user cache directory by a digest of
+the text, the CPU and the versions. What is on disk is loaded by LLVM alone, without importing
+Numba: a few milliseconds in a fresh process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _SYMBOL = "dnumpy_kernel"
-_FORMAT = 2  # changes with the primitives or the calling convention
+_FORMAT = 3  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -38,7 +38,7 @@ _PROTOTYPE = ctypes.CFUNCTYPE(
 )
 
 _lock = threading.RLock()
-_elsewhere: dict[str, bytes] = {}  # object code made by the other process, not yet loaded
+_elsewhere: dict[str, bytes] = {}  # made by the other process, not yet loaded
 _engines: dict[str, Any] = {}  # keep the machine code alive
 
 
@@ -81,7 +81,7 @@ def compiled(source: str) -> Compiled:
 
 
 def compile_elsewhere(sources: Sequence[str]) -> None:
-    """Have another process compile those of ``sources`` that are not in the cache, if one can be had."""
+    """Have another process, if one can be had, compile the ``sources`` that the cache lacks."""
     missing = [s for s in sources if not is_cached(s)]
     if missing:
         codes = object_codes(missing)
@@ -185,7 +185,8 @@ def compile_source(source: str) -> bytes:
     exec(compile(source, "<dnumpy kernel>", "exec"), names)
     function: Callable[..., Any] = names["kernel"]
     signature = numba.void(numba.int64, numba.int64, numba.int64)
-    dispatcher: Any = numba.njit(
+    jit: Any = numba.njit  # its annotations leave out the last two options
+    dispatcher = jit(
         signature,
         nogil=True,
         error_model="numpy",

@@ -1,8 +1,9 @@
 """A process beside this one that turns kernel source into object code.
 
-Numba compiles in Python: in a thread of this process it would hold the GIL, and the tiled lowering that
-runs meanwhile would wait 5 ms for every ufunc. The process starts when it is first needed, ends when
-nothing has been asked for a while or when this process ends, and is started again when needed.
+Numba compiles in Python: in a thread of this process it would hold the GIL, and the tiled
+lowering that runs meanwhile would wait 5 ms for every ufunc. The process starts when it is first
+needed, ends when nothing has been asked for a while or when this process ends, and is started
+again when needed.
 """
 
 from __future__ import annotations
@@ -38,14 +39,12 @@ class NotCompiled(Exception):  # noqa: N818 - it carries the compiler's own mess
 
 
 def object_codes(sources: Sequence[str]) -> list[bytes]:
-    """Return what the other process makes of ``sources``; nothing when there is no such process to be had.
+    """Return what the other process makes of ``sources``, nothing when none can be had.
 
     Raises NotCompiled when the compiler refuses one of them.
     """
     with _lock:
-        for _attempt in range(
-            2
-        ):  # the second time with a fresh process, when the first had just gone idle
+        for _attempt in range(2):  # again, when the process had just gone idle
             process = _process()
             if process is None:
                 return []
@@ -85,7 +84,7 @@ def _process() -> subprocess.Popen[str] | None:
 
 
 def _let_go(process: subprocess.Popen[str]) -> None:
-    """Let the process finish what it compiles for the cache; it ends when it finds its input closed."""
+    """Let the process finish what it compiles; it ends when it finds its input closed."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.close()

@@ -1,8 +1,8 @@
 """Schedule -> source text of one kernel, and the list of what it is given.
 
-The kernel reads all it needs from an array of 64-bit integers, the *fields*: addresses, strides, extents.
-No extent and no constant stands in the text, so that equal text means equal machine code for every
-size; the text is the identity of a kernel.
+The kernel reads all it needs from an array of 64-bit integers, the *fields*: addresses, strides,
+extents. No extent and no constant stands in the text, so that equal text means equal machine code
+for every size; the text is the identity of a kernel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.schedule import Home, Schedule, is_wide, make_schedule, sums_short_rows
+from dnumpy.kernels.schedule import Home, Schedule, Stage, is_wide, make_schedule, sums_short_rows
 from dnumpy.kernels.sums import BLOCK
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class Kernel:
 def emit(program: Program, layouts: Sequence[str]) -> Kernel:
     """Return the kernel for inputs that lie as ``layouts`` says.
 
-    Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit) or ``g``
-    (to be gathered, chunk by chunk).
+    Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit) or
+    ``g`` (to be gathered, chunk by chunk).
     """
     return _Emitter(program, layouts).run()
 
@@ -158,7 +158,8 @@ class _Emitter:
         for node in self.schedule.narrow[0]:
             self._narrow(node)
         for number, stages in enumerate(self.schedule.passes):
-            self._pass(number, stages)
+            if any(s.maps or s.others for s in stages):
+                self._pass(stages)
             for node in self.schedule.narrow[number + 1]:
                 self._narrow(node)
 
@@ -174,7 +175,7 @@ class _Emitter:
 
     def _is_partial(self, index: int) -> bool:
         folded = {n.value for n in self.program.nodes if n.kind in {"tile", "column"}}
-        return dict((k, v) for v, k in self.program.outputs)[index] in folded
+        return {k: v for v, k in self.program.outputs}[index] in folded
 
     # narrow values
 
@@ -240,11 +241,9 @@ class _Emitter:
 
     # passes over the unit
 
-    def _pass(self, number: int, stages: list[Any]) -> None:
+    def _pass(self, stages: list[Stage]) -> None:
         t = self.text
         nodes = [n for s in stages for n in [*s.maps, *s.others]]
-        if not nodes:
-            return
         sums = [n for n in nodes if n.kind == "row" and n.template == "sum"]
         for node in sums:
             t.add(f"store_i8({self._state(node)}, 0, 0, 0, 0)")
@@ -258,8 +257,7 @@ class _Emitter:
         for value in sorted(touched):
             self._locate(value)
         for stage in stages:
-            if stage.maps:
-                self._loop(stage.maps, nodes)
+            self._loop(stage.maps)
             for node in stage.others:
                 self._other(node)
         t.add(f"i0 += {CHUNK}")
@@ -268,35 +266,35 @@ class _Emitter:
             self._finish(node, self.cell("value", node.value))
         for node in nodes:
             if node.kind == "row":
-                if node.code[0] != "c":
-                    t.add(
-                        f"x{node.value} = load_{node.code}({self.cell('value', node.value)}, 0, 0, 0)"
-                    )
+                self._load_cell(node)
                 self._after_narrow(node)
 
+    def _load_cell(self, node: Node) -> None:
+        """Read a narrow value that lies in its cell; complex ones are only passed by address."""
+        if node.code[0] != "c":
+            cell = self.cell("value", node.value)
+            self.text.add(f"x{node.value} = load_{node.code}({cell}, 0, 0, 0)")
+
     def _locate(self, value: int) -> None:
-        """Assign the address of this chunk of a wide value, gathering it first where it is scattered."""
-        t = self.text
+        """Assign the address of this chunk of a value, gathered first where it is scattered."""
         if not self._wide(value):
             return
         size = np.dtype(self.program.codes[value]).itemsize
-        if value < len(self.layouts):
-            if self.layouts[value] == "g":
-                t.add(f"q{value} = {self.get('gather', value)}")
-                t.add(f"store_i8({self.get('plan', value)}, 0, q{value}, 0, 0)")
-                t.add(f"store_i8({self.get('plan', value)}, 1, i0, 0, 0)")
-                t.add(
-                    f"call_helper({self.get('helper', 'gather', 'u1')}, p{value}, n, {self.get('plan', value)})"
-                )
-            else:
-                t.add(f"q{value} = p{value} + i0 * {size}")
-            return
         home = self.schedule.homes.get(value)
-        if home is not None:
-            t.add(
-                f"q{value} = {self._base(home, size)}"
-                + ("" if home.kind == "chunk" else f" + i0 * {size}")
-            )
+        if value < len(self.layouts) and self.layouts[value] == "g":
+            self._gather(value)
+        elif value < len(self.layouts):
+            self.text.add(f"q{value} = p{value} + i0 * {size}")
+        elif home is not None:
+            offset = "" if home.kind == "chunk" else f" + i0 * {size}"
+            self.text.add(f"q{value} = {self._base(home, size)}{offset}")
+
+    def _gather(self, value: int) -> None:
+        t, plan = self.text, self.get("plan", value)
+        t.add(f"q{value} = {self.get('gather', value)}")
+        t.add(f"store_i8({plan}, 0, q{value}, 0, 0)")
+        t.add(f"store_i8({plan}, 1, i0, 0, 0)")
+        t.add(f"call_helper({self.get('helper', 'gather', 'u1')}, p{value}, n, {plan})")
 
     def _base(self, home: Home, size: int) -> str:
         if home.kind == "tile":
@@ -316,8 +314,10 @@ class _Emitter:
         home = self.schedule.homes[value]
         return self.place(home.kind, home.index)
 
-    def _loop(self, maps: list[Node], nodes: list[Node]) -> None:
+    def _loop(self, maps: list[Node]) -> None:
         """Emit one vectorised loop over the chunk."""
+        if not maps:
+            return
         t = self.text
         made = {n.value for n in maps}
         t.add("for i in range(n):")
@@ -334,13 +334,10 @@ class _Emitter:
                     )
                     loaded.add(arg.value)
                 names.append(self._read(arg, f"v{arg.value}" if wide else self._name(arg)))
-            t.add(
-                f"v{node.value} = {_result(node, names, 'start + i0 + i' if self.program.flat else 'row')}"
-            )
-            if node.value in self.schedule.homes:
-                t.add(
-                    f"store_{node.code}(q{node.value}, i, v{node.value}, {self._place_of(node.value)})"
-                )
+            value, index = node.value, "start + i0 + i" if self.program.flat else "row"
+            t.add(f"v{value} = {_result(node, names, index)}")
+            if value in self.schedule.homes:
+                t.add(f"store_{node.code}(q{value}, i, v{value}, {self._place_of(value)})")
         t.depth -= 1
 
     def _other(self, node: Node) -> None:
@@ -349,14 +346,14 @@ class _Emitter:
             self._call(node, [self._span(a) for a in node.args], target, "n")
             return
         (arg,) = node.args
-        address, step = self._span(arg)
+        address, _ = self._span(arg)
         size = np.dtype(node.code).itemsize
         if sums_short_rows(self.program, node):
             return
         if node.kind == "column":
             index = dict(self.program.outputs)[node.value]
-            base = f"{self.get('partial', index)} + number * {self.get('pstride', index)} + i0 * {size}"
-            self.text.add(f"at = {base}")
+            base = f"{self.get('partial', index)} + number * {self.get('pstride', index)}"
+            self.text.add(f"at = {base} + i0 * {size}")
             self.text.add("if u == 0:")
             self._start_column(node, address, size)
             self.text.add("else:")
@@ -382,7 +379,7 @@ class _Emitter:
         t.depth -= 1
 
     def _fold_run(self, node: Node, address: str, count: str, fresh: str) -> None:
-        """Fold a run of elements into the value's cell, whose first content is the first element."""
+        """Fold a run into the value's cell, which starts as the first element."""
         t, size, cell = self.text, np.dtype(node.code).itemsize, self.cell("value", node.value)
         t.add("k = 0")
         t.add(f"if {fresh}:")
@@ -426,9 +423,8 @@ class _Emitter:
         if not is_wide(self.program, arg.value) and not self._wide(arg.value):
             buffer = self.get("tilebuf", arg.value)
             if node.template == "sum":
-                t.add(
-                    f"call_helper({self.get('helper', 'sum', node.code)}, {buffer}, units, {self._state(node)})"
-                )
+                helper = self.get("helper", "sum", node.code)
+                t.add(f"call_helper({helper}, {buffer}, units, {self._state(node)})")
             else:
                 self._fold_run(node, buffer, "units", "True")
         elif sums_short_rows(self.program, node):
@@ -438,9 +434,8 @@ class _Emitter:
         if node.template == "sum":
             self._finish(node, target)
         else:
-            t.add(
-                f"copy_item({target}, {self.cell('value', node.value)}, {np.dtype(node.code).itemsize})"
-            )
+            size = np.dtype(node.code).itemsize
+            t.add(f"copy_item({target}, {self.cell('value', node.value)}, {size})")
 
 
 def _constant(value: int, code: str) -> str:
@@ -459,130 +454,3 @@ def _result(node: Node, names: list[str], index: str) -> str:
     if node.code[0] in "iu" and node.template != "{0}":
         return f"{node.code}({text})"
     return text
-
-
-def helper_source(name: str, code: str) -> str:
-    """Return the text of a kernel that generated kernels call."""
-    unit = 8 // np.dtype(code).itemsize  # entries before the tree's first level
-    size = np.dtype(code).itemsize
-    match name:
-        case "sum":
-            return _SUM.format(code=code, unit=unit, size=size, block=BLOCK)
-        case "finish":
-            return _FINISH.format(code=code, unit=unit)
-        case "gather":
-            return _GATHER
-        case _:
-            return _COPY
-
-
-# See dnumpy.kernels.sums for the order. Level k of the tree holds the sum of 2**k blocks; the count of
-# blocks says which levels are in use.
-_SUM = """\
-def kernel(p, n, state):
-    count = load_i8(state, 0, 0, 0)
-    w = state + 1024
-    b = 0
-    while b < n:
-        k = n - b
-        x = p + b * {size}
-        if k >= {block}:
-            s = block_sum_{code}(x)
-        else:
-            m = (k + 1) >> 1
-            for i in range(k - m):
-                store_{code}(w, i, load_{code}(x, i, 0, 2) + load_{code}(x, m + i, 0, 2), 1, 2)
-            if k & 1:
-                store_{code}(w, m - 1, load_{code}(x, m - 1, 0, 0), 0, 0)
-            k = m
-            while k > 1:
-                m = (k + 1) >> 1
-                for i in range(k - m):
-                    store_{code}(w, i, load_{code}(w, i, 0, 0) + load_{code}(w, m + i, 0, 0), 0, 0)
-                k = m
-            s = load_{code}(w, 0, 0, 0)
-        level = {unit}
-        c = count
-        while c & 1:
-            s = load_{code}(state, level, 0, 0) + s
-            c >>= 1
-            level += 1
-        store_{code}(state, level, s, 0, 0)
-        count += 1
-        b += {block}
-    store_i8(state, 0, count, 0, 0)
-"""
-
-_FINISH = """\
-def kernel(state, out, unused):
-    c = load_i8(state, 0, 0, 0)
-    level = {unit}
-    s = {code}(0.0)
-    while c:
-        if c & 1:
-            s = load_{code}(state, level, 0, 0) + s
-        c >>= 1
-        level += 1
-    store_{code}(out, 0, s, 0, 0)
-"""
-
-_COPY = """\
-def kernel(target, source, n):
-    for i in range(n):
-        store_u1(target, i, load_u1(source, i, 0, 2), 1, 2)
-"""
-
-
-def _gather_source() -> str:
-    """Return the text that copies elements ``i0:i0 + n`` of a strided block to adjacent memory.
-
-    The plan holds: target, i0, item size, axes, then per axis (innermost last) extent and byte stride.
-    """
-    text = """\
-def kernel(source, n, plan):
-    target = load_i8(plan, 0, 0, 0)
-    i = load_i8(plan, 1, 0, 0)
-    size = load_i8(plan, 2, 0, 0)
-    axes = load_i8(plan, 3, 0, 0)
-    inner = load_i8(plan, 2 + 2 * axes, 0, 0)
-    step = load_i8(plan, 3 + 2 * axes, 0, 0)
-    done = 0
-    while done < n:
-        j = (i + done) % inner
-        rest = (i + done) // inner
-        at = source + j * step
-        axis = axes - 2
-        while axis >= 0:
-            extent = load_i8(plan, 4 + 2 * axis, 0, 0)
-            if axis == 0:
-                extent = rest + 1
-            at += (rest % extent) * load_i8(plan, 5 + 2 * axis, 0, 0)
-            rest = rest // extent
-            axis -= 1
-        k = inner - j
-        if axes == 1 or k > n - done:
-            k = n - done
-        to = target + done * size
-"""
-    for size in (8, 4, 1, 2):
-        code = f"u{size}"
-        text += f"""\
-        if size == {size}:
-            if step == {size}:
-                for e in range(k):
-                    store_{code}(to, e, load_{code}(at, e, 0, 2), 1, 2)
-            else:
-                for e in range(k):
-                    store_{code}(to, e, load_{code}(at + e * step, 0, 0, 2), 1, 2)
-"""
-    text += """\
-        if size == 16:
-            for e in range(k):
-                store_u8(to, 2 * e, load_u8(at + e * step, 0, 0, 2), 1, 2)
-                store_u8(to, 2 * e + 1, load_u8(at + e * step, 1, 0, 2), 1, 2)
-        done += k
-"""
-    return text
-
-
-_GATHER = _gather_source()

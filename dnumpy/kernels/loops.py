@@ -1,10 +1,10 @@
 """NumPy's own inner loops, by address.
 
-A ufunc object carries, for each signature of types, the C function that does the work:
-``void loop(char **args, npy_intp *dims, npy_intp *steps, void *data)``. It needs no GIL, so that compiled
-code can call it and get NumPy's bits at NumPy's speed. The object's layout is public
-(``numpy/ufuncobject.h``); nothing is used of it before it has been compared with what the ufunc says of
-itself, and no loop before it has given the ufunc's own answer on a sample.
+A ufunc object carries, for each signature of types, the C function that does the work: ``void
+loop(char **args, npy_intp *dims, npy_intp *steps, void *data)``. It needs no GIL, so that
+compiled code can call it and get NumPy's bits at NumPy's speed. The object's layout is public
+(``numpy/ufuncobject.h``); nothing is used of it before it has been compared with what the ufunc
+says of itself, and no loop before it has given the ufunc's own answer on a sample.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LOOP = ctypes.PYFUNCTYPE(
 
 @lru_cache(maxsize=1024)
 def inner_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> InnerLoop | None:
-    """Return the loop of ``ufunc`` for exactly these types, or None if there is none to be trusted."""
+    """Return the loop of ``ufunc`` for exactly these types, None if none can be trusted."""
     if ufunc.nout != 1 or ufunc.signature is not None or len(dtypes) != ufunc.nargs:
         return None
     chars = "".join(d.char for d in dtypes)

@@ -1,9 +1,9 @@
 """Phase -> Program: the same computation in the terms of one loop nest.
 
-A *unit* is a run of elements that the kernel walks from end to end: one row, or, in a *flat* program, one
-whole tile. A *wide* value has one entry per element of the unit, a *narrow* one a single entry per
-unit (a row's sum, say). What cannot be said in these terms raises :class:`Unsupported`; the tiled
-lowering runs it.
+A *unit* is a run of elements that the kernel walks from end to end: one row, or, in a *flat*
+program, one whole tile. A *wide* value has one entry per element of the unit, a *narrow* one a
+single entry per unit (a row's sum, say). What cannot be said in these terms raises
+:class:`Unsupported`; the tiled lowering runs it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from dnumpy.rewrite.phase import Access
 if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase, Step
 
-PLAIN = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f4 f8".split()  # computed in registers
+# computed in registers
+PLAIN = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 OPAQUE = ("c8", "c16")  # only passed by address to NumPy's loops
 
 
@@ -43,7 +44,7 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A scalar given at run time: input ``index``, or entry ``index`` of the parameters of ``step``."""
+    """A scalar given at run time: input ``index``, or parameter ``index`` of ``step``."""
 
     step: int | None
     index: int
@@ -53,8 +54,8 @@ class Constant:
 class Node:
     """One operation.
 
-    ``kind`` is ``map`` (``template`` in registers), ``call`` (NumPy's loop), or a fold: ``row`` (a unit to
-    one entry), ``tile`` (everything in a tile to one entry), ``column`` (the rows of a tile to one row).
+    ``kind`` is ``map`` (``template`` in registers), ``call`` (NumPy's loop), or a fold: ``row`` (a
+    unit to one entry), ``tile`` (a tile to one entry), ``column`` (the rows of a tile to one row).
     """
 
     value: int
@@ -74,7 +75,7 @@ class Node:
 
 @dataclass(slots=True)
 class Program:
-    """A phase in the kernel's terms; ``outputs`` pairs values with positions in the phase's outputs."""
+    """A phase in the kernel's terms; ``outputs`` pairs values with output positions."""
 
     width: int
     rest: tuple[int, ...]
@@ -136,17 +137,17 @@ class _Lowering:
         return program
 
     def _check_short_rows(self) -> None:
-        """Short rows are summed a tile at a time, so that what is summed needs a buffer of its own."""
+        """Short rows are summed a tile at a time: what is summed needs a buffer of its own."""
         program = self.program
         if program.flat or program.width >= BLOCK:
             return
         kept = {value for value, _ in program.outputs}
         for node in program.nodes:
-            value = node.args[0].value if node.kind == "tile" else None
-            if value is not None and program.wide[value] and node.template == "sum":
-                if value < self.first or value in kept:
-                    msg = "a sum over a tile of short rows that are stored elsewhere"
-                    raise Unsupported(msg)
+            value = node.args[0].value
+            summed = node.kind == "tile" and node.template == "sum" and program.wide[value]
+            if summed and (value < self.first or value in kept):
+                msg = "a sum over a tile of short rows that are stored elsewhere"
+                raise Unsupported(msg)
 
     def _enter_input(self, slot: int) -> None:
         given, program = self.phase.inputs[slot], self.program
@@ -286,8 +287,8 @@ class _Lowering:
         code = code_of(step.dtype)
         wide = self._is_wide(step.shape, kept=True)
         self.value_of[slot] = slot
-        count = {FULL: 1, ARANGE: 2}.get(step.op)
-        if count is None or code in OPAQUE:
+        count = 1 if step.op is FULL else 2 if step.op is ARANGE else 0
+        if not count or code in OPAQUE:
             msg = f"{step.op!r} of {code}"
             raise Unsupported(msg)
         args = []
@@ -352,7 +353,7 @@ class _Lowering:
         arg = self._in_memory(arg, wide=True)
         summing = op.ufunc is np.add and arg.code in {"f4", "f8"}
         self.value_of[slot] = slot
-        wide = False if kind != "column" else True
+        wide = kind == "column"
         node = Node(slot, kind, (arg,), arg.code, wide, "sum" if summing else "", loop, op.name)
         self._add(node)
         if slot in self.partial:
@@ -380,9 +381,8 @@ class _Lowering:
 
 def _widest_rest(phase: Phase) -> tuple[int, ...]:
     """Return the shape of one row of the widest row value."""
-    shapes = [
-        s.shape for s in phase.steps if not (isinstance(s.op, Reduction) and 0 in s.params.axis)
-    ]  # type: ignore[attr-defined]
+    folded = {output.slot - len(phase.inputs) for output in phase.outputs if output.partial}
+    shapes = [s.shape for k, s in enumerate(phase.steps) if k not in folded]
     shapes += [phase.shape_of(s.args[0]) for s in phase.steps if isinstance(s.op, Reduction)]
     return max((s[1:] for s in shapes), key=lambda rest: (prod(rest), len(rest)))
 
@@ -401,7 +401,7 @@ def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...] | 
 @lru_cache(maxsize=1024)
 def _fold_dtype(ufunc: np.ufunc, operand: np.dtype, wanted: np.dtype | None) -> np.dtype | None:
     """Return the one dtype that the fold works in, or None if there is not just one."""
-    signature = {} if wanted is None else {"signature": (wanted, wanted, wanted)}
+    signature: Any = {} if wanted is None else {"signature": (wanted, wanted, wanted)}
     try:
         found = ufunc.resolve_dtypes((None, operand, None), reduction=True, **signature)
     except TypeError:
@@ -413,7 +413,7 @@ def _fold_dtype(ufunc: np.ufunc, operand: np.dtype, wanted: np.dtype | None) -> 
 def _template_holds(op: Elementwise, types: tuple[np.dtype, ...]) -> bool:
     """Say whether the row's scalar expression gives the ufunc's answers on special values.
 
-    It may not: adding booleans is ``or``, and which of 0.0 and -0.0 is the maximum depends on the CPU.
+    It may not: adding booleans is ``or``; whether 0.0 or -0.0 is the maximum depends on the CPU.
     """
     assert op.ufunc is not None
     if any(f"{t.kind}{t.itemsize}" not in PLAIN for t in types):

@@ -1,9 +1,10 @@
 """The Numba lowering: a phase as one compiled function, called for a range of rows.
 
-Elementwise results are bit-equal to NumPy's: arithmetic is plain IEEE in the order written, everything
-else runs NumPy's own inner loops by address. Floating-point sums go up a fixed tree inside each tile, so
-that their bits depend on the phase alone. When a run has raised a floating-point flag of which NumPy
-would tell the user, the range is run again with NumPy, which then tells.
+Elementwise results are bit-equal to NumPy's: arithmetic is plain IEEE in the order written,
+everything else runs NumPy's own inner loops by address. Floating-point sums go up a fixed tree
+inside each tile, so that their bits depend on the phase alone. When a run has raised a
+floating-point flag of which NumPy would tell the user, the range is run again with NumPy, which
+then tells.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.kernels.compile import Compiled, compiled
-from dnumpy.kernels.emit import CHUNK, STATE_BYTES, Kernel, emit, helper_source
+from dnumpy.kernels.emit import CHUNK, STATE_BYTES, Kernel, emit
+from dnumpy.kernels.helpers import helper_source
 from dnumpy.kernels.lower import Program, Unsupported, lower
 from dnumpy.kernels.tiled import Faults, TiledKernel
 from dnumpy.rewrite.phase import Access
@@ -70,7 +72,7 @@ class NumbaKernel:
         return self.tiled.run(values, outs, lo, hi, origin)
 
     def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
-        """Return the program for values that lie in memory as these do, or None where only NumPy will do."""
+        """Return the kernel for values that lie as these do, None where only NumPy will do."""
         kinds = _kinds(self.phase, values)
         if kinds not in self._programs:
             self._programs[kinds] = _lowered(self.phase, kinds)
@@ -130,7 +132,7 @@ def _writable(phase: Phase, program: Program, outs: Sequence[np.ndarray]) -> boo
 
 
 def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Return (extent, stride) of the fewest axes that walk the same elements in the same order."""
+    """Return (extent, stride) of the fewest axes that walk the same elements in order."""
     axes: list[tuple[int, int]] = []
     for extent, stride in zip(shape, strides, strict=True):
         if extent == 1:
@@ -183,7 +185,7 @@ class Variant:
 
     @property
     def source(self) -> str:
-        """The text that is compiled: equal for phases that differ in extents and constants alone."""
+        """The text that is compiled, equal for phases that differ in extents and constants."""
         return self.kernel.source
 
     @property
@@ -263,7 +265,10 @@ class Variant:
     def _lay_out(self) -> np.ndarray:
         assert self._static is not None
         fields = self._static.copy()
-        sizes = {("cells",): 16 * self.kernel.cells, ("states",): STATE_BYTES * self.kernel.states}
+        sizes: dict[tuple[Any, ...], int] = {
+            ("cells",): 16 * self.kernel.cells,
+            ("states",): STATE_BYTES * self.kernel.states,
+        }
         width, tile = self.program.width, self.phase.tile_rows
         for what in self.kernel.fields:
             match what:
@@ -276,7 +281,7 @@ class Variant:
                     sizes[what] = tile * width * self.kernel.schedule.tile_bytes[index]
                 case ("tilebuf", _):
                     sizes[what] = 16 * tile
-                case ("plan", value):
+                case ("plan", _):
                     sizes[what] = 8 * (4 + 2 * (1 + len(self.program.rest)))
                 case _:
                     pass
@@ -290,11 +295,14 @@ class Variant:
             self._put(fields, what, base + offset)
         self._local.scratch = scratch
         self._local.plans = {
-            w[1]: np.ndarray(
-                sizes[w] // 8, np.int64, scratch, base + offsets[w] - scratch.ctypes.data
+            value: np.ndarray(
+                sizes["plan", value] // 8,
+                np.int64,
+                scratch,
+                base + offsets["plan", value] - scratch.ctypes.data,
             )
-            for w in sizes
-            if w[0] == "plan"
+            for kind, value in [what for what in sizes if len(what) == 2]
+            if kind == "plan"
         }
         self._local.cells = np.ndarray(
             max(16 * self.kernel.cells, 1), np.uint8, scratch, base - scratch.ctypes.data
@@ -310,7 +318,7 @@ class Variant:
         hi: int,
         origin: int,
     ) -> list[np.ndarray]:
-        """Enter what this run reads and writes; return the arrays that must stay alive meanwhile."""
+        """Enter what this run reads and writes; return the arrays to keep alive meanwhile."""
         self._bind_constants(values)
         keep = []
         for k, layout in enumerate(self.layouts):
@@ -366,7 +374,7 @@ class Variant:
         return value
 
     def _spread(self, value: np.ndarray, rows: int) -> np.ndarray:
-        """Return a whole operand as the unit walks it: one row, or as many rows as a flat unit has."""
+        """Return a whole operand as the unit walks it: one row, or the rows of a flat unit."""
         rest = self.program.rest
         if value.ndim > len(rest):
             value = value.reshape(value.shape[1:])  # a leading axis of extent 1
@@ -380,7 +388,7 @@ _registry_lock = threading.Lock()
 
 
 def machine_code(source: str) -> Compiled:
-    """Return the machine code of ``source``; threads that ask for the same one wait for one compile."""
+    """Return the machine code of ``source``; threads that ask for it wait for one compile."""
     with _registry_lock:
         lock = _code_locks.setdefault(source, threading.Lock())
     with lock:

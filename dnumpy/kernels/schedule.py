@@ -1,8 +1,8 @@
 """Program -> Schedule: which pass over the unit computes what, and where values are kept.
 
-A unit is walked once per *pass*, since what reads a row's sum must wait for it. Within a pass, chunk by
-chunk, *stages* follow each other: arithmetic of one stage is one vectorised loop, then come calls of
-NumPy's loops and folds, which read and write chunk buffers that stay in L1.
+A unit is walked once per *pass*, since what reads a row's sum must wait for it. Within a pass,
+chunk by chunk, *stages* follow each other: arithmetic of one stage is one vectorised loop, then
+come calls of NumPy's loops and folds, which read and write chunk buffers that stay in L1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Home:
     """Where a wide value is kept, and in which buffer of its kind.
 
-    ``out`` is an output, ``tile`` lasts as long as the tile, ``row`` as the unit, ``chunk`` as the chunk.
+    ``out`` is an output, ``tile`` lasts as long as the tile, ``row`` as the unit, ``chunk`` as the
+    chunk.
     """
 
     kind: str
@@ -97,7 +98,7 @@ def _users(program: Program) -> dict[int, list[Node]]:
 
 
 def _passes(program: Program) -> dict[int, int]:
-    """Give wide nodes the pass that computes them, narrow ones the pass after which they are known."""
+    """Give wide nodes the pass that computes them, narrow ones that after which they are known."""
     found: dict[int, int] = {}
     for node in program.nodes:
         known = [(found.get(a.value, -1), is_wide(program, a.value)) for a in node.args]
@@ -116,7 +117,7 @@ def _passes(program: Program) -> dict[int, int]:
 
 
 def _stages(program: Program, pass_of: dict[int, int]) -> dict[int, int]:
-    """Arithmetic waits for calls of the stage before; calls and folds for arithmetic of their own stage."""
+    """Arithmetic waits for calls of the stage before, calls and folds for that of their own."""
     found: dict[int, int] = {}
     kinds = {n.value: n.kind for n in program.nodes}
     for node in program.nodes:
@@ -172,7 +173,7 @@ def _homes(
 
 
 def sums_short_rows(program: Program, node: Node) -> bool:
-    """Say whether ``node`` sums a whole tile of short rows at its end, though they are walked one by one."""
+    """Say whether ``node`` sums short rows at the end of a tile, though walked one by one."""
     short = not program.flat and program.width < BLOCK
     return short and node.kind == "tile" and node.template == "sum" and _walks(program, node)
 
@@ -180,7 +181,7 @@ def sums_short_rows(program: Program, node: Node) -> bool:
 def _share(
     passes: list[list[Stage]], transient: dict[int, int], homes: dict[int, Home]
 ) -> list[int]:
-    """Give each transient value a chunk buffer, reused when the value has been read for the last time."""
+    """Give each transient value a chunk buffer, reused after the value's last reading."""
     sizes: list[int] = []
     for stages in passes:
         groups = [g for s in stages for g in ([s.maps] if s.maps else []) + [[n] for n in s.others]]

@@ -133,7 +133,8 @@ def elementwise_of(ufunc: np.ufunc) -> Elementwise:
     if isinstance(known, Elementwise) and known.ufunc is ufunc:
         return known
     made = _FOREIGN.setdefault(
-        ("e", id(ufunc)), Elementwise(f"foreign.{ufunc.__name__}.{id(ufunc)}", ufunc=ufunc, loop="other")
+        ("e", id(ufunc)),
+        Elementwise(f"foreign.{ufunc.__name__}.{id(ufunc)}", ufunc=ufunc, loop="other"),
     )
     assert isinstance(made, Elementwise)
     return made

@@ -100,7 +100,7 @@ _KNOWN: dict[str, tuple[str, float, str]] = {
 def _enter_ufunc(ufunc: np.ufunc) -> None:
     loop, flops, scalar = _KNOWN.get(ufunc.__name__, ("other", 2, ""))
     row(Elementwise(ufunc.__name__, ufunc=ufunc, loop=loop, flops=flops, scalar=scalar))
-    if ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:  # noqa: PLR2004 - binary
+    if ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:
         row(Reduction(f"{ufunc.__name__}.reduce", ufunc=ufunc))
 
 
@@ -124,7 +124,7 @@ def _einsum(*operands: np.ndarray, subscripts: str, optimize: bool) -> np.ndarra
     """Contract in the order that opt_einsum finds, when there is a choice."""
     if not optimize:
         return np.asarray(np.einsum(subscripts, *operands))
-    from opt_einsum import contract_path  # noqa: PLC0415 - only when einsum is used
+    from opt_einsum import contract_path
 
     shapes = [o.shape for o in operands]
     path, _ = contract_path(subscripts, *shapes, shapes=True, optimize="auto")

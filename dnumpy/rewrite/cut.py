@@ -219,9 +219,7 @@ def _needed(state: _Cut) -> set[int]:
             needed.add(id(expr.operands()[0]))
         for arg in expr.operands():
             same_phase = (
-                fused
-                and _joins(state, expr, arg)
-                and state.level[id(arg)] == state.level[id(expr)]
+                fused and _joins(state, expr, arg) and state.level[id(arg)] == state.level[id(expr)]
             )
             if not same_phase and not _is_alias(state, expr):
                 needed.add(id(arg))

@@ -11,7 +11,9 @@ import pytest
 
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, leaf
-from dnumpy.kernels import choose, compile as compiler, numba as lowering
+from dnumpy.kernels import choose
+from dnumpy.kernels import compile as compiler
+from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.choose import compiled_kernels, kernel_for
 from dnumpy.kernels.compiler_process import NotCompiled, object_codes
 from tests.kernels import phases as p
@@ -102,7 +104,8 @@ def test_threads_start_one_compilation_of_a_program(monkeypatch):
 
 def test_what_does_not_compile_warns_once_and_runs_tiled(monkeypatch):
     def refuse(_sources):
-        raise NotCompiled("no")
+        msg = "no"
+        raise NotCompiled(msg)
 
     monkeypatch.setattr(compiler, "compile_elsewhere", refuse)
     bound = program(7000, 0.125)

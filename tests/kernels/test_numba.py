@@ -30,7 +30,7 @@ compiling = settings(
 
 
 class Quiet:
-    """A Numba kernel of which nobody wants to know the faults, so that it does not run again tiled."""
+    """A Numba kernel of whose faults nobody wants to know: it does not run again tiled."""
 
     def __init__(self, phase: Any) -> None:
         self.kernel = NumbaKernel(phase)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dnumpy.kernels import reference
-from dnumpy.ops.table import ARANGE, CAST, FULL, WHERE
 from dnumpy.ops.families import lookup
+from dnumpy.ops.table import ARANGE, CAST, FULL, WHERE
 from dnumpy.rewrite.phase import ReduceParams
 
 
