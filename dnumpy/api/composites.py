@@ -1,7 +1,8 @@
 """NumPy functions written over recorded operations, so that they fuse and distribute with the rest.
 
-Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs it.
-Movement is written as an empty array with regions replaced: the pieces are computed into their place.
+Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs
+it. Movement is written as an empty array with regions replaced: the pieces are computed into their
+place.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
 
 
 def load(*args: Any, **kwargs: Any) -> Any:
-    """As ``numpy.load``; a read-only memory map becomes a lazy array that reads the file by tiles."""
+    """As ``numpy.load``; a read-only memory map becomes a lazy array read by tiles."""
     loaded = np.load(*args, **kwargs)
     if type(loaded) is np.memmap and loaded.mode == "r" and is_managed_dtype(loaded.dtype):
         return adopt(loaded.view(_np_array))
