@@ -135,7 +135,7 @@ def profile_here() -> DeviceProfile:
 
 
 def measured(root: Expr) -> list[Record]:
-    """Return what the run that gave ``root`` its value did; nothing if no run of this process did."""
+    """Return what the run that gave ``root`` its value did; nothing if there was none here."""
     return _runs.get(root, [])
 
 

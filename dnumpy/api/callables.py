@@ -32,7 +32,9 @@ class Builtin(staticmethod):
 class CallableObject:
     """Stands for a callable of NumPy that has methods of its own, as ``np.ma.minimum`` has."""
 
-    def __init__(self, made: Callable[..., Any], wrapped: Any, wrap: Callable[[Any, str], Any]) -> None:
+    def __init__(
+        self, made: Callable[..., Any], wrapped: Any, wrap: Callable[[Any, str], Any]
+    ) -> None:
         self._made = made
         self._wrap = wrap
         self.__wrapped__ = wrapped

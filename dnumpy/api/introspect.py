@@ -16,7 +16,14 @@ def report() -> dict[str, Any]:
     for r in engine.history:
         entry = phases.setdefault(
             (r.what, r.where),
-            {"what": r.what, "where": r.where, "seconds": 0.0, "predicted_seconds": None, "bytes": 0, "count": 0},
+            {
+                "what": r.what,
+                "where": r.where,
+                "seconds": 0.0,
+                "predicted_seconds": None,
+                "bytes": 0,
+                "count": 0,
+            },
         )
         entry["seconds"] += r.seconds
         entry["bytes"] += r.nbytes

@@ -153,7 +153,9 @@ def register(wrapped: Any, public: Any) -> None:
         functions.setdefault(wrapped, public)
 
 
-def call_function(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(
+    wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Call NumPy's function; classes that override it are handed ours."""
     stand = _replacer(functions.get(wrapped, wrapped), "__array_function__")
     given, named = stand(args), stand(kwargs)  # kept: NumPy borrows what it is given as ``like``

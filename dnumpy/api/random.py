@@ -41,7 +41,11 @@ class _Derived(type):
 
 def _derived(base: type) -> Any:
     """Return a subclass that takes our arrays and gives ours back."""
-    drawn = [n for n in dir(base) if not n.startswith("_") and n not in _OURS_ALREADY and callable(getattr(base, n))]
+    drawn = [
+        n
+        for n in dir(base)
+        if not n.startswith("_") and n not in _OURS_ALREADY and callable(getattr(base, n))
+    ]
     namespace: dict[str, Any] = {n: _drawing(n, base) for n in drawn}
     namespace["__doc__"] = base.__doc__
     namespace["__module__"] = "dnumpy.random"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dnumpy.kernels.sums import BLOCK
+from dnumpy.kernels.sums import BLOCK, LANES
 
 
 def helper_source(name: str, code: str) -> str:
@@ -16,7 +16,7 @@ def helper_source(name: str, code: str) -> str:
     size = np.dtype(code).itemsize
     match name:
         case "sum":
-            return _SUM.format(code=code, unit=unit, size=size, block=BLOCK)
+            return _SUM.format(code=code, unit=unit, size=size, block=BLOCK, lanes=LANES)
         case "finish":
             return _FINISH.format(code=code, unit=unit)
         case "gather":
@@ -36,20 +36,14 @@ def kernel(p, n, state):
         k = n - b
         x = p + b * {size}
         if k >= {block}:
-            s = block_sum_{code}(x)
+            s = block_sum_{code}(x, {block} // {lanes})
         else:
-            m = (k + 1) >> 1
-            for i in range(k - m):
-                store_{code}(w, i, load_{code}(x, i, 0, 2) + load_{code}(x, m + i, 0, 2), 1, 2)
-            if k & 1:
-                store_{code}(w, m - 1, load_{code}(x, m - 1, 0, 0), 0, 0)
-            k = m
-            while k > 1:
-                m = (k + 1) >> 1
-                for i in range(k - m):
-                    store_{code}(w, i, load_{code}(w, i, 0, 0) + load_{code}(w, m + i, 0, 0), 0, 0)
-                k = m
-            s = load_{code}(w, 0, 0, 0)
+            groups = (k + {lanes} - 1) // {lanes}
+            for i in range(k):
+                store_{code}(w, i, load_{code}(x, i, 0, 2), 1, 2)
+            for i in range(k, groups * {lanes}):
+                store_{code}(w, i, {code}(0.0), 1, 2)
+            s = block_sum_{code}(w, groups)
         level = {unit}
         c = count
         while c & 1:

@@ -20,7 +20,7 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from dnumpy.kernels.sums import BLOCK
+from dnumpy.kernels.sums import FEW, LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,6 @@ NUMBA_TYPES: dict[str, Any] = {
 _I64 = ir.IntType(64)
 _I8 = ir.IntType(8)
 _I32 = ir.IntType(32)
-_LANES = 32
 
 
 def _memory_type(code: str) -> ir.Type:
@@ -214,42 +213,43 @@ def copy_item(_typing: Any, target: Any, source: Any, size: Any) -> Any:
     return types.void(types.int64, types.int64, size), codegen
 
 
-def _halve(builder: Any, value: Any, lanes: int) -> Any:
-    """Return the sum of all lanes, by a fixed tree."""
+def _part(builder: Any, vector: Any, first: int, lanes: int) -> Any:
+    """Return ``lanes`` lanes of ``vector`` from ``first`` on."""
+    chosen = [_I32(k) for k in range(first, first + lanes)]
+    mask = ir.Constant(ir.VectorType(_I32, lanes), chosen)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
+
+
+def _lane_sum(builder: Any, value: Any) -> Any:
+    """Return the sum of the lanes of a group, in the order that ``sums`` prescribes."""
+    few = _part(builder, value, 0, FEW)
+    for first in range(FEW, LANES, FEW):
+        few = builder.fadd(few, _part(builder, value, first, FEW))
+    lanes = FEW
     while lanes > 1:
         lanes //= 2
-        low = ir.Constant(ir.VectorType(_I32, lanes), [_I32(k) for k in range(lanes)])
-        high = ir.Constant(ir.VectorType(_I32, lanes), [_I32(k + lanes) for k in range(lanes)])
-        undefined = ir.Constant(value.type, ir.Undefined)
-        value = builder.fadd(
-            builder.shuffle_vector(value, undefined, low),
-            builder.shuffle_vector(value, undefined, high),
-        )
-    return builder.extract_element(value, _I32(0))
+        few = builder.fadd(_part(builder, few, 0, lanes), _part(builder, few, lanes, lanes))
+    return builder.extract_element(few, _I32(0))
 
 
 def _make_block_sum(code: str) -> Callable[..., Any]:
-    """Return ``sum(address)`` of a full block, halved until one entry is left, all in registers."""
+    """Return ``sum(address, groups)`` of a block: see the module ``sums`` for the order."""
     scalar = _memory_type(code)
-    vector = ir.VectorType(scalar, _LANES)
+    vector = ir.VectorType(scalar, LANES)
 
-    def halved(builder: Any, address: Any, group: int, stride: int) -> Any:
-        """Return the sum of every ``stride``-th group of lanes from ``group`` on."""
-        if stride == BLOCK // _LANES:
-            at = builder.bitcast(
-                _at(builder, address, _I64(group * _LANES), scalar), vector.as_pointer()
-            )
-            part = builder.load(at)
-            part.align = np.dtype(code).itemsize
-            return part
-        low = halved(builder, address, group, 2 * stride)
-        return builder.fadd(low, halved(builder, address, group + stride, 2 * stride))
-
-    def block_sum(_typing: Any, address: Any) -> Any:
+    def block_sum(_typing: Any, address: Any, groups: Any) -> Any:
         def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return _halve(builder, halved(builder, args[0], 0, 1), _LANES)
+            total = cgutils.alloca_once(builder, vector)
+            builder.store(ir.Constant(vector, [ir.Constant(scalar, 0.0)] * LANES), total)
+            with cgutils.for_range(builder, args[1]) as loop:
+                first = builder.mul(loop.index, _I64(LANES))
+                at = _at(builder, args[0], first, scalar)
+                part = builder.load(builder.bitcast(at, vector.as_pointer()))
+                part.align = np.dtype(code).itemsize
+                builder.store(builder.fadd(builder.load(total), part), total)
+            return _lane_sum(builder, builder.load(total))
 
-        return NUMBA_TYPES[code](types.int64), codegen
+        return NUMBA_TYPES[code](types.int64, types.int64), codegen
 
     return intrinsic(block_sum)
 

@@ -7,6 +7,7 @@ run.
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,18 @@ Faults = set[
 ]  # (number of the step, what happened: "overflow", "invalid value", ...)
 
 
+_NOWHERE, _SCRATCH, _ROWS, _PARTIAL = range(4)  # where a step's result goes
+
+
+@dataclass(slots=True)
+class _Workspace:
+    """One thread's scratch: buffers, their views for a full tile, and the step that is running."""
+
+    buffers: list[np.ndarray]
+    views: dict[int, np.ndarray]
+    step: int = 0
+
+
 class TiledKernel:
     """Runs one phase; safe to run from several threads at once (scratch is per thread)."""
 
@@ -39,59 +52,82 @@ class TiledKernel:
         self._partials = {o.slot: k for k, o in enumerate(phase.outputs) if o.partial}
         self._dead_after = _last_uses(phase)
         self._scratch_of, self._scratch_shapes = self._assign_scratch()
+        self._by_rows = [k for k, x in enumerate(phase.inputs) if x.access is Access.ROWS]
+        self._plan = [
+            (call, *self._target(slot)) for slot, call in enumerate(self._calls, start=self._first)
+        ]
         self._local = threading.local()
+
+    def _target(self, slot: int) -> tuple[int, int]:
+        """Return where a step's result goes: the kind of target, and which one."""
+        if slot in self._partials:
+            return _PARTIAL, self._partials[slot]
+        if slot in self._row_outputs:
+            return _ROWS, self._row_outputs[slot]
+        return (_NOWHERE, 0) if self._scratch_of[slot] is None else (_SCRATCH, slot)
 
     def run(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
     ) -> Faults:
         """Compute rows ``lo:hi``; see the package docstring for what is bound to what."""
-        scratch = self._scratch()
+        space = self._workspace()
         size = self.phase.tile_rows
         faults: set[tuple[int, str]] = set()
 
         def note(kind: str, _flag: int) -> None:
-            faults.add((self._local.step, kind))
+            faults.add((space.step, kind))
 
+        env: list[Any] = list(values) + [None] * len(self._plan)
         with np.errstate(all="call", call=note):
             for number, start in enumerate(range(lo, hi, size)):
                 stop = min(start + size, hi)
-                self._run_tile(values, outs, scratch, start, stop, origin, number)
+                for k in self._by_rows:
+                    env[k] = values[k][start - origin : stop - origin]
+                whole = stop - start == size
+                views = space.views if whole else self._views(space.buffers, stop - start)
+                self._run_tile(env, outs, views, space, (start, stop, origin, number))
         return faults
 
     def _run_tile(
         self,
-        values: Sequence[Any],
+        env: list[Any],
         outs: Sequence[np.ndarray],
-        scratch: list[np.ndarray],
-        start: int,
-        stop: int,
-        origin: int,
-        number: int,
+        views: dict[int, np.ndarray],
+        space: _Workspace,
+        where: tuple[int, int, int, int],
     ) -> None:
-        phase, local = self.phase, self._local
-        count = stop - start
-        env: list[Any] = [
-            value[start - origin : stop - origin] if given.access is Access.ROWS else value
-            for value, given in zip(values, phase.inputs, strict=True)
-        ]
-        for slot, call in enumerate(self._calls, start=self._first):
+        start, stop, origin, number = where
+        slot = self._first
+        for call, kind, target in self._plan:
             out: np.ndarray | None
-            if slot in self._partials:
-                out = outs[self._partials[slot]][number, ...]
-            elif slot in self._row_outputs:
-                out = outs[self._row_outputs[slot]][start - origin : stop - origin]
+            if kind == _SCRATCH:
+                out = views[target]
+            elif kind == _ROWS:
+                out = outs[target][start - origin : stop - origin]
+            elif kind == _PARTIAL:
+                out = outs[target][number, ...]
             else:
-                place = self._scratch_of[slot]
-                out = None if place is None else _shaped(scratch[place], phase, slot, count)
-            local.step = slot - self._first
-            env.append(call(env, out, start))
+                out = None
+            space.step = slot - self._first
+            env[slot] = call(env, out, start)
+            slot += 1
 
-    def _scratch(self) -> list[np.ndarray]:
+    def _workspace(self) -> _Workspace:
         try:
-            found: list[np.ndarray] = self._local.buffers
+            found: _Workspace = self._local.space
         except AttributeError:
-            found = self._local.buffers = [np.empty(n, np.uint8) for n in self._scratch_shapes]
+            buffers = [np.empty(n, np.uint8) for n in self._scratch_shapes]
+            views = self._views(buffers, self.phase.tile_rows)
+            found = self._local.space = _Workspace(buffers, views)
         return found
+
+    def _views(self, buffers: Sequence[np.ndarray], count: int) -> dict[int, np.ndarray]:
+        """Return the scratch of every inner row value, shaped for ``count`` rows."""
+        return {
+            slot: _shaped(buffers[place], self.phase, slot, count)
+            for slot, place in self._scratch_of.items()
+            if place is not None
+        }
 
     def _assign_scratch(self) -> tuple[dict[int, int | None], list[int]]:
         """Give each inner row value a buffer; a buffer is reused once its value has died."""
@@ -232,7 +268,9 @@ def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray
             out[...] = reference.reduce(op, [env[a] for a in args], params)[0]
             return out
 
-        return fold
+        return (
+            fold if params.masked or params.initial is not None else _quick_fold(op, args, params)
+        )
 
     def fold_rows(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
         assert out is not None
@@ -240,6 +278,20 @@ def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray
         return out
 
     return fold_rows
+
+
+def _quick_fold(
+    op: Reduction, args: tuple[int, ...], params: Any
+) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    assert op.ufunc is not None
+    reduce, (arg, *_), axis, dtype = op.ufunc.reduce, args, params.axis, params.dtype
+
+    def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
+        assert out is not None
+        reduce(env[arg], axis, dtype, out[None], True)  # noqa: FBT003 - keepdims, by position for speed
+        return out
+
+    return fold
 
 
 def _lower_sum(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
@@ -307,11 +359,19 @@ def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
     return step.dtype
 
 
-def combine(step: Step, partials: np.ndarray) -> np.ndarray:
+def combine(
+    step: Step, partials: np.ndarray, note: Callable[[str, int], None] | None = None
+) -> np.ndarray:
     """Fold the partial results of all tiles, in tile order, to the step's result.
 
     Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
+    ``note`` is called with what floating-point fault happened.
     """
+    with np.errstate(all="ignore" if note is None else "call", call=note):
+        return _combine(step, partials)
+
+
+def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
     op, params = step.op, step.params
     assert isinstance(op, Reduction)
     if op.ufunc is None:
