@@ -43,8 +43,10 @@ def unwrap(x: Any) -> Any:
 def _unwrap_sequence(x: Any) -> Any:
     for e in x[:_LOOKED_AT]:
         kind = type(e)
-        if kind is ndarray or kind is DeferredScalar or (
-            (kind is list or kind is tuple) and e and _is_ours(e)
+        if (
+            kind is ndarray
+            or kind is DeferredScalar
+            or ((kind is list or kind is tuple) and e and _is_ours(e))
         ):
             return type(x)([unwrap(e) for e in x])
     return x
@@ -134,7 +136,9 @@ def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
     except ValueError as error:
         if error.args != _NO_ARRAY:
             raise
-    return function(*[_convertible(a) for a in args], **{k: _convertible(v) for k, v in kwargs.items()})
+    return function(
+        *[_convertible(a) for a in args], **{k: _convertible(v) for k, v in kwargs.items()}
+    )
 
 
 def _convertible(x: Any) -> Any:

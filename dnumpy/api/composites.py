@@ -1,7 +1,8 @@
 """NumPy functions written over recorded operations, so that they fuse and distribute with the rest.
 
-Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs it.
-Movement is written as an empty array with regions replaced: the pieces are computed into their place.
+Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs
+it. Movement is written as an empty array with regions replaced: the pieces are computed into their
+place.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ from dnumpy.expr.origin import here
 from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import DOT, EINSUM, EMPTY, MATMUL, TENSORDOT
 
-_NO_VALUE = np._NoValue  # noqa: SLF001 - NumPy's public functions have it in their signatures
+_NO_VALUE = np._NoValue
 
 
-def clip(  # noqa: PLR0913 - NumPy's signature
+def clip(
     a: Any,
     a_min: Any = _NO_VALUE,
     a_max: Any = _NO_VALUE,
     out: Any = None,
     *,
-    min: Any = _NO_VALUE,  # noqa: A002 - NumPy's name
-    max: Any = _NO_VALUE,  # noqa: A002 - NumPy's name
+    min: Any = _NO_VALUE,
+    max: Any = _NO_VALUE,
     **kwargs: Any,
 ) -> Any:
     """Clip by NumPy's own ufuncs."""
@@ -68,7 +69,7 @@ def clip(  # noqa: PLR0913 - NumPy's signature
         return ufuncs.call(np.minimum, (a, high), kwargs)
     if high is None:
         return ufuncs.call(np.maximum, (a, low), kwargs)
-    return ufuncs.call(np._core.umath.clip, (a, low, high), kwargs)  # noqa: SLF001 - no public name
+    return ufuncs.call(np._core.umath.clip, (a, low, high), kwargs)
 
 
 def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
@@ -88,13 +89,13 @@ def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
     return from_expr(expr) if axes is None else restored(from_expr(expr), axes)
 
 
-def astype(  # noqa: PLR0913 - NumPy's signature
+def astype(
     a: ndarray,
     dtype: Any,
     order: str = "K",
     casting: Any = "unsafe",
-    subok: bool = True,  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
-    copy: bool = True,  # noqa: FBT001, FBT002 - NumPy's signature
+    subok: bool = True,  # noqa: ARG001 - NumPy's signature
+    copy: bool = True,
 ) -> Any:
     """Return a copy in another dtype."""
     wanted = np.dtype(dtype)
@@ -116,7 +117,7 @@ def astype(  # noqa: PLR0913 - NumPy's signature
     return made if axes is None else restored(made, axes)
 
 
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
     """Return an array of its own memory."""
     if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
         return NotImplemented
@@ -180,19 +181,21 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """Return a read-only view of diagonals."""
-    return NotImplemented if a.ndim < 2 else _through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))  # noqa: PLR2004
+    return (
+        NotImplemented
+        if a.ndim < 2
+        else _through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))
+    )
 
 
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
     """Return a view with broadcast axes."""
     if type(array) is not ndarray:
         return NotImplemented
     return _through_ghost(array, lambda g: np.broadcast_to(g, shape))
 
 
-def reshape(
-    a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None
-) -> Any:
+def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return a view where NumPy would, else a copy."""
     if type(a) is not ndarray or shape is None:
         return NotImplemented
@@ -286,7 +289,7 @@ def atleast_1d(a: ndarray) -> ndarray:
 
 def atleast_2d(a: ndarray) -> ndarray:
     """Return a view with at least two axes."""
-    return a if a.ndim >= 2 else (a[None, :] if a.ndim else reshape(a, (1, 1)))  # noqa: PLR2004
+    return a if a.ndim >= 2 else (a[None, :] if a.ndim else reshape(a, (1, 1)))
 
 
 def vstack(tup: Any, **kwargs: Any) -> Any:
@@ -299,6 +302,11 @@ def hstack(tup: Any, **kwargs: Any) -> Any:
     if type(tup) not in (list, tuple) or not all(type(a) is ndarray for a in tup):
         return NotImplemented
     return _joined(tup, atleast_1d, 0 if tup[0].ndim <= 1 else 1, **kwargs)
+
+
+def column_stack(tup: Any) -> Any:
+    """Join 1-D arrays as columns."""
+    return _joined(tup, lambda a: a[:, None] if a.ndim == 1 else a, 1)
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -316,11 +324,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         by = int(by) % a.shape[k]  # noqa: PLW2901 - normalised
         lead = (slice(None),) * k
         if by:
-            rolled = concatenate([rolled[(*lead, slice(-by, None))], rolled[(*lead, slice(None, -by))]], k)
+            rolled = concatenate(
+                [rolled[(*lead, slice(-by, None))], rolled[(*lead, slice(None, -by))]], k
+            )
     return copy(a) if rolled is a else rolled
 
 
-def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE) -> Any:
+def diff(
+    a: Any, n: Any = 1, axis: Any = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE
+) -> Any:
     """Difference of neighbours."""
     plain = prepend is _NO_VALUE and append is _NO_VALUE and type(a) is ndarray
     if not plain or n != 1 or not a.ndim:
@@ -373,7 +385,9 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 # ---------------------------------------------------------------- contractions
 
 
-def _contract(op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any) -> Any:
+def _contract(
+    op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any
+) -> Any:
     if not is_managed_dtype(dtype) or not all(isinstance(a, Expr) for a in args):
         return NotImplemented
     expr = make(op, tuple(args), params, shape, dtype)
@@ -414,7 +428,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         return NotImplemented
     if isinstance(left, Const) or isinstance(right, Const) or not left.shape or not right.shape:
         return NotImplemented
-    if left.ndim <= 2 and right.ndim <= 2:  # noqa: PLR2004
+    if left.ndim <= 2 and right.ndim <= 2:
         return matmul(a, b)
     if left.shape[-1] != right.shape[-2] or right.ndim == 1:
         return NotImplemented
@@ -439,7 +453,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
 
 
-def _tensordot_axes(axes: Any, left: int, right: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+def _tensordot_axes(
+    axes: Any, left: int, right: int
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     try:
         if isinstance(axes, int):
             if not 0 <= axes <= min(left, right):
@@ -458,7 +474,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     """Einstein summation; the order of contraction comes from opt_einsum."""
     if out is not None or kwargs or not operands or type(operands[0]) is not str:
         return NotImplemented
-    from opt_einsum.parser import parse_einsum_input  # noqa: PLC0415 - only when einsum is used
+    from opt_einsum.parser import parse_einsum_input
 
     try:
         exprs = [operand(x) for x in operands[1:]]
@@ -481,5 +497,5 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         return NotImplemented
     dtype = np.result_type(*[e.dtype for e in exprs])
     shape = tuple(sizes[label] for label in output)
-    params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))  # noqa: PLR2004
+    params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
     return _contract(EINSUM, exprs, params, shape, dtype)

@@ -23,8 +23,8 @@ _np_array = np.ndarray
 _new = object.__new__
 
 
-def array(  # noqa: PLR0913 - NumPy's signature
-    object: Any,  # noqa: A002 - NumPy's name
+def array(
+    object: Any,
     dtype: Any = None,
     *,
     copy: bool | None = True,
@@ -52,7 +52,9 @@ def array(  # noqa: PLR0913 - NumPy's signature
         kwargs["ndmax"] = ndmax
     if _is_foreign(like):
         return _like(np.array, (object, dtype), {**kwargs, "like": like})
-    return calls.wrap_result(calls.invoke(np.array, (_given(object, dtype), dtype), kwargs), (object,))
+    return calls.wrap_result(
+        calls.invoke(np.array, (_given(object, dtype), dtype), kwargs), (object,)
+    )
 
 
 def _given(values: Any, dtype: Any) -> Any:
@@ -73,7 +75,7 @@ def _like(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return overrides.call_function(public, function, args, kwargs)
 
 
-def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:  # noqa: FBT001
+def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
     wanted = facts(a).dtype if dtype is None else np.dtype(dtype)
     if wanted == facts(a).dtype:
         if not copy and order in ("K", "A", None):
@@ -82,7 +84,7 @@ def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
     return NotImplemented if copy is False else astype(a, wanted, order or "K")
 
 
-def asarray(  # noqa: PLR0913 - NumPy's signature
+def asarray(
     a: Any,
     dtype: Any = None,
     order: Any = None,
@@ -101,7 +103,9 @@ def asarray(  # noqa: PLR0913 - NumPy's signature
     kwargs: dict[str, Any] = {"device": device, "copy": copy}
     if _is_foreign(like):
         return _like(np.asarray, (a, dtype, order), {**kwargs, "like": like})
-    return calls.wrap_result(calls.invoke(np.asarray, (_given(a, dtype), dtype, order), kwargs), (a,))
+    return calls.wrap_result(
+        calls.invoke(np.asarray, (_given(a, dtype), dtype, order), kwargs), (a,)
+    )
 
 
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
@@ -144,7 +148,9 @@ def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return calls.invoke(function, plain, {k: calls.unwrap(v) for k, v in kwargs.items()})
 
 
-GENERATED_BYTES = 16 << 20  # arrays from here on are made by the workers of a cluster, if there is one
+GENERATED_BYTES = (
+    16 << 20
+)  # arrays from here on are made by the workers of a cluster, if there is one
 
 
 def _generated(op: Any, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> Any:
@@ -220,11 +226,39 @@ def arange(*args: Any, **kwargs: Any) -> Any:
 def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     if len(args) == 1:
         return 0, args[0], 1
-    return args[0], args[1], args[2] if len(args) > 2 else 1  # noqa: PLR2004 - start, stop, step
+    return args[0], args[1], args[2] if len(args) > 2 else 1
+
+
+def _like(maker: Any) -> Any:
+    """Return zeros_like and its kin for managed arrays; NumPy runs what asks for another layout."""
+
+    def make(
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+        shape: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        if type(a) is not ndarray or a._geo is not None or order != "K" or kwargs:
+            return NotImplemented
+        return maker(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
+
+    return make
+
+
+zeros_like = _like(zeros)
+ones_like = _like(ones)
+empty_like = _like(empty)
+
+
+def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.full_like`` for managed arrays."""
+    return _like(lambda shape, dtype: full(shape, fill_value, dtype))(a, *args, **kwargs)
 
 
 def load(*args: Any, **kwargs: Any) -> Any:
-    """As ``numpy.load``; a read-only memory map becomes a lazy array that reads the file by tiles."""
+    """As ``numpy.load``; a read-only memory map becomes a lazy array read by tiles."""
     loaded = np.load(*args, **kwargs)
     if type(loaded) is np.memmap and loaded.mode == "r" and is_managed_dtype(loaded.dtype):
         return adopt(loaded.view(_np_array))

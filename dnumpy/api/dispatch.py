@@ -53,8 +53,10 @@ def _describe(made: Any, wrapped: Any, name: str) -> None:
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
-def _dispatched(native: Callable[..., Any] | None, wrapped: Any, qualified: str) -> Callable[..., Any]:
-    """Return the public function: small operands go straight to NumPy, managed ones to ``native``."""
+def _dispatched(
+    native: Callable[..., Any] | None, wrapped: Any, qualified: str
+) -> Callable[..., Any]:
+    """Return the public function: small operands go to NumPy, managed ones to ``native``."""
     name = qualified.rpartition(".")[2]
     writes = name in WRITING
     runner = calls.run_writing if writes else calls.run
@@ -103,7 +105,7 @@ def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Account for a fallback; warn once per function when bytes really move."""
     moved, total = _gathered_bytes([*args, *kwargs.values()])
-    frame = sys._getframe(2)  # noqa: SLF001 - the caller's line
+    frame = sys._getframe(2)
     entry = fallbacks.setdefault((qualified, frame.f_code.co_filename, frame.f_lineno), [0, 0])
     entry[0] += 1
     entry[1] += total
@@ -134,4 +136,3 @@ def _gathered_bytes(values: list[Any]) -> tuple[int, int]:
             inner_moved, inner_total = _gathered_bytes(list(v))
             moved, total = moved + inner_moved, total + inner_total
     return moved, total
-

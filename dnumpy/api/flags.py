@@ -9,7 +9,13 @@ from dnumpy.api.array import ghost
 if TYPE_CHECKING:
     from dnumpy.api.array import ndarray
 
-_SHORT = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned"}
+_SHORT = {
+    "C": "c_contiguous",
+    "F": "f_contiguous",
+    "O": "owndata",
+    "W": "writeable",
+    "A": "aligned",
+}
 _SHOWN = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
 
 

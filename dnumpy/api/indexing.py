@@ -11,8 +11,8 @@ from dnumpy.api.array import (
     concrete,
     concrete_for_writing,
     facts,
-    ghost,
     geometry_of,
+    ghost,
     ghost_geometry,
     looked_at,
     managed,
@@ -149,7 +149,7 @@ def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
 
 
 def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
-    """Recognise the last step of ``a[key] op= x``: Python stores the updated view back into itself."""
+    """Recognise the last step of ``a[key] op= x``: Python stores the view back into itself."""
     if type(value) is not ndarray or value._np is not None or value._buf is not array._buf:
         return False
     if not is_basic(key) or value._geo is None:
@@ -238,5 +238,3 @@ def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
     before = operand(array)
     write(array, where(mask, chosen, before))
     return True
-
-

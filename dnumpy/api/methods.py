@@ -22,7 +22,6 @@ from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
-from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
@@ -243,7 +242,9 @@ def _any_lazy(args: tuple[Any, ...]) -> bool:
     return any(is_lazy(a) for a in args)
 
 
-_METHOD_WRITES = frozenset({"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"})
+_METHOD_WRITES = frozenset(
+    {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
+)
 _METHOD_NATIVE = (
     "all", "any", "argmax", "argmin", "astype", "clip", "diagonal", "dot", "max", "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
@@ -381,7 +382,9 @@ def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
         return None
     if base.dtype.kind in "fc":
         return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-    return np.square if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2 else None  # noqa: PLR2004
+    return (
+        np.square if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2 else None
+    )
 
 
 def _rpow(self: ndarray, other: Any) -> Any:

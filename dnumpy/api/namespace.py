@@ -1,7 +1,8 @@
 """Every public NumPy name: what stands for it and of which class it is.
 
-A module of ours mirrors each public NumPy module: functions are wrapped, ufuncs are ours, and what is
-neither (dtypes, scalars, constants, exceptions, classes over NumPy's own arrays) is NumPy's object itself.
+A module of ours mirrors each public NumPy module: functions are wrapped, ufuncs are ours, and what
+is neither (dtypes, scalars, constants, exceptions, classes over NumPy's own arrays) is NumPy's
+object itself.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
         return "primitive", "elementwise ufunc" if value.signature is None else "generalised ufunc"
     if top and name in PRIMITIVE:
         return "primitive", "recorded as one op"
-    if (top and name in COMPOSITE) or (top and name in CREATION) or name in random_streams.OVERRIDES:
+    if (
+        (top and name in COMPOSITE)
+        or (top and name in CREATION)
+        or name in random_streams.OVERRIDES
+    ):
         return "composite", "written over primitives"
     if isinstance(value, type):
         return "type", "NumPy's own class" if value is not np.ndarray else "dnumpy's array"
@@ -168,7 +173,9 @@ def build() -> dict[str, Any]:
 
 
 _LAZY = frozenset(
-    n for n in public_names(np) if n not in np.__dict__ or isinstance(np.__dict__[n], types.ModuleType)
+    n
+    for n in public_names(np)
+    if n not in np.__dict__ or isinstance(np.__dict__[n], types.ModuleType)
 )
 
 

@@ -61,7 +61,7 @@ def _array_function(
 
 def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
     """Return the array API namespace, which is dnumpy itself."""
-    import dnumpy  # noqa: PLC0415 - the package that imports this module
+    import dnumpy
 
     np.empty(0).__array_namespace__(api_version=api_version)  # raises for a version NumPy lacks
     return dnumpy
@@ -75,15 +75,15 @@ def _dlpack_device(self: ndarray) -> Any:
     return np.empty(0).__dlpack_device__()
 
 
-def _arrow_array(self: ndarray, type: Any = None) -> Any:  # noqa: A002 - pyarrow's name
-    import pyarrow  # noqa: PLC0415 - only pyarrow calls this
+def _arrow_array(self: ndarray, type: Any = None) -> Any:
+    import pyarrow
 
     return pyarrow.array(exported(self), type=type)
 
 
 def _repr_html(self: ndarray) -> str:
     """Describe without computing."""
-    from html import escape  # noqa: PLC0415 - only notebooks call this
+    from html import escape
 
     state = "computed" if self._np is not None or not self._buf.pending else "pending"
     facts = f"dnumpy.ndarray, shape {self.shape}, {self.dtype}, {self.nbytes:,} bytes, {state}"
@@ -110,8 +110,8 @@ def install() -> None:
         setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, reflected=False))
     for name, wrapped in ufuncs.UNARY.items():
         setattr(DeferredScalar, f"__{name}__", _scalar_unary(wrapped))
-    setattr(DeferredScalar, "__pow__", _scalar_operator(np.power, reflected=False))
-    setattr(DeferredScalar, "__rpow__", _scalar_operator(np.power, reflected=True))
+    DeferredScalar.__pow__ = _scalar_operator(np.power, reflected=False)
+    DeferredScalar.__rpow__ = _scalar_operator(np.power, reflected=True)
 
 
 def _scalar_operator(wrapped: np.ufunc, *, reflected: bool) -> Any:
@@ -128,7 +128,7 @@ def _scalar_operator(wrapped: np.ufunc, *, reflected: bool) -> Any:
 
 
 def _scalar_power(base: Any, exponent: Any) -> Any:
-    """NumPy's scalars have a power of their own: integers to negative powers differ from the ufunc."""
+    """NumPy's scalars have a power of their own: integers to negative powers differ."""
     return calls.unwrap(base) ** calls.unwrap(exponent)
 
 

@@ -33,7 +33,11 @@ _STATE = frozenset({"get_state", "set_state", "spawn", "bit_generator", "seed"})
 
 
 def _derived(base: type) -> type:
-    drawn = [n for n in dir(base) if not n.startswith("_") and n not in _STATE and callable(getattr(base, n))]
+    drawn = [
+        n
+        for n in dir(base)
+        if not n.startswith("_") and n not in _STATE and callable(getattr(base, n))
+    ]
     namespace: dict[str, Any] = {n: _drawing(n, base) for n in drawn}
     namespace["__doc__"] = base.__doc__
     namespace["__module__"] = "dnumpy.random"
@@ -56,7 +60,7 @@ def default_rng(seed: Any = None) -> Any:
     if isinstance(seed, Generator):
         return seed
     if isinstance(seed, np.random.RandomState):
-        return Generator(seed._bit_generator)  # noqa: SLF001 - as NumPy does
+        return Generator(seed._bit_generator)
     return Generator(np.random.default_rng(calls.unwrap(seed)).bit_generator)
 
 

@@ -1,7 +1,7 @@
 """Operations on managed arrays -> Exprs. NumPy is asked for every dtype, shape and error.
 
-Dtype resolution calls the ufunc itself on empty arrays, so NEP 50, casting rules and their exceptions
-are NumPy's own; the answers are cached by operand types.
+Dtype resolution calls the ufunc itself on empty arrays, so NEP 50, casting rules and their
+exceptions are NumPy's own; the answers are cached by operand types.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Unmanaged(Exception):  # noqa: N818 - control flow, not an error
 
 
 def operand(x: Operand) -> Expr | Const:
-    """Return the operand of a recorded operation: what ``x`` is now, whatever is written to it later."""
+    """Return the operand of a recorded operation: what ``x`` is now, whatever is written later."""
     kind = type(x)
     if kind is ndarray:
         if x._np is None:
@@ -75,7 +75,9 @@ def facts_of(x: Expr | Const) -> Facts:
     """Return shape and dtype; a constant has shape ()."""
     if isinstance(x, Expr):
         return Facts(x.shape, x.dtype)
-    return Facts((), np.dtype(type(x.value)) if not isinstance(x.value, np.generic) else x.value.dtype)
+    return Facts(
+        (), np.dtype(type(x.value)) if not isinstance(x.value, np.generic) else x.value.dtype
+    )
 
 
 def empty_like(dtype: np.dtype) -> np.ndarray:
@@ -141,7 +143,9 @@ def _broadcast_slowly(ufunc: np.ufunc | None, operands: list[Expr | Const]) -> S
     raise ValueError(msg)
 
 
-def elementwise(op: Elementwise, operands: list[Expr | Const], params: Any, shape: Shape, dtype: np.dtype) -> Expr:
+def elementwise(
+    op: Elementwise, operands: list[Expr | Const], params: Any, shape: Shape, dtype: np.dtype
+) -> Expr:
     """Record one elementwise operation at the user's line."""
     expr = make(op, tuple(operands), params, shape, dtype)
     if expr.origin is None:
@@ -150,7 +154,11 @@ def elementwise(op: Elementwise, operands: list[Expr | Const], params: Any, shap
 
 
 def ufunc_exprs(
-    ufunc: np.ufunc, operands: list[Expr | Const], kwargs: dict[str, Any], mask: Operand = None, outs: tuple[Any, ...] = ()
+    ufunc: np.ufunc,
+    operands: list[Expr | Const],
+    kwargs: dict[str, Any],
+    mask: Operand = None,
+    outs: tuple[Any, ...] = (),
 ) -> list[Expr]:
     """Record a ufunc call; one Expr per output."""
     dtypes = resolve(ufunc, operands, **kwargs)
@@ -269,5 +277,3 @@ def to_numpy(x: Any) -> Any:
     if type(x) is DeferredScalar:
         return x.force()
     return x
-
-

@@ -21,14 +21,14 @@ from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN
 from dnumpy.rewrite.phase import ReduceParams
 
-_NO_VALUE = np._NoValue  # noqa: SLF001 - NumPy's public functions have it in their signatures
+_NO_VALUE = np._NoValue
 _REORDERABLE = frozenset({
     np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
     np.bitwise_and, np.bitwise_or, np.bitwise_xor,
 })  # fmt: skip
 
 
-def reduce_ufunc(  # noqa: PLR0911, PLR0913 - NumPy's signature; each return is one thing not recorded
+def reduce_ufunc(
     wrapped: np.ufunc,
     array: Any,
     axis: Any = 0,
@@ -69,7 +69,9 @@ def reduce_ufunc(  # noqa: PLR0911, PLR0913 - NumPy's signature; each return is 
     params = ReduceParams(axes, bool(keepdims), asked, initial_value, len(args) > 1)
     order = result_order([array])
     if order is not None:
-        return _record_permuted(reduction_of(wrapped), [array, where][: len(args)], params, result_dtype, order)
+        return _record_permuted(
+            reduction_of(wrapped), [array, where][: len(args)], params, result_dtype, order
+        )
     return _record(reduction_of(wrapped), args, params, result_dtype)
 
 
@@ -93,11 +95,15 @@ def _must_raise() -> bool:
 
 
 def _fits(mask: Any, expr: Expr) -> bool:
-    return isinstance(mask, Expr) and mask.dtype == bool and np.broadcast_shapes(mask.shape, expr.shape) == expr.shape
+    return (
+        isinstance(mask, Expr)
+        and mask.dtype == bool
+        and np.broadcast_shapes(mask.shape, expr.shape) == expr.shape
+    )
 
 
 def _initial(initial: Any) -> Any:
-    """Return a hashable 1-tuple, None for NumPy's default, NotImplemented for what is not recorded."""
+    """Return a 1-tuple, None for NumPy's default, NotImplemented for what is not recorded."""
     if initial is _NO_VALUE or initial is None:
         return None if initial is _NO_VALUE else NotImplemented
     if isinstance(initial, int | float | complex | np.number | np.bool_) and not is_lazy(initial):
@@ -112,7 +118,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _reduced_dtype(
-    wrapped: np.ufunc, dtype: np.dtype, asked: Any, initial: Any, masked: bool  # noqa: FBT001
+    wrapped: np.ufunc, dtype: np.dtype, asked: Any, initial: Any, masked: bool
 ) -> np.dtype | None:
     """Ask NumPy: fold a 1-element array."""
     kwargs: dict[str, Any] = {} if initial is None else {"initial": initial[0]}
@@ -135,7 +141,7 @@ def _record(op: Reduction, args: list[Any], params: ReduceParams, dtype: np.dtyp
 
 
 def _by_ufunc(wrapped: np.ufunc) -> Any:
-    def function(  # noqa: PLR0913 - NumPy's signature
+    def function(
         a: Any,
         axis: Any = None,
         dtype: Any = None,
@@ -161,7 +167,7 @@ def _by_ufunc(wrapped: np.ufunc) -> Any:
 def _without_dtype(wrapped: np.ufunc) -> Any:
     fold = _by_ufunc(wrapped)
 
-    def function(  # noqa: PLR0913 - NumPy's signature
+    def function(
         a: Any,
         axis: Any = None,
         out: Any = None,
@@ -178,7 +184,12 @@ def _logical(wrapped: np.ufunc) -> Any:
     fold = _by_ufunc(wrapped)
 
     def function(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = _NO_VALUE,
+        *,
+        where: Any = _NO_VALUE,
     ) -> Any:
         return fold(a, axis, None, out, keepdims, _NO_VALUE, where)
 
@@ -193,7 +204,7 @@ any_ = _logical(np.logical_or)
 all_ = _logical(np.logical_and)
 
 
-def mean(  # noqa: PLR0913 - NumPy's signature
+def mean(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -218,7 +229,7 @@ def _averages(a: Any) -> bool:
 
 
 def _mean_dtypes(dtype: np.dtype, asked: Any) -> tuple[Any, np.dtype | None]:
-    """Return the dtype of the sum and, where NumPy casts back, of the result (numpy._core._methods)."""
+    """Return the dtype of the sum and, where NumPy casts back, of the result."""
     if asked is not None:
         return np.dtype(asked), None
     if dtype.kind in "biu":
@@ -244,13 +255,15 @@ def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
     if np.dtype(wide or a.dtype).kind != "f" and np.dtype(wide or a.dtype).kind != "c":
         return NotImplemented
     count = _count(a, axis)
-    total = sum_(a, axis, wide, None, True)  # noqa: FBT003 - NumPy's positional order
+    total = sum_(a, axis, wide, None, True)
     if total is NotImplemented:
         return NotImplemented
     centre = ufuncs.call(np.true_divide, (total, count), {})
     apart = ufuncs.call(np.subtract, (a, centre), {})
     if apart.dtype.kind == "c":
-        squares = ufuncs.call(np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}).real
+        squares = ufuncs.call(
+            np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}
+        ).real
     else:
         squares = ufuncs.call(np.multiply, (apart, apart), {})
     folded = sum_(squares, axis, _real(wide), None, keepdims)
@@ -263,7 +276,7 @@ def _real(dtype: Any) -> Any:
     return np.empty(0, dtype).real.dtype if dtype is not None else None
 
 
-def var(  # noqa: PLR0913 - NumPy's signature
+def var(
     a: Any,
     axis: Any = None,
     dtype: Any = None,

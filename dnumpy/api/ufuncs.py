@@ -10,22 +10,35 @@ import numpy as np
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, ndarray, wrap
 from dnumpy.api.layout import permuted, restored, result_order
-from dnumpy.api.record import Unmanaged, facts_of, is_lazy, operand, result_of, to_numpy, ufunc_exprs, write
+from dnumpy.api.record import (
+    Unmanaged,
+    facts_of,
+    is_lazy,
+    operand,
+    result_of,
+    to_numpy,
+    ufunc_exprs,
+    write,
+)
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
-from dnumpy.expr.origin import error_state
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.origin import error_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _np_array = np.ndarray
-IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
+IMMEDIATE = frozenset(
+    {int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32}
+)
 _new = object.__new__
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
-_folds: list[Any] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
+_folds: list[
+    Any
+] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
 
 
 def fold_with(record: Any) -> None:
@@ -41,7 +54,7 @@ class _UfuncType(type):
         return getattr(np.ufunc, name)
 
 
-class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
+class ufunc(metaclass=_UfuncType):
     __slots__ = ("__name__", "__weakref__", "_call", "_np", "_unary")
 
     def __init__(self, wrapped: np.ufunc) -> None:
@@ -82,7 +95,7 @@ class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
         """nin, nout, nargs, ntypes, types, identity, signature, resolve_dtypes, ..."""
         return getattr(self._np, name)
 
-    def reduce(  # noqa: PLR0917 - NumPy's signature
+    def reduce(
         self,
         array: Any,
         /,
@@ -239,7 +252,11 @@ def _record_into(
     for out, expr in zip(outs, exprs, strict=True):
         shape, dtype = facts(out)
         if not np.can_cast(expr.dtype, dtype, casting) or expr.shape != shape:
-            if expr.shape == () and not isinstance(expr, Const) and np.can_cast(expr.dtype, dtype, casting):
+            if (
+                expr.shape == ()
+                and not isinstance(expr, Const)
+                and np.can_cast(expr.dtype, dtype, casting)
+            ):
                 continue
             raise Unmanaged  # NumPy says why
     for out, expr in zip(outs, exprs, strict=True):

@@ -359,11 +359,19 @@ def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
     return step.dtype
 
 
-def combine(step: Step, partials: np.ndarray) -> np.ndarray:
+def combine(
+    step: Step, partials: np.ndarray, note: Callable[[str, int], None] | None = None
+) -> np.ndarray:
     """Fold the partial results of all tiles, in tile order, to the step's result.
 
     Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
+    ``note`` is called with what floating-point fault happened.
     """
+    with np.errstate(all="ignore" if note is None else "call", call=note):
+        return _combine(step, partials)
+
+
+def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
     op, params = step.op, step.params
     assert isinstance(op, Reduction)
     if op.ufunc is None:

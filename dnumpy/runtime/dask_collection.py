@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.recipe import Recipe
 
 
-def graph(
-    name: str, recipe: Recipe, evaluate: Callable[[Recipe], np.ndarray]
-) -> dict[str, Any]:
+def graph(name: str, recipe: Recipe, evaluate: Callable[[Recipe], np.ndarray]) -> dict[str, Any]:
     """Return a Dask graph with one task, ``name``, whose result is a NumPy array."""
     from dask._task_spec import Task  # noqa: PLC0415 - Dask is imported when Dask asks
 
