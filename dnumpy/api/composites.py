@@ -304,6 +304,11 @@ def hstack(tup: Any, **kwargs: Any) -> Any:
     return _joined(tup, atleast_1d, 0 if tup[0].ndim <= 1 else 1, **kwargs)
 
 
+def column_stack(tup: Any) -> Any:
+    """Join 1-D arrays as columns."""
+    return _joined(tup, lambda a: a[:, None] if a.ndim == 1 else a, 1)
+
+
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Roll by joining two slices per axis."""
     if type(a) is not ndarray or not a.size:

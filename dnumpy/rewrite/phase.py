@@ -110,6 +110,10 @@ class Phase:
             raise ValueError(msg)
         return dtype
 
+    def is_array(self, slot: int) -> bool:
+        """Say whether a slot is an array and not a constant."""
+        return slot >= len(self.inputs) or self.inputs[slot].access is not Access.CONST
+
     def traffic_bytes(self) -> int:
         """Return the bytes that one run reads from and writes to main memory."""
         total = 0
