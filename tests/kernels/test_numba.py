@@ -135,6 +135,17 @@ def test_a_fold_works_in_the_dtype_that_was_asked_for(wanted, axis):
     assert quiet.compiled == 1
 
 
+def test_arithmetic_of_booleans_is_logical_all_the_way():
+    truth = np.array([True, False] * 30)
+    x = stored(truth)
+    both = p.apply("add", p.apply("multiply", x, x), x)
+    bound = only(p.apply("subtract", both, p.apply("multiply", Const(0.5), x)))
+    quiet = Quiet(bound.phase)
+    (found,) = bound.run(quiet)
+    np.testing.assert_array_equal(found, (truth * truth + truth) - 0.5 * truth)
+    assert quiet.compiled == 1
+
+
 def test_softmax_runs_as_one_kernel():
     x = stored(np.random.default_rng(1).standard_normal((50, 900)))
     top = p.fold("maximum", x, (1,), keepdims=True)
