@@ -197,7 +197,7 @@ class _Emitter:
 
     def _after_narrow(self, node: Node) -> None:
         t, value = self.text, node.value
-        in_cell = node.kind != "map"
+        in_cell = node.kind != "map" and not node.picks
         if not in_cell and self._passed_by_address(value):
             t.add(f"store_{node.code}({self.cell('value', value)}, 0, x{value}, 0, 0)")
         for output, index in self.program.outputs:
@@ -247,6 +247,9 @@ class _Emitter:
         sums = [n for n in nodes if n.kind == "row" and n.template == "sum"]
         for node in sums:
             t.add(f"store_i8({self._state(node)}, 0, 0, 0, 0)")
+        for node in (n for n in nodes if n.picks):
+            t.add(f"x{node.value} = 0")
+            t.add(f"b{node.value} = {node.args[0].code}(0)")
         t.add("i0 = 0")
         t.add("while i0 < length:")
         t.depth += 1
@@ -271,7 +274,7 @@ class _Emitter:
 
     def _load_cell(self, node: Node) -> None:
         """Read a narrow value that lies in its cell; complex ones are only passed by address."""
-        if node.code[0] != "c":
+        if node.code[0] != "c" and not node.picks:
             cell = self.cell("value", node.value)
             self.text.add(f"x{node.value} = load_{node.code}({cell}, 0, 0, 0)")
 
@@ -350,7 +353,9 @@ class _Emitter:
         size = np.dtype(node.code).itemsize
         if sums_short_rows(self.program, node):
             return
-        if node.kind == "column":
+        if node.picks:
+            self._pick(node, address)
+        elif node.kind == "column":
             index = dict(self.program.outputs)[node.value]
             base = f"{self.get('partial', index)} + number * {self.get('pstride', index)}"
             self.text.add(f"at = {base} + i0 * {size}")
@@ -366,6 +371,21 @@ class _Emitter:
         else:
             fresh = "i0 == 0" if node.kind == "row" else "(i0 == 0) & (u == 0)"
             self._fold_run(node, address, "n", fresh)
+
+    def _pick(self, node: Node, address: str) -> None:
+        """Go on looking for the first best element; the first NaN is the best of all."""
+        t, v, (arg,) = self.text, node.value, node.args
+        place = self._place_of(arg.value)
+        better = f"e{v} > b{v}" if node.template == "argmax" else f"e{v} < b{v}"
+        if arg.code[0] == "f":
+            better = f"({better}) | ((e{v} != e{v}) & (b{v} == b{v}))"
+        t.add("if i0 == 0:")
+        t.add(f"    b{v} = load_{arg.code}({address}, 0, {place})")
+        t.add("for i in range(n):")
+        t.add(f"    e{v} = load_{arg.code}({address}, i, {place})")
+        t.add(f"    t{v} = {better}")
+        t.add(f"    x{v} = i0 + i if t{v} else x{v}")
+        t.add(f"    b{v} = e{v} if t{v} else b{v}")
 
     def _start_column(self, node: Node, address: str, size: int) -> None:
         t = self.text
