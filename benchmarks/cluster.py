@@ -60,7 +60,9 @@ class FixedCluster(DaskCluster):
             total += share
             stops.append(min(round(granules * total / sum(self.shares)) * granule, work.rows))
         rows = [b - a for a, b in zip([0, *stops], stops, strict=False)]
-        rates = [node_rate(work, self.profiles[a], n) for a, n in zip(self.nodes(), rows, strict=True)]
+        rates = [
+            node_rate(work, self.profiles[a], n) for a, n in zip(self.nodes(), rows, strict=True)
+        ]
         return judged(Candidate("even", tuple(rows)), phase_spec(name, work), rates, None)
 
 
@@ -146,7 +148,9 @@ def measure(shares: Sequence[float], size: int, runs: int = RUNS) -> Outcome:
         wall = sorted(kept, key=lambda pair: pair[0])
         middle = wall[len(wall) // 2][1]
         finish = [
-            median(dict(zip(dict(r.where), r.node_seconds, strict=True)).get(a, 0.0) for _, r in kept)
+            median(
+                dict(zip(dict(r.where), r.node_seconds, strict=True)).get(a, 0.0) for _, r in kept
+            )
             for a in planned.nodes()
         ]
         return Outcome(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import time
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from math import log
@@ -46,6 +45,7 @@ EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
+_REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
 
 
@@ -63,7 +63,7 @@ class DaskCluster:
         self.correction = OnlineCorrection()
         self._alive: dict[str, int] = {}
         self._classes: dict[str, str] = {}
-        self._mirrors: dict[Any, tuple[weakref.ref[Expr], Future]] = {}
+        self._mirrors: dict[int, tuple[Expr, dict[Any, Future]]] = {}
         self._direct: bool | None = None
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
         client.register_plugin(NodeSetup())
@@ -75,6 +75,7 @@ class DaskCluster:
 
         Waits a while for one where there is none; raises WorkerLost when none comes.
         """
+        self._forget_unused_copies()
         deadline = time.monotonic() + NEW_WORKER_SECONDS
         self._alive = self._workers()
         while not self._alive:
@@ -195,19 +196,25 @@ class DaskCluster:
     def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Any) -> Any:
         """Return the array itself when small, else the key of its copy on the worker.
 
-        The copy stays there as long as the Expr that it is part of, so that a loop sends it once.
+        Copies are kept while anything else refers to the owner, so that a loop sends them once. They
+        refer to it too, which keeps its memory from being written in place meanwhile.
         """
         if array.nbytes <= EMBED_BYTES:
             return np.array(array, order="C")
-        key = (id(owner), what, node)
-        found = self._mirrors.get(key)
-        if found is None or found[1].status != "finished":
-            future = self._scatter(np.require(array, requirements="C"), node)
-            if owner is None:
-                return future
-            gone = weakref.ref(owner, lambda _: self._mirrors.pop(key, None))
-            self._mirrors[key] = found = (gone, future)
-        return self._ref(found[1])
+        if owner is None:
+            return self._scatter(np.require(array, requirements="C"), node)
+        _, copies = self._mirrors.setdefault(id(owner), (owner, {}))
+        found = copies.get((what, node))
+        if found is None or found.status != "finished":
+            found = copies[what, node] = self._scatter(np.require(array, requirements="C"), node)
+        return self._ref(found)
+
+    def _forget_unused_copies(self) -> None:
+        """Drop copies of arrays that nothing but they refer to."""
+        for key in list(self._mirrors):
+            owner = self._mirrors[key][0]
+            if sys.getrefcount(owner) <= _REFERENCES_WHEN_UNUSED:
+                del self._mirrors[key]
 
     def _ref(self, future: Future) -> Any:
         from dask._task_spec import TaskRef  # noqa: PLC0415 - `import dnumpy` does not import dask
