@@ -48,7 +48,7 @@ class Config:
     """
 
     mode: str = "default"
-    eager_below: int = 65_536
+    eager_below: int = 262_144
     tile_bytes: int = 393_216
     tile_rows_max: int = 1 << 62
     window_exprs: int = 2_000

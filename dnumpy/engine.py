@@ -12,11 +12,19 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import config, thread_count
+from dnumpy.expr.expr import make
+from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import pending_in_order
-from dnumpy.rewrite.cut import Grain, cut
+from dnumpy.ops.table import CAST, VIEW
+from dnumpy.rewrite.cached import cut_again
+from dnumpy.rewrite.cut import Grain
 from dnumpy.runtime import faults as fp_faults
-from dnumpy.runtime import local
-from dnumpy.runtime.forecast import Forecast, forecast_local
+from dnumpy.runtime import chunked, local
+from dnumpy.runtime.cluster import execute
+from dnumpy.runtime.dask_cluster import current_client
+from dnumpy.runtime.find import cluster_for
+from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
+from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
@@ -85,13 +93,14 @@ def compute(roots: Iterable[Expr]) -> None:
         wanted = [e for e in order if _is_live(e)]
         known = {id(e) for e in wanted}
         wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
-        stages = cut(order, wanted, grain())
+        stages = cut_again(order, wanted, grain())
         run: list[Record] = []
         for expr in wanted:
             _runs[expr] = run
             del expr
         del order, wanted, roots
-        records, found = local.execute(stages)
+        where = cluster_for(stages)
+        records, found = local.execute(stages) if where is None else execute(stages, where)
         run += records
         history.extend(records)
     fp_faults.warn(found)
@@ -114,7 +123,10 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     """Return what computing the roots would do, stage by stage, without doing it."""
     with lock:
         pending = [root for root in roots if root.value is None]
-        stages = cut(pending_in_order(pending), pending, grain())
+        stages = cut_again(pending_in_order(pending), pending, grain())
+        where = cluster_for(stages)
+        if where is not None:
+            return forecast_on(stages, where)
         return forecast_local(stages, profile_here())
 
 
@@ -123,12 +135,39 @@ def profile_here() -> DeviceProfile:
     return load_or_measure(threads=thread_count())
 
 
+def numpy_seconds() -> float | None:
+    """Return what NumPy would have taken for all that ran here, predicted; None if nothing ran."""
+    if not history:
+        return None
+    profile = profile_here()
+    return sum(numpy_seconds_of(record, profile) for record in history)
+
+
 def measured(root: Expr) -> list[Record]:
-    """Return what the run that gave ``root`` its value did; nothing if no run of this process did."""
+    """Return what the run that gave ``root`` its value did; nothing if there was none here."""
     return _runs.get(root, [])
+
+
+def value(expr: Expr) -> np.ndarray:
+    """Return the content of ``expr`` as a NumPy array."""
+    if expr.op is VIEW:  # a view has no memory of its own
+        expr = make(CAST, (expr,), (), expr.shape, expr.dtype)
+    compute([expr])
+    return gather(expr.value)
+
+
+def recipe(expr: Expr) -> Recipe:
+    """Return ``expr`` as plain data that any process can compute."""
+    with lock:
+        return write_down(expr, gather)
+
+
+def has_workers() -> bool:
+    """Say whether the user has connected to a cluster that runs what is large."""
+    return config.mode == "default" and config.cluster != "off" and current_client() is not None
 
 
 def gather(value: Any) -> np.ndarray:
     """Return a stored value as one C-contiguous NumPy array in this process."""
-    array: np.ndarray = value
-    return array
+    with lock:
+        return chunked.gather(value)

@@ -48,7 +48,7 @@ def unequal_workers(rivals: int) -> Iterator[Client]:
     """Start two workers with a core each, the second one's shared with ``rivals`` programs."""
     cores = sorted(os.sched_getaffinity(0))
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
         busy_core(cores[-1], rivals),
     ):
@@ -56,6 +56,18 @@ def unequal_workers(rivals: int) -> Iterator[Client]:
         client.run(pin_to_core, cores[0], workers=[fast])
         client.run(pin_to_core, cores[-1], workers=[slow])
         yield client
+
+
+def option_book(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return spot prices, strike prices and years to expiry, spread evenly by Weyl sequences.
+
+    Each worker makes its own rows of them: nothing has to be sent.
+    """
+    number = np.arange(size)
+    spot = 10.0 + 40.0 * (number * 0.6180339887498949 % 1.0)
+    strike = 10.0 + 40.0 * (number * 0.7548776662466927 % 1.0)
+    years = 0.1 + 1.9 * (number * 0.5698402909980532 % 1.0)
+    return spot, strike, years
 
 
 def normal_cdf(x: np.ndarray) -> np.ndarray:
@@ -81,15 +93,11 @@ def main() -> None:
     parser.add_argument("--rivals", type=int, default=2, help="programs on the slow worker's core")
     options = parser.parse_args()
 
-    rng = np.random.default_rng(1973)
-    spot = rng.uniform(10.0, 50.0, options.size)
-    strike = rng.uniform(10.0, 50.0, options.size)
-    years = rng.uniform(0.1, 2.0, options.size)
     with unequal_workers(options.rivals):
-        call = call_prices(spot, strike, years)
-        np.explain(call)
+        call = call_prices(*option_book(options.size))
+        print(np.explain(call))
         print(f"calls: mean {call.mean():.10g}, highest {call.max():.10g}")
-        np.explain(call)
+        print(np.explain(call))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.geometry import Geometry, contiguous_strides
-from dnumpy.ops.table import VIEW
+from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.memory import Lease
 
 _new = object.__new__
+_SEEN = object()
 _DUMMY = np.zeros(16, np.uint8)
 _MANAGED_KINDS = frozenset("biufc")
 
@@ -21,13 +23,16 @@ _MANAGED_KINDS = frozenset("biufc")
 class _ArrayType(type):
     """Makes NumPy's own arrays count as ndarrays, and subclasses of ours subclasses of NumPy's.
 
-    Programs that subclass ``np.ndarray`` rely on ``__array_finalize__`` and on NumPy's memory: they get
-    NumPy's class to derive from, and their instances still are ``np.ndarray`` under the import swap.
+    Programs that subclass ``np.ndarray`` rely on ``__array_finalize__`` and on NumPy's memory:
+    they get NumPy's class to derive from, and their instances still are ``np.ndarray`` under the
+    import swap.
     """
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
+    ) -> Any:
         if any(type(base) is mcs for base in bases):
-            bases = tuple(np.ndarray if type(base) is mcs else base for base in bases)
+            bases = tuple(Derivable if type(base) is mcs else base for base in bases)
             return type(bases[0])(name, bases, namespace, **kwargs)
         return super().__new__(mcs, name, bases, namespace, **kwargs)
 
@@ -38,26 +43,65 @@ class _ArrayType(type):
         return subclass is cls or issubclass(subclass, np.ndarray)
 
 
-class ndarray(metaclass=_ArrayType):  # noqa: N801 - NumPy's name
+class ndarray(metaclass=_ArrayType):
     """A NumPy array that computes when it is looked at.
 
     Small arrays hold a NumPy array in ``_np`` and nothing else; managed ones have ``_np`` None, a
-    Buffer, and a Geometry (None for the whole base).
+    Buffer, a Geometry (None for the whole base) and whether writing through this handle is refused.
     """
 
-    __slots__ = ("__weakref__", "_base", "_buf", "_geo", "_np", "_view")
+    __slots__ = ("__weakref__", "_base", "_buf", "_place", "_seen", "_np", "_readonly")
 
     _np: np.ndarray | None
     _buf: Buffer
-    _geo: Geometry | None
     _base: Any
-    _view: Any
+    _readonly: bool
+    _place: Any  # a Geometry, None for the whole base, or _SEEN: as ``_seen`` shows
+    _seen: tuple[np.ndarray, np.ndarray] | None  # (the Buffer's memory, this array as NumPy's view of it)
+
+    @property
+    def _geo(self) -> Geometry | None:
+        place = self._place
+        if place is _SEEN:
+            assert self._seen is not None
+            place = self._place = geometry_of(self._seen[1], self._seen[0])
+        return place  # type: ignore[no-any-return]
+
+    @_geo.setter
+    def _geo(self, geometry: Geometry | None) -> None:
+        self._place = geometry
+        self._seen = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a new array, as ``numpy.ndarray(shape, dtype, buffer, offset, strides, order)``."""
+        """Return a new array, as ``numpy.ndarray`` does."""
         if cls is not ndarray:
-            return np.ndarray.__new__(cls, *args, **kwargs)  # type: ignore[type-var]
-        return wrap(np.ndarray(*args, **kwargs))
+            return Derivable.__new__(cls, *args, **kwargs)
+        return wrap(
+            np.ndarray(*map(_handed_out, args), **{k: _handed_out(v) for k, v in kwargs.items()})
+        )
+
+
+class Derivable(np.ndarray):
+    """What a program derives from when it subclasses ``ndarray``: NumPy's array, with ours as its plain view."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a new array; its memory may be that of one of ours."""
+        named = {k: _handed_out(v) for k, v in kwargs.items()}
+        return super().__new__(cls, *map(_handed_out, args), **named)
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a view; as ``numpy.ndarray.view``."""
+        named = {k: _numpy_class(v) for k, v in kwargs.items()}
+        seen = super().view(*map(_numpy_class, args), **named)
+        return adopt(seen) if type(seen) is np.ndarray else seen
+
+
+def _handed_out(x: Any) -> Any:
+    return exported(x) if type(x) is ndarray else x
+
+
+def _numpy_class(x: Any) -> Any:
+    return np.ndarray if x is ndarray else x
 
 
 class Facts(NamedTuple):
@@ -81,15 +125,50 @@ def small(array: np.ndarray, base: Any = None) -> ndarray:
     return made
 
 
-def managed(buffer: Buffer, geometry: Geometry | None, base: Any = None) -> ndarray:
+def managed(
+    buffer: Buffer, geometry: Geometry | None, base: Any = None, *, readonly: bool = False
+) -> ndarray:
     """Return a handle on a Buffer."""
     made: ndarray = _new(ndarray)
     made._np = None
     made._buf = buffer
-    made._geo = geometry
+    made._place = geometry
+    made._seen = None
     made._base = base
-    made._view = None
+    made._readonly = readonly
     return made
+
+
+def view_seen(array: ndarray, memory: np.ndarray, seen: np.ndarray) -> ndarray:
+    """Return the view of ``array`` that NumPy's ``seen`` is of its computed memory.
+
+    Its geometry is worked out when somebody needs it: most views of a loop are read and forgotten.
+    """
+    made: ndarray = _new(ndarray)
+    made._np = None
+    made._buf = array._buf
+    made._place = _SEEN
+    made._seen = (memory, seen)
+    base = array._base
+    made._base = array if base is None else base
+    made._readonly = array._readonly
+    return made
+
+
+def peek(array: ndarray) -> np.ndarray | None:
+    """Return a small view of computed memory as NumPy's, None for what the engine should see."""
+    seen = array._seen
+    if seen is None or seen[0] is not array._buf.expr.value or seen[1].size >= config.eager_below:
+        return None
+    return seen[1]
+
+
+def peek_for_writing(array: ndarray) -> np.ndarray | None:
+    """Return a small view of computed memory that may be written now, else None."""
+    seen = peek(array)
+    if seen is None or array._readonly or array._buf.has_readers():
+        return None
+    return seen
 
 
 def from_expr(expr: Expr) -> ndarray:
@@ -126,9 +205,8 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     buffer = Buffer(
         leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign
     )
-    if array is memory:
-        return managed(buffer, None)
-    return managed(buffer, geometry_of(array, memory))
+    geometry = None if array is memory else geometry_of(array, memory)
+    return managed(buffer, geometry, readonly=not array.flags.writeable)
 
 
 def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:
@@ -143,26 +221,31 @@ class _Ghostly:
 
     __slots__ = ("__array_interface__",)
 
-    def __init__(self, geometry: Geometry) -> None:
+    def __init__(self, geometry: Geometry, *, readonly: bool) -> None:
         self.__array_interface__ = {
             "shape": geometry.shape,
             "strides": geometry.strides,
             "typestr": geometry.dtype.str,
-            "data": (_DUMMY.__array_interface__["data"][0] + geometry.offset, False),
+            "data": (_DUMMY.__array_interface__["data"][0] + geometry.offset, readonly),
             "version": 3,
         }
 
 
 def ghost(array: ndarray) -> np.ndarray:
-    """Return an array with this one's shape, strides and dtype, of which no element may be touched."""
+    """Return an array of this shape, strides and dtype, of which no element may be touched."""
     geometry = array._geo
-    if geometry is None:
-        buffer = array._buf
-        if buffer.ghost is None:
-            strides = contiguous_strides(buffer.shape, buffer.dtype.itemsize)
-            buffer.ghost = np.asarray(_Ghostly(Geometry(0, buffer.shape, strides, buffer.dtype)))
+    if geometry is not None:
+        return np.asarray(_Ghostly(geometry, readonly=array._readonly))
+    buffer = array._buf
+    if buffer.ghost is None:
+        strides = contiguous_strides(buffer.shape, buffer.dtype.itemsize)
+        whole = Geometry(0, buffer.shape, strides, buffer.dtype)
+        buffer.ghost = np.asarray(_Ghostly(whole, readonly=False))
+    if not array._readonly:
         return buffer.ghost
-    return np.asarray(_Ghostly(geometry))
+    seen = buffer.ghost.view()
+    seen.flags.writeable = False
+    return seen
 
 
 def ghost_geometry(view: np.ndarray) -> Geometry:
@@ -173,7 +256,9 @@ def ghost_geometry(view: np.ndarray) -> Geometry:
 
 def facts(array: ndarray) -> Facts:
     """Return shape and dtype of a managed array."""
-    source: Any = array._geo or array._buf
+    if array._seen is not None:
+        return Facts(array._seen[1].shape, array._seen[1].dtype)
+    source: Any = array._place or array._buf
     return Facts(source.shape, source.dtype)
 
 
@@ -188,12 +273,36 @@ def expr_of(array: ndarray) -> Expr:
 
 
 def concrete(array: ndarray) -> np.ndarray:
-    """Return the content as a NumPy array over the array's own memory, for use inside the library."""
+    """Return the content as a NumPy array over its own memory, for use inside the library."""
     small_array = array._np
     if small_array is not None:
         return small_array
     memory = array._buf.memory()
-    return memory if array._geo is None else array._geo.over(memory)
+    if array._seen is not None and array._seen[0] is memory:
+        view = array._seen[1]
+    else:
+        array._geo = array._geo  # the memory that was seen is not kept any longer
+        view = memory if array._geo is None else array._geo.over(memory)
+    return _locked(view) if array._readonly else view
+
+
+def _locked(view: np.ndarray) -> np.ndarray:
+    locked = view.view()
+    locked.flags.writeable = False
+    return locked
+
+
+def looked_at(array: ndarray) -> np.ndarray:
+    """Return the content for reading only; of an array on nodes only what is shown comes home."""
+    if array._np is None and array._geo is not None:
+        buffer = array._buf
+        if buffer.pending:
+            engine.compute([buffer.expr])
+        if buffer.is_far:
+            shown = make(CAST, (expr_of(array),), (), array._geo.shape, array._geo.dtype)
+            engine.compute([shown])
+            return engine.gather(shown.value)
+    return concrete(array)
 
 
 def concrete_for_writing(array: ndarray) -> np.ndarray:
@@ -203,10 +312,7 @@ def concrete_for_writing(array: ndarray) -> np.ndarray:
         return small_array
     memory = array._buf.memory_for_writing()
     view = memory if array._geo is None else array._geo.over(memory)
-    if not array._buf.writeable:
-        view = view.view()
-        view.flags.writeable = False
-    return view
+    return _locked(view) if array._readonly else view
 
 
 def exported(array: ndarray) -> np.ndarray:
@@ -215,15 +321,21 @@ def exported(array: ndarray) -> np.ndarray:
     if small_array is not None:
         return small_array
     memory = array._buf.export()
-    if array._geo is None:
+    if array._geo is None and array._readonly == (not memory.flags.writeable):
         return memory
-    view = array._geo.over(memory)
-    view.flags.writeable = memory.flags.writeable
+    view = memory.view() if array._geo is None else array._geo.over(memory)
+    view.flags.writeable = memory.flags.writeable and not array._readonly
     return view
 
 
-def view_of(array: ndarray, geometry: Geometry) -> ndarray:
-    """Return another view of the same Buffer."""
-    base = array._base
-    whole = geometry.is_whole(array._buf.shape, array._buf.dtype)
-    return managed(array._buf, None if whole else geometry, array if base is None else base)
+def view_of(array: ndarray, seen: np.ndarray) -> ndarray:
+    """Return the view of the same Buffer that ``seen``, made from the array's ghost, describes."""
+    base = array if array._base is None else array._base
+    readonly = not seen.flags.writeable
+    return managed(array._buf, geometry_over(array._buf, seen), base, readonly=readonly)
+
+
+def geometry_over(buffer: Buffer, seen: np.ndarray) -> Geometry | None:
+    """Return the geometry of a view derived from a Buffer's ghost; None if it is all of it."""
+    geometry = ghost_geometry(seen)
+    return None if geometry.is_whole(buffer.shape, buffer.dtype) else geometry

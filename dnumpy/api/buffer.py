@@ -19,7 +19,7 @@ _OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
 
 
 class Export:
-    """Stands between a Buffer's memory and the NumPy arrays handed out; alive while any of them is."""
+    """Stands between a Buffer's memory and the NumPy arrays handed out; alive while one is."""
 
     __slots__ = ("__array_interface__", "__weakref__", "memory")
 
@@ -33,11 +33,22 @@ class Export:
 class Buffer:
     """One per NumPy base: ``expr`` is its current content.
 
-    ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory that
-    NumPy code outside can read or write at any time: it is read by copying and written at once.
+    ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory
+    that NumPy code outside can read or write at any time: it is read by copying and written at
+    once.
     """
 
-    __slots__ = ("__weakref__", "_export", "dtype", "expr", "foreign", "ghost", "shape", "writeable")
+    __slots__ = (
+        "__weakref__",
+        "_export",
+        "_home",
+        "dtype",
+        "expr",
+        "foreign",
+        "ghost",
+        "shape",
+        "writeable",
+    )
 
     def __init__(self, expr: Expr, *, writeable: bool = True, foreign: bool = False) -> None:
         self.shape = expr.shape
@@ -46,6 +57,7 @@ class Buffer:
         self.foreign = foreign
         self.ghost: np.ndarray | None = None
         self._export: weakref.ref[Export] | None = None
+        self._home: tuple[Any, np.ndarray] | None = None  # (value on nodes, its gathered copy)
         self.set(expr)
 
     def set(self, expr: Expr) -> None:
@@ -55,6 +67,7 @@ class Buffer:
                 expr = Expr(CAST, (expr,), (), expr.shape, expr.dtype)
             expr.owner = weakref.ref(self)
         self.expr = expr
+        self._home = None
         if expr.value is None:
             assert expr.owner is not None
             engine.window.note(expr, expr.owner, id(self))
@@ -74,14 +87,26 @@ class Buffer:
         if self.expr.value is None:
             engine.compute([self.expr])
         value = self.expr.value
-        if type(value) is not np.ndarray:
-            value = engine.gather(value)
-            self.expr = leaf(value, self.shape, self.dtype)
-        return value
+        if type(value) is np.ndarray:
+            return value
+        if self._home is None or self._home[0] is not value:
+            self._home = (value, engine.gather(value))
+        return self._home[1]
+
+    def memory_here(self) -> np.ndarray | None:
+        """Return the memory that ``memory`` returned last, if that still is the content."""
+        value = self.expr.value
+        if type(value) is np.ndarray:
+            return value
+        return self._home[1] if self._home is not None and self._home[0] is value else None
 
     def memory_for_writing(self) -> np.ndarray:
         """Return memory that may be written at once: no pending reader sees the change."""
         memory = self.memory()
+        if self._home is not None and self._home[1] is memory:  # a copy that nobody else has
+            self._home = None
+            self.expr = leaf(memory, self.shape, self.dtype)
+            return memory
         if self.expr.op is not LEAF:  # an interned Expr must not change its meaning
             others = sys.getrefcount(self.expr) - _OWN_REFERENCES
             if not others or self.shared:
@@ -92,6 +117,14 @@ class Buffer:
         memory = memory.copy()
         self.expr = leaf(memory, self.shape, self.dtype)
         return memory
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the computed content lies on nodes and no copy is here."""
+        value = self.expr.value
+        if value is None or type(value) is np.ndarray:
+            return False
+        return self._home is None or self._home[0] is not value
 
     def has_readers(self) -> bool:
         """Say whether a pending Expr still reads the computed content."""

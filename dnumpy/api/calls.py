@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dnumpy.api.array import (
 from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 _np_array = np.ndarray
 _LOOKED_AT = 8  # elements of a sequence that are looked at for arrays of ours
@@ -36,14 +37,16 @@ def unwrap(x: Any) -> Any:
         return _unwrap_sequence(x)
     if kind is dict:
         return {k: unwrap(v) for k, v in x.items()}
-    return _unwrap_rare(x)
+    return x
 
 
 def _unwrap_sequence(x: Any) -> Any:
     for e in x[:_LOOKED_AT]:
         kind = type(e)
-        if kind is ndarray or kind is DeferredScalar or (
-            (kind is list or kind is tuple) and e and _is_ours(e)
+        if (
+            kind is ndarray
+            or kind is DeferredScalar
+            or ((kind is list or kind is tuple) and e and _is_ours(e))
         ):
             return type(x)([unwrap(e) for e in x])
     return x
@@ -54,13 +57,6 @@ def _is_ours(x: Any) -> bool:
     if kind is ndarray or kind is DeferredScalar:
         return True
     return bool((kind is list or kind is tuple) and x and any(_is_ours(e) for e in x[:_LOOKED_AT]))
-
-
-def _unwrap_rare(x: Any) -> Any:
-    native = getattr(type(x), "__dnumpy_native__", None)
-    if native is not None:
-        return native(x)
-    return x
 
 
 def for_writing(x: Any) -> Any:
@@ -76,26 +72,82 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     """Call NumPy's ``function`` now; ``out`` is written in place."""
     plain = [unwrap(a) for a in args]
     handles: list[Any] = list(args)
-    if isinstance(function, np.ufunc) and len(args) > function.nin:
-        plain[function.nin :] = [for_writing(a) for a in args[function.nin :]]
-    elif len(args) == _REDUCE_ARGS and args[-1] is not None and _is_fold(function):
-        plain[-1] = for_writing(args[-1])
-    if kwargs:
-        out = kwargs.get("out")
-        named = {k: unwrap(v) for k, v in kwargs.items()}
-        if out is not None:
-            named["out"] = for_writing(out)
-            handles += out if type(out) is tuple else (out,)
-        handles += [v for v in kwargs.values() if type(v) is ndarray]
-        return wrap_result(function(*plain, **named), handles)
-    return wrap_result(function(*plain), handles)
+    if len(args) > 1:
+        first_out = out_position(function)
+        if len(args) > first_out:
+            plain[first_out:] = [for_writing(a) for a in args[first_out:]]
+    if not kwargs:
+        return wrap_result(invoke(function, plain, kwargs), handles)
+    named = {k: unwrap(v) for k, v in kwargs.items()}
+    out = kwargs.get("out")
+    if out is not None:
+        named["out"] = for_writing(out)
+        handles = [*(out if type(out) is tuple else (out,)), *handles]
+    handles += [v for v in kwargs.values() if type(v) is ndarray]
+    return wrap_result(invoke(function, plain, named), handles)
 
 
-_REDUCE_ARGS = 4
+_NOWHERE = 1 << 30
+_out_positions: dict[Any, int] = {}
 
 
-def _is_fold(function: Any) -> bool:
-    return isinstance(getattr(function, "__self__", None), np.ufunc)
+def out_position(function: Callable[..., Any]) -> int:
+    """Return the index of the first positional argument that NumPy writes its result to."""
+    found = _out_positions.get(function)
+    if found is None:
+        found = _out_positions[function] = _find_out(function)
+    return found
+
+
+def _find_out(function: Any) -> int:
+    if isinstance(function, np.ufunc):
+        return function.nin
+    for known in (function, getattr(np, getattr(function, "__name__", ""), None)):
+        try:
+            parameters = list(inspect.signature(known).parameters)
+        except (TypeError, ValueError):  # built in, without a signature
+            continue
+        return parameters.index("out") if "out" in parameters else _NOWHERE
+    return _NOWHERE
+
+
+class _Converted:
+    """Stands for an object whose ``__array__`` returns our array, which NumPy does not take."""
+
+    __slots__ = ("_object",)
+
+    def __init__(self, converted: Any) -> None:
+        self._object = converted
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._object, name)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return unwrap(self._object.__array__(*args, **kwargs))
+
+
+_NO_ARRAY = ("object __array__ method not producing an array",)
+
+
+def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call NumPy; operands whose ``__array__`` returns one of our arrays are converted."""
+    try:
+        return function(*args, **kwargs)
+    except ValueError as error:
+        if error.args != _NO_ARRAY:
+            raise
+    return function(
+        *[_convertible(a) for a in args], **{k: _convertible(v) for k, v in kwargs.items()}
+    )
+
+
+def _convertible(x: Any) -> Any:
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return kind([_convertible(e) for e in x])
+    if isinstance(x, np.ndarray | np.generic) or not hasattr(kind, "__array__"):
+        return x
+    return _Converted(x)
 
 
 def run_writing(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -105,7 +157,7 @@ def run_writing(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
     named = {k: unwrap(v) for k, v in kwargs.items()}
     for name in _TARGETS.intersection(kwargs):
         named[name] = for_writing(kwargs[name])
-    return wrap_result(function(*plain, **named), [*args, *kwargs.values()])
+    return wrap_result(invoke(function, plain, named), [*args, *kwargs.values()])
 
 
 _TARGETS = frozenset({"dst", "a", "arr", "x"})
@@ -128,10 +180,13 @@ def wrap_result(r: Any, handles: Iterable[Any] = ()) -> Any:
 
 
 def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
+    nested: list[Any] = []
     for x in handles:
         if type(x) is not ndarray:
             if isinstance(x, _np_array) and (r is x or _root(r) is _root(x)):
                 return adopt(r)
+            if type(x) is list or type(x) is tuple:
+                nested.append(x)
             continue
         own = x._np
         if own is r:
@@ -143,6 +198,8 @@ def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
             alias = _alias_of(r, x)
             if alias is not None:
                 return alias
+    if nested:
+        return _wrap_array(r, [e for x in nested for e in x[:_LOOKED_AT]])
     return wrap(r)
 
 
@@ -153,12 +210,13 @@ def _root(array: np.ndarray) -> np.ndarray:
 
 
 def _alias_of(r: np.ndarray, x: ndarray) -> ndarray | None:
-    memory = x._buf.expr.value
-    if type(memory) is not _np_array:
+    memory = x._buf.memory_here()
+    if memory is None:
         return None
     if _root(r) is not _root(memory) or not np.may_share_memory(r, memory):
         return None
     geometry = geometry_of(r, memory)
     if geometry == x._geo:
         return x
-    return managed(x._buf, geometry, x if x._base is None else x._base)
+    base = x if x._base is None else x._base
+    return managed(x._buf, geometry, base, readonly=not r.flags.writeable)

@@ -1,7 +1,8 @@
 """NumPy functions written over recorded operations, so that they fuse and distribute with the rest.
 
-Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs it.
-Movement is written as an empty array with regions replaced: the pieces are computed into their place.
+Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs
+it. Movement is written as an empty array with regions replaced: the pieces are computed into their
+place.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from dnumpy.api.array import (
     facts,
     from_expr,
     ghost,
-    ghost_geometry,
     is_managed_dtype,
     ndarray,
     view_of,
 )
+from dnumpy.api.layout import Axes, copy_order, permuted, restored, result_order
 from dnumpy.api.record import (
     Unmanaged,
     cast,
@@ -37,17 +38,17 @@ from dnumpy.expr.origin import here
 from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import DOT, EINSUM, EMPTY, MATMUL, TENSORDOT
 
-_NO_VALUE = np._NoValue  # noqa: SLF001 - NumPy's public functions have it in their signatures
+_NO_VALUE = np._NoValue
 
 
-def clip(  # noqa: PLR0913 - NumPy's signature
+def clip(
     a: Any,
     a_min: Any = _NO_VALUE,
     a_max: Any = _NO_VALUE,
     out: Any = None,
     *,
-    min: Any = _NO_VALUE,  # noqa: A002 - NumPy's name
-    max: Any = _NO_VALUE,  # noqa: A002 - NumPy's name
+    min: Any = _NO_VALUE,
+    max: Any = _NO_VALUE,
     **kwargs: Any,
 ) -> Any:
     """Clip by NumPy's own ufuncs."""
@@ -55,36 +56,46 @@ def clip(  # noqa: PLR0913 - NumPy's signature
     high = max if a_max is _NO_VALUE else a_max
     low = None if low is _NO_VALUE else low
     high = None if high is _NO_VALUE else high
+    if type(a) is not ndarray or (low is None and high is None):
+        return NotImplemented
     if out is not None:
         kwargs["out"] = out
+    if a.dtype.kind in "iu":  # as NumPy, so that Python integers beyond the dtype's range are legal
+        low = None if type(low) is int and low <= np.iinfo(a.dtype).min else low
+        high = None if type(high) is int and high >= np.iinfo(a.dtype).max else high
     if low is None and high is None:
-        return NotImplemented
+        return ufuncs.call(np.positive, (a,), kwargs)
     if low is None:
         return ufuncs.call(np.minimum, (a, high), kwargs)
     if high is None:
         return ufuncs.call(np.maximum, (a, low), kwargs)
-    return ufuncs.call(np._core.umath.clip, (a, low, high), kwargs)  # noqa: SLF001 - no public name
+    return ufuncs.call(np._core.umath.clip, (a, low, high), kwargs)
 
 
 def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
     """Choose elementwise."""
     if x is _NO_VALUE or y is _NO_VALUE:
         return NotImplemented
+    given: tuple[Any, ...] = (condition, x, y)
+    axes = result_order(given)
+    if axes is not None:
+        given = tuple(permuted(v, axes) for v in given)
     try:
-        operands = [operand(v) for v in (condition, x, y)]
-        expr = where_expr(*operands)
+        expr = where_expr(*[operand(v) for v in given])
     except Unmanaged:
         return NotImplemented
-    return from_expr(expr) if expr.shape else NotImplemented
+    if not expr.shape:
+        return NotImplemented
+    return from_expr(expr) if axes is None else restored(from_expr(expr), axes)
 
 
-def astype(  # noqa: PLR0913 - NumPy's signature
+def astype(
     a: ndarray,
     dtype: Any,
     order: str = "K",
     casting: Any = "unsafe",
-    subok: bool = True,  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
-    copy: bool = True,  # noqa: FBT001, FBT002 - NumPy's signature
+    subok: bool = True,  # noqa: ARG001 - NumPy's signature
+    copy: bool = True,
 ) -> Any:
     """Return a copy in another dtype."""
     wanted = np.dtype(dtype)
@@ -97,22 +108,28 @@ def astype(  # noqa: PLR0913 - NumPy's signature
         np.empty(0, have).astype(wanted)  # warns about discarded imaginary parts
     if have == wanted and not copy:
         return a
+    axes = _order_of_copy(a, order)
     try:
-        expr = operand(a)
+        expr = operand(a if axes is None else permuted(a, axes))
     except Unmanaged:
         return NotImplemented
-    if have == wanted:
-        return fresh(expr)
-    return fresh(cast(expr, wanted, expr.shape))
+    made = fresh(cast(expr, wanted, expr.shape))
+    return made if axes is None else restored(made, axes)
 
 
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
     """Return an array of its own memory."""
     if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
         return NotImplemented
-    if order != "C" and not ghost(a).flags.c_contiguous and ghost(a).flags.f_contiguous and a.ndim > 1:
-        return transpose(copy(transpose(a), "C"))
+    axes = _order_of_copy(a, order)
+    if axes is not None:
+        return restored(fresh(operand(permuted(a, axes))), axes)
     return fresh(operand(a))
+
+
+def _order_of_copy(a: ndarray, order: str) -> Axes | None:
+    keeps = order == "K" or (order == "A" and ghost(a).flags.fnc)
+    return copy_order([a]) if keeps and a._geo is not None else None
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
@@ -124,7 +141,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 def _through_ghost(a: ndarray, function: Any) -> Any:
     """Return the view that NumPy makes of a ghost."""
-    return view_of(a, ghost_geometry(function(ghost(a))))
+    return view_of(a, function(ghost(a)))
 
 
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
@@ -153,8 +170,8 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def flip(m: Any, axis: Any = None) -> Any:
-    """Return a view with axes reversed."""
-    return _through_ghost(m, lambda g: np.flip(g, axis))
+    """Return a view with axes reversed; NumPy reads the one element where there are none."""
+    return NotImplemented if not m.ndim else _through_ghost(m, lambda g: np.flip(g, axis))
 
 
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
@@ -164,19 +181,21 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """Return a read-only view of diagonals."""
-    return NotImplemented if a.ndim < 2 else _through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))  # noqa: PLR2004
+    return (
+        NotImplemented
+        if a.ndim < 2
+        else _through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))
+    )
 
 
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
     """Return a view with broadcast axes."""
     if type(array) is not ndarray:
         return NotImplemented
     return _through_ghost(array, lambda g: np.broadcast_to(g, shape))
 
 
-def reshape(
-    a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None
-) -> Any:
+def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return a view where NumPy would, else a copy."""
     if type(a) is not ndarray or shape is None:
         return NotImplemented
@@ -194,9 +213,12 @@ def reshape(
 
 def ravel(a: Any, order: str = "C") -> Any:
     """Return a 1-D view where NumPy would, else a copy."""
-    if order not in ("C", "F"):
+    if order not in ("C", "F") or type(a) is not ndarray:
         return NotImplemented
-    return reshape(a, -1, order)
+    flags = ghost(a).flags
+    if flags.c_contiguous if order == "C" else flags.f_contiguous:
+        return reshape(a, -1, order)
+    return reshape(fresh(operand(a if order == "C" else transpose(a))), -1)
 
 
 def concatenate(
@@ -220,6 +242,10 @@ def concatenate(
     found = np.concatenate(empties, dtype=dtype, casting=casting).dtype
     if not is_managed_dtype(found):
         return NotImplemented
+    axes = copy_order(arrays)
+    if axes is not None:
+        arrays = [permuted(a if type(a) is ndarray else np.asarray(a), axes) for a in arrays]
+        return restored(concatenate(arrays, axes.index(axis), dtype=dtype, casting=casting), axes)
     total = sum(p.shape[axis] for p in pieces)
     shape = (*pieces[0].shape[:axis], total, *pieces[0].shape[axis + 1 :])
     return _assemble(shape, found, pieces, axis)
@@ -232,7 +258,7 @@ def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: 
         stop = start + piece.shape[axis]
         if stop > start and piece.size:
             key = (slice(None),) * axis + (slice(start, stop),)
-            write(view_of(joined, ghost_geometry(ghost(joined)[key])), piece)
+            write(view_of(joined, ghost(joined)[key]), piece)
         start = stop
     return joined
 
@@ -263,7 +289,7 @@ def atleast_1d(a: ndarray) -> ndarray:
 
 def atleast_2d(a: ndarray) -> ndarray:
     """Return a view with at least two axes."""
-    return a if a.ndim >= 2 else (a[None, :] if a.ndim else reshape(a, (1, 1)))  # noqa: PLR2004
+    return a if a.ndim >= 2 else (a[None, :] if a.ndim else reshape(a, (1, 1)))
 
 
 def vstack(tup: Any, **kwargs: Any) -> Any:
@@ -276,6 +302,11 @@ def hstack(tup: Any, **kwargs: Any) -> Any:
     if type(tup) not in (list, tuple) or not all(type(a) is ndarray for a in tup):
         return NotImplemented
     return _joined(tup, atleast_1d, 0 if tup[0].ndim <= 1 else 1, **kwargs)
+
+
+def column_stack(tup: Any) -> Any:
+    """Join 1-D arrays as columns."""
+    return _joined(tup, lambda a: a[:, None] if a.ndim == 1 else a, 1)
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -293,11 +324,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         by = int(by) % a.shape[k]  # noqa: PLW2901 - normalised
         lead = (slice(None),) * k
         if by:
-            rolled = concatenate([rolled[(*lead, slice(-by, None))], rolled[(*lead, slice(None, -by))]], k)
+            rolled = concatenate(
+                [rolled[(*lead, slice(-by, None))], rolled[(*lead, slice(None, -by))]], k
+            )
     return copy(a) if rolled is a else rolled
 
 
-def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE) -> Any:
+def diff(
+    a: Any, n: Any = 1, axis: Any = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE
+) -> Any:
     """Difference of neighbours."""
     plain = prepend is _NO_VALUE and append is _NO_VALUE and type(a) is ndarray
     if not plain or n != 1 or not a.ndim:
@@ -350,7 +385,9 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 # ---------------------------------------------------------------- contractions
 
 
-def _contract(op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any) -> Any:
+def _contract(
+    op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any
+) -> Any:
     if not is_managed_dtype(dtype) or not all(isinstance(a, Expr) for a in args):
         return NotImplemented
     expr = make(op, tuple(args), params, shape, dtype)
@@ -391,7 +428,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         return NotImplemented
     if isinstance(left, Const) or isinstance(right, Const) or not left.shape or not right.shape:
         return NotImplemented
-    if left.ndim <= 2 and right.ndim <= 2:  # noqa: PLR2004
+    if left.ndim <= 2 and right.ndim <= 2:
         return matmul(a, b)
     if left.shape[-1] != right.shape[-2] or right.ndim == 1:
         return NotImplemented
@@ -416,7 +453,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
 
 
-def _tensordot_axes(axes: Any, left: int, right: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+def _tensordot_axes(
+    axes: Any, left: int, right: int
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     try:
         if isinstance(axes, int):
             if not 0 <= axes <= min(left, right):
@@ -435,7 +474,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     """Einstein summation; the order of contraction comes from opt_einsum."""
     if out is not None or kwargs or not operands or type(operands[0]) is not str:
         return NotImplemented
-    from opt_einsum.parser import parse_einsum_input  # noqa: PLC0415 - only when einsum is used
+    from opt_einsum.parser import parse_einsum_input
 
     try:
         exprs = [operand(x) for x in operands[1:]]
@@ -458,5 +497,5 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         return NotImplemented
     dtype = np.result_type(*[e.dtype for e in exprs])
     shape = tuple(sizes[label] for label in output)
-    params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))  # noqa: PLR2004
+    params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
     return _contract(EINSUM, exprs, params, shape, dtype)

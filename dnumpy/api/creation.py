@@ -2,54 +2,79 @@
 
 from __future__ import annotations
 
+from math import ceil, prod
+from sys import modules
 from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls
-from dnumpy.api.array import adopt, facts, is_managed_dtype, ndarray, wrap
+from dnumpy import engine
+from dnumpy.api import calls, overrides
+from dnumpy.api.array import adopt, facts, from_expr, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import is_lazy
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
+from dnumpy.expr.expr import make as make_expr
+from dnumpy.ops.table import ARANGE, FULL
 
 _np_array = np.ndarray
 _new = object.__new__
 
 
-def array(  # noqa: PLR0913 - NumPy's signature
-    object: Any,  # noqa: A002 - NumPy's name
+def array(
+    object: Any,
     dtype: Any = None,
     *,
     copy: bool | None = True,
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
-    ndmax: int = 0,
+    ndmax: int | None = None,
     like: Any = None,
 ) -> Any:
     """Return an array; as ``numpy.array``."""
-    if type(object) is list and like is None and ndmax == 0:
-        r = np.array(calls.unwrap(object), dtype, copy=copy, order=order, ndmin=ndmin)
+    if type(object) is list and like is None and ndmax is None:
+        given = [_given(object, dtype), dtype]
+        r = calls.invoke(np.array, given, {"copy": copy, "order": order, "ndmin": ndmin})
         if r.size < config.eager_below:
             made = _new(ndarray)
             made._np = r
             return made
         return wrap(r)
-    if is_lazy(object) and not ndmin and type(object) is ndarray:
+    if is_lazy(object) and not ndmin and like is None and type(object) is ndarray:
         found = _from_managed(object, dtype, copy, order)
         if found is not NotImplemented:
             return found
     kwargs: dict[str, Any] = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
-    if ndmax:
+    if ndmax is not None:
         kwargs["ndmax"] = ndmax
-    if like is not None and type(like) is not ndarray:
-        kwargs["like"] = like
-    return calls.wrap_result(np.array(calls.unwrap(object), dtype, **kwargs), (object,))
+    if _is_foreign(like):
+        return _like(np.array, (object, dtype), {**kwargs, "like": like})
+    return calls.wrap_result(
+        calls.invoke(np.array, (_given(object, dtype), dtype), kwargs), (object,)
+    )
 
 
-def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:  # noqa: FBT001
+def _given(values: Any, dtype: Any) -> Any:
+    """Return ``values`` for NumPy to read; arrays of ours stay elements of an object array."""
+    plain = calls.unwrap(values)
+    if plain is values or dtype is None or type(values) is ndarray:
+        return plain
+    return values if np.dtype(dtype).hasobject else plain
+
+
+def _is_foreign(like: Any) -> bool:
+    return like is not None and type(like) is not ndarray and type(like) is not _np_array
+
+
+def _like(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Let the class of ``like`` make the array."""
+    return overrides.call_function(function, args, kwargs)
+
+
+def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
     wanted = facts(a).dtype if dtype is None else np.dtype(dtype)
     if wanted == facts(a).dtype:
         if not copy and order in ("K", "A", None):
@@ -58,7 +83,7 @@ def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
     return NotImplemented if copy is False else astype(a, wanted, order or "K")
 
 
-def asarray(  # noqa: PLR0913 - NumPy's signature
+def asarray(
     a: Any,
     dtype: Any = None,
     order: Any = None,
@@ -75,14 +100,19 @@ def asarray(  # noqa: PLR0913 - NumPy's signature
         if found is not NotImplemented:
             return found
     kwargs: dict[str, Any] = {"device": device, "copy": copy}
-    if like is not None and type(like) is not ndarray:
-        kwargs["like"] = like
-    return calls.wrap_result(np.asarray(calls.unwrap(a), dtype, order, **kwargs), (a,))
+    if _is_foreign(like):
+        return _like(np.asarray, (a, dtype, order), {**kwargs, "like": like})
+    return calls.wrap_result(
+        calls.invoke(np.asarray, (_given(a, dtype), dtype, order), kwargs), (a,)
+    )
 
 
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """As ``numpy.asanyarray``: NumPy's subclasses pass through."""
+    if _is_foreign(kwargs.get("like")):
+        return _like(np.asanyarray, (a, dtype, order), kwargs)
     if isinstance(a, _np_array) and type(a) is not _np_array:
+        kwargs.pop("like", None)
         return calls.wrap_result(np.asanyarray(a, dtype, order, **kwargs), (a,))
     return asarray(a, dtype, order, **kwargs)
 
@@ -91,7 +121,9 @@ def _maker(function: Any) -> Any:
     """Return a creation function whose result nobody else holds."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and type(kwargs.get("like")) is ndarray:
+        if kwargs and kwargs.get("like") is not None:
+            if _is_foreign(kwargs["like"]):
+                return _like(function, args, kwargs)
             kwargs.pop("like")
         for a in args:
             if type(a) is ndarray or type(a) is DeferredScalar:
@@ -112,14 +144,39 @@ def _maker(function: Any) -> Any:
 
 def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     plain = [calls.unwrap(a) for a in args]
-    return function(*plain, **{k: calls.unwrap(v) for k, v in kwargs.items()})
+    return calls.invoke(function, plain, {k: calls.unwrap(v) for k, v in kwargs.items()})
 
 
-def _filler(function: Any) -> Any:
+GENERATED_BYTES = (
+    16 << 20
+)  # arrays from here on are made by the workers of a cluster, if there is one
+
+
+def _generated(op: Any, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Return an array that the nodes make by rows, or None where there are none or it is small."""
+    large = prod(shape) * dtype.itemsize >= GENERATED_BYTES and is_managed_dtype(dtype)
+    if not large or not engine.has_workers():
+        return None
+    return from_expr(make_expr(op, (), params, shape, dtype))
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    """Return a shape as NumPy reads it; negative extents and the like raise NumPy's error."""
+    return np.broadcast_to(np.empty(()), shape).shape
+
+
+def _filler(function: Any, fill: Any) -> Any:
     """Return zeros, ones or empty: the shape is asked of NumPy, and nothing needs unwrapping."""
 
     def make(shape: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
-        if kwargs and type(kwargs.get("like")) is ndarray:
+        if "distributed" in modules and not kwargs and order == "C" and engine.has_workers():
+            kind = np.dtype(dtype or float)
+            made = _generated(FULL, (kind.type(fill),), _shape(shape), kind)
+            if made is not None:
+                return made
+        if kwargs and kwargs.get("like") is not None:
+            if _is_foreign(kwargs["like"]):
+                return _like(function, (shape, dtype, order), kwargs)
             kwargs.pop("like")
         r = function(shape, dtype, order, **kwargs)
         if r.size < config.eager_below:
@@ -131,15 +188,76 @@ def _filler(function: Any) -> Any:
     return make
 
 
-zeros = _filler(np.zeros)
-ones = _filler(np.ones)
-empty = _filler(np.empty)
-full = _maker(np.full)
-arange = _maker(np.arange)
+zeros = _filler(np.zeros, 0)
+ones = _filler(np.ones, 1)
+empty = _filler(np.empty, 0)
+_plain_full = _maker(np.full)
+_plain_arange = _maker(np.arange)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
+    """As ``numpy.full``."""
+    if not kwargs and order == "C" and isinstance(fill_value, int | float | complex | np.generic):
+        if engine.has_workers():
+            cell = np.full((), fill_value, dtype)
+            made = _generated(FULL, (cell[()],), _shape(shape), cell.dtype)
+            if made is not None:
+                return made
+    return _plain_full(shape, fill_value, dtype, order, **kwargs)
+
+
+def arange(*args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.arange``."""
+    if args and not kwargs and engine.has_workers() and all(type(a) in (int, float) for a in args):
+        start, stop, step = _bounds(args)
+        if step:
+            count = max(ceil((stop - start) / step), 0)
+            few = np.arange(start, start + 3 * step, step)
+            # NumPy fills start + i * delta, where delta is the second element less the first
+            if len(few) > 1:
+                params = (few[0].item(), (few[1] - few[0]).item())
+                made = _generated(ARANGE, params, (count,), few.dtype)
+                if made is not None:
+                    return made
+    return _plain_arange(*args, **kwargs)
+
+
+def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    if len(args) == 1:
+        return 0, args[0], 1
+    return args[0], args[1], args[2] if len(args) > 2 else 1
+
+
+def _like(maker: Any) -> Any:
+    """Return zeros_like and its kin for managed arrays; NumPy runs what asks for another layout."""
+
+    def make(
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+        shape: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        if type(a) is not ndarray or a._geo is not None or order != "K" or kwargs:
+            return NotImplemented
+        return maker(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
+
+    return make
+
+
+zeros_like = _like(zeros)
+ones_like = _like(ones)
+empty_like = _like(empty)
+
+
+def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.full_like`` for managed arrays."""
+    return _like(lambda shape, dtype: full(shape, fill_value, dtype))(a, *args, **kwargs)
 
 
 def load(*args: Any, **kwargs: Any) -> Any:
-    """As ``numpy.load``; a read-only memory map becomes a lazy array that reads the file by tiles."""
+    """As ``numpy.load``; a read-only memory map becomes a lazy array read by tiles."""
     loaded = np.load(*args, **kwargs)
     if type(loaded) is np.memmap and loaded.mode == "r" and is_managed_dtype(loaded.dtype):
         return adopt(loaded.view(_np_array))

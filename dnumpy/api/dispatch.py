@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import types
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls
+from dnumpy.api import callables, calls, overrides
 from dnumpy.api.array import ndarray
 from dnumpy.api.native import CREATION, NATIVE
 from dnumpy.api.record import is_lazy
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
 # functions of NumPy that write to their first argument
 WRITING = frozenset({
-    "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "copyto",
-    "sort", "partition", "fill", "itemset", "byteswap",
+    "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "copyto", "nan_to_num",
 })  # fmt: skip
 
 fallbacks: dict[tuple[str, str, int], list[int]] = {}  # (name, file, line) -> [calls, bytes]
@@ -34,23 +34,39 @@ def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable
     if made is None:
         native = NATIVE.get(name) if qualified == f"numpy.{name}" else None
         made = _dispatched(native, wrapped, qualified)
-    _describe(made, wrapped, name)
-    return made
+    _describe(made, wrapped, qualified)
+    public: Any = made
+    if isinstance(wrapped, types.BuiltinFunctionType):
+        public = callables.Builtin(made)
+    elif callables.has_methods(wrapped):
+        public = callables.CallableObject(
+            made, wrapped, lambda method, inner: function(inner, method, f"{qualified}.{inner}")
+        )
+    overrides.register(wrapped, public)
+    return public
 
 
-def _describe(made: Any, wrapped: Any, name: str) -> None:
+def _describe(made: Any, wrapped: Any, qualified: str) -> None:
+    module, _, name = qualified.rpartition(".")
     made.__name__ = name
     made.__qualname__ = name
     made.__doc__ = wrapped.__doc__
     made.__wrapped__ = wrapped
-    made.__module__ = "dnumpy"
+    made.__module__ = "dnumpy" + module.removeprefix("numpy")
+    if hasattr(wrapped, "__signature__"):
+        made.__signature__ = wrapped.__signature__
+    implementation = getattr(wrapped, "_implementation", None)
+    if implementation is not None:  # what numpy.ndarray.__array_function__ calls
+        made._implementation = lambda *args, **kwargs: calls.run(implementation, args, kwargs)
 
 
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
-def _dispatched(native: Callable[..., Any] | None, wrapped: Any, qualified: str) -> Callable[..., Any]:
-    """Return the public function: small operands go straight to NumPy, managed ones to ``native``."""
+def _dispatched(
+    native: Callable[..., Any] | None, wrapped: Any, qualified: str
+) -> Callable[..., Any]:
+    """Return the public function: small operands go to NumPy, managed ones to ``native``."""
     name = qualified.rpartition(".")[2]
     writes = name in WRITING
     runner = calls.run_writing if writes else calls.run
@@ -71,6 +87,8 @@ def _dispatched(native: Callable[..., Any] | None, wrapped: Any, qualified: str)
                     break
             else:
                 return calls.wrap_result(wrapped(*plain), args)
+        if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
+            return overrides.call_function(wrapped, args, kwargs)
         if asks_engine(args, kwargs):
             if native is not None:
                 found = native(*args, **kwargs)
@@ -87,7 +105,7 @@ def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     for a in args:
         kind = type(a)
         if kind is ndarray:
-            if a._np is None:
+            if a._np is None and is_lazy(a):
                 return True
         elif (kind is list or kind is tuple) and a and any(is_lazy(e) for e in a):
             return True
@@ -97,7 +115,7 @@ def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Account for a fallback; warn once per function when bytes really move."""
     moved, total = _gathered_bytes([*args, *kwargs.values()])
-    frame = sys._getframe(2)  # noqa: SLF001 - the caller's line
+    frame = sys._getframe(2)
     entry = fallbacks.setdefault((qualified, frame.f_code.co_filename, frame.f_lineno), [0, 0])
     entry[0] += 1
     entry[1] += total
@@ -128,4 +146,3 @@ def _gathered_bytes(values: list[Any]) -> tuple[int, int]:
             inner_moved, inner_total = _gathered_bytes(list(v))
             moved, total = moved + inner_moved, total + inner_total
     return moved, total
-

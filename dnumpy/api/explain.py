@@ -22,9 +22,9 @@ class Explanation:
     """The stages of one evaluation; ``str()`` prints them as a table.
 
     Each stage is a dict with ``what`` (ops), ``kernel`` (lowering), ``where`` ((node, rows), ...),
-    ``predicted_seconds``, ``predicted_node_seconds``, ``predicted_bytes`` (peak per node), ``how`` (which
-    candidate the planner chose), ``program`` (the steps) and, after a run, ``measured_seconds`` and
-    ``measured_node_seconds``.
+    ``predicted_seconds``, ``predicted_node_seconds``, ``predicted_bytes`` (peak per node), ``how``
+    (which candidate the planner chose), ``program`` (the steps) and, after a run,
+    ``measured_seconds`` and ``measured_node_seconds``.
     """
 
     state: str
@@ -41,7 +41,7 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the table as plain text."""
-        from rich.console import Console  # noqa: PLC0415 - only who prints pays for rich
+        from rich.console import Console
 
         target = io.StringIO()
         console = Console(file=target, width=_WIDTH, color_system=None)
@@ -52,9 +52,11 @@ class Explanation:
 
     def __rich__(self) -> Any:
         """Return a rich table."""
-        from rich.table import Table  # noqa: PLC0415 - only who prints pays for rich
+        from rich.table import Table
 
-        title = f"{self.state}: {len(self.stages)} stage(s), predicted {_time(self.predicted_seconds)}"
+        title = (
+            f"{self.state}: {len(self.stages)} stage(s), predicted {_time(self.predicted_seconds)}"
+        )
         table = Table(title=title, title_justify="left")
         for name in ("stage", "kernel", "rows per node", "predicted", "measured", "peak bytes"):
             table.add_column(name, justify="left" if name in ("stage", "kernel") else "right")
@@ -68,7 +70,7 @@ def _cells(stage: dict[str, Any]) -> tuple[str, ...]:
     return (
         stage["what"],
         stage["kernel"],
-        "\n".join(f"{node}: {rows:,}" for node, rows in stage["where"]),
+        "\n".join(f"{node.removeprefix('tcp://')}: {rows:,}" for node, rows in stage["where"]),
         _per_node(stage["predicted_seconds"], stage["predicted_node_seconds"]),
         "" if measured is None else _per_node(measured, stage["measured_node_seconds"]),
         "\n".join(f"{size:,}" for size in stage["predicted_bytes"]),
@@ -101,12 +103,12 @@ def explain(x: Any) -> Explanation:
     Returns
     -------
     Explanation
-        Prints as a table of phases: ops, kernel, rows per node, predicted seconds and peak bytes, and
-        the measured seconds beside them once ``x`` is computed. ``to_dict()`` gives plain data.
+        Prints as a table of phases: ops, kernel, rows per node, predicted seconds and peak bytes,
+        and the measured seconds beside them once ``x`` is computed. ``to_dict()`` gives plain
+        data.
 
-    Notes
-    -----
-    The first call in a process measures this machine (about 2 seconds) unless a recent profile is kept.
+    Notes ----- The first call in a process measures this machine (about 2 seconds) unless a recent
+    profile is kept.
     """
     if type(x) is DeferredScalar:
         return _of_expr(x.expr) if x.expr is not None else Explanation("computed", [])

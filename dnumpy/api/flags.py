@@ -9,8 +9,24 @@ from dnumpy.api.array import ghost
 if TYPE_CHECKING:
     from dnumpy.api.array import ndarray
 
-_SHORT = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned"}
+_SHORT = {
+    "C": "c_contiguous",
+    "F": "f_contiguous",
+    "O": "owndata",
+    "W": "writeable",
+    "A": "aligned",
+}
 _SHOWN = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+
+
+def set_writeable(array: ndarray, value: object) -> None:
+    """Allow or refuse writing through ``array``; raises NumPy's error where nobody may write."""
+    base = array._base
+    allowed = array._buf.writeable if base is None else not base._readonly
+    if value and not allowed:
+        msg = "cannot set WRITEABLE flag to True of this array"
+        raise ValueError(msg)
+    array._readonly = not value
 
 
 class Flags:
@@ -25,18 +41,16 @@ class Flags:
     @property
     def owndata(self) -> bool:
         """Whether this is the base itself."""
-        return self._array._base is None and self._array._geo is None
+        return self._array._base is None
 
     @property
     def writeable(self) -> bool:
-        """Whether the array may be written to; a broadcast view may not."""
-        strides = ghost(self._array).strides
-        repeats = any(s == 0 and n > 1 for s, n in zip(strides, self._array.shape, strict=True))
-        return self._array._buf.writeable and not repeats
+        """Whether the array may be written to."""
+        return not self._array._readonly
 
     @writeable.setter
     def writeable(self, value: bool) -> None:
-        self._array._buf.writeable = bool(value)
+        set_writeable(self._array, value)
 
     def __getattr__(self, name: str) -> Any:
         """Contiguity and alignment, as the ghost has them."""

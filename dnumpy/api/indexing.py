@@ -13,12 +13,17 @@ from dnumpy.api.array import (
     facts,
     ghost,
     ghost_geometry,
+    looked_at,
     ndarray,
+    peek,
     view_of,
+    view_seen,
     wrap,
 )
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.ufuncs import IMMEDIATE
+from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.runtime import masks
 
@@ -35,6 +40,27 @@ def is_basic(key: Any) -> bool:
 
 def _is_basic_part(k: Any) -> bool:
     return type(k) in _BASIC or isinstance(k, np.integer)
+
+
+def picks_one(array: ndarray, key: Any) -> bool:
+    """Say whether a basic index picks one element: an int for every axis and nothing else.
+
+    NumPy reads that element, so a ghost must not be asked.
+    """
+    if type(key) is not tuple:
+        return _is_int(key) and facts(array).shape[1:] == () != facts(array).shape
+    return len(key) == len(facts(array).shape) and all(_is_int(k) for k in key)
+
+
+def _is_int(k: Any) -> bool:
+    return type(k) is int or isinstance(k, np.integer)
+
+
+def seen_at(array: ndarray, key: Any) -> np.ndarray:
+    """Return what a basic index shows of the array's ghost: always a view, also of one element."""
+    if picks_one(array, key):
+        key = (*key, ...) if type(key) is tuple else (key, ...)
+    return ghost(array)[key]
 
 
 def _plain_key(key: Any) -> Any:
@@ -54,15 +80,40 @@ def _plain_part(k: Any) -> Any:
 
 def get(array: ndarray, key: Any) -> Any:
     """Return ``array[key]`` for a managed array."""
-    plain = key if is_basic(key) else _plain_key(key)
-    if not is_basic(plain):
-        return _get_advanced(array, plain)
-    seen = ghost(array)[plain]
-    if type(seen) is not np.ndarray:
-        return concrete(array)[plain]
-    if seen.size == 0:
-        return view_of(array, ghost_geometry(seen)._replace(offset=0))
-    return view_of(array, ghost_geometry(seen))
+    memory = array._buf.expr.value
+    computed = type(memory) is np.ndarray
+    if computed and _is_quick(key):
+        plain = key
+    else:
+        plain = key if is_basic(key) else _plain_key(key)
+        if not is_basic(plain):
+            return _get_advanced(array, plain)
+    if computed:
+        seen = _over(array, memory)[plain]
+        if type(seen) is not np.ndarray:
+            return seen
+        if seen.size:
+            return view_seen(array, memory, seen)
+    seen = view_of(array, seen_at(array, plain))
+    return looked_at(seen)[()] if picks_one(array, plain) else seen
+
+
+def _is_quick(key: Any) -> bool:
+    """Recognise the commonest basic indices."""
+    if type(key) is tuple:
+        for k in key:  # noqa: SIM110 - a loop costs a third of a generator here
+            if type(k) not in _BASIC:
+                return False
+        return True
+    return type(key) in _BASIC
+
+
+def _over(array: ndarray, memory: np.ndarray) -> np.ndarray:
+    seen = array._seen
+    if seen is not None and seen[0] is memory:
+        return seen[1]
+    geometry = array._geo
+    return memory if geometry is None else geometry.over(memory)
 
 
 def _get_advanced(array: ndarray, key: Any) -> Any:
@@ -77,10 +128,10 @@ def _get_advanced(array: ndarray, key: Any) -> Any:
 
 def set_(array: ndarray, key: Any, value: Any) -> None:
     """Perform ``array[key] = value`` for a managed array."""
-    if not array._buf.writeable:
+    if array._readonly:
         msg = "assignment destination is read-only"
         raise ValueError(msg)
-    if is_same_view(array, key, value):
+    if _set_now(array, key, value) or is_same_view(array, key, value):
         return
     if not is_basic(key):
         if _set_masked(array, key, value):
@@ -92,6 +143,29 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
         _set_advanced(concrete_for_writing(array), key, calls.unwrap(value))
 
 
+def _set_now(array: ndarray, key: Any, value: Any) -> bool:
+    """Write a small region at once, when it is computed and nobody reads it later."""
+    buffer = array._buf
+    memory = buffer.expr.value
+    if type(memory) is not np.ndarray or buffer.has_readers() or not _is_quick(key):
+        return False
+    plain = value if type(value) in IMMEDIATE else _at_hand(value)
+    if plain is None:
+        return False
+    whole = _over(array, memory)
+    region = whole[key]
+    if type(region) is np.ndarray and region.size > min(_DIRECT_WRITE, config.eager_below):
+        return False
+    whole[key] = plain
+    return True
+
+
+def _at_hand(value: Any) -> np.ndarray | None:
+    if type(value) is not ndarray:
+        return None
+    return value._np if value._np is not None else peek(value)
+
+
 def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
     whole = type(value) is np.ndarray and value.ndim == 1 and value.dtype == target.dtype
     if whole and masks.applies(target, key) and not np.may_share_memory(value, target):
@@ -101,20 +175,18 @@ def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
 
 
 def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
-    """Recognise the last step of ``a[key] op= x``: Python stores the updated view back into itself."""
+    """Recognise the last step of ``a[key] op= x``: Python stores the view back into itself."""
     if type(value) is not ndarray or value._np is not None or value._buf is not array._buf:
         return False
     if not is_basic(key) or value._geo is None:
         return False
-    seen = ghost(array)[key]
-    return type(seen) is np.ndarray and ghost_geometry(seen) == value._geo
+    return ghost_geometry(seen_at(array, key)) == value._geo
 
 
 def _set_basic(array: ndarray, key: Any, value: Any) -> None:
-    seen = ghost(array)[key]
-    if type(seen) is not np.ndarray:
-        seen = ghost(array)[(*(key if type(key) is tuple else (key,)), ...)]
-    if not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
+    seen = seen_at(array, key)
+    fits = not picks_one(array, key) or not getattr(value, "shape", ())  # else NumPy says why not
+    if fits and not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
         try:
             recorded = operand(value)
         except Unmanaged:
@@ -140,9 +212,7 @@ def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:
         value = _converted(value, seen.dtype)
     if seen.size == 0:
         return
-    geometry = ghost_geometry(seen)
-    target = view_of(array, geometry)
-    write(target, value)
+    write(view_of(array, seen), value)
 
 
 def _converted(value: Const, dtype: np.dtype) -> Const:
@@ -158,10 +228,10 @@ def raise_or_warn_complex(dtype: np.dtype) -> None:
 
 
 def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
-    lead = len(shape) - len(target)
-    inner = shape[max(lead, 0) :]
-    fits = all(n == 1 for n in shape[: max(lead, 0)]) and all(
-        n in (1, t) for n, t in zip(reversed(inner), reversed(target), strict=False)
+    while len(shape) > len(target) and shape[0] == 1:
+        shape = shape[1:]
+    fits = len(shape) <= len(target) and all(
+        n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
     )
     if not fits:
         got, want = (str(s).replace(" ", "") for s in (shape, target))
@@ -194,5 +264,3 @@ def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
     before = operand(array)
     write(array, where(mask, chosen, before))
     return True
-
-

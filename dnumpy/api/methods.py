@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import operator
+import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, ufuncs
+from dnumpy.api import calls, composites, indexing, overrides, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
     ghost,
     ghost_geometry,
     ndarray,
+    peek,
     small,
     wrap,
 )
 from dnumpy.api.composites import _through_ghost
-from dnumpy.api.flags import Flags
+from dnumpy.api.flags import Flags, set_writeable
+from dnumpy.api.flat import flatiter
 from dnumpy.api.native import NATIVE
-from dnumpy.api.record import Unmanaged, is_lazy, operand, write
-from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
+from dnumpy.config import config
 from dnumpy.expr.expr import Const
 
 if TYPE_CHECKING:
@@ -70,9 +74,15 @@ def _setitem(self: ndarray, key: Any, value: Any) -> None:
                 break
     elif type(key) not in _PLAIN_KEYS:
         key = calls.unwrap(key)
-    if type(value) not in IMMEDIATE:
+    if type(value) not in IMMEDIATE and not (a.dtype.kind == "O" and _is_element(a, key)):
         value = calls.unwrap(value)
     a[key] = value
+
+
+def _is_element(a: np.ndarray, key: Any) -> bool:
+    """Whether a key addresses one element: an object array keeps the very object stored there."""
+    keys = key if type(key) is tuple else (key,)
+    return len(keys) == a.ndim and all(isinstance(k, int | np.integer) for k in keys)
 
 
 def _delitem(self: ndarray, key: Any) -> None:
@@ -126,6 +136,16 @@ def _attribute(name: str) -> property:
         delattr(concrete(self), name)
 
     return property(read, change, remove)
+
+
+def _read_only(name: str) -> property:
+    """Return a property that a ghost can answer, and that NumPy does not let be set."""
+
+    def refuse(_self: ndarray, _value: Any) -> None:
+        msg = f"attribute {name!r} of 'numpy.ndarray' objects is not writable"
+        raise AttributeError(msg)
+
+    return property(_attribute(name).fget, refuse)
 
 
 def _data_attribute(name: str) -> property:
@@ -193,11 +213,11 @@ def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = No
     if a is not None:
         a.setflags(write, align, uic)
     elif write is not None:
-        self._buf.writeable = bool(write)
+        set_writeable(self, write)
 
 
-def _flat(self: ndarray) -> Any:
-    return exported(self).flat
+def _flat(self: ndarray) -> flatiter:
+    return flatiter(self)
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
@@ -213,10 +233,12 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
 
     def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         a = self._np
+        if a is None and not writes:
+            a = peek(self)
         if a is not None and not args and not kwargs:
             r = wrapped(a)
             return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
-        if native is not None and (a is None or _any_lazy(args)):
+        if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             found = native(self, *args, **kwargs)
             if found is not NotImplemented:
                 return found
@@ -224,7 +246,6 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
 
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
-    method.__doc__ = wrapped.__doc__
     return method
 
 
@@ -232,13 +253,15 @@ def _any_lazy(args: tuple[Any, ...]) -> bool:
     return any(is_lazy(a) for a in args)
 
 
-_METHOD_WRITES = frozenset({"fill", "itemset", "partition", "put", "resize", "setfield", "sort"})
+_METHOD_WRITES = frozenset(
+    {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
+)
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "astype", "clip", "copy", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "astype", "clip", "diagonal", "dot", "max", "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum", "dump", "dumps",
+    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum", "dump", "dumps",
     "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
     "setfield", "sort", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
@@ -262,6 +285,11 @@ def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = N
     return found
 
 
+def _copy(self: ndarray, order: str = "C") -> Any:
+    found = composites.copy(self, order)
+    return calls.run(_np_array.copy, (self, order), {}) if found is NotImplemented else found
+
+
 def _flatten(self: ndarray, order: str = "C") -> Any:
     a = self._np
     if a is None and order in ("C", "A", "K"):
@@ -270,9 +298,10 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
 
 
 def _conjugate(self: ndarray, out: Any = None) -> Any:
-    if self.dtype.kind != "c" and out is None:
-        return self
-    return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
+    kind = self.dtype.kind
+    if kind in "cO" or (out is not None and kind in "biuf"):
+        return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
+    return self if kind in "biuf" else calls.run(_np_array.conjugate, (self,), {})
 
 
 def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
@@ -292,15 +321,34 @@ def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
 
 
 def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
-    if _base(self) is not None:
+    a = self._np
+    if a is None:
+        _resize_managed(self, new_shape, refcheck=refcheck)
+        return
+    if refcheck and a.base is None and sys.getrefcount(a) > _REFERENCES:
+        raise ValueError(_REFERENCED)
+    a.resize(*new_shape, refcheck=False)
+
+
+_REFERENCES = 3  # of an array that nobody else views: the handle, a local name, the argument
+_REFERENCED = (
+    "cannot resize an array that references or is referenced\n"
+    "by another array in this way.\nUse the np.resize function or refcheck=False"
+)
+
+
+def _resize_managed(self: ndarray, new_shape: tuple[Any, ...], *, refcheck: bool) -> None:
+    if self._base is not None:
         msg = "cannot resize this array: it does not own its data"
         raise ValueError(msg)
+    if refcheck and sys.getrefcount(self._buf) >= _REFERENCES:
+        raise ValueError(_REFERENCED)
     resized = concrete(self).copy()
     resized.resize(*new_shape, refcheck=False)
     made = wrap(resized)
     self._np = made._np
     if made._np is None:
-        self._buf, self._geo, self._base, self._view = made._buf, None, None, None
+        self._buf, self._geo, self._base, self._readonly = made._buf, None, None, False
 
 
 def _fill(self: ndarray, value: Any) -> None:
@@ -309,7 +357,7 @@ def _fill(self: ndarray, value: Any) -> None:
             constant = operand(value)
         except Unmanaged:
             constant = None
-        if isinstance(constant, Const) and self._buf.writeable:
+        if isinstance(constant, Const) and not self._readonly:
             write(self, Const(np.full((), value, self.dtype)[()]))
             return
     calls.for_writing(self).fill(calls.unwrap(value))
@@ -351,7 +399,7 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
                 made._np = r
                 return made
             return r
-        if not ufuncs._is_operand(other):
+        if not ufuncs.is_operand(other):
             return NotImplemented
         return calls.wrap_result(a ** calls.unwrap(other), (self, other))
     fast = _fast_power(self, other)
@@ -364,7 +412,9 @@ def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
         return None
     if base.dtype.kind in "fc":
         return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-    return np.square if base.dtype.kind in "iu" and type(exponent) is int and exponent == 2 else None  # noqa: PLR2004
+    return (
+        np.square if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2 else None
+    )
 
 
 def _rpow(self: ndarray, other: Any) -> Any:
@@ -392,7 +442,7 @@ def _matmul(self: Any, other: Any) -> Any:
                 made._np = r
                 return made
             return r
-    if not ufuncs._is_operand(other):
+    if not ufuncs.is_operand(other):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):
         found = composites.matmul(self, other)
@@ -414,19 +464,40 @@ def _imatmul(self: ndarray, other: Any) -> Any:
 
 
 def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
-    quick = ufuncs._operator(wrapped, reflected=False)
     plain = getattr(operator, name)
 
     def method(self: Any, other: Any) -> Any:
-        if type(other) in IMMEDIATE or type(other) is ndarray or type(other) is DeferredScalar:
-            return quick(self, other)
-        if not ufuncs._is_operand(other):
+        a = self._np
+        if a is not None:
+            if type(other) is ndarray:
+                b = other._np
+            else:
+                b = other if type(other) in IMMEDIATE else None
+            if b is not None:
+                r = plain(a, b)
+                if type(r) is _np_array:
+                    if r.size < config.eager_below:
+                        made = _new(ndarray)
+                        made._np = r
+                        return made
+                    return wrap(r)
+                return r
+        if not ufuncs.is_operand(other):
             return NotImplemented
-        if is_lazy(self) and isinstance(other, np.ndarray | np.generic | list):
-            return ufuncs.call(wrapped, (self, other), {})
-        return calls.wrap_result(plain(calls.unwrap(self), other), (self,))
+        return _compared(wrapped, plain, self, other)
 
     return method
+
+
+def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> Any:
+    if overrides.overridden((y,), "__array_ufunc__"):
+        return ufuncs.call(wrapped, (x, y), {})
+    if (is_lazy(x) or is_lazy(y)) and not ufuncs.has_own_operators(y):
+        try:
+            return ufuncs.call(wrapped, (x, y), {})
+        except TypeError:  # the operators compare what the ufuncs have no loop for
+            return calls.wrap_result(plain(to_numpy(x), to_numpy(y)), (x, y))
+    return calls.wrap_result(plain(to_numpy(x), calls.unwrap(y)), (x, y))
 
 
 def install() -> None:
@@ -434,7 +505,7 @@ def install() -> None:
     for name in ("shape", "dtype", "strides"):
         setattr(ndarray, name, _attribute(name))
     for name in ("ndim", "size", "itemsize", "nbytes", "device"):
-        setattr(ndarray, name, property(_attribute(name).fget))
+        setattr(ndarray, name, _read_only(name))
     for name in ("data", "ctypes"):
         setattr(ndarray, name, _data_attribute(name))
     for name in ("real", "imag"):
@@ -457,6 +528,16 @@ def install() -> None:
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
+    for name, function in vars(ndarray).items():
+        _describe(name, function)
+
+
+def _describe(name: str, method: Any) -> None:
+    """Give a method NumPy's documentation and signature."""
+    wrapped = getattr(_np_array, name, None)
+    if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
+        method.__doc__ = wrapped.__doc__
+        method.__wrapped__ = wrapped
 
 
 def _repr(self: ndarray) -> str:
@@ -473,7 +554,7 @@ _DIRECT: dict[str, Any] = {
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul, "__class_getitem__": classmethod(_class_getitem),
-    "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conjugate,
+    "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conjugate,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip
 

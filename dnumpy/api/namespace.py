@@ -1,7 +1,8 @@
 """Every public NumPy name: what stands for it and of which class it is.
 
-A module of ours mirrors each public NumPy module: functions are wrapped, ufuncs are ours, and what is
-neither (dtypes, scalars, constants, exceptions, classes over NumPy's own arrays) is NumPy's object itself.
+A module of ours mirrors each public NumPy module: functions are wrapped, ufuncs are ours, and what
+is neither (dtypes, scalars, constants, exceptions, classes over NumPy's own arrays) is NumPy's
+object itself.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import dispatch, protocols, ufuncs
+from dnumpy.api import callables, dispatch, ufuncs
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
+from dnumpy.api.flat import flatiter
 from dnumpy.api.native import COMPOSITE, CREATION, PRIMITIVE
 
 if TYPE_CHECKING:
@@ -41,7 +43,11 @@ def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
         return "primitive", "elementwise ufunc" if value.signature is None else "generalised ufunc"
     if top and name in PRIMITIVE:
         return "primitive", "recorded as one op"
-    if (top and name in COMPOSITE) or (top and name in CREATION) or name in random_streams.OVERRIDES:
+    if (
+        (top and name in COMPOSITE)
+        or (top and name in CREATION)
+        or name in random_streams.OVERRIDES
+    ):
         return "composite", "written over primitives"
     if isinstance(value, type):
         return "type", "NumPy's own class" if value is not np.ndarray else "dnumpy's array"
@@ -66,20 +72,19 @@ def counterpart(name: str, value: Any, module: str) -> Any:
         return ndarray
     if value is np.ufunc:
         return ufuncs.ufunc
+    if value is np.flatiter:
+        return flatiter
     if isinstance(value, np.ufunc):
         return ufuncs.of(value)
     if module == "numpy.random" and name in random_streams.OVERRIDES:
         return random_streams.OVERRIDES[name]
     if isinstance(value, types.ModuleType):
         return _mirrored(value)
+    if isinstance(value, callables.INDEXERS):
+        return callables.Indexer(value)
     if isinstance(value, type) or not callable(value) or name in _PASS_THROUGH:
         return value
-    made = dispatch.function(name, value, f"{module}.{name}")
-    try:
-        protocols.register(value, made)
-    except TypeError:  # an unhashable callable is never looked up
-        return made
-    return made
+    return dispatch.function(name, value, f"{module}.{name}")
 
 
 def _mirrored(value: types.ModuleType) -> Any:
@@ -168,7 +173,9 @@ def build() -> dict[str, Any]:
 
 
 _LAZY = frozenset(
-    n for n in public_names(np) if n not in np.__dict__ or isinstance(np.__dict__[n], types.ModuleType)
+    n
+    for n in public_names(np)
+    if n not in np.__dict__ or isinstance(np.__dict__[n], types.ModuleType)
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dnumpy.api import composites, creation, reductions
+from dnumpy.api import callables, composites, creation, reductions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +56,11 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "stack": composites.stack,
     "vstack": composites.vstack,
     "hstack": composites.hstack,
+    "column_stack": composites.column_stack,
+    "zeros_like": creation.zeros_like,
+    "ones_like": creation.ones_like,
+    "empty_like": creation.empty_like,
+    "full_like": creation.full_like,
     "roll": composites.roll,
     "diff": composites.diff,
     "outer": composites.outer,
@@ -76,4 +81,5 @@ CREATION: dict[str, Callable[..., Any]] = {
     "arange": creation.arange,
     "load": creation.load,
     "copyto": creation.copyto,
+    "bmat": callables.bmat,
 }

@@ -6,16 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls, dispatch, ufuncs
+from dnumpy.api import calls, dispatch, overrides, ufuncs
 from dnumpy.api.array import exported, ndarray
 from dnumpy.api.scalar import DeferredScalar
-
-_functions: dict[Any, Any] = {}  # NumPy's function -> ours
-
-
-def register(wrapped: Any, made: Any) -> None:
-    """Remember which function of ours stands for NumPy's."""
-    _functions.setdefault(wrapped, made)
 
 
 def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.ndarray:
@@ -32,7 +25,7 @@ def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.
 def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc on our arrays; defer to classes that override ufuncs themselves."""
     outs = kwargs.get("out", ())
-    for x in (*inputs, *outs):
+    for x in (*inputs, *outs, kwargs.get("where")):
         override = getattr(type(x), "__array_ufunc__", None)
         if type(x) is ndarray or type(x) is DeferredScalar or override is None:
             continue
@@ -52,7 +45,7 @@ def _array_function(
     """Run a NumPy function on our arrays."""
     if not all(t is ndarray or t is DeferredScalar or issubclass(t, np.ndarray) for t in types):
         return NotImplemented
-    ours = _functions.get(func)
+    ours = overrides.functions.get(func)
     if ours is not None:
         return ours(*args, **kwargs)
     runner = calls.run_writing if func.__name__ in dispatch.WRITING else calls.run
@@ -61,7 +54,7 @@ def _array_function(
 
 def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
     """Return the array API namespace, which is dnumpy itself."""
-    import dnumpy  # noqa: PLC0415 - the package that imports this module
+    import dnumpy
 
     np.empty(0).__array_namespace__(api_version=api_version)  # raises for a version NumPy lacks
     return dnumpy
@@ -75,15 +68,15 @@ def _dlpack_device(self: ndarray) -> Any:
     return np.empty(0).__dlpack_device__()
 
 
-def _arrow_array(self: ndarray, type: Any = None) -> Any:  # noqa: A002 - pyarrow's name
-    import pyarrow  # noqa: PLC0415 - only pyarrow calls this
+def _arrow_array(self: ndarray, type: Any = None) -> Any:
+    import pyarrow
 
     return pyarrow.array(exported(self), type=type)
 
 
 def _repr_html(self: ndarray) -> str:
     """Describe without computing."""
-    from html import escape  # noqa: PLC0415 - only notebooks call this
+    from html import escape
 
     state = "computed" if self._np is not None or not self._buf.pending else "pending"
     facts = f"dnumpy.ndarray, shape {self.shape}, {self.dtype}, {self.nbytes:,} bytes, {state}"
@@ -110,8 +103,8 @@ def install() -> None:
         setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, reflected=False))
     for name, wrapped in ufuncs.UNARY.items():
         setattr(DeferredScalar, f"__{name}__", _scalar_unary(wrapped))
-    setattr(DeferredScalar, "__pow__", _scalar_operator(np.power, reflected=False))
-    setattr(DeferredScalar, "__rpow__", _scalar_operator(np.power, reflected=True))
+    DeferredScalar.__pow__ = _scalar_operator(np.power, reflected=False)
+    DeferredScalar.__rpow__ = _scalar_operator(np.power, reflected=True)
 
 
 def _scalar_operator(wrapped: np.ufunc, *, reflected: bool) -> Any:
@@ -128,7 +121,7 @@ def _scalar_operator(wrapped: np.ufunc, *, reflected: bool) -> Any:
 
 
 def _scalar_power(base: Any, exponent: Any) -> Any:
-    """NumPy's scalars have a power of their own: integers to negative powers differ from the ufunc."""
+    """NumPy's scalars have a power of their own: integers to negative powers differ."""
     return calls.unwrap(base) ** calls.unwrap(exponent)
 
 

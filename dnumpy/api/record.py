@@ -1,11 +1,12 @@
 """Operations on managed arrays -> Exprs. NumPy is asked for every dtype, shape and error.
 
-Dtype resolution calls the ufunc itself on empty arrays, so NEP 50, casting rules and their exceptions
-are NumPy's own; the answers are cached by operand types.
+Dtype resolution calls the ufunc itself on empty arrays, so NEP 50, casting rules and their
+exceptions are NumPy's own; the answers are cached by operand types.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dnumpy.api.array import (
     ndarray,
 )
 from dnumpy.api.scalar import DeferredScalar, deferred
+from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
 from dnumpy.expr.geometry import Geometry
 from dnumpy.expr.origin import here
@@ -39,7 +41,7 @@ class Unmanaged(Exception):  # noqa: N818 - control flow, not an error
 
 
 def operand(x: Operand) -> Expr | Const:
-    """Return the operand of a recorded operation: what ``x`` is now, whatever is written to it later."""
+    """Return the operand of a recorded operation: what ``x`` is now, whatever is written later."""
     kind = type(x)
     if kind is ndarray:
         if x._np is None:
@@ -73,7 +75,9 @@ def facts_of(x: Expr | Const) -> Facts:
     """Return shape and dtype; a constant has shape ()."""
     if isinstance(x, Expr):
         return Facts(x.shape, x.dtype)
-    return Facts((), np.dtype(type(x.value)) if not isinstance(x.value, np.generic) else x.value.dtype)
+    return Facts(
+        (), np.dtype(type(x.value)) if not isinstance(x.value, np.generic) else x.value.dtype
+    )
 
 
 def empty_like(dtype: np.dtype) -> np.ndarray:
@@ -139,7 +143,9 @@ def _broadcast_slowly(ufunc: np.ufunc | None, operands: list[Expr | Const]) -> S
     raise ValueError(msg)
 
 
-def elementwise(op: Elementwise, operands: list[Expr | Const], params: Any, shape: Shape, dtype: np.dtype) -> Expr:
+def elementwise(
+    op: Elementwise, operands: list[Expr | Const], params: Any, shape: Shape, dtype: np.dtype
+) -> Expr:
     """Record one elementwise operation at the user's line."""
     expr = make(op, tuple(operands), params, shape, dtype)
     if expr.origin is None:
@@ -148,7 +154,11 @@ def elementwise(op: Elementwise, operands: list[Expr | Const], params: Any, shap
 
 
 def ufunc_exprs(
-    ufunc: np.ufunc, operands: list[Expr | Const], kwargs: dict[str, Any], mask: Operand = None, outs: tuple[Any, ...] = ()
+    ufunc: np.ufunc,
+    operands: list[Expr | Const],
+    kwargs: dict[str, Any],
+    mask: Operand = None,
+    outs: tuple[Any, ...] = (),
 ) -> list[Expr]:
     """Record a ufunc call; one Expr per output."""
     dtypes = resolve(ufunc, operands, **kwargs)
@@ -187,9 +197,20 @@ def cast(expr: Expr | Const, dtype: np.dtype, shape: Shape) -> Expr:
 
 def where(condition: Expr | Const, x: Expr | Const, y: Expr | Const) -> Expr:
     """Record ``np.where`` with three operands."""
+    if facts_of(condition).dtype != bool:
+        condition = cast(condition, np.dtype(bool), facts_of(condition).shape)
     dtype = _where_dtype(x, y)
+    x, y = (_choice(v, dtype) for v in (x, y))
     shape = broadcast(None, [condition, x, y])
     return elementwise(WHERE, [condition, x, y], (), shape, dtype)
+
+
+def _choice(x: Expr | Const, dtype: np.dtype) -> Expr | Const:
+    """Return a constant as ``np.where`` converts it: by C's rules, whatever its size."""
+    if isinstance(x, Expr):
+        return x
+    with np.errstate(all="ignore"):
+        return Const(np.asarray(x.value).astype(dtype)[()])
 
 
 def _where_dtype(x: Expr | Const, y: Expr | Const) -> np.dtype:
@@ -234,8 +255,19 @@ def fresh(expr: Expr) -> ndarray:
 
 
 def is_lazy(x: Any) -> bool:
-    """Say whether an operand asks for the engine: a managed array or a deferred scalar."""
-    return (type(x) is ndarray and x._np is None) or type(x) is DeferredScalar
+    """Say whether an operand asks for the engine: a managed array or a deferred scalar.
+
+    A small view of computed memory does not: NumPy reads it at once.
+    """
+    kind = type(x)
+    if kind is not ndarray:
+        return kind is DeferredScalar
+    if x._np is not None:
+        return False
+    geometry = x._geo
+    if geometry is None or type(x._buf.expr.value) is not np.ndarray:
+        return True
+    return prod(geometry.shape) >= config.eager_below
 
 
 def to_numpy(x: Any) -> Any:
@@ -245,5 +277,3 @@ def to_numpy(x: Any) -> Any:
     if type(x) is DeferredScalar:
         return x.force()
     return x
-
-

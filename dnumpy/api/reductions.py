@@ -13,21 +13,22 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy.api import ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
+from dnumpy.api.layout import Axes, permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of
 from dnumpy.expr.expr import Expr, make
-from dnumpy.expr.origin import here
+from dnumpy.expr.origin import error_state, here
 from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN
 from dnumpy.rewrite.phase import ReduceParams
 
-_NO_VALUE = np._NoValue  # noqa: SLF001 - NumPy's public functions have it in their signatures
+_NO_VALUE = np._NoValue
 _REORDERABLE = frozenset({
     np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
     np.bitwise_and, np.bitwise_or, np.bitwise_xor,
 })  # fmt: skip
 
 
-def reduce_ufunc(  # noqa: PLR0911, PLR0913 - NumPy's signature; each return is one thing not recorded
+def reduce_ufunc(
     wrapped: np.ufunc,
     array: Any,
     axis: Any = 0,
@@ -63,23 +64,46 @@ def reduce_ufunc(  # noqa: PLR0911, PLR0913 - NumPy's signature; each return is 
     if len(args) > 1 and not _fits(args[1], expr):
         return NotImplemented
     asked = None if dtype is None else np.dtype(dtype)
+    if initial_value is not None:
+        initial_value = (np.full((), initial_value[0], result_dtype)[()],)
     params = ReduceParams(axes, bool(keepdims), asked, initial_value, len(args) > 1)
+    order = result_order([array])
+    if order is not None:
+        return _record_permuted(
+            reduction_of(wrapped), [array, where][: len(args)], params, result_dtype, order
+        )
     return _record(reduction_of(wrapped), args, params, result_dtype)
+
+
+def _record_permuted(
+    op: Reduction, given: list[Any], params: ReduceParams, dtype: np.dtype, order: Axes
+) -> Any:
+    """Record over axes in the operand's memory order, which NumPy's result keeps."""
+    folded = tuple(sorted(order.index(k) for k in params.axis))
+    args = [operand(permuted(x, order)) for x in given]
+    result = _record(op, args, params._replace(axis=folded), dtype)
+    if not params.keepdims:
+        order = tuple(k for k in order if k not in params.axis)
+    return restored(result, order)
 
 
 ufuncs.fold_with(reduce_ufunc)
 
 
 def _must_raise() -> bool:
-    return "raise" in np.geterr().values()
+    return error_state().at_once
 
 
 def _fits(mask: Any, expr: Expr) -> bool:
-    return isinstance(mask, Expr) and mask.dtype == bool and np.broadcast_shapes(mask.shape, expr.shape) == expr.shape
+    return (
+        isinstance(mask, Expr)
+        and mask.dtype == bool
+        and np.broadcast_shapes(mask.shape, expr.shape) == expr.shape
+    )
 
 
 def _initial(initial: Any) -> Any:
-    """Return a hashable 1-tuple, None for NumPy's default, NotImplemented for what is not recorded."""
+    """Return a 1-tuple, None for NumPy's default, NotImplemented for what is not recorded."""
     if initial is _NO_VALUE or initial is None:
         return None if initial is _NO_VALUE else NotImplemented
     if isinstance(initial, int | float | complex | np.number | np.bool_) and not is_lazy(initial):
@@ -90,11 +114,11 @@ def _initial(initial: Any) -> Any:
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+    return tuple(sorted(normalize_axis_tuple(axis, ndim, allow_duplicate=True)))
 
 
 def _reduced_dtype(
-    wrapped: np.ufunc, dtype: np.dtype, asked: Any, initial: Any, masked: bool  # noqa: FBT001
+    wrapped: np.ufunc, dtype: np.dtype, asked: Any, initial: Any, masked: bool
 ) -> np.dtype | None:
     """Ask NumPy: fold a 1-element array."""
     kwargs: dict[str, Any] = {} if initial is None else {"initial": initial[0]}
@@ -117,7 +141,7 @@ def _record(op: Reduction, args: list[Any], params: ReduceParams, dtype: np.dtyp
 
 
 def _by_ufunc(wrapped: np.ufunc) -> Any:
-    def function(  # noqa: PLR0913 - NumPy's signature
+    def function(
         a: Any,
         axis: Any = None,
         dtype: Any = None,
@@ -143,7 +167,7 @@ def _by_ufunc(wrapped: np.ufunc) -> Any:
 def _without_dtype(wrapped: np.ufunc) -> Any:
     fold = _by_ufunc(wrapped)
 
-    def function(  # noqa: PLR0913 - NumPy's signature
+    def function(
         a: Any,
         axis: Any = None,
         out: Any = None,
@@ -160,7 +184,12 @@ def _logical(wrapped: np.ufunc) -> Any:
     fold = _by_ufunc(wrapped)
 
     def function(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = _NO_VALUE,
+        *,
+        where: Any = _NO_VALUE,
     ) -> Any:
         return fold(a, axis, None, out, keepdims, _NO_VALUE, where)
 
@@ -175,7 +204,7 @@ any_ = _logical(np.logical_or)
 all_ = _logical(np.logical_and)
 
 
-def mean(  # noqa: PLR0913 - NumPy's signature
+def mean(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -200,7 +229,7 @@ def _averages(a: Any) -> bool:
 
 
 def _mean_dtypes(dtype: np.dtype, asked: Any) -> tuple[Any, np.dtype | None]:
-    """Return the dtype of the sum and, where NumPy casts back, of the result (numpy._core._methods)."""
+    """Return the dtype of the sum and, where NumPy casts back, of the result."""
     if asked is not None:
         return np.dtype(asked), None
     if dtype.kind in "biu":
@@ -226,13 +255,15 @@ def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
     if np.dtype(wide or a.dtype).kind != "f" and np.dtype(wide or a.dtype).kind != "c":
         return NotImplemented
     count = _count(a, axis)
-    total = sum_(a, axis, wide, None, True)  # noqa: FBT003 - NumPy's positional order
+    total = sum_(a, axis, wide, None, True)
     if total is NotImplemented:
         return NotImplemented
     centre = ufuncs.call(np.true_divide, (total, count), {})
     apart = ufuncs.call(np.subtract, (a, centre), {})
     if apart.dtype.kind == "c":
-        squares = ufuncs.call(np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}).real
+        squares = ufuncs.call(
+            np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}
+        ).real
     else:
         squares = ufuncs.call(np.multiply, (apart, apart), {})
     folded = sum_(squares, axis, _real(wide), None, keepdims)
@@ -245,7 +276,7 @@ def _real(dtype: Any) -> Any:
     return np.empty(0, dtype).real.dtype if dtype is not None else None
 
 
-def var(  # noqa: PLR0913 - NumPy's signature
+def var(
     a: Any,
     axis: Any = None,
     dtype: Any = None,

@@ -1,8 +1,8 @@
 """Deferred scalars: full reductions of managed arrays, not computed until somebody looks.
 
-A deferred scalar behaves as the NumPy scalar that it will be: immutable, hashable, formattable, usable
-as an index; ``isinstance`` sees the NumPy type. Arithmetic between deferred scalars and managed arrays
-stays in the engine.
+A deferred scalar behaves as the NumPy scalar that it will be: immutable, hashable, formattable,
+usable as an index; ``isinstance`` sees the NumPy type. Arithmetic between deferred scalars and
+managed arrays stays in the engine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DeferredScalar:
 
     def as_operand(self) -> Any:
         """Return the Expr while pending, else a constant."""
-        from dnumpy.expr.expr import Const  # noqa: PLC0415 - a cycle at import otherwise
+        from dnumpy.expr.expr import Const
 
         return Const(self._value) if self.expr is None else self.expr
 
@@ -91,7 +91,9 @@ def deferred(expr: Expr) -> Any:
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: DeferredScalar, *args: Any) -> Any:
-        return function(self.force(), *[a.force() if type(a) is DeferredScalar else a for a in args])
+        return function(
+            self.force(), *[a.force() if type(a) is DeferredScalar else a for a in args]
+        )
 
     return method
 

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls
-from dnumpy.api.array import concrete_for_writing, facts, ndarray, wrap
-from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of, to_numpy, ufunc_exprs, write
+from dnumpy.api import calls, overrides
+from dnumpy.api.array import facts, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.layout import permuted, restored, result_order
+from dnumpy.api.record import (
+    Unmanaged,
+    facts_of,
+    is_lazy,
+    operand,
+    result_of,
+    to_numpy,
+    ufunc_exprs,
+    write,
+)
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
-from dnumpy.expr.expr import Const
+from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.origin import error_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _np_array = np.ndarray
-IMMEDIATE = frozenset({int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32})
+IMMEDIATE = frozenset(
+    {int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32}
+)
 _new = object.__new__
+_NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
-_folds: list[Any] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
+_folds: list[
+    Any
+] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
 
 
 def fold_with(record: Any) -> None:
@@ -30,8 +50,11 @@ class _UfuncType(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return type(instance) is cls or isinstance(instance, np.ufunc)
 
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(np.ufunc, name)
 
-class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
+
+class ufunc(metaclass=_UfuncType):
     __slots__ = ("__name__", "__weakref__", "_call", "_np", "_unary")
 
     def __init__(self, wrapped: np.ufunc) -> None:
@@ -46,6 +69,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
             x = args[0]
             if type(x) is ndarray:
                 a = x._np
+                if a is None:
+                    a = peek(x)
                 if a is not None:
                     r = self._call(a)
                     if type(r) is _np_array:
@@ -72,41 +97,65 @@ class ufunc(metaclass=_UfuncType):  # noqa: N801 - NumPy's name
         """nin, nout, nargs, ntypes, types, identity, signature, resolve_dtypes, ..."""
         return getattr(self._np, name)
 
-    def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    def reduce(
+        self,
+        array: Any,
+        /,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _NO_VALUE,
+        where: Any = True,
+    ) -> Any:
         """Fold one or more axes; as ``numpy.ufunc.reduce``."""
+        kwargs: dict[str, Any] = {} if initial is _NO_VALUE else {"initial": initial}
+        if keepdims is not False:
+            kwargs["keepdims"] = keepdims
+        if where is not True:
+            kwargs["where"] = where
         if is_lazy(array):
             found = _folds[0](self._np, array, axis, dtype, out, **kwargs)
             if found is not NotImplemented:
                 return found
-        return calls.run(self._np.reduce, (array, axis, dtype, out), kwargs)
+        return self._run("reduce", (array, axis, dtype), out, kwargs)
 
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Running fold along an axis; as ``numpy.ufunc.accumulate``."""
-        return calls.run(self._np.accumulate, (array, axis, dtype, out), {})
+        return self._run("accumulate", (array, axis, dtype), out, {})
 
     def reduceat(
-        self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+        self, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
     ) -> Any:
         """Fold slices; as ``numpy.ufunc.reduceat``."""
-        return calls.run(self._np.reduceat, (array, indices, axis, dtype, out), {})
+        return self._run("reduceat", (array, indices, axis, dtype), out, {})
 
-    def outer(self, a: Any, b: Any, /, **kwargs: Any) -> Any:
+    def outer(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to all pairs; as ``numpy.ufunc.outer``."""
-        if is_lazy(a) or is_lazy(b):
-            left = a if hasattr(a, "ndim") else np.asarray(a)
-            right = b if hasattr(b, "ndim") else np.asarray(b)
+        if len(args) == 2 and (is_lazy(args[0]) or is_lazy(args[1])):
+            left, right = (x if hasattr(x, "ndim") else np.asarray(x) for x in args)
             if left.ndim:
                 left = left[(..., *[None] * right.ndim)]
             return self(left, right, **kwargs)
-        return calls.run(self._np.outer, (a, b), kwargs)
+        return self._run("outer", args, None, kwargs)
 
-    def at(self, a: Any, indices: Any, *b: Any) -> None:
+    def at(self, *args: Any) -> None:
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
-        if type(a) is ndarray:
-            key = calls.unwrap(indices)
-            self._np.at(concrete_for_writing(a), key, *[calls.unwrap(x) for x in b])
+        if overrides.overridden(args, "__array_ufunc__"):
+            overrides.call_ufunc(self, "at", args, {})
         else:
-            self._np.at(a, calls.unwrap(indices), *[calls.unwrap(x) for x in b])
+            self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+
+    def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
+        if out is not None:
+            kwargs["out"] = out
+        if overrides.overridden((*args, *kwargs.values()), "__array_ufunc__"):
+            return overrides.call_ufunc(self, method, args, kwargs)
+        return calls.run(getattr(self._np, method), args, kwargs)
+
+
+for _name in ("reduce", "accumulate", "reduceat", "outer", "at"):
+    getattr(ufunc, _name).__wrapped__ = getattr(np.ufunc, _name)
 
 
 def of(wrapped: np.ufunc) -> ufunc:
@@ -119,10 +168,16 @@ def of(wrapped: np.ufunc) -> ufunc:
 
 def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a ufunc: recorded when an operand is managed, at once otherwise."""
-    wants_engine = False
+    wants_engine = remarkable = False
     for x in args:
         if is_lazy(x):
             wants_engine = True
+        elif type(x) is not ndarray and type(x) not in IMMEDIATE:
+            remarkable = True
+    if remarkable or kwargs:
+        given = (*args, *kwargs.values()) if kwargs else args
+        if overrides.overridden(given, "__array_ufunc__"):
+            return overrides.call_ufunc(of(wrapped), "__call__", args, kwargs)
     if kwargs and not wants_engine:
         out = kwargs.get("out")
         outs = out if type(out) is tuple else (out,)
@@ -137,7 +192,14 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def _raises(_wrapped: np.ufunc) -> bool:
     """Under ``errstate(...='raise')`` NumPy raises at the call, so the call cannot be deferred."""
-    return "raise" in np.geterr().values() or "call" in np.geterr().values()
+    return error_state().at_once
+
+
+def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
+    """Say whether a power is one of integers, which raises for negative exponents."""
+    if facts_of(base).dtype.kind not in "biu" or facts_of(exponent).dtype.kind != "i":
+        return False
+    return isinstance(exponent, Expr) or exponent.value < 0
 
 
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -154,9 +216,16 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     outs = _as_outs(outs, wrapped.nout)
     if mask is not True and (mask is False or outs is None):
         raise Unmanaged
+    axes = None if outs else result_order(args)
+    if axes is not None:
+        args = tuple(permuted(x, axes) for x in args)
     operands = [operand(x) for x in args]
+    if wrapped is np.power and _may_raise(*operands):
+        raise Unmanaged
     if outs is None:
         results = [result_of(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
+        if axes is not None:
+            results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
     return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
 
@@ -175,14 +244,21 @@ def _as_outs(outs: Any, count: int) -> tuple[Any, ...] | None:
 def _record_into(
     wrapped: np.ufunc, operands: list[Any], kwargs: dict[str, Any], outs: tuple[Any, ...], mask: Any
 ) -> Any:
-    if not all(o._buf.writeable for o in outs) or any(o._buf.shared for o in outs):
+    if any(o._readonly for o in outs) or any(o._buf.shared for o in outs):
         raise Unmanaged
     casting = kwargs.get("casting", "same_kind")
-    exprs = ufunc_exprs(wrapped, operands, kwargs, mask, outs)
+    try:
+        exprs = ufunc_exprs(wrapped, operands, kwargs, mask, outs)
+    except ValueError as error:  # NumPy looks at the casts first and may say something else
+        raise Unmanaged from error
     for out, expr in zip(outs, exprs, strict=True):
         shape, dtype = facts(out)
         if not np.can_cast(expr.dtype, dtype, casting) or expr.shape != shape:
-            if expr.shape == () and not isinstance(expr, Const) and np.can_cast(expr.dtype, dtype, casting):
+            if (
+                expr.shape == ()
+                and not isinstance(expr, Const)
+                and np.can_cast(expr.dtype, dtype, casting)
+            ):
                 continue
             raise Unmanaged  # NumPy says why
     for out, expr in zip(outs, exprs, strict=True):
@@ -190,11 +266,13 @@ def _record_into(
     return outs[0] if len(outs) == 1 else outs
 
 
-def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made in a table below
+def _operator(wrapped: np.ufunc, plain: Callable[..., Any], *, reflected: bool) -> Any:
     if reflected:
 
         def reflected_method(self: Any, other: Any) -> Any:
-            if type(other) in _DEFERRING or not _is_operand(other):
+            if has_own_operators(other):
+                return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
+            if not is_operand(other):
                 return NotImplemented
             return call(wrapped, (other, self), {})
 
@@ -202,9 +280,13 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
 
     def method(self: Any, other: Any) -> Any:
         a = self._np
+        if a is None:
+            a = peek(self)
         if a is not None:
             if type(other) is ndarray:
                 b = other._np
+                if b is None:
+                    b = peek(other)
             else:
                 b = other if type(other) in IMMEDIATE else None
             if b is not None:
@@ -216,17 +298,23 @@ def _operator(wrapped: np.ufunc, reflected: bool) -> Any:  # noqa: FBT001 - made
                         return made
                     return wrap(r)
                 return calls.wrap_result(r, (self, other)) if type(r) is tuple else r
-        if not _is_operand(other):
+        if has_own_operators(other):
+            return calls.wrap_result(plain(to_numpy(self), other), (self, other))
+        if not is_operand(other):
             return NotImplemented
         return call(wrapped, (self, other), {})
 
     return method
 
 
-_DEFERRING: frozenset[type] = frozenset()
+def has_own_operators(other: Any) -> bool:
+    """Whether ``other`` is of a subclass of NumPy's array, whose operators Python tries first."""
+    if not isinstance(other, _np_array) or type(other) is _np_array:
+        return False
+    return not overrides.overridden((other,), "__array_ufunc__")
 
 
-def _is_operand(other: Any) -> bool:
+def is_operand(other: Any) -> bool:
     """Whether NumPy would take ``other`` as an operand rather than defer to its class."""
     if type(other) is ndarray or type(other) is DeferredScalar:
         return True
@@ -239,12 +327,18 @@ def _is_operand(other: Any) -> bool:
 def _inplace(wrapped: np.ufunc) -> Any:
     def method(self: Any, other: Any) -> Any:
         a = self._np
+        if a is None and (type(other) in IMMEDIATE or _is_at_hand(other)):
+            a = peek_for_writing(self)
         if a is not None:
-            wrapped(a, calls.unwrap(other), out=(a,))
-            return self
+            r = wrapped(a, calls.unwrap(other), out=(a,))
+            return self if r is a else calls.wrap_result(r, (self, other))
         return call(wrapped, (self, other), {"out": (self,)})
 
     return method
+
+
+def _is_at_hand(other: Any) -> bool:
+    return type(other) is ndarray and (other._np is not None or peek(other) is not None)
 
 
 def _unary(wrapped: np.ufunc) -> Any:
@@ -269,11 +363,10 @@ UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": n
 def install(cls: type, *, in_place: bool) -> None:
     """Give ``cls`` NumPy's operators."""
     for name, wrapped in BINARY.items():
-        setattr(cls, f"__{name}__", _operator(wrapped, reflected=False))
-        setattr(cls, f"__r{name}__", _operator(wrapped, reflected=True))
+        plain = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+        setattr(cls, f"__{name}__", _operator(wrapped, plain, reflected=False))
+        setattr(cls, f"__r{name}__", _operator(wrapped, plain, reflected=True))
         if in_place and name != "divmod":
             setattr(cls, f"__i{name}__", _inplace(wrapped))
     for name, wrapped in UNARY.items():
         setattr(cls, f"__{name}__", _unary(wrapped))
-
-

@@ -6,11 +6,11 @@ import weakref
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnumpy.ops.table import LEAF
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from dnumpy.ops.families import Op
 
 Params = tuple[Any, ...]
@@ -32,18 +32,30 @@ class Const:
     def key(self) -> tuple[Any, ...]:
         """Return what tells two constants apart: 0.0 and -0.0 differ, 1 and 1.0 and True too."""
         value = self.value
-        return (type(value), value) if value else (type(value), repr(value))
+        if value and not isinstance(value, complex | np.complexfloating):
+            return type(value), value
+        return type(value), repr(value)  # which shows the signs of zeros
 
 
 class Expr:
-    """One operation: what to do (``op``, ``params``), to what (``args``), giving which ``shape`` and ``dtype``.
+    """One operation: ``op`` with ``params`` on ``args`` gives ``shape`` and ``dtype``.
 
-    ``value`` is None while pending and the stored result afterwards; ``owner`` refers weakly to the
-    Buffer whose content this is; ``origin`` is the user's file and line. None of the three is part of
-    the meaning.
+    ``value`` is None while pending and the stored result afterwards; ``owner`` refers weakly to
+    the Buffer whose content this is; ``origin`` is the user's file and line. None of the three is
+    part of the meaning.
     """
 
-    __slots__ = ("__weakref__", "args", "dtype", "op", "origin", "owner", "params", "shape", "value")
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "dtype",
+        "op",
+        "origin",
+        "owner",
+        "params",
+        "shape",
+        "value",
+    )
 
     def __init__(
         self, op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype

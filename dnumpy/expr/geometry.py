@@ -28,6 +28,9 @@ class Geometry(NamedTuple):
 
     def over(self, memory: np.ndarray) -> np.ndarray:
         """Return this view of ``memory``, which is C-contiguous and holds the whole base."""
+        if 0 in self.shape:  # no element, so no offset or stride to check
+            empty: np.ndarray = np.ndarray(self.shape, self.dtype, memory)
+            return empty
         view: np.ndarray = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
         return view
 
@@ -57,7 +60,7 @@ class Geometry(NamedTuple):
     def box_in(
         self, base_shape: tuple[int, ...], base_dtype: np.dtype
     ) -> tuple[tuple[int, int], ...] | None:
-        """Return ``(lo, hi)`` per axis of the base if this is an axis-aligned box of it, else None."""
+        """Return ``(lo, hi)`` per axis of the base if this is a box of it, else None."""
         base_strides = contiguous_strides(base_shape, base_dtype.itemsize)
         if self.dtype != base_dtype or 0 in self.shape or 0 in base_shape:
             return None

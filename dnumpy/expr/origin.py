@@ -4,23 +4,50 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
-_DEFAULT_ERRORS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+# NumPy keeps its error state in a context variable; reading the variable costs a twentieth of
+# asking ``geterr`` for a dict, and the state that it holds is immutable, so the dict can be
+# remembered.
+_variable: Any = getattr(np._core.umath, "_extobj_contextvar", None)  # noqa: SLF001 - no public way is fast enough
+
+
+class ErrorState(NamedTuple):
+    """What ``numpy.geterr()`` says; ``at_once``: the user is to be told during the call itself."""
+
+    kinds: tuple[tuple[str, str], ...]
+    at_once: bool
+
+
+_remembered: list[tuple[object, ErrorState]] = []
+_MOST_REMEMBERED = 8
+
+
+def error_state() -> ErrorState:
+    """Return the error state of the calling thread."""
+    token = _variable.get() if _variable is not None else None
+    for known, state in _remembered:
+        if known is token and token is not None:
+            return state
+    kinds = np.geterr()
+    at_once = any(value in ("raise", "call") for value in kinds.values())
+    state = ErrorState(tuple(kinds.items()), at_once)
+    if len(_remembered) >= _MOST_REMEMBERED:
+        del _remembered[1:]  # the first is the default, asked for most
+    _remembered.append((token, state))
+    return state
 
 
 class Origin(NamedTuple):
-    """File and line of the first frame outside this package; ``ignored`` kinds raise no warning."""
+    """File and line of the first frame outside this package, and the error state there."""
 
     file: str
     line: int
     errors: tuple[tuple[str, str], ...]
-
-
-_STANDARD = tuple(_DEFAULT_ERRORS.items())
 
 
 def here() -> Origin:
@@ -28,6 +55,4 @@ def here() -> Origin:
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way to look at callers cheaply
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    errors = np.geterr()
-    kept = _STANDARD if errors == _DEFAULT_ERRORS else tuple(errors.items())
-    return Origin(frame.f_code.co_filename, frame.f_lineno, kept)
+    return Origin(frame.f_code.co_filename, frame.f_lineno, error_state().kinds)

@@ -1,12 +1,13 @@
 """Phase -> Kernel: the lowerings.
 
-:mod:`~dnumpy.kernels.reference` runs one op on whole arrays with NumPy: it defines what every other
-lowering must equal. :mod:`~dnumpy.kernels.tiled` runs a phase tile by tile with NumPy's ufuncs into
-buffers that stay in cache. :mod:`~dnumpy.kernels.numba` compiles a phase to one function.
+:mod:`~dnumpy.kernels.reference` runs one op on whole arrays with NumPy: it defines what every
+other lowering must equal. :mod:`~dnumpy.kernels.tiled` runs a phase tile by tile with NumPy's
+ufuncs into buffers that stay in cache. :mod:`~dnumpy.kernels.numba` compiles a phase to one
+function.
 
-A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs`` its
-outputs; row ``r`` of the phase is entry ``r - origin`` of row values and row outputs; a partial output
-has one entry per tile of ``lo:hi``. ``lo`` lies on the tile grid, ``hi`` too or is the last row.
-``run`` returns the floating-point faults met, as (step number, NumPy's word for it).
-Kernels release the GIL where they work and keep no state between runs but scratch memory.
+A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs``
+its outputs; row ``r`` of the phase is entry ``r - origin`` of row values and row outputs; a
+partial output has one entry per tile of ``lo:hi``. ``lo`` lies on the tile grid, ``hi`` too or is
+the last row. ``run`` returns the floating-point faults met, as (step number, NumPy's word for
+it). Kernels release the GIL where they work and keep no state between runs but scratch memory.
 """

@@ -1,40 +1,280 @@
-"""Which lowering runs a phase: one kernel object per phase, found by equality of the program."""
+"""Which lowering runs a phase, by what each has been measured to take.
+
+A program starts tiled. Once it has run tiled for about as long as compiling would take, it is
+compiled in the background, once for all phases that differ in extents and constants alone; from
+then on both have a measured time per element, and the faster one runs. The two give the same
+bits.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import threading
+import time
+import warnings
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from dnumpy.config import config
 from dnumpy.kernels.tiled import Faults, TiledKernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy as np
 
+    from dnumpy.kernels.numba import NumbaKernel, Variant
     from dnumpy.rewrite.phase import Phase
+
+TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
+LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
+LOAD_AFTER = 0.02  # seconds of tiled time that loading from disk is worth
+COMPILE_SECONDS = 0.3  # until a compilation has been timed
+TRIALS = 4  # runs before a measured time is believed
+RETIMED = 64  # runs between two looks at the slower lowering
 
 
 class Kernel(Protocol):
     """See the package docstring for what ``run`` promises."""
 
-    lowering: str
-
-    def run(
-        self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
-    ) -> Faults:
-        """Compute rows ``lo:hi``; return the floating-point faults, by step."""
+    @property
+    def lowering(self) -> str:
+        """Name of the lowering that ran last, or would run now."""
         ...
+
+    def run(  # noqa: D102 - see the package docstring
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        lo: int,
+        hi: int,
+        origin: int = 0,
+        told: Collection[str] = TOLD,
+    ) -> Faults: ...
+
+
+class KernelReport(NamedTuple):
+    """What is known of one program; times are per element, None before the first run."""
+
+    digest: str
+    lowering: str
+    compile_seconds: float | None
+    from_disk: bool
+    tiled_seconds: float | None
+    numba_seconds: float | None
+
+
+@dataclass(slots=True)
+class _Rate:
+    """Best seconds per element, forgotten slowly, so that a busy moment does not decide."""
+
+    value: float | None = None
+    count: int = 0
+
+    def observe(self, seconds: float, elements: int) -> None:
+        self.count += 1
+        rate = seconds / max(elements, 1)
+        self.value = rate if self.value is None else min(rate, 0.9 * self.value + 0.1 * rate)
+
+
+@dataclass(slots=True)
+class _Record:
+    """One generated program: its state, and both lowerings' rates."""
+
+    source: str
+    helpers: tuple[str, ...] = ()
+    state: str = "tiled"  # tiled -> compiling -> ready | failed
+    tiled_total: float = 0.0
+    tiled: _Rate = field(default_factory=_Rate)
+    numba: _Rate = field(default_factory=_Rate)
+    runs: int = 0
+    compile_seconds: float | None = None
+    from_disk: bool = False
+    digest: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def prefers_numba(self) -> bool:
+        """Say whether to run compiled now: where it is faster, or to measure it again."""
+        tiled, numba = self.tiled.value, self.numba.value
+        if numba is None or tiled is None or numba <= tiled or self.numba.count < TRIALS:
+            return True
+        self.runs += 1
+        return self.runs % RETIMED == 0
 
 
 _MOST_KERNELS = 4096
-_kernels: dict[Phase, TiledKernel] = {}
+_kernels: dict[Phase, AdaptiveKernel] = {}
+_records: dict[str, _Record] = {}
+_records_lock = threading.Lock()
+_costs: list[float] = []
 
 
-def kernel_for(phase: Phase) -> Kernel:
-    """Return the kernel to run ``phase`` with now."""
+def kernel_for(phase: Phase) -> AdaptiveKernel:
+    """Return the kernel of ``phase``, the same object for equal programs."""
     found = _kernels.get(phase)
     if found is None:
         if len(_kernels) >= _MOST_KERNELS:
             _kernels.clear()
-        found = _kernels[phase] = TiledKernel(phase)
+        found = _kernels.setdefault(phase, AdaptiveKernel(phase))
     return found
+
+
+def compiled_kernels() -> list[KernelReport]:
+    """Return what is known of every program that has been considered for compilation."""
+    return [
+        KernelReport(
+            r.digest,
+            "numba"
+            if r.state == "ready" and (r.numba.value or 0) <= (r.tiled.value or 1)
+            else "tiled",
+            r.compile_seconds,
+            r.from_disk,
+            r.tiled.value,
+            r.numba.value,
+        )
+        for r in list(_records.values())
+    ]
+
+
+class AdaptiveKernel:
+    """Runs one phase by the lowering that is faster now; several threads may run it at once."""
+
+    def __init__(self, phase: Phase) -> None:
+        self.phase = phase
+        self.lowering = "tiled"
+        self._tiled = TiledKernel(phase)
+        self._numba: NumbaKernel | None = None
+        self._total = 0.0
+        self._worth = _worth_compiling(phase)
+        self._per_row = _elements_per_row(phase)
+
+    def run(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        lo: int,
+        hi: int,
+        origin: int = 0,
+        told: Collection[str] = TOLD,
+    ) -> Faults:
+        """Compute rows ``lo:hi``; return the floating-point faults, by step."""
+        mode = config.kernels
+        if mode == "tiled" or (mode != "numba" and not self._worth):
+            return self._run_tiled(values, outs, lo, hi, origin)
+        if mode == "numba":
+            self.lowering = "numba"
+            return self._compiled().run(values, outs, lo, hi, origin, told)
+        if self._total < LOWER_AFTER:
+            started = time.perf_counter()
+            faults = self._run_tiled(values, outs, lo, hi, origin)
+            self._total += time.perf_counter() - started
+            return faults
+        return self._run_measured(values, outs, lo, hi, origin, told)
+
+    def _run_tiled(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
+    ) -> Faults:
+        self.lowering = "tiled"
+        return self._tiled.run(values, outs, lo, hi, origin)
+
+    def _compiled(self) -> NumbaKernel:
+        if self._numba is None:
+            from dnumpy.kernels.numba import NumbaKernel
+
+            self._numba = NumbaKernel(self.phase, self._tiled)
+        return self._numba
+
+    def _run_measured(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        lo: int,
+        hi: int,
+        origin: int,
+        told: Collection[str],
+    ) -> Faults:
+        variant = self._compiled().variant_for(values, outs)
+        if variant is None:
+            return self._run_tiled(values, outs, lo, hi, origin)
+        record = _record_of(variant)
+        elements = (hi - lo) * self._per_row
+        started = time.perf_counter()
+        if record.state == "ready" and record.prefers_numba():
+            self.lowering = "numba"
+            fresh = not variant.ready  # its first run sets up what later ones reuse
+            done = variant.run(values, outs, lo, hi, origin, told)
+            faults = set() if done else self._tiled.run(values, outs, lo, hi, origin)
+            if not fresh:
+                record.numba.observe(time.perf_counter() - started, elements)
+            return faults
+        faults = self._run_tiled(values, outs, lo, hi, origin)
+        seconds = time.perf_counter() - started
+        record.tiled.observe(seconds, elements)
+        record.tiled_total += seconds
+        _consider(record)
+        return faults
+
+
+def _worth_compiling(phase: Phase) -> bool:
+    """Say whether there is anything to fuse: one op alone runs as fast tiled."""
+    return len(phase.steps) > 1
+
+
+def _elements_per_row(phase: Phase) -> int:
+    first = len(phase.inputs)
+    widest = max(
+        prod(phase.shape_of(slot)[1:])
+        for step_slot, step in enumerate(phase.steps, start=first)
+        for slot in (step_slot, *step.args)
+    )
+    return max(widest, 1)
+
+
+def _record_of(variant: Variant) -> _Record:
+    record = _records.get(variant.source)
+    if record is None:
+        with _records_lock:
+            record = _records.setdefault(variant.source, _Record(variant.source, variant.helpers))
+    return record
+
+
+def _consider(record: _Record) -> None:
+    """Start loading or compiling when the tiled time so far makes it worth its cost."""
+    if record.state != "tiled" or record.tiled_total < LOAD_AFTER:
+        return
+    worth = record.tiled_total >= (_costs[-1] if _costs else COMPILE_SECONDS)
+    with record.lock:
+        if record.state != "tiled" or (not worth and record.digest):
+            return
+        record.state = "compiling"
+    threading.Thread(
+        target=_prepare, args=(record,), kwargs={"worth": worth}, name="dnumpy-compile", daemon=True
+    ).start()
+
+
+def _prepare(record: _Record, *, worth: bool) -> None:
+    """Make the machine code of ``record`` available, if it is on disk or worth compiling."""
+    from dnumpy.kernels import compile as compiler
+    from dnumpy.kernels.numba import machine_code
+
+    started = time.perf_counter()
+    try:
+        record.digest = compiler.digest_of(record.source)
+        if not worth and not compiler.is_cached(record.source):
+            record.state = "tiled"
+            return
+        compiler.compile_elsewhere([*record.helpers, record.source])
+        for helper in record.helpers:
+            machine_code(helper)
+        code = machine_code(record.source)
+    except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
+        record.state = "failed"
+        warnings.warn(
+            f"a kernel stays with NumPy, since it does not compile: {error}", stacklevel=1
+        )
+        return
+    record.compile_seconds = time.perf_counter() - started
+    record.from_disk = code.from_disk
+    if not code.from_disk:
+        _costs.append(record.compile_seconds)
+    record.state = "ready"

@@ -65,7 +65,9 @@ def elementwise_into(op: Elementwise, args: Sequence[Any], params: Params, out: 
         op.ufunc(*args, out=out)  # type: ignore[misc]
 
 
-def _call_with(op: Elementwise, args: Sequence[Any], params: dict[str, Any], out: np.ndarray) -> None:
+def _call_with(
+    op: Elementwise, args: Sequence[Any], params: dict[str, Any], out: np.ndarray
+) -> None:
     ufunc = op.ufunc
     assert ufunc is not None
     picked = params.pop("output", None)

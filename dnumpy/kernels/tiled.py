@@ -1,17 +1,19 @@
 """The tiled-NumPy lowering: every op's ufunc over a tile, into buffers that stay in L2.
 
-No compile time, any dtype, any ufunc, and results bit-equal to NumPy's, since NumPy's own loops run.
+No compile time, any dtype, any ufunc, and results bit-equal to NumPy's, since NumPy's own loops
+run.
 """
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
-from dnumpy.kernels import reference
+from dnumpy.kernels import reference, sums
 from dnumpy.ops.families import Elementwise, Leaf, Movement, Reduction
 from dnumpy.rewrite.phase import Access
 
@@ -20,7 +22,21 @@ if TYPE_CHECKING:
 
     from dnumpy.rewrite.phase import Phase, Step
 
-Faults = set[tuple[int, str]]  # (number of the step, what happened: "overflow", "invalid value", ...)
+Faults = set[
+    tuple[int, str]
+]  # (number of the step, what happened: "overflow", "invalid value", ...)
+
+
+_NOWHERE, _SCRATCH, _ROWS, _PARTIAL = range(4)  # where a step's result goes
+
+
+@dataclass(slots=True)
+class _Workspace:
+    """One thread's scratch: buffers, their views for a full tile, and the step that is running."""
+
+    buffers: list[np.ndarray]
+    views: dict[int, np.ndarray]
+    step: int = 0
 
 
 class TiledKernel:
@@ -36,58 +52,82 @@ class TiledKernel:
         self._partials = {o.slot: k for k, o in enumerate(phase.outputs) if o.partial}
         self._dead_after = _last_uses(phase)
         self._scratch_of, self._scratch_shapes = self._assign_scratch()
+        self._by_rows = [k for k, x in enumerate(phase.inputs) if x.access is Access.ROWS]
+        self._plan = [
+            (call, *self._target(slot)) for slot, call in enumerate(self._calls, start=self._first)
+        ]
         self._local = threading.local()
+
+    def _target(self, slot: int) -> tuple[int, int]:
+        """Return where a step's result goes: the kind of target, and which one."""
+        if slot in self._partials:
+            return _PARTIAL, self._partials[slot]
+        if slot in self._row_outputs:
+            return _ROWS, self._row_outputs[slot]
+        return (_NOWHERE, 0) if self._scratch_of[slot] is None else (_SCRATCH, slot)
 
     def run(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
     ) -> Faults:
         """Compute rows ``lo:hi``; see the package docstring for what is bound to what."""
-        scratch = self._scratch()
+        space = self._workspace()
         size = self.phase.tile_rows
         faults: set[tuple[int, str]] = set()
 
         def note(kind: str, _flag: int) -> None:
-            faults.add((self._local.step, kind))
+            faults.add((space.step, kind))
 
+        env: list[Any] = list(values) + [None] * len(self._plan)
         with np.errstate(all="call", call=note):
             for number, start in enumerate(range(lo, hi, size)):
                 stop = min(start + size, hi)
-                self._run_tile(values, outs, scratch, start, stop, origin, number)
+                for k in self._by_rows:
+                    env[k] = values[k][start - origin : stop - origin]
+                whole = stop - start == size
+                views = space.views if whole else self._views(space.buffers, stop - start)
+                self._run_tile(env, outs, views, space, (start, stop, origin, number))
         return faults
 
-    def _run_tile(  # noqa: PLR0913 - the state of one tile
+    def _run_tile(
         self,
-        values: Sequence[Any],
+        env: list[Any],
         outs: Sequence[np.ndarray],
-        scratch: list[np.ndarray],
-        start: int,
-        stop: int,
-        origin: int,
-        number: int,
+        views: dict[int, np.ndarray],
+        space: _Workspace,
+        where: tuple[int, int, int, int],
     ) -> None:
-        phase, local = self.phase, self._local
-        count = stop - start
-        env: list[Any] = [
-            value[start - origin : stop - origin] if given.access is Access.ROWS else value
-            for value, given in zip(values, phase.inputs, strict=True)
-        ]
-        for slot, call in enumerate(self._calls, start=self._first):
-            if slot in self._partials:
-                out = outs[self._partials[slot]][number, ...]
-            elif slot in self._row_outputs:
-                out = outs[self._row_outputs[slot]][start - origin : stop - origin]
+        start, stop, origin, number = where
+        slot = self._first
+        for call, kind, target in self._plan:
+            out: np.ndarray | None
+            if kind == _SCRATCH:
+                out = views[target]
+            elif kind == _ROWS:
+                out = outs[target][start - origin : stop - origin]
+            elif kind == _PARTIAL:
+                out = outs[target][number, ...]
             else:
-                place = self._scratch_of[slot]
-                out = None if place is None else _shaped(scratch[place], phase, slot, count)
-            local.step = slot - self._first
-            env.append(call(env, out, start))
+                out = None
+            space.step = slot - self._first
+            env[slot] = call(env, out, start)
+            slot += 1
 
-    def _scratch(self) -> list[np.ndarray]:
+    def _workspace(self) -> _Workspace:
         try:
-            found: list[np.ndarray] = self._local.buffers
+            found: _Workspace = self._local.space
         except AttributeError:
-            found = self._local.buffers = [np.empty(n, np.uint8) for n in self._scratch_shapes]
+            buffers = [np.empty(n, np.uint8) for n in self._scratch_shapes]
+            views = self._views(buffers, self.phase.tile_rows)
+            found = self._local.space = _Workspace(buffers, views)
         return found
+
+    def _views(self, buffers: Sequence[np.ndarray], count: int) -> dict[int, np.ndarray]:
+        """Return the scratch of every inner row value, shaped for ``count`` rows."""
+        return {
+            slot: _shaped(buffers[place], self.phase, slot, count)
+            for slot, place in self._scratch_of.items()
+            if place is not None
+        }
 
     def _assign_scratch(self) -> tuple[dict[int, int | None], list[int]]:
         """Give each inner row value a buffer; a buffer is reused once its value has died."""
@@ -181,11 +221,11 @@ def _lower_ufunc(
 ) -> Callable[[list[Any], np.ndarray | None, int], Any]:
     match args:
         case (a,):
-            return lambda env, out, _row: ufunc(env[a], out)
+            return lambda env, out, _row: ufunc(env[a], out=out)
         case (a, b):
-            return lambda env, out, _row: ufunc(env[a], env[b], out)
+            return lambda env, out, _row: ufunc(env[a], env[b], out=out)
         case _:
-            return lambda env, out, _row: ufunc(*[env[a] for a in args], out)
+            return lambda env, out, _row: ufunc(*[env[a] for a in args], out=out)
 
 
 def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
@@ -196,23 +236,41 @@ def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
     return view
 
 
+def _tile_initial(step: Step) -> object:
+    """Return what a tile's fold starts from: what has no identity (max, min) may start twice."""
+    assert isinstance(step.op, Reduction)
+    assert step.op.ufunc is not None
+    return step.params.initial if step.op.ufunc.identity is None else None  # type: ignore[attr-defined]
+
+
 def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    op, args, params = step.op, step.args, step.params
+    op, params = step.op, step.params
     assert isinstance(op, Reduction)
     partial = 0 in params.axis  # type: ignore[attr-defined]
     if op.ufunc is None:
         return _lower_arg_reduction(step, partial=partial)
+    if op.ufunc is np.add and step.dtype.char in "fd" and not params.masked:  # type: ignore[attr-defined]
+        return _lower_sum(step, partial=partial)
+    return _lower_fold(step, partial=partial)
+
+
+def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    op, args = step.op, step.args
+    params: Any = step.params
+    assert isinstance(op, Reduction)
     if partial:
-        params = params._replace(keepdims=True, initial=None)  # type: ignore[attr-defined]
+        params = params._replace(keepdims=True, initial=_tile_initial(step))
         if step.dtype == np.float16:
-            params = params._replace(dtype=np.dtype(np.float32))  # type: ignore[attr-defined]
+            params = params._replace(dtype=np.dtype(np.float32))
 
         def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
             assert out is not None
             out[...] = reference.reduce(op, [env[a] for a in args], params)[0]
             return out
 
-        return fold
+        return (
+            fold if params.masked or params.initial is not None else _quick_fold(op, args, params)
+        )
 
     def fold_rows(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
         assert out is not None
@@ -220,6 +278,42 @@ def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int]
         return out
 
     return fold_rows
+
+
+def _quick_fold(
+    op: Reduction, args: tuple[int, ...], params: Any
+) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    assert op.ufunc is not None
+    reduce, (arg, *_), axis, dtype = op.ufunc.reduce, args, params.axis, params.dtype
+
+    def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
+        assert out is not None
+        reduce(env[arg], axis, dtype, out[None], True)
+        return out
+
+    return fold
+
+
+def _lower_sum(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    """Return the lowering of a floating-point sum, in the order that all lowerings keep."""
+    by_numpy = _lower_fold(step, partial=partial)
+    params: Any = step.params
+
+    def fold(env: list[Any], out: np.ndarray | None, row: int) -> Any:
+        assert out is not None
+        tile = env[step.args[0]]
+        if any(n > 1 for k, n in enumerate(tile.shape) if k and k not in params.axis):
+            return by_numpy(env, out, row)
+        runs = np.ascontiguousarray(tile, step.dtype).reshape(tile.shape[0], -1)
+        if partial:
+            out[...] = sums.sum_tile(runs)
+        elif params.initial is None:
+            out[...] = sums.sum_runs(runs).reshape(out.shape)
+        else:
+            out[...] = (params.initial[0] + sums.sum_runs(runs)).reshape(out.shape)
+        return out
+
+    return fold
 
 
 def _lower_arg_reduction(
@@ -239,7 +333,8 @@ def _lower_arg_reduction(
     flat = len(params.axis) > 1  # type: ignore[attr-defined]
 
     def find_partial(env: list[Any], out: np.ndarray | None, row: int) -> Any:
-        assert out is not None and op.call is not None
+        assert out is not None
+        assert op.call is not None
         tile = env[arg]
         if flat or tile.ndim == 1:
             at = op.call(tile)
@@ -264,11 +359,19 @@ def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
     return step.dtype
 
 
-def combine(step: Step, partials: np.ndarray) -> np.ndarray:
+def combine(
+    step: Step, partials: np.ndarray, note: Callable[[str, int], None] | None = None
+) -> np.ndarray:
     """Fold the partial results of all tiles, in tile order, to the step's result.
 
     Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
+    ``note`` is called with what floating-point fault happened.
     """
+    with np.errstate(all="ignore" if note is None else "call", call=note):
+        return _combine(step, partials)
+
+
+def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
     op, params = step.op, step.params
     assert isinstance(op, Reduction)
     if op.ufunc is None:

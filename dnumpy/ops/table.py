@@ -1,7 +1,8 @@
 """The rows: one per primitive op.
 
-NumPy is asked for what exists: every ufunc of its namespace becomes an elementwise row and, when it can
-fold, a reduction row. Only what NumPy cannot tell (cost class, scalar expression) is written here.
+NumPy is asked for what exists: every ufunc of its namespace becomes an elementwise row and, when
+it can fold, a reduction row. Only what NumPy cannot tell (cost class, scalar expression) is
+written here.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ UPDATE = row(Movement("update"))
 WHERE = row(Elementwise("where", loop="select", scalar="({1} if {0} else {2})"))
 CAST = row(Elementwise("cast", loop="cast", flops=0.0))
 
-# name -> (cost class, flops, scalar expression). Expressions are given only where plain IEEE arithmetic
-# is bit-equal to NumPy's loop; everything else is called through NumPy's own inner loop.
+# name -> (cost class, flops, scalar expression). Expressions are given only where plain IEEE
+# arithmetic is bit-equal to NumPy's loop; everything else is called through NumPy's own inner
+# loop.
 _KNOWN: dict[str, tuple[str, float, str]] = {
     "add": ("arith", 1, "({0} + {1})"),
     "subtract": ("arith", 1, "({0} - {1})"),
@@ -100,7 +102,7 @@ _KNOWN: dict[str, tuple[str, float, str]] = {
 def _enter_ufunc(ufunc: np.ufunc) -> None:
     loop, flops, scalar = _KNOWN.get(ufunc.__name__, ("other", 2, ""))
     row(Elementwise(ufunc.__name__, ufunc=ufunc, loop=loop, flops=flops, scalar=scalar))
-    if ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:  # noqa: PLR2004 - binary
+    if ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:
         row(Reduction(f"{ufunc.__name__}.reduce", ufunc=ufunc))
 
 
@@ -124,7 +126,7 @@ def _einsum(*operands: np.ndarray, subscripts: str, optimize: bool) -> np.ndarra
     """Contract in the order that opt_einsum finds, when there is a choice."""
     if not optimize:
         return np.asarray(np.einsum(subscripts, *operands))
-    from opt_einsum import contract_path  # noqa: PLC0415 - only when einsum is used
+    from opt_einsum import contract_path
 
     shapes = [o.shape for o in operands]
     path, _ = contract_path(subscripts, *shapes, shapes=True, optimize="auto")

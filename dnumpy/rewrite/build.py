@@ -49,7 +49,8 @@ def build_phase(
         return bound[(id(arg), isinstance(arg, Expr) and reads_rows(expr, arg))]
 
     steps = tuple(
-        Step(e.op, tuple(slot_of(e, a) for a in e.args), e.params, e.shape, e.dtype) for e in steps_of
+        Step(e.op, tuple(slot_of(e, a) for a in e.args), e.params, e.shape, e.dtype)
+        for e in steps_of
     )
     gives = tuple(
         Output(slots[id(e)], isinstance(e.op, Reduction) and 0 in e.params.axis)  # type: ignore[attr-defined]

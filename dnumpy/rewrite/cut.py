@@ -153,7 +153,7 @@ def _joins(state: _Cut, expr: Expr, arg: Expr) -> bool:
 
 
 def _place(state: _Cut, expr: Expr) -> None:
-    """Let the phase of an update's value write into the updated array, when nobody else reads it."""
+    """Let an update's value be computed into the updated array when nobody else reads it."""
     if expr.op is not UPDATE:
         return
     base, value = expr.args
@@ -219,9 +219,7 @@ def _needed(state: _Cut) -> set[int]:
             needed.add(id(expr.operands()[0]))
         for arg in expr.operands():
             same_phase = (
-                fused
-                and _joins(state, expr, arg)
-                and state.level[id(arg)] == state.level[id(expr)]
+                fused and _joins(state, expr, arg) and state.level[id(arg)] == state.level[id(expr)]
             )
             if not same_phase and not _is_alias(state, expr):
                 needed.add(id(arg))

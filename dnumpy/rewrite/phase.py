@@ -1,17 +1,17 @@
 """Phase: the program that one kernel runs over a range of rows.
 
 Values are numbered slots: the inputs first, then one per step. A *row value* has one entry along
-axis 0 for each row of the phase. Tiles of ``tile_rows`` rows lie on a grid that starts at row 0 and does
-not depend on the partition, so that partial results, and with them every bit of a reduction, are the
-same on one node and on sixteen (the tile is the granule of summation).
+axis 0 for each row of the phase. Tiles of ``tile_rows`` rows lie on a grid that starts at row 0
+and does not depend on the partition, so that partial results, and with them every bit of a
+reduction, are the same on one node and on sixteen (the tile is the granule of summation).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Access(Enum):
 
 
 class ReduceParams(NamedTuple):
-    """Parameters of a reduction; ``axis`` is normalised, ``initial`` is None for NumPy's default."""
+    """Parameters of a reduction: ``axis`` normalised, ``initial`` None for NumPy's default."""
 
     axis: tuple[int, ...]
     keepdims: bool
@@ -69,7 +69,7 @@ class Output:
     partial: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=True)
 class Phase:
     """Compute ``outputs`` for any range of ``rows``. Hashable: equal programs are equal phases."""
 
@@ -78,6 +78,18 @@ class Phase:
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
     outputs: tuple[Output, ...]
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __hash__(self) -> int:
+        """Return the hash, which is computed once: phases are keys of caches."""
+        if not self._hash:
+            parts = (self.rows, self.tile_rows, self.inputs, self.steps, self.outputs)
+            object.__setattr__(self, "_hash", hash(parts))
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the hash, which differs between processes."""
+        return Phase, (self.rows, self.tile_rows, self.inputs, self.steps, self.outputs)
 
     @property
     def tiles(self) -> int:
@@ -98,6 +110,10 @@ class Phase:
             raise ValueError(msg)
         return dtype
 
+    def is_array(self, slot: int) -> bool:
+        """Say whether a slot is an array and not a constant."""
+        return slot >= len(self.inputs) or self.inputs[slot].access is not Access.CONST
+
     def traffic_bytes(self) -> int:
         """Return the bytes that one run reads from and writes to main memory."""
         total = 0
@@ -112,7 +128,11 @@ class Phase:
     def title(self) -> str:
         """Return the names of the ops, a few of them."""
         names = [s.op.name for s in self.steps]
-        shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
+        shown = (
+            names
+            if len(names) <= _SHOWN
+            else [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
+        )
         return "+".join(shown)
 
     def partial_shape(self, step: Step) -> Shape:
@@ -125,12 +145,16 @@ class Phase:
         """Return one line per step."""
         head = f"phase over {self.rows} rows, tiles of {self.tile_rows}"
         first = len(self.inputs)
-        reads = [f"  %{i} = {x.access.value} {x.dtype}{list(x.shape)}" for i, x in enumerate(self.inputs)]
-        does = [
-            f"  %{first + i} = {s.op.name}({', '.join(f'%{a}' for a in s.args)}) {s.dtype}{list(s.shape)}"
-            for i, s in enumerate(self.steps)
+        reads = [
+            f"  %{i} = {x.access.value} {x.dtype}{list(x.shape)}" for i, x in enumerate(self.inputs)
         ]
-        gives = "  -> " + ", ".join(f"%{o.slot}{' partial' if o.partial else ''}" for o in self.outputs)
+        does = [
+            f"  %{i} = {s.op.name}({', '.join(f'%{a}' for a in s.args)}) {s.dtype}{list(s.shape)}"
+            for i, s in enumerate(self.steps, start=first)
+        ]
+        gives = "  -> " + ", ".join(
+            f"%{o.slot}{' partial' if o.partial else ''}" for o in self.outputs
+        )
         return "\n".join([head, *reads, *does, gives])
 
 
@@ -148,7 +172,9 @@ def verify(phase: Phase) -> None:
     for slot, step in enumerate(phase.steps, start=first):
         folds_rows = isinstance(step.op, Reduction) and 0 in step.params.axis  # type: ignore[attr-defined]
         if folds_rows != (slot in partial):
-            raise _broken(phase, f"%{slot}: a reduction over rows, and nothing else, is a partial output")
+            raise _broken(
+                phase, f"%{slot}: a reduction over rows, and nothing else, is a partial output"
+            )
         if not folds_rows and step.shape[0] != phase.rows:
             raise _broken(phase, f"%{slot} is no row value: shape {step.shape}")
         if partial.intersection(step.args):

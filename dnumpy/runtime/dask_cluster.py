@@ -334,7 +334,7 @@ class DaskCluster:
             raise WorkerLost(msg) from lost
 
     def bring_home(self, chunked: Chunked) -> np.ndarray:
-        """Return all rows as one array, computing again what was lost."""
+        """Return all rows as one array of its own, computing again what was lost."""
         for attempt in range(ATTEMPTS):
             self.refresh()
             try:
@@ -346,7 +346,7 @@ class DaskCluster:
                 self.recover(attempt, lost)
                 continue
             rows = [_rows(array, part) for array, part in zip(arrays, parts, strict=True)]
-            return np.ascontiguousarray(rows[0] if len(rows) == 1 else np.concatenate(rows))
+            return np.ascontiguousarray(np.concatenate(rows))
         raise AssertionError  # recover raises WorkerLost on the last attempt
 
 

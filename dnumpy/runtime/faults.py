@@ -43,7 +43,9 @@ def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[St
 
 def _name(expr: Expr) -> str:
     op = expr.op
-    if isinstance(op, Elementwise | Reduction) and op.ufunc is not None:
+    if isinstance(op, Reduction):
+        return "reduce"
+    if isinstance(op, Elementwise) and op.ufunc is not None:
         return op.ufunc.__name__
     return op.name
 

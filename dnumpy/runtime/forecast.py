@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dnumpy.cost import peak_bytes
+from dnumpy.cost import seconds
 from dnumpy.ops.families import Contraction
 from dnumpy.plan import plan_work
-from dnumpy.plan.work import contraction_work, copy_work, phase_work
+from dnumpy.plan.work import contraction_work, copy_work, phase_work, step_works
 from dnumpy.rewrite.cut import FusedStage
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.records import Record
 
 
@@ -73,20 +74,43 @@ def forecast_of_record(record: Record, profile: DeviceProfile) -> Forecast | Non
     return forecast_local([stage], profile)[0]
 
 
+def numpy_seconds(record: Record, profile: DeviceProfile) -> float:
+    """Return the predicted seconds of NumPy for what a record's phase did: one op after the other.
+
+    A single op that NumPy ran itself counts as what it took.
+    """
+    if record.phase is None:
+        return record.seconds
+    return sum(seconds(work, profile, work.rows) for work in step_works(record.phase))
+
+
 def forecast_local(stages: Sequence[Stage], profile: DeviceProfile) -> list[Forecast]:
     """Return the forecast of a run on this process's threads."""
-    return [_planned(s, plan_work(title(s), work_of(s), [profile]), profile) for s in stages]
+    return [
+        _planned(s, plan_work(title(s), work_of(s), [profile]), f"{profile.threads} threads")
+        for s in stages
+    ]
 
 
-def _planned(stage: Stage, plan: Plan, profile: DeviceProfile) -> Forecast:
-    work = work_of(stage)
+def forecast_on(stages: Sequence[Stage], cluster: Cluster) -> list[Forecast]:
+    """Return the forecast of a run on a cluster, each stage planned for itself, its operands in place."""
+    cluster.refresh()
+    found = []
+    for stage in stages:
+        granule = stage.phase.tile_rows if isinstance(stage, FusedStage) else 1
+        plan = cluster.plan(title(stage), work_of(stage), granule, None, 0.0)
+        found.append(_planned(stage, plan, plan.how))
+    return found
+
+
+def _planned(stage: Stage, plan: Plan, how: str) -> Forecast:
     return Forecast(
         what=title(stage),
         kernel="tiled" if isinstance(stage, FusedStage) else "numpy",
         where=tuple(plan.rows),
         seconds=plan.predicted_seconds,
         node_seconds=tuple(plan.predicted_node_seconds),
-        node_bytes=tuple(int(peak_bytes(work, n)) for _, n in plan.rows),
-        how=f"{profile.threads} threads" if len(plan.rows) == 1 else plan.how,
+        node_bytes=tuple(int(size) for size in plan.peak_bytes),
+        how=how,
         program=str(stage.phase) if isinstance(stage, FusedStage) else repr(stage.expr),
     )

@@ -26,7 +26,7 @@ from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.kernels.choose import Kernel
     from dnumpy.kernels.tiled import Faults
@@ -92,16 +92,20 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
     outs, targets = _allocate(stage)
     kernel = kernel_for(phase)
     found = _run_rows(kernel, phase, values, outs)
-    faults = collect(stage.steps, found)
     first = len(phase.inputs)
     for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
         if given.partial:
-            settle(expr, combine(phase.steps[given.slot - first], out))
-    for k, (expr, memory) in targets.items():
-        settle(expr, memory)
-        if k in stage.placed:  # the region's value has no memory of its own
-            stage.outputs[k].args = ()
+            number = given.slot - first
+            note = _noting(found, number)
+            settle(expr, combine(phase.steps[number], out, note))
+    faults = collect(stage.steps, found)
+    for expr, memory in targets.values():
+        settle(expr, memory)  # a placed value has no memory of its own and stays pending
     return faults, kernel.lowering
+
+
+def _noting(found: Faults, number: int) -> Callable[[str, int], None]:
+    return lambda kind, _flag: found.add((number, kind))
 
 
 def _allocate(stage: FusedStage) -> tuple[list[np.ndarray], dict[int, tuple[Expr, np.ndarray]]]:
@@ -142,7 +146,9 @@ def _run_rows(
         for lo in queue:
             hi = min(lo + batch, phase.rows)
             number = lo // phase.tile_rows
-            mine = [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
+            mine = [
+                o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)
+            ]
             faults |= kernel.run(values, mine, lo, hi)
         return faults
 
@@ -231,5 +237,3 @@ def _outside(region: Geometry, base: Expr) -> list[tuple[slice, ...]]:
                 boxes.append((*inner, part, *rest))
         inner.append(slice(lo, hi))
     return boxes
-
-

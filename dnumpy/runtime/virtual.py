@@ -101,6 +101,5 @@ class VirtualCluster:
         raise WorkerLost(str(lost)) from lost
 
     def bring_home(self, chunked: Chunked) -> np.ndarray:
-        """Return all rows in one array."""
-        pieces = [part.data for part in chunked.parts]
-        return np.ascontiguousarray(pieces[0] if len(pieces) == 1 else np.concatenate(pieces))
+        """Return all rows in one array of its own, which the caller may write to."""
+        return np.ascontiguousarray(np.concatenate([part.data for part in chunked.parts]))

@@ -1,0 +1,122 @@
+"""The memory order of fresh results: NumPy keeps that of the operands (its order 'K').
+
+It is seen in strides, and in whether ``ravel`` and ``reshape`` alias. A result in another order
+than C is recorded over permuted operands, so that its base is C-contiguous, and shown with its axes
+put back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.api.array import (
+    _Ghostly,
+    geometry_over,
+    ghost,
+    managed,
+    ndarray,
+    view_of,
+)
+from dnumpy.expr.geometry import Geometry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Axes = tuple[int, ...]
+
+
+def result_order(operands: Sequence[Any]) -> Axes | None:
+    """Return the axes of a fresh elementwise result, slowest first; None for C order."""
+    for x in operands:
+        if type(x) is ndarray:
+            if x._np is None:
+                if x._geo is not None and not _descends(x._geo.shape, x._geo.strides):
+                    break
+            elif not _descends(x._np.shape, x._np.strides):
+                break
+        elif type(x) is np.ndarray and not _descends(x.shape, x.strides):
+            break
+    else:
+        return None
+    return _ask(operands)
+
+
+def _descends(shape: Axes, strides: Axes) -> bool:
+    last = None
+    for extent, stride in zip(shape, strides, strict=True):
+        if extent > 1 and stride:
+            if last is not None and abs(stride) > last:
+                return False
+            last = abs(stride)
+    return True
+
+
+def _ask(operands: Sequence[Any]) -> Axes | None:
+    """Let NumPy allocate the result of operands of at most two elements per axis."""
+    arrays = [x for x in operands if isinstance(x, ndarray)]
+    stand_ins = [_stand_in(x) for x in arrays]
+    flags = [["readonly"]] * len(stand_ins) + [["writeonly", "allocate"]]
+    try:
+        np.broadcast_shapes(*[x.shape for x in arrays])
+        asked = np.nditer([*stand_ins, None], ["zerosize_ok"], flags, order="K")
+    except ValueError:
+        return None  # they do not broadcast: whoever records them says so
+    strides = asked.operands[-1].strides
+    axes = tuple(sorted(range(len(strides)), key=lambda k: -strides[k]))
+    return None if axes == tuple(range(len(axes))) else axes
+
+
+def copy_order(arrays: Sequence[Any]) -> Axes | None:
+    """Return the axes of a copy, or of arrays joined, slowest first; None for C order.
+
+    NumPy's own stable sort by strides: where arrays differ, C order wins.
+    """
+    seen = [_seen(x) for x in arrays]
+    axes: list[int] = []
+    for k in range(seen[0].ndim):
+        place = len(axes)
+        for at in range(len(axes) - 1, -1, -1):
+            outer = [
+                abs(s.strides[k]) > abs(s.strides[axes[at]])
+                for s in seen
+                if s.shape[k] != 1 and s.shape[axes[at]] != 1
+            ]
+            if outer and not all(outer):
+                break
+            place = at if outer else place
+        axes.insert(place, k)
+    return None if axes == sorted(axes) else tuple(axes)
+
+
+def _seen(x: Any) -> np.ndarray:
+    if type(x) is not ndarray:
+        return np.asarray(x)
+    return ghost(x) if x._np is None else x._np
+
+
+def _stand_in(x: Any) -> np.ndarray:
+    seen = _seen(x)
+    shape = tuple(min(n, 2) for n in seen.shape)
+    return np.asarray(_Ghostly(Geometry(0, shape, seen.strides, np.dtype("u1")), readonly=True))
+
+
+def permuted(x: Any, axes: Axes) -> Any:
+    """Return an operand with its axes in the given order; scalars and 0-d arrays as they are."""
+    if not isinstance(x, ndarray) or not x.ndim:
+        return x
+    key = (None,) * (len(axes) - x.ndim)
+    if type(x) is ndarray:
+        if x._np is None:
+            return view_of(x, ghost(x)[(*key, ...)].transpose(axes))
+        x = x._np
+    return x[(*key, ...)].transpose(axes)
+
+
+def restored(result: Any, axes: Axes) -> Any:
+    """Return a fresh result, recorded over permuted operands, with its axes put back."""
+    if type(result) is not ndarray or result._np is not None:
+        return result
+    seen = ghost(result).transpose(np.argsort(axes))
+    return managed(result._buf, geometry_over(result._buf, seen))

@@ -1,0 +1,216 @@
+"""Operands of classes that override NumPy's functions (NEP 13 and NEP 18), and our functions.
+
+A class is spoken to in the NumPy that its module imports: where that is dnumpy, its ``__array_ufunc__``
+and ``__array_function__`` are handed our ufunc or function, so that ``func is np.sum`` and tables keyed
+by functions work there. Other classes (pandas, xarray, ...) are asked by NumPy itself.
+
+NumPy still decides whether a call can be overridden and by which operands: each of them is replaced by a
+:class:`_Stand`, and NumPy asks that.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.api import calls
+from dnumpy.api.array import ndarray
+from dnumpy.api.scalar import DeferredScalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_LOOKED_AT = 8  # elements of a sequence that are looked at
+_UNREMARKABLE = frozenset({
+    ndarray, DeferredScalar, np.ndarray, int, float, complex, bool, str, bytes, type(None), type, slice,
+    np.dtype, np.float64, np.int64, np.float32, np.int32, np.bool_,
+})  # fmt: skip
+_verdicts: weakref.WeakKeyDictionary[type, dict[str, bool]] = weakref.WeakKeyDictionary()
+
+
+def overridden(values: Iterable[Any], protocol: str) -> bool:
+    """Say whether a value, or one of the first in a list of values, is of a class that must be asked."""
+    for v in values:
+        kind = type(v)
+        if kind in _UNREMARKABLE:
+            continue
+        if kind is list or kind is tuple:
+            if v and overridden(v[:_LOOKED_AT], protocol):
+                return True
+        elif hasattr(kind, protocol) and _is_asked(kind, protocol):
+            return True
+    return False
+
+
+def _is_asked(kind: type, protocol: str) -> bool:
+    known = _verdicts.setdefault(kind, {})
+    found = known.get(protocol)
+    if found is None:
+        found = known[protocol] = _imports_dnumpy(kind, protocol)
+    return found
+
+
+def _imports_dnumpy(kind: type, protocol: str) -> bool:
+    override = getattr(kind, protocol)
+    if override is None or override is getattr(np.ndarray, protocol) or kind in _UNREMARKABLE:
+        return False
+    names = getattr(inspect.unwrap(override), "__globals__", {})
+    if names.get("__name__", "").partition(".")[0] == "dnumpy":
+        return False
+    package = sys.modules.get("dnumpy")
+    return any(v is package or _is_from_dnumpy(v) for v in names.values())
+
+
+def _is_from_dnumpy(x: Any) -> bool:
+    module = getattr(x, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "dnumpy"
+
+
+class _Stand:
+    """Stands for an operand while NumPy finds out whom to ask."""
+
+    __slots__ = ("_operand", "_public")
+
+    def __init__(self, operand: Any, public: Any) -> None:
+        self._operand = operand
+        self._public = public
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._operand, name)
+
+
+class _Convertible(_Stand):
+    """Stands for an operand that can be converted to an array."""
+
+    __slots__ = ()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return calls.unwrap(self._operand.__array__(*args, **kwargs))
+
+
+class _FunctionStand(_Stand):
+    __slots__ = ()
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        stands = list(dict.fromkeys([*_stands((args, kwargs)), self]))
+        kinds = [type(s._operand) for s in stands]
+        kinds += [
+            np.ndarray if t is ndarray or t is DeferredScalar else t
+            for t in types
+            if not issubclass(t, _Stand)
+        ]
+        seen = tuple(dict.fromkeys(kinds))
+        for asked in _in_order(stands):
+            override = type(asked).__array_function__
+            found = override(asked, self._public, seen, _restored(args), _restored(kwargs))
+            if found is not NotImplemented:
+                return found
+        name = f"{func.__module__}.{func.__name__}"
+        msg = f"no implementation found for {name!r} on types that implement __array_function__: {list(seen)}"
+        raise TypeError(msg)
+
+
+class _UfuncStand(_Stand):
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        given, named = _restored(inputs), _restored(kwargs)
+        for asked in _in_order(list(_stands((inputs, kwargs)))):
+            found = type(asked).__array_ufunc__(asked, self._public, method, *given, **named)
+            if found is not NotImplemented:
+                return found
+        kinds = ", ".join(repr(type(x).__name__) for x in (*given, *named.get("out", ())))
+        shown = ", ".join([*map(repr, given), *(f"{k}={v!r}" for k, v in named.items())])
+        msg = (
+            f"operand type(s) all returned NotImplemented from __array_ufunc__({ufunc!r}, {method!r}, {shown}): "
+            f"{kinds}"
+        )
+        raise TypeError(msg)
+
+
+class _ConvertibleFunctionStand(_FunctionStand, _Convertible):
+    __slots__ = ()
+
+
+class _ConvertibleUfuncStand(_UfuncStand, _Convertible):
+    __slots__ = ()
+
+
+_STANDS: dict[str, tuple[type[_Stand], type[_Stand]]] = {
+    "__array_function__": (_FunctionStand, _ConvertibleFunctionStand),
+    "__array_ufunc__": (_UfuncStand, _ConvertibleUfuncStand),
+}
+functions: dict[Any, Any] = {}  # NumPy's function -> ours
+
+
+def register(wrapped: Any, public: Any) -> None:
+    """Remember which function of ours stands for NumPy's; what is unhashable is never looked up."""
+    if getattr(type(wrapped), "__hash__", None) is not None:
+        functions.setdefault(wrapped, public)
+
+
+def call_function(
+    wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call NumPy's function; classes that override it are handed ours."""
+    stand = _replacer(functions.get(wrapped, wrapped), "__array_function__")
+    given, named = stand(args), stand(kwargs)  # kept: NumPy borrows what it is given as ``like``
+    return calls.wrap_result(wrapped(*given, **named), args)
+
+
+def call_ufunc(public: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a method of NumPy's ufunc; classes that override it are handed ``public``."""
+    stand = _replacer(public, "__array_ufunc__")
+    return calls.wrap_result(getattr(public._np, method)(*stand(args), **stand(kwargs)), args)
+
+
+def _replacer(public: Any, protocol: str) -> Callable[[Any], Any]:
+    def replaced(x: Any) -> Any:
+        kind = type(x)
+        if kind in _UNREMARKABLE:
+            return x
+        if kind is list or kind is tuple:
+            return kind([replaced(e) for e in x])
+        if kind is dict:
+            return {k: replaced(v) for k, v in x.items()}
+        if not hasattr(kind, protocol) or not _is_asked(kind, protocol):
+            return x
+        return _STANDS[protocol][hasattr(kind, "__array__")](x, public)
+
+    return replaced
+
+
+def _restored(x: Any) -> Any:
+    kind = type(x)
+    if issubclass(kind, _Stand):
+        return x._operand
+    if kind is list or kind is tuple:
+        return kind([_restored(e) for e in x])
+    if kind is dict:
+        return {k: _restored(v) for k, v in x.items()}
+    return x
+
+
+def _stands(x: Any) -> Iterator[_Stand]:
+    kind = type(x)
+    if issubclass(kind, _Stand):
+        yield x
+    elif kind in (list, tuple, dict):
+        for e in x.values() if kind is dict else x:
+            yield from _stands(e)
+
+
+def _in_order(stands: list[_Stand]) -> list[Any]:
+    """Return the operands to ask, one per class: left to right, subclasses before their bases."""
+    asked: list[Any] = []
+    for stand in stands:
+        x = stand._operand
+        if any(type(x) is type(a) for a in asked):
+            continue
+        place = next((k for k, a in enumerate(asked) if issubclass(type(x), type(a))), len(asked))
+        asked.insert(place, x)
+    return asked

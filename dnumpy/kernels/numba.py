@@ -1,0 +1,473 @@
+"""The Numba lowering: a phase as one compiled function, called for a range of rows.
+
+Elementwise results are bit-equal to NumPy's: arithmetic is plain IEEE in the order written,
+everything else runs NumPy's own inner loops by address. Floating-point sums go up a fixed tree
+inside each tile, so that their bits depend on the phase alone. When a run has raised a
+floating-point flag of which NumPy would tell the user, the range is run again with NumPy, which
+then tells.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import threading
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.kernels.compile import Compiled, compiled
+from dnumpy.kernels.emit import CHUNK, STATE_BYTES, Kernel, emit
+from dnumpy.kernels.helpers import helper_source
+from dnumpy.kernels.lower import Program, Unsupported, lower
+from dnumpy.kernels.tiled import Faults, TiledKernel
+from dnumpy.rewrite.phase import Access
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from dnumpy.rewrite.phase import Phase
+
+# bits of <fenv.h>
+_FLAGS = {
+    "x86_64": {"invalid": 1, "divide": 4, "over": 8, "under": 16},
+    "AMD64": {"invalid": 1, "divide": 4, "over": 8, "under": 16},
+    "aarch64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
+    "arm64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
+}
+_ALL_FLAGS = 31
+TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
+
+
+class NumbaKernel:
+    """Runs one phase; safe to run from several threads at once (scratch is per thread)."""
+
+    lowering = "numba"
+
+    def __init__(self, phase: Phase, tiled: TiledKernel | None = None) -> None:
+        self.phase = phase
+        self.tiled = tiled or TiledKernel(phase)
+        self._programs: dict[tuple[Any, ...], Program | None] = {}
+        self._variants: dict[tuple[Any, ...], Variant] = {}
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        lo: int,
+        hi: int,
+        origin: int = 0,
+        told: Collection[str] = TOLD,
+    ) -> Faults:
+        """Compute rows ``lo:hi``, compiling first where needed; what cannot be compiled runs tiled.
+
+        ``told`` has the kinds of ``np.errstate`` of which somebody wants to know.
+        """
+        variant = self.variant_for(values, outs)
+        if variant is not None and variant.run(values, outs, lo, hi, origin, told):
+            return set()
+        return self.tiled.run(values, outs, lo, hi, origin)
+
+    def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
+        """Return the kernel for values that lie as these do, None where only NumPy will do."""
+        kinds = _kinds(self.phase, values)
+        if kinds not in self._programs:
+            self._programs[kinds] = _lowered(self.phase, kinds)
+        program = self._programs[kinds]
+        if program is None or not _writable(self.phase, program, outs):
+            return None
+        layouts = tuple(_layout(self.phase, program, k, value) for k, value in enumerate(values))
+        if "" in layouts or not _called_as_by_numpy(self.phase, program, layouts, values):
+            return None
+        key = (kinds, layouts)
+        found = self._variants.get(key)
+        if found is None:
+            with self._lock:
+                found = self._variants.setdefault(key, Variant(self.phase, program, layouts))
+        return found
+
+
+def supports(phase: Phase, values: Sequence[Any]) -> bool:
+    """Say whether ``phase`` has a Numba lowering for these values."""
+    return _lowered(phase, _kinds(phase, values)) is not None
+
+
+def _lowered(phase: Phase, kinds: tuple[Any, ...]) -> Program | None:
+    if platform.machine() not in _FLAGS:
+        return None
+    try:
+        return lower(phase, kinds)
+    except Unsupported:
+        return None
+
+
+def _kinds(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what NEP 50 sees of each input: its dtype, or the type of a Python scalar."""
+    kinds: list[Any] = []
+    for given, value in zip(phase.inputs, values, strict=True):
+        if given.access is not Access.CONST:
+            kinds.append(given.dtype)
+        elif type(value) in {bool, int, float, complex}:
+            kinds.append(type(value))
+        else:
+            kinds.append(np.asarray(value).dtype)
+    return tuple(kinds)
+
+
+def _called_as_by_numpy(
+    phase: Phase, program: Program, layouts: Sequence[str], values: Sequence[Any]
+) -> bool:
+    """Say whether NumPy's loops read inputs with the strides that NumPy would give them.
+
+    Its bits depend on them: it computes powers of scattered operands in another way.
+    """
+    for k in program.called:
+        if layouts[k] == "g":
+            return False
+        if phase.inputs[k].access is Access.WHOLE and k not in program.whole_scalars:
+            inner = values[k].shape[max(values[k].ndim - len(program.rest), 0) :]
+            if not values[k].flags.c_contiguous or inner != program.rest:
+                return False
+    return True
+
+
+def _writable(phase: Phase, program: Program, outs: Sequence[np.ndarray]) -> bool:
+    """Say whether the kernel can write to ``outs``: aligned, with adjacent elements in each row."""
+    for output, out in zip(phase.outputs, outs, strict=True):
+        flags = out.flags
+        if not flags.aligned:
+            return False
+        if flags.c_contiguous:
+            continue
+        axes = _merged(out.shape, out.strides)
+        inner = (
+            axes if program.flat and not output.partial else _merged(out.shape[1:], out.strides[1:])
+        )
+        if len(inner) > 1 or (inner and inner[0][1] != out.itemsize):
+            return False
+    return True
+
+
+def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return (extent, stride) of the fewest axes that walk the same elements in order."""
+    axes: list[tuple[int, int]] = []
+    for extent, stride in zip(shape, strides, strict=True):
+        if extent == 1:
+            continue
+        if axes and axes[-1][1] == extent * stride:
+            axes[-1] = (axes[-1][0] * extent, stride)
+        else:
+            axes.append((extent, stride))
+    return axes
+
+
+def _layout(phase: Phase, program: Program, k: int, value: Any) -> str:
+    """Return how input ``k`` is read (see :func:`emit`), or '' when it is not aligned."""
+    given = phase.inputs[k]
+    if given.access is Access.CONST:
+        return "c"
+    if k in program.whole_scalars:
+        return "s" if np.asarray(value).flags.aligned else ""
+    if given.access is Access.WHOLE:
+        return "d" if value.flags.aligned else ""  # spread out first where it is no whole row
+    flags = value.flags
+    if not flags.aligned:
+        return ""
+    if flags.c_contiguous and value.shape[1:] == program.rest:
+        return "d"
+    if not program.wide[k] and not program.flat:
+        return "s"
+    axes = _unit_axes(program, value)
+    return "d" if not axes or (len(axes) == 1 and axes[0][1] == value.itemsize) else "g"
+
+
+def _unit_axes(program: Program, value: np.ndarray) -> list[tuple[int, int]]:
+    """Return the axes of a row value that a unit walks, broadcast to the width of the program."""
+    rest = program.rest if program.width > 1 else value.shape[1:]
+    spread = np.broadcast_to(value, (value.shape[0], *rest))
+    if program.flat:
+        return _merged(spread.shape, spread.strides)
+    return _merged(spread.shape[1:], spread.strides[1:])
+
+
+class Variant:
+    """One kernel bound to a phase and to the way its inputs lie; compiled at the first run."""
+
+    def __init__(self, phase: Phase, program: Program, layouts: tuple[str, ...]) -> None:
+        self.phase = phase
+        self.program = program
+        self.layouts = layouts
+        self.kernel: Kernel = emit(program, layouts)
+        self._position = {what: k for k, what in enumerate(self.kernel.fields)}
+        self._local = threading.local()
+        self._code: Compiled | None = None
+        self._static: np.ndarray | None = None
+
+    @property
+    def source(self) -> str:
+        """The text that is compiled, equal for phases that differ in extents and constants."""
+        return self.kernel.source
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        """The texts of the helpers that the kernel calls."""
+        return tuple(helper_source(*what[1:]) for what in self._position if what[0] == "helper")
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is compiled."""
+        return self._code is not None
+
+    def compile(self) -> Compiled:
+        """Compile or load the machine code, and the helpers that it calls."""
+        if self._code is None:
+            static = np.zeros(max(len(self.kernel.fields), 1), np.int64)
+            for what, position in self._position.items():
+                if what[0] == "helper":
+                    static[position] = _helper(*what[1:]).address
+                elif what[0] in {"loop", "data"}:
+                    static[position] = self._loop_address(*what)
+            self._put(static, ("rows",), self.phase.tile_rows)
+            self._put(static, ("width",), self.program.width)
+            self._static = static
+            self._code = machine_code(self.kernel.source)
+        return self._code
+
+    def _put(self, fields: np.ndarray, what: tuple[Any, ...], number: int) -> None:
+        position = self._position.get(what)
+        if position is not None:
+            fields[position] = number
+
+    def _loop_address(self, which: str, name: str, dtypes: tuple[str, ...]) -> int:
+        for node in self.program.nodes:
+            loop = node.loop
+            if loop is not None and (node.name, tuple(d.str for d in loop.dtypes)) == (
+                name,
+                dtypes,
+            ):
+                return loop.function if which == "loop" else loop.data
+        raise KeyError(name)
+
+    def run(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        lo: int,
+        hi: int,
+        origin: int = 0,
+        told: Collection[str] = TOLD,
+    ) -> bool:
+        """Compute rows ``lo:hi``; False means that NumPy must compute them (again)."""
+        code = self.compile()
+        fields = self._frame()
+        try:
+            keep = self._bind(fields, values, outs, lo, hi, origin)
+        except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
+            return False
+        if _overlap(keep, outs):
+            return False
+        flags = _fenv()
+        flags.feclearexcept(_ALL_FLAGS)
+        code(fields.ctypes.data, lo, hi)
+        raised = flags.fetestexcept(_ALL_FLAGS)
+        return not _to_be_told(raised, told, truncates=self.program.truncates)
+
+    # binding
+
+    def _frame(self) -> np.ndarray:
+        """Return this thread's fields, with scratch memory laid out."""
+        try:
+            found: np.ndarray = self._local.fields
+        except AttributeError:
+            found = self._local.fields = self._lay_out()
+        return found
+
+    def _lay_out(self) -> np.ndarray:
+        assert self._static is not None
+        fields = self._static.copy()
+        sizes: dict[tuple[Any, ...], int] = {
+            ("cells",): 16 * self.kernel.cells,
+            ("states",): STATE_BYTES * self.kernel.states,
+        }
+        width, tile = self.program.width, self.phase.tile_rows
+        for what in self.kernel.fields:
+            match what:
+                case ("chunk", _) | ("gather", _):
+                    sizes[what] = 16 * CHUNK
+                case ("row", index):
+                    length = tile * width if self.program.flat else width
+                    sizes[what] = length * self.kernel.schedule.row_bytes[index]
+                case ("tile", index):
+                    sizes[what] = tile * width * self.kernel.schedule.tile_bytes[index]
+                case ("tilebuf", _):
+                    sizes[what] = 16 * tile
+                case ("plan", _):
+                    sizes[what] = 8 * (4 + 2 * (1 + len(self.program.rest)))
+                case _:
+                    pass
+        offsets, total = {}, 0
+        for what, size in sizes.items():
+            offsets[what] = total
+            total += -(-size // 64) * 64 + 64
+        scratch = np.empty(total + 64, np.uint8)
+        base = -(-scratch.ctypes.data // 64) * 64
+        for what, offset in offsets.items():
+            self._put(fields, what, base + offset)
+        self._local.scratch = scratch
+        self._local.constants = [None] * len(self.kernel.constants)
+        self._local.plans = {
+            value: np.ndarray(
+                sizes["plan", value] // 8,
+                np.int64,
+                scratch,
+                base + offsets["plan", value] - scratch.ctypes.data,
+            )
+            for kind, value in [what for what in sizes if len(what) == 2]
+            if kind == "plan"
+        }
+        self._local.cells = np.ndarray(
+            max(16 * self.kernel.cells, 1), np.uint8, scratch, base - scratch.ctypes.data
+        )
+        return fields
+
+    def _bind(
+        self,
+        fields: np.ndarray,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        lo: int,
+        hi: int,
+        origin: int,
+    ) -> list[np.ndarray]:
+        """Enter what this run reads and writes; return the arrays to keep alive meanwhile."""
+        self._bind_constants(values)
+        keep = []
+        for k, layout in enumerate(self.layouts):
+            if layout != "c" and ("input", k) in self._position:
+                keep.append(
+                    self._bind_input(
+                        fields, k, values[k], min(self.phase.tile_rows, hi - lo), origin
+                    )
+                )
+        for k, (output, out) in enumerate(zip(self.phase.outputs, outs, strict=True)):
+            address, stride = out.ctypes.data, out.strides[0]
+            if output.partial:
+                self._put(fields, ("partial", k), address)
+                self._put(fields, ("pstride", k), stride)
+            else:
+                self._put(fields, ("output", k), address - origin * stride)
+                self._put(fields, ("ostride", k), stride)
+        return keep
+
+    def _given(self, value: int, values: Sequence[Any]) -> Any:
+        where = self.program.constants[value]
+        if where.step is None:
+            return values[where.index]
+        return self.phase.steps[where.step].params[where.index]
+
+    def _bind_constants(self, values: Sequence[Any]) -> None:
+        last: list[Any] = self._local.constants
+        for position, (value, code) in enumerate(self.kernel.constants):
+            given = self._given(value, values)
+            if given is last[position] and not isinstance(given, np.ndarray):
+                continue
+            last[position] = None
+            dtype = np.dtype(code)
+            number = (
+                np.array(given, dtype)
+                if isinstance(given, int)
+                else np.asarray(given).astype(dtype)
+            )
+            cell = self._local.cells[16 * position : 16 * position + dtype.itemsize]
+            cell[:] = np.frombuffer(number.tobytes(), np.uint8)
+            last[position] = given
+
+    def _bind_input(
+        self, fields: np.ndarray, k: int, value: np.ndarray, rows: int, origin: int
+    ) -> np.ndarray:
+        given = self.phase.inputs[k]
+        if given.access is Access.WHOLE:
+            stride = 0
+            whole = k not in self.program.whole_scalars
+            value = self._spread(value, rows) if whole else np.asarray(value)
+        else:
+            stride = value.strides[0]
+        fields[self._position["input", k]] = value.ctypes.data - (origin * stride)
+        fields[self._position["stride", k]] = stride
+        if self.layouts[k] == "g":
+            axes = _unit_axes(self.program, value) or [(1, value.itemsize)]
+            plan = self._local.plans[k]
+            plan[2:4] = value.itemsize, len(axes)
+            plan[4 : 4 + 2 * len(axes)] = [n for axis in axes for n in axis]
+        return value
+
+    def _spread(self, value: np.ndarray, rows: int) -> np.ndarray:
+        """Return a whole operand as the unit walks it: one row, or the rows of a flat unit."""
+        rest = self.program.rest
+        if value.ndim > len(rest):
+            value = value.reshape(value.shape[1:])  # a leading axis of extent 1
+        shape = (rows, *rest) if self.program.flat else rest
+        return np.ascontiguousarray(np.broadcast_to(value, shape))
+
+
+_codes: dict[str, Compiled] = {}
+_code_locks: dict[str, threading.Lock] = {}
+_registry_lock = threading.Lock()
+
+
+def machine_code(source: str) -> Compiled:
+    """Return the machine code of ``source``; threads that ask for it wait for one compile."""
+    with _registry_lock:
+        lock = _code_locks.setdefault(source, threading.Lock())
+    with lock:
+        found = _codes.get(source)
+        if found is None:
+            found = _codes[source] = compiled(source)
+    return found
+
+
+def _helper(name: str, code: str) -> Compiled:
+    return machine_code(helper_source(name, code))
+
+
+@lru_cache(maxsize=1)
+def _fenv() -> Any:
+    """Return the C library's access to the floating-point flags of the calling thread."""
+    library = ctypes.PyDLL(None)
+    for name in ("feclearexcept", "fetestexcept"):
+        function = getattr(library, name)
+        function.argtypes, function.restype = [ctypes.c_int], ctypes.c_int
+    return library
+
+
+def _to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
+    """Say whether NumPy must run again to name the steps at fault."""
+    bits = _FLAGS[platform.machine()]
+    if truncates and raised & bits["invalid"]:
+        return True  # the integer that stands for what does not fit is NumPy's to choose
+    return any(raised & bits[kind] for kind in told)
+
+
+def _overlap(inputs: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:
+    """Say whether an output may share memory with an input."""
+    written = [_extent(out) for out in outs]
+    return any(
+        low < high2 and low2 < high for low, high in map(_extent, inputs) for low2, high2 in written
+    )
+
+
+def _extent(array: np.ndarray) -> tuple[int, int]:
+    low = high = array.ctypes.data
+    if array.flags.c_contiguous:
+        return low, low + array.nbytes
+    if not prod(array.shape):
+        return low, low
+    for extent, stride in zip(array.shape, array.strides, strict=True):
+        if stride < 0:
+            low += (extent - 1) * stride
+        else:
+            high += (extent - 1) * stride
+    return low, high + array.itemsize

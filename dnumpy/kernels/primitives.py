@@ -1,0 +1,267 @@
+"""What generated kernels are written in: loads, stores and calls at raw addresses.
+
+This module imports Numba, and is itself imported only when a kernel is compiled. Every load and
+store names the memory it touches by a small number (its *place*) out of how many there are; LLVM
+is told that different places never overlap, which is what lets it vectorise a loop over many
+arrays without checking each pair of them at run time.
+"""
+
+# ruff: noqa: ARG001 - Numba reads the operands of an intrinsic off its parameters
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from dnumpy.kernels.sums import FEW, LANES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NUMBA_TYPES: dict[str, Any] = {
+    "b1": types.boolean,
+    "i1": types.int8,
+    "i2": types.int16,
+    "i4": types.int32,
+    "i8": types.int64,
+    "u1": types.uint8,
+    "u2": types.uint16,
+    "u4": types.uint32,
+    "u8": types.uint64,
+    "f4": types.float32,
+    "f8": types.float64,
+}
+_I64 = ir.IntType(64)
+_I8 = ir.IntType(8)
+_I32 = ir.IntType(32)
+
+
+def _memory_type(code: str) -> ir.Type:
+    if code == "f4":
+        return ir.FloatType()
+    if code == "f8":
+        return ir.DoubleType()
+    return ir.IntType(8 * np.dtype(code).itemsize)
+
+
+def _mark(builder: Any, instruction: Any, place: int, places: int) -> None:
+    """Tell LLVM that this access touches ``place`` and no other one."""
+    module = builder.module
+    domain = module.add_metadata(["dnumpy"])
+    scopes = [module.add_metadata([f"dnumpy.{k}", domain]) for k in range(places)]
+    instruction.set_metadata("alias.scope", module.add_metadata([scopes[place]]))
+    others = [s for k, s in enumerate(scopes) if k != place]
+    if others:
+        instruction.set_metadata("noalias", module.add_metadata(others))
+
+
+def _at(builder: Any, address: Any, index: Any, kind: ir.Type) -> Any:
+    base = builder.inttoptr(address, kind.as_pointer())
+    return builder.gep(base, [index], inbounds=True)
+
+
+def _literal(value: Any) -> int:
+    if not isinstance(value, types.IntegerLiteral):
+        msg = "a place is a literal integer"
+        raise TypingError(msg)
+    return int(value.literal_value)
+
+
+def _make_load(code: str) -> Callable[..., Any]:
+    kind, result = _memory_type(code), NUMBA_TYPES[code]
+
+    def load(_typing: Any, address: Any, index: Any, place: Any, places: Any) -> Any:
+        here, of = _literal(place), _literal(places)
+
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            value = builder.load(_at(builder, args[0], args[1], kind))
+            value.align = np.dtype(code).itemsize
+            if of:
+                _mark(builder, value, here, of)
+            if code == "b1":
+                return builder.icmp_unsigned("!=", value, kind(0))
+            return value
+
+        return result(types.int64, types.int64, place, places), codegen
+
+    return intrinsic(prefer_literal=True)(load)
+
+
+def _make_store(code: str) -> Callable[..., Any]:
+    kind, given = _memory_type(code), NUMBA_TYPES[code]
+
+    def store(_typing: Any, address: Any, index: Any, value: Any, place: Any, places: Any) -> Any:
+        here, of = _literal(place), _literal(places)
+
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            bits = builder.zext(args[2], kind) if code == "b1" else args[2]
+            done = builder.store(bits, _at(builder, args[0], args[1], kind))
+            done.align = np.dtype(code).itemsize
+            if of:
+                _mark(builder, done, here, of)
+            return _context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, given, place, places), codegen
+
+    return intrinsic(prefer_literal=True)(store)
+
+
+LOADS = {code: _make_load(code) for code in NUMBA_TYPES}
+STORES = {code: _make_store(code) for code in NUMBA_TYPES}
+
+
+def _slots(builder: Any, kind: ir.Type, values: list[Any]) -> Any:
+    """Return the address of a stack array that holds ``values``."""
+    array = cgutils.alloca_once(builder, ir.ArrayType(kind, len(values)))
+    for k, value in enumerate(values):
+        builder.store(value, builder.gep(array, [_I32(0), _I32(k)], inbounds=True))
+    return builder.gep(array, [_I32(0), _I32(0)], inbounds=True)
+
+
+def _make_call(operands: int) -> Callable[..., Any]:
+    """Return ``call(function, data, n, address, step, ...)``, which runs one of NumPy's loops."""
+    text = _I8.as_pointer()
+    kind = ir.FunctionType(
+        ir.VoidType(), [text.as_pointer(), _I64.as_pointer(), _I64.as_pointer(), text]
+    )
+    signature = types.void(*[types.int64] * (3 + 2 * operands))
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        function, data, count, *pairs = args
+        addresses = [builder.inttoptr(a, text) for a in pairs[0::2]]
+        builder.call(
+            builder.inttoptr(function, kind.as_pointer()),
+            [
+                _slots(builder, text, addresses),
+                _slots(builder, _I64, [count]),
+                _slots(builder, _I64, pairs[1::2]),
+                builder.inttoptr(data, text),
+            ],
+        )
+        return context.get_dummy_value()
+
+    # intrinsics have a fixed number of parameters
+    if operands == 2:
+
+        def call2(_t: Any, f: Any, d: Any, n: Any, a: Any, s: Any, b: Any, u: Any) -> Any:
+            return signature, codegen
+
+        return intrinsic(call2)
+    if operands == 3:
+
+        def call3(
+            _t: Any, f: Any, d: Any, n: Any, a: Any, s: Any, b: Any, u: Any, c: Any, v: Any
+        ) -> Any:
+            return signature, codegen
+
+        return intrinsic(call3)
+
+    def call4(
+        _t: Any,
+        f: Any,
+        d: Any,
+        n: Any,
+        a: Any,
+        s: Any,
+        b: Any,
+        u: Any,
+        c: Any,
+        v: Any,
+        e: Any,
+        w: Any,
+    ) -> Any:
+        return signature, codegen
+
+    return intrinsic(call4)
+
+
+CALLS = {operands: _make_call(operands) for operands in (2, 3, 4)}
+
+
+@intrinsic
+def call_helper(_typing: Any, function: Any, a: Any, b: Any, c: Any) -> Any:
+    """Call a compiled kernel (three integers, no result) at an address."""
+    text = _I8.as_pointer()
+    kind = ir.FunctionType(_I32, [text.as_pointer(), text.as_pointer(), _I64, _I64, _I64])
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        result, error = _slots(builder, text, [text(None)]), _slots(builder, text, [text(None)])
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [result, error, *args[1:]])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 4), codegen
+
+
+@intrinsic(prefer_literal=True)
+def copy_item(_typing: Any, target: Any, source: Any, size: Any) -> Any:
+    """Copy ``size`` (a literal) bytes."""
+    kind = ir.ArrayType(_I8, _literal(size))
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        value = builder.load(builder.inttoptr(args[1], kind.as_pointer()))
+        value.align = 1
+        builder.store(value, builder.inttoptr(args[0], kind.as_pointer())).align = 1
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, size), codegen
+
+
+def _part(builder: Any, vector: Any, first: int, lanes: int) -> Any:
+    """Return ``lanes`` lanes of ``vector`` from ``first`` on."""
+    chosen = [_I32(k) for k in range(first, first + lanes)]
+    mask = ir.Constant(ir.VectorType(_I32, lanes), chosen)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
+
+
+def _lane_sum(builder: Any, value: Any) -> Any:
+    """Return the sum of the lanes of a group, in the order that ``sums`` prescribes."""
+    few = _part(builder, value, 0, FEW)
+    for first in range(FEW, LANES, FEW):
+        few = builder.fadd(few, _part(builder, value, first, FEW))
+    lanes = FEW
+    while lanes > 1:
+        lanes //= 2
+        few = builder.fadd(_part(builder, few, 0, lanes), _part(builder, few, lanes, lanes))
+    return builder.extract_element(few, _I32(0))
+
+
+def _make_block_sum(code: str) -> Callable[..., Any]:
+    """Return ``sum(address, groups)`` of a block: see the module ``sums`` for the order."""
+    scalar = _memory_type(code)
+    vector = ir.VectorType(scalar, LANES)
+
+    def block_sum(_typing: Any, address: Any, groups: Any) -> Any:
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            total = cgutils.alloca_once(builder, vector)
+            builder.store(ir.Constant(vector, [ir.Constant(scalar, 0.0)] * LANES), total)
+            with cgutils.for_range(builder, args[1]) as loop:
+                first = builder.mul(loop.index, _I64(LANES))
+                at = _at(builder, args[0], first, scalar)
+                part = builder.load(builder.bitcast(at, vector.as_pointer()))
+                part.align = np.dtype(code).itemsize
+                builder.store(builder.fadd(builder.load(total), part), total)
+            return _lane_sum(builder, builder.load(total))
+
+        return NUMBA_TYPES[code](types.int64, types.int64), codegen
+
+    return intrinsic(block_sum)
+
+
+BLOCK_SUMS = {code: _make_block_sum(code) for code in ("f4", "f8")}
+
+
+def namespace() -> dict[str, Any]:
+    """Return the global names of a generated kernel."""
+    names: dict[str, Any] = {f"load_{c}": f for c, f in LOADS.items()}
+    names |= {f"store_{c}": f for c, f in STORES.items()}
+    names |= {f"call_{n}": f for n, f in CALLS.items()}
+    names |= {f"block_sum_{c}": f for c, f in BLOCK_SUMS.items()}
+    names |= {c: t for c, t in NUMBA_TYPES.items() if c != "b1"}
+    return names | {"call_helper": call_helper, "copy_item": copy_item, "sqrt": math.sqrt}

@@ -1,0 +1,59 @@
+"""The order in which floating-point sums are taken, the same in every lowering.
+
+A run of elements is cut into blocks, and a block into groups, the last one filled up with zeros.
+Lane by lane, the groups of a block are added one after the other, then the eighths of the lanes,
+and the eight that remain are folded in half three times. The blocks' sums meet pairwise, level by
+level, the odd one out going up unchanged. So 21 additions lie on the way through a block, and the
+logarithm of the number of blocks above it. A tile of rows shorter than a block is one run; of
+longer rows, each row's blocks start at its beginning.
+
+So the bits of a sum depend on the phase, and not on the lowering or the partition.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+BLOCK = 512  # elements
+LANES = 64  # elements of a group
+FEW = 8  # lanes that are folded in half
+
+
+def sum_runs(runs: np.ndarray) -> np.ndarray:
+    """Return the sum of each row of a C-contiguous two-dimensional array."""
+    return _fold_blocks(_block_sums(runs)) + runs.dtype.type(0)  # a sum of -0.0 alone is 0.0
+
+
+def sum_tile(rows: np.ndarray) -> np.ndarray:
+    """Return the sum of everything in the rows of a tile, a C-contiguous two-dimensional array."""
+    if rows.shape[1] < BLOCK:
+        return sum_runs(rows.reshape(1, -1))[0]
+    return _fold_blocks(_block_sums(rows).reshape(1, -1))[0] + rows.dtype.type(0)
+
+
+def _fold_blocks(level: np.ndarray) -> np.ndarray:
+    """Return the sum of each row of block sums, pairwise, level by level."""
+    while level.shape[1] > 1:
+        paired = level[:, 0:-1:2] + level[:, 1::2]
+        level = np.concatenate([paired, level[:, -1:]], axis=1) if level.shape[1] % 2 else paired
+    return level[:, 0]
+
+
+def _block_sums(runs: np.ndarray) -> np.ndarray:
+    """Return the sum of each block of each row."""
+    count, length = runs.shape
+    full, tail = divmod(length, BLOCK)
+    blocks = full + bool(tail)
+    lanes = np.empty((count, blocks, LANES), runs.dtype)
+    if full:
+        groups = runs[:, : full * BLOCK].reshape(count, full, BLOCK // LANES, LANES)
+        np.add.reduce(groups, axis=2, out=lanes[:, :full])
+    if tail:
+        padded = np.zeros((count, -(-tail // LANES), LANES), runs.dtype)
+        padded.reshape(count, -1)[:, :tail] = runs[:, full * BLOCK :]
+        np.add.reduce(padded, axis=1, out=lanes[:, full])
+    side_by_side = np.ascontiguousarray(lanes.reshape(-1, LANES).T)
+    few = np.add.reduce(side_by_side.reshape(LANES // FEW, FEW, -1), axis=0)
+    while len(few) > 1:
+        few = few[: len(few) // 2] + few[len(few) // 2 :]
+    return few.reshape(count, blocks)

@@ -1,0 +1,104 @@
+"""Stages found again: a loop body that was cut before is not cut a second time.
+
+Two evaluations are alike when their Exprs have the same ops, parameters, shapes, dtypes and
+pattern of sharing; which data the leaves hold and what the constants are does not matter. The
+stages of the first then serve the others: their phases are the same objects, so that kernels are
+found by identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dnumpy.expr.expr import Const, Expr
+from dnumpy.rewrite.cut import FusedStage, Grain, Stage, WholeStage, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from dnumpy.rewrite.phase import Phase
+
+Place = tuple[int, int]  # (number of an Expr in order, position among its operands)
+
+
+@dataclass(frozen=True, slots=True)
+class _FusedTemplate:
+    phase: Phase
+    inputs: tuple[Place, ...]
+    outputs: tuple[int, ...]
+    placed: tuple[tuple[int, int], ...]
+    steps: tuple[int, ...]
+
+
+_Template = _FusedTemplate | int
+_MOST = 1024
+_templates: dict[tuple[Any, ...], tuple[_Template, ...]] = {}
+
+
+def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[Stage]:
+    """Return what :func:`~dnumpy.rewrite.cut.cut` returns, remembered if it was asked before."""
+    key = (grain, structure(order, wanted))
+    found = _templates.get(key)
+    if found is None:
+        stages = cut(order, wanted, grain)
+        if len(_templates) >= _MOST:
+            _templates.clear()
+        _templates[key] = _abstract(order, stages)
+        return stages
+    return [_bind(template, order) for template in found]
+
+
+def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...]:
+    """Return what two evaluations share when the same stages compute them."""
+    numbers: dict[int, int] = {}
+    outputs = {id(e) for e in wanted}
+    lines: list[Any] = []
+    for expr in order:
+        args = []
+        for arg in expr.args:
+            number = numbers.get(id(arg))
+            if number is None:
+                number = numbers[id(arg)] = len(numbers)
+                if type(arg) is Expr:
+                    lines.append((arg.shape, arg.dtype))
+            args.append(number)
+        numbers[id(expr)] = len(numbers)
+        lines.append(
+            (expr.op, tuple(args), expr.params, expr.shape, expr.dtype, id(expr) in outputs)
+        )
+    return tuple(lines)
+
+
+def _abstract(order: Sequence[Expr], stages: Sequence[Stage]) -> tuple[_Template, ...]:
+    number = {id(e): k for k, e in enumerate(order)}
+    places: dict[int, Place] = {}
+    for k, expr in enumerate(order):
+        for position, arg in enumerate(expr.args):
+            places.setdefault(id(arg), (k, position))
+
+    def template(stage: Stage) -> _Template:
+        if isinstance(stage, WholeStage):
+            return number[id(stage.expr)]
+        return _FusedTemplate(
+            stage.phase,
+            tuple(places[id(a)] for a in stage.inputs),
+            tuple(number[id(e)] for e in stage.outputs),
+            tuple((k, number[id(e)]) for k, e in stage.placed.items()),
+            tuple(number[id(e)] for e in stage.steps),
+        )
+
+    return tuple(template(stage) for stage in stages)
+
+
+def _bind(template: _Template, order: Sequence[Expr]) -> Stage:
+    if isinstance(template, int):
+        return WholeStage(order[template])
+    inputs: list[Expr | Const] = [order[k].args[position] for k, position in template.inputs]
+    return FusedStage(
+        template.phase,
+        tuple(inputs),
+        tuple([order[k] for k in template.outputs]),
+        {k: order[update] for k, update in template.placed},
+        tuple([order[k] for k in template.steps]),
+    )

@@ -1,0 +1,153 @@
+"""The faster lowering runs, nothing is compiled twice, and a failure costs nothing but speed."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from dnumpy.config import config
+from dnumpy.expr.expr import Const, leaf
+from dnumpy.kernels import choose
+from dnumpy.kernels import compile as compiler
+from dnumpy.kernels import numba as lowering
+from dnumpy.kernels.choose import compiled_kernels, kernel_for
+from dnumpy.kernels.compiler_process import NotCompiled, object_codes
+from tests.kernels import phases as p
+
+
+def program(rows: int, shift: float) -> p.Bound:
+    """Return exp(x * x) - shift over some rows, in a phase that is alone of its kind."""
+    array = np.linspace(0.0, 1.0, rows)
+    x = leaf(array, array.shape, array.dtype)
+    root = p.apply("subtract", p.apply("exp", p.apply("multiply", x, x)), Const(shift))
+    (found,) = p.bound([root], 1 << 16)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch):
+    """Forget what other tests have compiled, and find every program worth compiling at once."""
+    monkeypatch.setattr(config, "kernels", "auto")
+    monkeypatch.setattr(choose, "_kernels", {})
+    monkeypatch.setattr(choose, "_records", {})
+    monkeypatch.setattr(choose, "LOWER_AFTER", 0.0)
+    monkeypatch.setattr(choose, "LOAD_AFTER", 0.0)
+    monkeypatch.setattr(choose, "COMPILE_SECONDS", 0.0)
+    monkeypatch.setattr(choose, "_costs", [])
+
+
+def run_until(bound: p.Bound, done) -> list[bytes]:
+    """Run until ``done()``, at most a minute; return the distinct results."""
+    seen, limit = set(), time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < limit
+        seen.add(bound.run(kernel_for(bound.phase))[0].tobytes())
+    seen.add(bound.run(kernel_for(bound.phase))[0].tobytes())
+    return sorted(seen)
+
+
+def states() -> set[str]:
+    return {r.state for r in choose._records.values()}
+
+
+def test_the_setting_decides(monkeypatch):
+    bound = program(3000, 1.0)
+    for name in ("tiled", "numba"):
+        monkeypatch.setattr(config, "kernels", name)
+        bound.run(kernel_for(bound.phase))
+        assert kernel_for(bound.phase).lowering == name
+
+
+def test_equal_phases_share_one_kernel():
+    assert kernel_for(program(500, 2.0).phase) is kernel_for(program(500, 3.0).phase)
+    assert kernel_for(program(500, 2.0).phase) is not kernel_for(program(501, 2.0).phase)
+
+
+def test_a_program_that_keeps_running_is_compiled_and_the_bits_stay():
+    bound = program(20_000, 0.5)
+    assert len(run_until(bound, lambda: "ready" in states())) == 1
+    (report,) = compiled_kernels()
+    assert report.digest == compiler.digest_of(next(iter(choose._records)))
+    assert report.tiled_seconds > 0
+
+
+def test_threads_start_one_compilation_of_a_program(monkeypatch):
+    made = []
+    real = lowering.machine_code
+
+    def counted(source):
+        made.append(source)
+        time.sleep(0.05)
+        return real(source)
+
+    monkeypatch.setattr(lowering, "machine_code", counted)
+    bounds = [program(rows, 0.25) for rows in (4000, 5000, 6000)]
+    threads = [
+        threading.Thread(target=lambda b=b: [b.run(kernel_for(b.phase)) for _ in range(20)])
+        for b in bounds
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    run_until(bounds[0], lambda: "ready" in states())
+    assert len(choose._records) == 1
+    background = [s for s in made if s in choose._records]
+    assert (
+        1 <= len(background) <= 1 + len(bounds)
+    )  # once in the background, once to bind each phase
+
+
+def test_what_does_not_compile_warns_once_and_runs_tiled(monkeypatch):
+    def refuse(_sources):
+        msg = "no"
+        raise NotCompiled(msg)
+
+    monkeypatch.setattr(compiler, "compile_elsewhere", refuse)
+    bound = program(7000, 0.125)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = run_until(bound, lambda: "failed" in states())
+        for _ in range(5):
+            bound.run(kernel_for(bound.phase))
+    assert len(results) == 1
+    assert kernel_for(bound.phase).lowering == "tiled"
+    assert [str(w.message) for w in caught if "does not compile" in str(w.message)] == [
+        "a kernel stays with NumPy, since it does not compile: no"
+    ]
+
+
+def test_the_slower_lowering_is_left_and_looked_at_again():
+    record = choose._Record("")
+    for _ in range(choose.TRIALS):
+        record.tiled.observe(1.0, 1)
+        record.numba.observe(2.0, 1)
+    tried = [record.prefers_numba() for _ in range(2 * choose.RETIMED)]
+    assert sum(tried) == 2
+    record.numba.observe(0.5, 1)
+    assert record.prefers_numba()
+
+
+def test_one_op_alone_stays_tiled():
+    array = np.arange(9000.0)
+    x = leaf(array, array.shape, array.dtype)
+    (bound,) = p.bound([p.apply("exp", x)], 1 << 16)
+    for _ in range(3):
+        bound.run(kernel_for(bound.phase))
+    assert not choose._records
+
+
+def test_the_other_process_compiles_and_passes_on_what_the_compiler_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("DNUMPY_CACHE_DIR", str(tmp_path))
+    source = "def kernel(a, b, c):\n    store_i8(a, 0, b + c + 41, 0, 0)\n"
+    compiler.compile_elsewhere([source])
+    code = compiler.compiled(source)
+    out = np.zeros(1, np.int64)
+    code(out.ctypes.data, 1, 2)
+    assert out[0] == 44
+    with pytest.raises(NotCompiled, match="no_such_name"):
+        object_codes(["def kernel(a, b, c):\n    no_such_name(a)\n"])

@@ -1,0 +1,283 @@
+"""The Numba lowering gives the bits of the tiled one, whatever lies where."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from dnumpy.expr.expr import Const, Expr, leaf, make
+from dnumpy.kernels import numba as lowering
+from dnumpy.kernels.numba import NumbaKernel, supports
+from dnumpy.kernels.tiled import TiledKernel
+from dnumpy.ops.families import lookup
+from dnumpy.ops.table import ARANGE, CAST, FULL
+from dnumpy.rewrite.phase import ReduceParams
+from tests.kernels import phases as p
+
+compiling = settings(
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],  # shrinking would compile hundreds of kernels
+    suppress_health_check=list(HealthCheck),
+)
+
+
+class Quiet:
+    """A Numba kernel of whose faults nobody wants to know: it does not run again tiled."""
+
+    def __init__(self, phase: Any) -> None:
+        self.kernel = NumbaKernel(phase)
+        self.compiled = 0
+
+    def run(self, values: Any, outs: Any, lo: int, hi: int, origin: int = 0) -> None:
+        variant = self.kernel.variant_for(values, outs)
+        done = variant is not None and variant.run(values, outs, lo, hi, origin, ())
+        self.compiled += done
+        if not done:
+            self.kernel.tiled.run(values, outs, lo, hi, origin)
+
+
+def stored(array: Any) -> Expr:
+    array = np.asarray(array)
+    return leaf(array, array.shape, array.dtype)
+
+
+def chain(x: Expr, scale: float) -> Expr:
+    """Return exp(x * scale) + x."""
+    return p.apply("add", p.apply("exp", p.apply("multiply", x, Const(scale))), x)
+
+
+def only(root: Expr, tile_bytes: int = 1 << 18) -> p.Bound:
+    (found,) = p.bound([root], tile_bytes)
+    return found
+
+
+@settings(compiling, max_examples=60)
+@given(p.programs(), st.sampled_from((1, 4096, 1 << 18)), st.lists(st.integers(1, 50), max_size=3))
+def test_a_compiled_phase_has_the_bits_of_the_tiled_one_in_any_partition(roots, tile_bytes, cuts):
+    for bound in p.bound(roots, tile_bytes):
+        with np.errstate(all="ignore"):
+            tiled = bound.run(TiledKernel(bound.phase))
+            for parts in ([], cuts):
+                found = bound.run(Quiet(bound.phase), parts)
+                assert [p.bits(x) for x in found] == [p.bits(x) for x in tiled], bound.phase
+
+
+@settings(compiling, max_examples=30)
+@given(p.programs(folds=False))
+def test_elementwise_results_have_numpys_bits(roots):
+    for bound in p.bound(roots, 4096):
+        with np.errstate(all="ignore"):
+            found = bound.run(Quiet(bound.phase))
+            expected = p.expected(bound.exprs)
+        assert [p.bits(x) for x in found] == [p.bits(x) for x in expected], bound.phase
+
+
+@pytest.mark.parametrize("name", [*p.UNARY, *(n for n in p.BINARY if "bitwise" not in n)])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_special_values_meet_every_op_as_in_numpy(name, dtype):
+    pairs = np.array(list(itertools.product(p.SPECIALS, repeat=2)) * 3)
+    with np.errstate(all="ignore"):
+        a, b = (stored(pairs[:, k].astype(dtype)) for k in (0, 1))
+    result = p.apply(name, a) if name in p.UNARY else p.apply(name, a, b)
+    bound = only(result)
+    quiet = Quiet(bound.phase)
+    with np.errstate(all="ignore"):
+        (found,) = bound.run(quiet)
+        (expected,) = p.expected([result])
+    assert p.bits(found) == p.bits(expected)
+    assert quiet.compiled == 1
+
+
+@pytest.mark.parametrize("rest", [(), (4,), (700,), (1100,)])
+@pytest.mark.parametrize("name", ["add", "maximum", "multiply", "logical_or"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "?"])
+def test_folds_have_the_bits_of_the_tiled_ones(rest, name, dtype):
+    array = p.filled(np.random.default_rng(5), (40, *rest), np.dtype(dtype), plain=True)
+    x = stored(array)
+    for axis in [(0,), tuple(range(array.ndim))] + [(1,)] * bool(rest):
+        bound = only(p.fold(name, x, axis, keepdims=False), 7 * 8 * max(1, int(np.prod(rest))))
+        quiet = Quiet(bound.phase)
+        found, expected = bound.run(quiet), bound.run(TiledKernel(bound.phase))
+        assert [p.bits(o) for o in found] == [p.bits(o) for o in expected]
+        assert quiet.compiled == 1
+
+
+def test_scattered_operands_of_numpys_loops_are_read_as_numpy_reads_them():
+    array = np.random.default_rng(8).standard_normal((90, 120)).T
+    power = p.apply("power", Const(1.5), stored(array))
+    bound = only(p.apply("add", power, Const(1.0)))
+    (found,) = bound.run(Quiet(bound.phase))
+    np.testing.assert_array_equal(found, np.power(1.5, array) + 1.0)
+
+
+@pytest.mark.parametrize("wanted", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("axis", [(0, 1), (1,)])
+def test_a_fold_works_in_the_dtype_that_was_asked_for(wanted, axis):
+    array = (
+        np.random.default_rng(9).integers(-5, 5, (40, 700)).astype("f4" if wanted != "i8" else "i4")
+    )
+    shape = tuple(n for k, n in enumerate(array.shape) if k not in axis)
+    params = ReduceParams(axis, False, np.dtype(wanted), None, masked=False)
+    bound = only(make(lookup("add.reduce"), (stored(array),), params, shape, np.dtype(wanted)))
+    quiet = Quiet(bound.phase)
+    (found,) = bound.settled(bound.run(quiet))
+    np.testing.assert_array_equal(found, array.sum(axis=axis, dtype=wanted))
+    assert quiet.compiled == 1
+
+
+def test_arithmetic_of_booleans_is_logical_all_the_way():
+    truth = np.array([True, False] * 30)
+    x = stored(truth)
+    both = p.apply("add", p.apply("multiply", x, x), x)
+    bound = only(p.apply("subtract", both, p.apply("multiply", Const(0.5), x)))
+    quiet = Quiet(bound.phase)
+    (found,) = bound.run(quiet)
+    np.testing.assert_array_equal(found, (truth * truth + truth) - 0.5 * truth)
+    assert quiet.compiled == 1
+
+
+def test_softmax_runs_as_one_kernel():
+    x = stored(np.random.default_rng(1).standard_normal((50, 900)))
+    top = p.fold("maximum", x, (1,), keepdims=True)
+    grown = p.apply("exp", p.apply("subtract", x, top))
+    result = p.apply("divide", grown, p.fold("add", grown, (1,), keepdims=True))
+    bound, array = only(result), x.value
+    quiet = Quiet(bound.phase)
+    (found,) = bound.run(quiet)
+    e = np.exp(array - array.max(1, keepdims=True))
+    np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-13)
+    assert quiet.compiled == 1
+
+
+def test_other_extents_and_constants_need_no_other_machine_code():
+    sources = set()
+    for rows, scale in ((1000, 2.0), (77, -0.0), (200_000, 1.0)):
+        bound = only(chain(stored(np.ones(rows)), scale))
+        sources.add(NumbaKernel(bound.phase).variant_for(bound.values, bound.allocate()).source)
+    assert len(sources) == 1
+
+
+def test_outputs_may_lie_in_a_region_of_a_larger_array():
+    x = stored(np.random.default_rng(2).random((60, 700)))
+    bound = only(chain(x, 0.5))
+    memory = np.full((62, 702), 7.0)
+    quiet = Quiet(bound.phase)
+    quiet.run(bound.values, [memory[1:-1, 1:-1]], 0, 60)
+    assert quiet.compiled == 1
+    np.testing.assert_array_equal(memory[1:-1, 1:-1], np.exp(x.value * 0.5) + x.value)
+    memory[1:-1, 1:-1] = 7.0
+    assert (memory == 7.0).all()
+
+
+def test_an_output_over_an_input_is_left_to_numpy():
+    array = np.random.default_rng(3).random(5000)
+    before = array.copy()
+    bound = only(chain(stored(array), 2.0))
+    variant = NumbaKernel(bound.phase).variant_for(bound.values, [array])
+    assert variant.run(bound.values, [array.copy()], 0, 5000, 0, ())
+    assert not variant.run(bound.values, [array], 0, 5000, 0, ())
+    np.testing.assert_array_equal(array, before)
+
+
+def test_faults_are_those_of_the_tiled_lowering():
+    x = stored(np.array([1.0, 0.0, -1.0, 1e308] * 100))
+    bound = only(p.apply("log", p.apply("divide", Const(1.0), p.apply("multiply", x, Const(10.0)))))
+    expected = TiledKernel(bound.phase).run(bound.values, bound.allocate(), 0, 400)
+    assert {kind for _, kind in expected} == {"overflow", "divide by zero", "invalid value"}
+    assert NumbaKernel(bound.phase).run(bound.values, bound.allocate(), 0, 400) == expected
+    tame = only(chain(stored(np.ones(400)), 1.0))
+    assert NumbaKernel(tame.phase).run(tame.values, tame.allocate(), 0, 400) == set()
+
+
+def test_what_does_not_fit_an_integer_is_cast_as_numpy_casts_it():
+    array = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 3.7, -3.7, 2.0**31] * 20)
+    for code in ("i4", "i8", "u1", "f4"):
+        moved = p.apply("add", stored(array), Const(0.5))
+        bound = only(make(CAST, (moved,), (), array.shape, np.dtype(code)))
+        with np.errstate(all="ignore"):
+            assert p.bits(bound.run(Quiet(bound.phase))[0]) == p.bits((array + 0.5).astype(code))
+
+
+def test_generated_rows_depend_on_their_number_alone():
+    index = make(ARANGE, (), (3, 2), (5000,), np.dtype("i8"))
+    flat = make(FULL, (), (0.25,), (5000,), np.dtype("f8"))
+    bound = only(p.apply("multiply", index, flat), tile_bytes=800)
+    quiet = Quiet(bound.phase)
+    for cuts in ([], [1, 7, 30]):
+        (found,) = bound.run(quiet, cuts)
+        np.testing.assert_array_equal(found, np.arange(3, 10003, 2) * 0.25)
+    assert quiet.compiled == 5
+
+
+def test_threads_share_a_kernel_without_sharing_its_scratch():
+    x = stored(np.random.default_rng(4).random((400, 600)))
+    bound = only(p.fold("add", chain(x, 0.1), (1,), keepdims=False), 50 * 4800)
+    assert bound.phase.tiles == 8
+    kernel, outs = NumbaKernel(bound.phase), bound.allocate()
+    (expected,) = bound.run(TiledKernel(bound.phase))
+
+    def part(lo: int) -> None:
+        for _ in range(20):
+            kernel.run(bound.values, outs, lo, lo + 50)
+
+    threads = [threading.Thread(target=part, args=(lo,)) for lo in range(0, 400, 50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert p.bits(outs[0]) == p.bits(expected)
+
+
+def test_what_has_no_numba_lowering_says_so():
+    fine = only(chain(stored(np.ones(10)), 1.0))
+    assert supports(fine.phase, fine.values)
+    halves = only(p.apply("add", stored(np.ones(10, "f2")), Const(1.0)))
+    assert not supports(halves.phase, halves.values)
+
+
+def test_overlap_is_seen_through_strides():
+    base = np.zeros((10, 10))
+    assert lowering._overlap([base[:, ::-1]], [base[3:4]])
+    assert not lowering._overlap([base[:5]], [base[5:]])
+
+
+_PROGRAM = """
+import sys
+import numpy as np
+from dnumpy.kernels.compile import compiled
+source = '''def kernel(p, n, out):
+    for i in range(n):
+        store_f8(out, i, load_f8(p, i, 0, 2) * 2.0, 1, 2)
+'''
+a, out = np.arange(5.0), np.zeros(5)
+code = compiled(source)
+code(a.ctypes.data, 5, out.ctypes.data)
+assert (out == 2 * a).all()
+print(code.from_disk, "numba" in sys.modules)
+"""
+
+
+def test_a_fresh_process_loads_the_machine_code_without_numba(tmp_path):
+    env = {**os.environ, "DNUMPY_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def said() -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM], env=env, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()
+
+    assert said() == ["False", "True"]
+    assert said() == ["True", "False"]
+    (file,) = (tmp_path / "kernels").glob("*.o")
+    file.write_bytes(file.read_bytes()[:-40])  # a file cut short is compiled anew
+    assert said() == ["False", "True"]

@@ -1,0 +1,40 @@
+"""Sums keep one order and lose little."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dnumpy.kernels.sums import BLOCK, sum_runs, sum_tile
+
+
+@settings(deadline=None)
+@given(st.integers(1, 5000), st.integers(0, 1 << 30), st.sampled_from(("f8", "f4")))
+def test_the_error_is_that_of_21_additions_and_a_tree_over_blocks(length, seed, dtype):
+    run = (np.random.default_rng(seed).standard_normal(length) * 1e3).astype(dtype)
+    exact = math.fsum(run.tolist())
+    steps = 22 + math.ceil(math.log2(-(-length // BLOCK)))
+    bound = steps * float(np.finfo(dtype).eps) * math.fsum(np.abs(run).tolist())
+    assert abs(float(sum_runs(run[None])[0]) - exact) <= bound
+
+
+@settings(deadline=None)
+@given(st.integers(1, 40), st.integers(1, 1300), st.integers(0, 1 << 30))
+def test_whole_numbers_are_summed_exactly(rows, length, seed):
+    array = np.random.default_rng(seed).integers(-1000, 1000, (rows, length)).astype("f8")
+    np.testing.assert_array_equal(sum_runs(array), array.sum(axis=1))
+    assert sum_tile(array) == array.sum()
+
+
+def test_a_run_does_not_depend_on_its_neighbours():
+    array = np.random.default_rng(0).random((7, 3 * BLOCK + 5))
+    alone = np.concatenate([sum_runs(array[k : k + 1]) for k in range(7)])
+    assert sum_runs(array).tobytes() == alone.tobytes()
+
+
+def test_a_sum_of_negative_zeros_is_positive_as_in_numpy():
+    assert not np.signbit(sum_runs(np.full((1, 3), -0.0)))
+    assert not np.signbit(np.add.reduce(np.full(3, -0.0)))

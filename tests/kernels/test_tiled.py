@@ -1,0 +1,57 @@
+"""The tiled lowering gives what NumPy gives on whole arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dnumpy.expr.expr import leaf
+from dnumpy.kernels.tiled import TiledKernel
+from tests.kernels import phases as p
+
+many = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+
+
+@many
+@given(p.programs(folds=False), st.sampled_from((1, 4096, 1 << 18)))
+def test_elementwise_results_have_numpys_bits(roots, tile_bytes):
+    for bound in p.bound(roots, tile_bytes):
+        with np.errstate(all="ignore"):
+            found = bound.run(TiledKernel(bound.phase))
+            expected = p.expected(bound.exprs)
+        assert [p.bits(x) for x in found] == [p.bits(x) for x in expected], bound.phase
+
+
+@many
+@given(p.programs(), st.sampled_from((1, 4096)), st.lists(st.integers(1, 50), max_size=4))
+def test_the_bits_do_not_depend_on_the_partition(roots, tile_bytes, cuts):
+    for bound in p.bound(roots, tile_bytes):
+        with np.errstate(all="ignore"):
+            whole = bound.run(TiledKernel(bound.phase))
+            parts = bound.run(TiledKernel(bound.phase), cuts)
+        assert [p.bits(x) for x in parts] == [p.bits(x) for x in whole], bound.phase
+
+
+@many
+@given(
+    st.sampled_from(("maximum", "minimum", "logical_or", "logical_and", "add")),
+    st.sampled_from(((300,), (40, 3), (9, 600), (5, 2, 3))),
+    st.sampled_from(("f8", "f4", "i8", "i4", "u1", "?")),
+    st.integers(0, 1 << 30),
+    st.booleans(),
+)
+def test_folds_are_numpys_exactly_where_order_does_not_matter(name, shape, dtype, seed, keepdims):
+    array = p.filled(np.random.default_rng(seed), shape, np.dtype(dtype), plain=False)
+    if name == "add" and dtype in {"f8", "f4"}:
+        array = np.round(np.nan_to_num(array, posinf=1, neginf=1).clip(-9, 9))  # exact sums
+    x = leaf(array, array.shape, array.dtype)
+    for axis in {(0,), tuple(range(len(shape))), tuple(range(1, len(shape)))} - {()}:
+        root = p.fold(name, x, axis, keepdims=keepdims)
+        assert root is not None
+        (bound,) = p.bound([root], 256)
+        with np.errstate(all="ignore"):
+            (found,) = bound.settled(bound.run(TiledKernel(bound.phase)))
+        expected = np.asarray(getattr(np, name).reduce(array, axis=axis, keepdims=keepdims))
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)

@@ -1,0 +1,160 @@
+"""Cutting into stages changes nothing that anyone can see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dnumpy.config import config
+from dnumpy.expr.expr import Const, Expr, leaf, make
+from dnumpy.expr.walk import pending_in_order
+from dnumpy.kernels import reference
+from dnumpy.ops.families import elementwise_of, reduction_of
+from dnumpy.ops.table import UPDATE
+from dnumpy.rewrite.cut import FusedStage, Grain, WholeStage, cut
+from dnumpy.rewrite.phase import ReduceParams, verify
+from dnumpy.runtime import local
+from tests.strategies import programs
+
+grains = st.builds(
+    Grain, st.sampled_from((1, 8, 1 << 40)), st.sampled_from((16, 64, 1 << 18)), st.integers(1, 7)
+)
+
+
+def reference_value(expr: Expr, known: dict[int, np.ndarray]) -> np.ndarray:
+    """Return what ``expr`` denotes, one op at a time on whole arrays."""
+    for e in [*pending_in_order([expr])]:
+        args = [_value(a, known) for a in e.args]
+        known[id(e)] = reference.apply(e.op, args, e.params, e.shape, e.dtype)
+    return _value(expr, known)
+
+
+def _value(arg: Any, known: dict[int, np.ndarray]) -> Any:
+    if isinstance(arg, Const):
+        return arg.value
+    return arg.value if arg.value is not None else known[id(arg)]
+
+
+@settings(max_examples=200)
+@given(programs(), st.data(), grains)
+def test_executed_stages_equal_the_reference(
+    exprs: list[Expr], data: st.DataObject, grain: Grain
+) -> None:
+    pending = [e for e in exprs if e.value is None]
+    wanted = data.draw(st.lists(st.sampled_from(exprs), min_size=1, max_size=4, unique_by=id))
+    kept = [(e, e.value, e.value.copy()) for e in exprs if e.value is not None]
+    known: dict[int, np.ndarray] = {}
+    expected = {id(e): reference_value(e, known).copy() for e in wanted}
+    order = pending_in_order(wanted)
+    wanted_pending = [e for e in wanted if e.value is None]
+    stages = cut(order, wanted_pending, grain)
+    for stage in stages:
+        if isinstance(stage, FusedStage):
+            verify(stage.phase)
+    local.execute(stages)
+    for e in wanted:
+        got = local.value_of(e)
+        assert got.dtype == e.dtype
+        assert got.shape == e.shape
+        np.testing.assert_array_equal(got, expected[id(e)])
+    for e, memory, before in kept:
+        assert e.value is memory
+        np.testing.assert_array_equal(memory, before)
+    assert pending == [e for e in pending if isinstance(e, Expr)]
+
+
+@settings(max_examples=200)
+@given(programs(), st.data(), grains)
+def test_every_operand_is_there_before_its_user_and_every_output_is_given_once(
+    exprs: list[Expr], data: st.DataObject, grain: Grain
+) -> None:
+    wanted = data.draw(st.lists(st.sampled_from(exprs), min_size=1, unique_by=id))
+    wanted = [e for e in wanted if e.value is None]
+    given_so_far: set[int] = set()
+    for stage in cut(pending_in_order(wanted), wanted, grain):
+        outputs = stage.outputs if isinstance(stage, FusedStage) else (stage.expr,)
+        reads = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
+        placed = [] if isinstance(stage, WholeStage) else [*stage.placed.values()]
+        for read in [*reads, *[u.args[0] for u in placed]]:
+            assert isinstance(read, Const) or _is_there(read, given_so_far)
+        for out in outputs:
+            assert id(out) not in given_so_far
+        given_so_far.update(id(e) for e in outputs)
+    for e in wanted:
+        assert _is_there(e, given_so_far)
+
+
+def _is_there(expr: Expr, given_so_far: set[int]) -> bool:
+    while expr.value is None and id(expr) not in given_so_far and expr.op.name == "view":
+        expr = expr.operands()[0]
+    return expr.value is not None or id(expr) in given_so_far
+
+
+def _shared_chain(rows: int) -> tuple[Expr, Expr, Expr]:
+    values = np.arange(rows, dtype=np.float64)
+    x = leaf(values, values.shape, values.dtype)
+    root = make(elementwise_of(np.sqrt), (x,), (), x.shape, x.dtype)
+    twice = make(elementwise_of(np.multiply), (root, Const(2.0)), (), x.shape, x.dtype)
+    params = ReduceParams((0,), keepdims=False, dtype=None, initial=None, masked=False)
+    total = make(reduction_of(np.add), (twice,), params, (), x.dtype)
+    return root, twice, total
+
+
+def test_an_elementwise_chain_and_its_sum_are_one_phase() -> None:
+    _, twice, total = _shared_chain(1000)
+    stages = cut(pending_in_order([total, twice]), [total, twice], Grain(1, 512, 1 << 40))
+    assert len(stages) == 1
+    (stage,) = stages
+    assert isinstance(stage, FusedStage)
+    assert {e.op.name for e in stage.steps} == {"sqrt", "multiply", "add.reduce"}
+    assert stage.phase.tiles > 1
+
+
+def test_what_nobody_wants_gets_no_memory() -> None:
+    root, twice, total = _shared_chain(1000)
+    stages = cut(pending_in_order([total]), [total], Grain(1, 512, 1 << 40))
+    local.execute(stages)
+    assert total.value is not None
+    assert root.value is None
+    assert twice.value is None
+
+
+def test_a_value_is_computed_into_the_region_that_it_replaces() -> None:
+    base = leaf(np.zeros(100), (100,), np.dtype(float))
+    source = leaf(np.arange(50.0), (50,), np.dtype(float))
+    value = make(elementwise_of(np.square), (source,), (), (50,), np.dtype(float))
+    region = (200, (50,), (8,), np.dtype(float))
+    update = make(UPDATE, (base, value), region, (100,), np.dtype(float))
+    stages = cut(pending_in_order([update]), [update], Grain(1, 512, 1 << 40))
+    fused = [s for s in stages if isinstance(s, FusedStage)]
+    assert [list(s.placed.values()) for s in fused] == [[update]]
+    del fused
+    local.execute(stages)
+    np.testing.assert_array_equal(update.value[25:75], np.arange(50.0) ** 2)
+    assert not update.value[:25].any()
+    assert not update.value[75:].any()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "c8", "g"])
+@pytest.mark.parametrize("shape", [(1000,), (300, 7)])
+def test_any_number_of_threads_gives_the_same_bits(
+    dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "INLINE_BYTES", 0)
+    values = (np.random.default_rng(0).standard_normal(shape) * 100).astype(dtype)
+    found = set()
+    for threads in (1, 2, 3, 5):
+        monkeypatch.setattr(config, "threads", threads)
+        for axes in ((0,), tuple(range(values.ndim))):
+            x = leaf(values, shape, values.dtype)
+            squares = make(elementwise_of(np.multiply), (x, x), (), shape, values.dtype)
+            params = ReduceParams(axes, keepdims=False, dtype=None, initial=None, masked=False)
+            left = shape[1:] if len(axes) < values.ndim else ()
+            total = make(reduction_of(np.add), (squares,), params, left, values.dtype)
+            local.execute(cut(pending_in_order([total]), [total], Grain(1, 256, 1 << 40)))
+            found.add((axes, tuple(map(repr, total.value.ravel()))))  # bytes would show padding
+    assert len(found) == len({axes for axes, _ in found})

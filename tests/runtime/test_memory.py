@@ -1,0 +1,113 @@
+"""The pool never hands out memory that a live array still uses."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import dnumpy
+from dnumpy.api.array import concrete
+from dnumpy.config import config
+from dnumpy.runtime import memory
+from dnumpy.runtime.memory import SMALLEST, Pool
+
+SIZES = (SMALLEST, SMALLEST * 2, SMALLEST * 3)
+BYTE = np.dtype(np.uint8)
+
+
+def address(array: np.ndarray) -> int:
+    start: int = array.__array_interface__["data"][0]
+    return start
+
+
+def test_a_block_of_a_dead_array_is_used_again() -> None:
+    pool = Pool()
+    first = pool.empty((SMALLEST,), BYTE)
+    where = address(first)
+    del first
+    assert address(pool.empty((SMALLEST // 8,), np.dtype(float))) == where
+
+
+def test_live_arrays_and_views_of_dead_ones_never_overlap() -> None:
+    pool = Pool()
+    draw = random.Random(0)
+    alive: list[tuple[np.ndarray, int]] = []
+    reused = 0
+    seen: set[int] = set()
+    for mark in range(400):
+        made = pool.empty((draw.choice(SIZES),), BYTE)
+        reused += address(made) in seen
+        seen.add(address(made))
+        made[:] = mark % 251
+        alive.append((made[5:900:3] if draw.random() < 0.5 else made, mark % 251))
+        del made
+        if len(alive) > 6:
+            alive.pop(draw.randrange(len(alive)))
+        for array, value in alive:
+            assert array[0] == value
+            assert array[-1] == value
+    assert reused > 100
+
+
+def test_a_view_keeps_its_memory_after_the_array_died() -> None:
+    pool = Pool()
+    view = pool.empty((SMALLEST,), BYTE)[:10]
+    view[:] = 7
+    others = [pool.empty((SMALLEST,), BYTE) for _ in range(5)]
+    for other in others:
+        other[:] = 1
+    assert (view == 7).all()
+
+
+def test_small_arrays_and_objects_are_not_pooled() -> None:
+    pool = Pool()
+    assert pool.empty((3,), BYTE).base is None
+    assert pool.empty((SMALLEST,), np.dtype(object)).base is None
+    assert pool.empty((2, 3), np.dtype(float)).shape == (2, 3)
+
+
+def test_no_more_is_kept_than_the_settings_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "pool_bytes", 3 * SMALLEST)
+    pool = Pool()
+    many = [pool.empty((SMALLEST,), BYTE) for _ in range(10)]
+    del many
+    gc.collect()
+    assert pool._bytes == 3 * SMALLEST
+    assert sum(b.nbytes for blocks in pool._free.values() for b in blocks) == 3 * SMALLEST
+    assert pool.trim() == 3 * SMALLEST
+    assert pool.trim() == 0
+
+
+def test_threads_never_get_the_same_block() -> None:
+    pool = Pool()
+    clashes: list[int] = []
+
+    def work(mark: int) -> None:
+        for _ in range(60):
+            mine = pool.empty((SMALLEST,), BYTE)
+            mine[:] = mark
+            if not (mine == mark).all():
+                clashes.append(mark)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not clashes
+
+
+def test_what_was_handed_out_as_numpy_keeps_its_values_after_our_array_died() -> None:
+    made = dnumpy.full(SMALLEST, 3.0) + 1
+    handed = np.asarray(made)
+    part = concrete(made)[:50]
+    del made
+    for _ in range(5):
+        concrete(dnumpy.full(SMALLEST, 9.0) * 2)
+    assert (handed == 4).all()
+    assert (part == 4).all()
+    assert memory.pool._bytes <= config.pool_bytes
