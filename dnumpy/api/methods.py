@@ -328,7 +328,9 @@ def _fill(self: ndarray, value: Any) -> None:
         except Unmanaged:
             constant = None
         if isinstance(constant, Const) and not self._readonly:
-            write(self, Const(np.full((), value, self.dtype)[()]))
+            cell = np.empty((), self.dtype)
+            cell.fill(value)  # raises what NumPy raises
+            write(self, Const(cell[()]))
             return
     calls.for_writing(self).fill(calls.unwrap(value))
 
