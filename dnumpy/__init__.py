@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as _np
+import numpy as _np  # noqa: ICN001 - np is what users call this module
 
 from dnumpy.api import collection as _collection
 from dnumpy.api import methods as _methods
@@ -47,7 +47,7 @@ EXTRA = (
 del EXTRA
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of NumPy
     """Resolve modules and lazily loaded names; raises NumPy's AttributeError for the rest."""
     made = _namespace.late(name)
     globals()[name] = made

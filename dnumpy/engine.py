@@ -24,6 +24,7 @@ from dnumpy.runtime.cluster import execute
 from dnumpy.runtime.dask_cluster import current_client
 from dnumpy.runtime.find import cluster_for
 from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
+from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
@@ -134,8 +135,16 @@ def profile_here() -> DeviceProfile:
     return load_or_measure(threads=thread_count())
 
 
+def numpy_seconds() -> float | None:
+    """Return what NumPy would have taken for all that ran here, predicted; None if nothing ran."""
+    if not history:
+        return None
+    profile = profile_here()
+    return sum(numpy_seconds_of(record, profile) for record in history)
+
+
 def measured(root: Expr) -> list[Record]:
-    """Return what the run that gave ``root`` its value did; nothing if no run of this process did."""
+    """Return what the run that gave ``root`` its value did; nothing if there was none here."""
     return _runs.get(root, [])
 
 

@@ -8,7 +8,7 @@ class DnumpyError(Exception):
 
 
 class PlanInfeasible(DnumpyError, MemoryError):  # noqa: N818 - the name states the fact, as in the docs
-    """No assignment of rows fits in the nodes' memory; the text says which phase and how many bytes."""
+    """No assignment of rows fits in the nodes' memory; the text says which phase, and the bytes."""
 
 
 class GatherTooLarge(DnumpyError, MemoryError):  # noqa: N818 - likewise

@@ -22,8 +22,9 @@ _MANAGED_KINDS = frozenset("biufc")
 class _ArrayType(type):
     """Makes NumPy's own arrays count as ndarrays, and subclasses of ours subclasses of NumPy's.
 
-    Programs that subclass ``np.ndarray`` rely on ``__array_finalize__`` and on NumPy's memory: they get
-    NumPy's class to derive from, and their instances still are ``np.ndarray`` under the import swap.
+    Programs that subclass ``np.ndarray`` rely on ``__array_finalize__`` and on NumPy's memory:
+    they get NumPy's class to derive from, and their instances still are ``np.ndarray`` under the
+    import swap.
     """
 
     def __new__(
@@ -57,7 +58,7 @@ class ndarray(metaclass=_ArrayType):
     _readonly: bool
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a new array, as ``numpy.ndarray(shape, dtype, buffer, offset, strides, order)``."""
+        """Return a new array, as ``numpy.ndarray`` does."""
         if cls is not ndarray:
             return np.ndarray.__new__(cls, *args, **kwargs)  # type: ignore[type-var]
         return wrap(np.ndarray(*args, **kwargs))
@@ -158,7 +159,7 @@ class _Ghostly:
 
 
 def ghost(array: ndarray) -> np.ndarray:
-    """Return an array with this one's shape, strides and dtype, of which no element may be touched."""
+    """Return an array of this shape, strides and dtype, of which no element may be touched."""
     geometry = array._geo
     if geometry is not None:
         return np.asarray(_Ghostly(geometry, readonly=array._readonly))
@@ -197,7 +198,7 @@ def expr_of(array: ndarray) -> Expr:
 
 
 def concrete(array: ndarray) -> np.ndarray:
-    """Return the content as a NumPy array over the array's own memory, for use inside the library."""
+    """Return the content as a NumPy array over its own memory, for use inside the library."""
     small_array = array._np
     if small_array is not None:
         return small_array
@@ -213,7 +214,7 @@ def _locked(view: np.ndarray) -> np.ndarray:
 
 
 def looked_at(array: ndarray) -> np.ndarray:
-    """Return the content for reading only: of an array on nodes no more than is shown comes home."""
+    """Return the content for reading only; of an array on nodes only what is shown comes home."""
     if array._np is None and array._geo is not None:
         buffer = array._buf
         if buffer.pending:
@@ -249,7 +250,7 @@ def exported(array: ndarray) -> np.ndarray:
 
 
 def view_of(array: ndarray, seen: np.ndarray) -> ndarray:
-    """Return the view of the same Buffer that ``seen``, derived from the array's ghost, describes."""
+    """Return the view of the same Buffer that ``seen``, made from the array's ghost, describes."""
     base = array if array._base is None else array._base
     readonly = not seen.flags.writeable
     return managed(array._buf, geometry_over(array._buf, seen), base, readonly=readonly)

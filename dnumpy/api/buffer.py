@@ -19,7 +19,7 @@ _OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
 
 
 class Export:
-    """Stands between a Buffer's memory and the NumPy arrays handed out; alive while any of them is."""
+    """Stands between a Buffer's memory and the NumPy arrays handed out; alive while one is."""
 
     __slots__ = ("__array_interface__", "__weakref__", "memory")
 
@@ -33,8 +33,9 @@ class Export:
 class Buffer:
     """One per NumPy base: ``expr`` is its current content.
 
-    ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory that
-    NumPy code outside can read or write at any time: it is read by copying and written at once.
+    ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory
+    that NumPy code outside can read or write at any time: it is read by copying and written at
+    once.
     """
 
     __slots__ = (

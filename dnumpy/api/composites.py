@@ -1,7 +1,8 @@
 """NumPy functions written over recorded operations, so that they fuse and distribute with the rest.
 
-Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs it.
-Movement is written as an empty array with regions replaced: the pieces are computed into their place.
+Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs
+it. Movement is written as an empty array with regions replaced: the pieces are computed into their
+place.
 """
 
 from __future__ import annotations
@@ -301,6 +302,11 @@ def hstack(tup: Any, **kwargs: Any) -> Any:
     if type(tup) not in (list, tuple) or not all(type(a) is ndarray for a in tup):
         return NotImplemented
     return _joined(tup, atleast_1d, 0 if tup[0].ndim <= 1 else 1, **kwargs)
+
+
+def column_stack(tup: Any) -> Any:
+    """Join 1-D arrays as columns."""
+    return _joined(tup, lambda a: a[:, None] if a.ndim == 1 else a, 1)
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:

@@ -229,8 +229,36 @@ def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     return args[0], args[1], args[2] if len(args) > 2 else 1
 
 
+def _like(maker: Any) -> Any:
+    """Return zeros_like and its kin for managed arrays; NumPy runs what asks for another layout."""
+
+    def make(
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+        shape: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        if type(a) is not ndarray or a._geo is not None or order != "K" or kwargs:
+            return NotImplemented
+        return maker(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
+
+    return make
+
+
+zeros_like = _like(zeros)
+ones_like = _like(ones)
+empty_like = _like(empty)
+
+
+def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.full_like`` for managed arrays."""
+    return _like(lambda shape, dtype: full(shape, fill_value, dtype))(a, *args, **kwargs)
+
+
 def load(*args: Any, **kwargs: Any) -> Any:
-    """As ``numpy.load``; a read-only memory map becomes a lazy array that reads the file by tiles."""
+    """As ``numpy.load``; a read-only memory map becomes a lazy array read by tiles."""
     loaded = np.load(*args, **kwargs)
     if type(loaded) is np.memmap and loaded.mode == "r" and is_managed_dtype(loaded.dtype):
         return adopt(loaded.view(_np_array))

@@ -56,7 +56,7 @@ _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), typ
 def _dispatched(
     native: Callable[..., Any] | None, wrapped: Any, qualified: str
 ) -> Callable[..., Any]:
-    """Return the public function: small operands go straight to NumPy, managed ones to ``native``."""
+    """Return the public function: small operands go to NumPy, managed ones to ``native``."""
     name = qualified.rpartition(".")[2]
     writes = name in WRITING
     runner = calls.run_writing if writes else calls.run

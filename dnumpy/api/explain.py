@@ -22,9 +22,9 @@ class Explanation:
     """The stages of one evaluation; ``str()`` prints them as a table.
 
     Each stage is a dict with ``what`` (ops), ``kernel`` (lowering), ``where`` ((node, rows), ...),
-    ``predicted_seconds``, ``predicted_node_seconds``, ``predicted_bytes`` (peak per node), ``how`` (which
-    candidate the planner chose), ``program`` (the steps) and, after a run, ``measured_seconds`` and
-    ``measured_node_seconds``.
+    ``predicted_seconds``, ``predicted_node_seconds``, ``predicted_bytes`` (peak per node), ``how``
+    (which candidate the planner chose), ``program`` (the steps) and, after a run,
+    ``measured_seconds`` and ``measured_node_seconds``.
     """
 
     state: str
@@ -103,12 +103,12 @@ def explain(x: Any) -> Explanation:
     Returns
     -------
     Explanation
-        Prints as a table of phases: ops, kernel, rows per node, predicted seconds and peak bytes, and
-        the measured seconds beside them once ``x`` is computed. ``to_dict()`` gives plain data.
+        Prints as a table of phases: ops, kernel, rows per node, predicted seconds and peak bytes,
+        and the measured seconds beside them once ``x`` is computed. ``to_dict()`` gives plain
+        data.
 
-    Notes
-    -----
-    The first call in a process measures this machine (about 2 seconds) unless a recent profile is kept.
+    Notes ----- The first call in a process measures this machine (about 2 seconds) unless a recent
+    profile is kept.
     """
     if type(x) is DeferredScalar:
         return _of_expr(x.expr) if x.expr is not None else Explanation("computed", [])

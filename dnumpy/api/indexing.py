@@ -149,7 +149,7 @@ def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
 
 
 def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
-    """Recognise the last step of ``a[key] op= x``: Python stores the updated view back into itself."""
+    """Recognise the last step of ``a[key] op= x``: Python stores the view back into itself."""
     if type(value) is not ndarray or value._np is not None or value._buf is not array._buf:
         return False
     if not is_basic(key) or value._geo is None:

@@ -1,7 +1,8 @@
 """Every public NumPy name: what stands for it and of which class it is.
 
-A module of ours mirrors each public NumPy module: functions are wrapped, ufuncs are ours, and what is
-neither (dtypes, scalars, constants, exceptions, classes over NumPy's own arrays) is NumPy's object itself.
+A module of ours mirrors each public NumPy module: functions are wrapped, ufuncs are ours, and what
+is neither (dtypes, scalars, constants, exceptions, classes over NumPy's own arrays) is NumPy's
+object itself.
 """
 
 from __future__ import annotations

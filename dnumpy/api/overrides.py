@@ -1,11 +1,12 @@
 """Operands of classes that override NumPy's functions (NEP 13 and NEP 18), and our functions.
 
-A class is spoken to in the NumPy that its module imports: where that is dnumpy, its ``__array_ufunc__``
-and ``__array_function__`` are handed our ufunc or function, so that ``func is np.sum`` and tables keyed
-by functions work there. Other classes (pandas, xarray, ...) are asked by NumPy itself.
+A class is spoken to in the NumPy that its module imports: where that is dnumpy, its
+``__array_ufunc__`` and ``__array_function__`` are handed our ufunc or function, so that ``func is
+np.sum`` and tables keyed by functions work there. Other classes (pandas, xarray, ...) are asked by
+NumPy itself.
 
-NumPy still decides whether a call can be overridden and by which operands: each of them is replaced by a
-:class:`_Stand`, and NumPy asks that.
+NumPy still decides whether a call can be overridden and by which operands: each of them is
+replaced by a :class:`_Stand`, and NumPy asks that.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _verdicts: weakref.WeakKeyDictionary[type, dict[str, bool]] = weakref.WeakKeyDic
 
 
 def overridden(values: Iterable[Any], protocol: str) -> bool:
-    """Say whether a value, or one of the first in a list of values, is of a class that must be asked."""
+    """Say whether a value, or one of the first in a list, is of a class that must be asked."""
     for v in values:
         kind = type(v)
         if kind in _UNREMARKABLE:

@@ -128,7 +128,7 @@ def _scalar_operator(wrapped: np.ufunc, *, reflected: bool) -> Any:
 
 
 def _scalar_power(base: Any, exponent: Any) -> Any:
-    """NumPy's scalars have a power of their own: integers to negative powers differ from the ufunc."""
+    """NumPy's scalars have a power of their own: integers to negative powers differ."""
     return calls.unwrap(base) ** calls.unwrap(exponent)
 
 

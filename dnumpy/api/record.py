@@ -1,7 +1,7 @@
 """Operations on managed arrays -> Exprs. NumPy is asked for every dtype, shape and error.
 
-Dtype resolution calls the ufunc itself on empty arrays, so NEP 50, casting rules and their exceptions
-are NumPy's own; the answers are cached by operand types.
+Dtype resolution calls the ufunc itself on empty arrays, so NEP 50, casting rules and their
+exceptions are NumPy's own; the answers are cached by operand types.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Unmanaged(Exception):  # noqa: N818 - control flow, not an error
 
 
 def operand(x: Operand) -> Expr | Const:
-    """Return the operand of a recorded operation: what ``x`` is now, whatever is written to it later."""
+    """Return the operand of a recorded operation: what ``x`` is now, whatever is written later."""
     kind = type(x)
     if kind is ndarray:
         if x._np is None:

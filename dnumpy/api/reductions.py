@@ -103,7 +103,7 @@ def _fits(mask: Any, expr: Expr) -> bool:
 
 
 def _initial(initial: Any) -> Any:
-    """Return a hashable 1-tuple, None for NumPy's default, NotImplemented for what is not recorded."""
+    """Return a 1-tuple, None for NumPy's default, NotImplemented for what is not recorded."""
     if initial is _NO_VALUE or initial is None:
         return None if initial is _NO_VALUE else NotImplemented
     if isinstance(initial, int | float | complex | np.number | np.bool_) and not is_lazy(initial):
@@ -229,7 +229,7 @@ def _averages(a: Any) -> bool:
 
 
 def _mean_dtypes(dtype: np.dtype, asked: Any) -> tuple[Any, np.dtype | None]:
-    """Return the dtype of the sum and, where NumPy casts back, of the result (numpy._core._methods)."""
+    """Return the dtype of the sum and, where NumPy casts back, of the result."""
     if asked is not None:
         return np.dtype(asked), None
     if dtype.kind in "biu":

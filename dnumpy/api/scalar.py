@@ -1,8 +1,8 @@
 """Deferred scalars: full reductions of managed arrays, not computed until somebody looks.
 
-A deferred scalar behaves as the NumPy scalar that it will be: immutable, hashable, formattable, usable
-as an index; ``isinstance`` sees the NumPy type. Arithmetic between deferred scalars and managed arrays
-stays in the engine.
+A deferred scalar behaves as the NumPy scalar that it will be: immutable, hashable, formattable,
+usable as an index; ``isinstance`` sees the NumPy type. Arithmetic between deferred scalars and
+managed arrays stays in the engine.
 """
 
 from __future__ import annotations

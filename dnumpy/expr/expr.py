@@ -38,11 +38,11 @@ class Const:
 
 
 class Expr:
-    """One operation: what to do (``op``, ``params``), to what (``args``), giving which ``shape`` and ``dtype``.
+    """One operation: ``op`` with ``params`` on ``args`` gives ``shape`` and ``dtype``.
 
-    ``value`` is None while pending and the stored result afterwards; ``owner`` refers weakly to the
-    Buffer whose content this is; ``origin`` is the user's file and line. None of the three is part of
-    the meaning.
+    ``value`` is None while pending and the stored result afterwards; ``owner`` refers weakly to
+    the Buffer whose content this is; ``origin`` is the user's file and line. None of the three is
+    part of the meaning.
     """
 
     __slots__ = (

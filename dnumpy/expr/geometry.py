@@ -60,7 +60,7 @@ class Geometry(NamedTuple):
     def box_in(
         self, base_shape: tuple[int, ...], base_dtype: np.dtype
     ) -> tuple[tuple[int, int], ...] | None:
-        """Return ``(lo, hi)`` per axis of the base if this is an axis-aligned box of it, else None."""
+        """Return ``(lo, hi)`` per axis of the base if this is a box of it, else None."""
         base_strides = contiguous_strides(base_shape, base_dtype.itemsize)
         if self.dtype != base_dtype or 0 in self.shape or 0 in base_shape:
             return None

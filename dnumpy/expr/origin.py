@@ -10,8 +10,9 @@ import numpy as np
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
-# NumPy keeps its error state in a context variable; reading the variable costs a twentieth of asking
-# ``geterr`` for a dict, and the state that it holds is immutable, so the dict can be remembered.
+# NumPy keeps its error state in a context variable; reading the variable costs a twentieth of
+# asking ``geterr`` for a dict, and the state that it holds is immutable, so the dict can be
+# remembered.
 _variable: Any = getattr(np._core.umath, "_extobj_contextvar", None)  # noqa: SLF001 - no public way is fast enough
 
 
@@ -42,7 +43,7 @@ def error_state() -> ErrorState:
 
 
 class Origin(NamedTuple):
-    """File and line of the first frame outside this package; ``errors`` is the state at recording."""
+    """File and line of the first frame outside this package, and the error state there."""
 
     file: str
     line: int

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One Expr: operands are constants or numbers of earlier lines; ``value`` is a stored leaf's data."""
+    """One Expr; operands are constants or numbers of earlier lines, ``value`` a leaf's data."""
 
     op: Op
     args: tuple[int | Const, ...]

@@ -86,6 +86,7 @@ class Program:
     nodes: list[Node] = field(default_factory=list)
     outputs: list[tuple[int, int]] = field(default_factory=list)
     whole_scalars: set[int] = field(default_factory=set)
+    called: set[int] = field(default_factory=set)  # inputs that NumPy's loops read as they lie
     truncates: bool = False  # casts floats to integers
 
 
@@ -241,7 +242,21 @@ class _Lowering:
             msg = f"no trusted loop of {op.name} for {types}"
             raise Unsupported(msg)
         args = tuple(self._in_memory(a, wide=wide) for a in self._args(step, types[:-1]))
+        self._note_called(step, args)
         self._add(Node(slot, "call", args, code, wide, loop=loop, name=op.name))
+
+    def _note_called(self, step: Step, args: tuple[Arg, ...]) -> None:
+        constants = self.program.constants
+        self.program.called |= {
+            a.value for a in args if a.value < self.first and a.value not in constants
+        }
+        for slot in step.args:
+            if slot >= self.first and prod(self.phase.shape_of(slot)[1:]) not in {
+                1,
+                self.program.width,
+            }:
+                msg = "a loop over broadcast rows"
+                raise Unsupported(msg)
 
     def _dtype(self, slot: int) -> np.dtype:
         return self.phase.steps[slot - self.first].dtype

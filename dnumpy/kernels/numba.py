@@ -80,7 +80,7 @@ class NumbaKernel:
         if program is None or not _writable(self.phase, program, outs):
             return None
         layouts = tuple(_layout(self.phase, program, k, value) for k, value in enumerate(values))
-        if "" in layouts:
+        if "" in layouts or not _called_as_by_numpy(self.phase, program, layouts, values):
             return None
         key = (kinds, layouts)
         found = self._variants.get(key)
@@ -117,11 +117,31 @@ def _kinds(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(kinds)
 
 
+def _called_as_by_numpy(
+    phase: Phase, program: Program, layouts: Sequence[str], values: Sequence[Any]
+) -> bool:
+    """Say whether NumPy's loops read inputs with the strides that NumPy would give them.
+
+    Its bits depend on them: it computes powers of scattered operands in another way.
+    """
+    for k in program.called:
+        if layouts[k] == "g":
+            return False
+        if phase.inputs[k].access is Access.WHOLE and k not in program.whole_scalars:
+            inner = values[k].shape[max(values[k].ndim - len(program.rest), 0) :]
+            if not values[k].flags.c_contiguous or inner != program.rest:
+                return False
+    return True
+
+
 def _writable(phase: Phase, program: Program, outs: Sequence[np.ndarray]) -> bool:
     """Say whether the kernel can write to ``outs``: aligned, with adjacent elements in each row."""
     for output, out in zip(phase.outputs, outs, strict=True):
-        if not out.flags.aligned:
+        flags = out.flags
+        if not flags.aligned:
             return False
+        if flags.c_contiguous:
+            continue
         axes = _merged(out.shape, out.strides)
         inner = (
             axes if program.flat and not output.partial else _merged(out.shape[1:], out.strides[1:])
@@ -152,9 +172,12 @@ def _layout(phase: Phase, program: Program, k: int, value: Any) -> str:
     if k in program.whole_scalars:
         return "s" if np.asarray(value).flags.aligned else ""
     if given.access is Access.WHOLE:
-        return "d"  # spread out first where it is not a whole row
-    if not value.flags.aligned:
+        return "d" if value.flags.aligned else ""  # spread out first where it is no whole row
+    flags = value.flags
+    if not flags.aligned:
         return ""
+    if flags.c_contiguous and value.shape[1:] == program.rest:
+        return "d"
     if not program.wide[k] and not program.flat:
         return "s"
     axes = _unit_axes(program, value)
@@ -294,6 +317,7 @@ class Variant:
         for what, offset in offsets.items():
             self._put(fields, what, base + offset)
         self._local.scratch = scratch
+        self._local.constants = [None] * len(self.kernel.constants)
         self._local.plans = {
             value: np.ndarray(
                 sizes["plan", value] // 8,
@@ -338,13 +362,19 @@ class Variant:
                 self._put(fields, ("ostride", k), stride)
         return keep
 
+    def _given(self, value: int, values: Sequence[Any]) -> Any:
+        where = self.program.constants[value]
+        if where.step is None:
+            return values[where.index]
+        return self.phase.steps[where.step].params[where.index]
+
     def _bind_constants(self, values: Sequence[Any]) -> None:
+        last: list[Any] = self._local.constants
         for position, (value, code) in enumerate(self.kernel.constants):
-            where = self.program.constants[value]
-            if where.step is None:
-                given = values[where.index]
-            else:
-                given = self.phase.steps[where.step].params[where.index]
+            given = self._given(value, values)
+            if given is last[position] and not isinstance(given, np.ndarray):
+                continue
+            last[position] = None
             dtype = np.dtype(code)
             number = (
                 np.array(given, dtype)
@@ -353,6 +383,7 @@ class Variant:
             )
             cell = self._local.cells[16 * position : 16 * position + dtype.itemsize]
             cell[:] = np.frombuffer(number.tobytes(), np.uint8)
+            last[position] = given
 
     def _bind_input(
         self, fields: np.ndarray, k: int, value: np.ndarray, rows: int, origin: int
@@ -430,6 +461,8 @@ def _overlap(inputs: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:
 
 def _extent(array: np.ndarray) -> tuple[int, int]:
     low = high = array.ctypes.data
+    if array.flags.c_contiguous:
+        return low, low + array.nbytes
     if not prod(array.shape):
         return low, low
     for extent, stride in zip(array.shape, array.strides, strict=True):

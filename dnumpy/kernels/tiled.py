@@ -268,7 +268,9 @@ def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray
             out[...] = reference.reduce(op, [env[a] for a in args], params)[0]
             return out
 
-        return fold if params.masked or params.initial is not None else _quick_fold(op, args, params)
+        return (
+            fold if params.masked or params.initial is not None else _quick_fold(op, args, params)
+        )
 
     def fold_rows(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
         assert out is not None

@@ -28,15 +28,16 @@ class Op:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Leaf(Op):
-    """No operands: data that exists (``leaf``) or rows made from their index (``full``, ``arange``)."""
+    """No operands: data that exists (``leaf``), or rows made from their index."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Elementwise(Op):
     """One output element per broadcast element; ``ufunc`` is None for ``where`` and ``cast``.
 
-    ``loop`` is the cost class, ``flops`` the operations per element, ``scalar`` the Python expression
-    over ``{0}``, ``{1}``, ... that equals the ufunc bit for bit on floats ('' when there is none).
+    ``loop`` is the cost class, ``flops`` the operations per element, ``scalar`` the Python
+    expression over ``{0}``, ``{1}``, ... that equals the ufunc bit for bit on floats ('' when
+    there is none).
     """
 
     ufunc: np.ufunc | None = None
@@ -53,7 +54,7 @@ class Elementwise(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reduction(Op):
-    """Folds axes away. ``ufunc`` folds partial results too; ``call`` is used when there is no ufunc."""
+    """Folds axes away by ``ufunc``, which folds partial results too, or else by ``call``."""
 
     ufunc: np.ufunc | None = None
     call: Callable[..., Any] | None = None
@@ -88,7 +89,7 @@ class Indexing(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contraction(Op):
-    """Sums of products over shared axes; rows of the first operand give rows of the result if ``rowwise``."""
+    """Sums of products over shared axes."""
 
     call: Callable[..., Any] | None = None
 

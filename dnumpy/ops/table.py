@@ -1,7 +1,8 @@
 """The rows: one per primitive op.
 
-NumPy is asked for what exists: every ufunc of its namespace becomes an elementwise row and, when it can
-fold, a reduction row. Only what NumPy cannot tell (cost class, scalar expression) is written here.
+NumPy is asked for what exists: every ufunc of its namespace becomes an elementwise row and, when
+it can fold, a reduction row. Only what NumPy cannot tell (cost class, scalar expression) is
+written here.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ UPDATE = row(Movement("update"))
 WHERE = row(Elementwise("where", loop="select", scalar="({1} if {0} else {2})"))
 CAST = row(Elementwise("cast", loop="cast", flops=0.0))
 
-# name -> (cost class, flops, scalar expression). Expressions are given only where plain IEEE arithmetic
-# is bit-equal to NumPy's loop; everything else is called through NumPy's own inner loop.
+# name -> (cost class, flops, scalar expression). Expressions are given only where plain IEEE
+# arithmetic is bit-equal to NumPy's loop; everything else is called through NumPy's own inner
+# loop.
 _KNOWN: dict[str, tuple[str, float, str]] = {
     "add": ("arith", 1, "({0} + {1})"),
     "subtract": ("arith", 1, "({0} - {1})"),

@@ -38,6 +38,30 @@ def phase_work(phase: Phase) -> Work:
     )
 
 
+def step_works(phase: Phase) -> list[Work]:
+    """Return what each op costs on its own, as NumPy runs it: whole arrays in and out of memory."""
+    works = []
+    for slot, step in enumerate(phase.steps, start=len(phase.inputs)):
+        if isinstance(step.op, Movement):
+            continue  # a view
+        partial = isinstance(step.op, Reduction) and 0 in step.params.axis  # type: ignore[attr-defined]
+        read = [phase.shape_of(a) for a in step.args if phase.is_array(a)]
+        works.append(
+            Work(
+                rows=phase.rows,
+                bytes_read=sum(
+                    row_bytes(shape, step.dtype)
+                    for shape in read
+                    if shape and shape[0] == phase.rows
+                ),
+                bytes_written=_output_bytes(phase, slot, partial=partial),
+                loops=_loops(phase, step),
+                dtype=step.dtype.name,
+            )
+        )
+    return works
+
+
 def copy_work(shape: Shape, dtype: np.dtype) -> Work:
     """Return the work of copying an array row by row."""
     size = row_bytes(shape, dtype)

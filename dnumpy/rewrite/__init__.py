@@ -3,9 +3,10 @@
 Border types: :class:`~dnumpy.rewrite.phase.Phase` (a position-independent program over rows) and
 :class:`~dnumpy.rewrite.cut.Stage` (a phase bound to its Exprs, or one op on whole operands).
 
-The rule of fusion, in one sentence: an op joins the phase of its operands when row ``i`` of its result
-needs only row ``i`` of them. Elementwise ops, reductions of other axes than the first, and views inside
-a row always join; a reduction over rows ends its phase with one partial result per tile.
+The rule of fusion, in one sentence: an op joins the phase of its operands when row ``i`` of its
+result needs only row ``i`` of them. Elementwise ops, reductions of other axes than the first, and
+views inside a row always join; a reduction over rows ends its phase with one partial result per
+tile.
 
 Invariants: stages are in an order in which every operand is there before its user; every pending
 Expr that must have a value is the output of exactly one stage; :func:`~dnumpy.rewrite.phase.verify`

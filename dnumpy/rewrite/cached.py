@@ -1,8 +1,9 @@
 """Stages found again: a loop body that was cut before is not cut a second time.
 
-Two evaluations are alike when their Exprs have the same ops, parameters, shapes, dtypes and pattern of
-sharing; which data the leaves hold and what the constants are does not matter. The stages of the
-first then serve the others: their phases are the same objects, so that kernels are found by identity.
+Two evaluations are alike when their Exprs have the same ops, parameters, shapes, dtypes and
+pattern of sharing; which data the leaves hold and what the constants are does not matter. The
+stages of the first then serve the others: their phases are the same objects, so that kernels are
+found by identity.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _templates: dict[tuple[Any, ...], tuple[_Template, ...]] = {}
 
 
 def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[Stage]:
-    """Return what :func:`~dnumpy.rewrite.cut.cut` returns, from memory where it was asked before."""
+    """Return what :func:`~dnumpy.rewrite.cut.cut` returns, remembered if it was asked before."""
     key = (grain, structure(order, wanted))
     found = _templates.get(key)
     if found is None:
@@ -49,7 +50,7 @@ def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> 
 
 
 def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...]:
-    """Return what two evaluations share when the same stages compute them; operands before users."""
+    """Return what two evaluations share when the same stages compute them."""
     numbers: dict[int, int] = {}
     outputs = {id(e) for e in wanted}
     lines: list[Any] = []

@@ -153,7 +153,7 @@ def _joins(state: _Cut, expr: Expr, arg: Expr) -> bool:
 
 
 def _place(state: _Cut, expr: Expr) -> None:
-    """Let the phase of an update's value write into the updated array, when nobody else reads it."""
+    """Let an update's value be computed into the updated array when nobody else reads it."""
     if expr.op is not UPDATE:
         return
     base, value = expr.args

@@ -1,9 +1,9 @@
 """Phase: the program that one kernel runs over a range of rows.
 
 Values are numbered slots: the inputs first, then one per step. A *row value* has one entry along
-axis 0 for each row of the phase. Tiles of ``tile_rows`` rows lie on a grid that starts at row 0 and does
-not depend on the partition, so that partial results, and with them every bit of a reduction, are the
-same on one node and on sixteen (the tile is the granule of summation).
+axis 0 for each row of the phase. Tiles of ``tile_rows`` rows lie on a grid that starts at row 0
+and does not depend on the partition, so that partial results, and with them every bit of a
+reduction, are the same on one node and on sixteen (the tile is the granule of summation).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Access(Enum):
 
 
 class ReduceParams(NamedTuple):
-    """Parameters of a reduction; ``axis`` is normalised, ``initial`` is None for NumPy's default."""
+    """Parameters of a reduction: ``axis`` normalised, ``initial`` None for NumPy's default."""
 
     axis: tuple[int, ...]
     keepdims: bool
@@ -110,6 +110,10 @@ class Phase:
             raise ValueError(msg)
         return dtype
 
+    def is_array(self, slot: int) -> bool:
+        """Say whether a slot is an array and not a constant."""
+        return slot >= len(self.inputs) or self.inputs[slot].access is not Access.CONST
+
     def traffic_bytes(self) -> int:
         """Return the bytes that one run reads from and writes to main memory."""
         total = 0
@@ -145,8 +149,8 @@ class Phase:
             f"  %{i} = {x.access.value} {x.dtype}{list(x.shape)}" for i, x in enumerate(self.inputs)
         ]
         does = [
-            f"  %{first + i} = {s.op.name}({', '.join(f'%{a}' for a in s.args)}) {s.dtype}{list(s.shape)}"
-            for i, s in enumerate(self.steps)
+            f"  %{i} = {s.op.name}({', '.join(f'%{a}' for a in s.args)}) {s.dtype}{list(s.shape)}"
+            for i, s in enumerate(self.steps, start=first)
         ]
         gives = "  -> " + ", ".join(
             f"%{o.slot}{' partial' if o.partial else ''}" for o in self.outputs

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from dnumpy.cost import seconds
 from dnumpy.ops.families import Contraction
 from dnumpy.plan import plan_work
-from dnumpy.plan.work import contraction_work, copy_work, phase_work
+from dnumpy.plan.work import contraction_work, copy_work, phase_work, step_works
 from dnumpy.rewrite.cut import FusedStage
 
 if TYPE_CHECKING:
@@ -71,6 +72,16 @@ def forecast_of_record(record: Record, profile: DeviceProfile) -> Forecast | Non
         return None
     stage = FusedStage(record.phase, (), (), {}, ())
     return forecast_local([stage], profile)[0]
+
+
+def numpy_seconds(record: Record, profile: DeviceProfile) -> float:
+    """Return the predicted seconds of NumPy for what a record's phase did: one op after the other.
+
+    A single op that NumPy ran itself counts as what it took.
+    """
+    if record.phase is None:
+        return record.seconds
+    return sum(seconds(work, profile, work.rows) for work in step_works(record.phase))
 
 
 def forecast_local(stages: Sequence[Stage], profile: DeviceProfile) -> list[Forecast]:

@@ -326,7 +326,7 @@ def test_the_command_swaps_numpy_for_dnumpy_and_reports_on_standard_error(folder
         folder / "job.py",
         """
         import numpy as np
-        x = np.arange(200_000.0)
+        x = np.arange(1_000_000.0)
         print(np.ndarray.__module__, type(x).__module__, float(np.sin(x).sum() * 0))
         print(np.unwrap(x)[:2])
         """,

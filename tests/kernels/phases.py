@@ -167,7 +167,9 @@ def apply(name: str, *args: Expr | Const) -> Expr | None:
             )
     try:
         dtype = ufunc.resolve_dtypes((*kinds, None))[-1]
-    except TypeError:
+        with np.errstate(all="ignore"):
+            ufunc(*[np.ones(1, a.dtype) if isinstance(a, Expr) else a.value for a in args])
+    except (TypeError, OverflowError, ValueError):  # no such loop, or a scalar that does not fit
         return None
     if name == "power" and dtype.kind in "iu":
         return None  # negative powers of integers raise

@@ -110,6 +110,14 @@ def test_folds_have_the_bits_of_the_tiled_ones(rest, name, dtype):
         assert quiet.compiled == 1
 
 
+def test_scattered_operands_of_numpys_loops_are_read_as_numpy_reads_them():
+    array = np.random.default_rng(8).standard_normal((90, 120)).T
+    power = p.apply("power", Const(1.5), stored(array))
+    bound = only(p.apply("add", power, Const(1.0)))
+    (found,) = bound.run(Quiet(bound.phase))
+    np.testing.assert_array_equal(found, np.power(1.5, array) + 1.0)
+
+
 def test_softmax_runs_as_one_kernel():
     x = stored(np.random.default_rng(1).standard_normal((50, 900)))
     top = p.fold("maximum", x, (1,), keepdims=True)
