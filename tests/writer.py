@@ -141,6 +141,8 @@ class Writer:
             return rng.choice(fitting[-4:])
         inner = tuple(1 if rng.random() < 0.2 else n for n in shape)[rng.choice((0, 0, 0, 1)) :]
         made = self.fresh_data(inner)
+        if rng.random() < 0.1:
+            return f"{made}.tolist()"
         return made if rng.random() < 0.3 else f"np.array({made})"
 
     def key(self, shape: tuple[int, ...]) -> str:
@@ -400,7 +402,9 @@ class Writer:
         value = self.env[a]
         names = ["any", "all"]
         if value.dtype.kind in "biu":
-            names += ["sum", "prod", "max", "min", "sum", "mean", "argmax", "argmin", "ptp"]
+            names += ["sum", "prod", "max", "min", "sum", "argmax", "argmin", "ptp"]
+            if not value.size or value.dtype.itemsize < 8 or np.abs(value).max() < 1e9:
+                names += ["mean"]  # of an exact sum
         elif value.dtype.kind == "f" and not self.has_negative_zero(a):
             names += ["max", "min", "argmax", "argmin", "max", "min"]
         name = self.rng.choice(names)
@@ -449,12 +453,15 @@ class Writer:
         if not value.ndim or value.dtype.char in "gG" or value.dtype == np.float16:
             return
         with np.errstate(all="ignore"):
-            calm = not value.size or (np.isfinite(value).all() and np.abs(value).max() < 1e3)
-        if not calm:
+            calm_values = not value.size or (np.isfinite(value).all() and np.abs(value).max() < 1e3)
+        if not calm_values:
+            return
+        if not value.flags.c_contiguous:
             return
         inner = value.shape[-1]
         columns, dtype = self.rng.randint(1, 4), self.rng.choice(("f8", "i8", "f4"))
-        other = f"np.array(numpy.nan_to_num({self.fresh_data((inner, columns), dtype)}))"
+        calm = f"numpy.nan_to_num({self.fresh_data((inner, columns), dtype)}, posinf=3, neginf=-3)"
+        other = f"np.array({calm})"
         expression = self.rng.choice(
             (f"{a} @ {other}", f"np.dot({a}, {other})", f"np.einsum('...i,ij->...j', {a}, {other})",
              f"np.tensordot({a}, {other}, 1)", f"np.matmul({a}, {other})"),
@@ -479,8 +486,11 @@ class Writer:
         target = np.shape(self.env.pop("probe_", ()))
         given = self.like(target)
         run_line(f"probe_ = {given}", self.env)
-        if self.castable(self.env.pop("probe_", 0), value.dtype):
-            self.emit(f"{a}[{key}] = {given}")
+        if not self.castable(self.env.pop("probe_", 0), value.dtype):
+            return
+        line = f"{a}[{key}] = {given}"
+        if "tolist" not in given or run_line(f"numpy.array({given}, {a}.dtype)", self.env) is None:
+            self.emit(line)  # NumPy leaves a list written half way when an element does not fit
 
     def overlap(self) -> None:
         a = self.any_array(writable=True)
@@ -519,6 +529,8 @@ class Writer:
         a = self.any_array(writable=True)
         value = self.env[a]
         index = self.indices(value.shape)
+        if index in self.env and np.may_share_memory(self.env[index], value):
+            return  # NumPy reads such a mask while it writes to it
         if run_line(f"probe_ = {a}[{index}]", self.env) is not None:
             self.emit(f"{a}[{index}] = 1")
             return

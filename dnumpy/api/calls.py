@@ -84,7 +84,10 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         named["out"] = for_writing(out)
         handles += out if type(out) is tuple else (out,)
     handles += [v for v in kwargs.values() if type(v) is ndarray]
-    return wrap_result(invoke(function, plain, named), handles)
+    result = invoke(function, plain, named)
+    if result is out and type(out) is _np_array:
+        return out  # the caller's own
+    return wrap_result(result, handles)
 
 
 _NOWHERE = 1 << 30

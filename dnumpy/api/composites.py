@@ -22,7 +22,7 @@ from dnumpy.api.array import (
     ndarray,
     view_of,
 )
-from dnumpy.api.layout import Axes, copy_order, permuted, restored, result_order
+from dnumpy.api.layout import Axes, arranged, copy_order, permuted, restored
 from dnumpy.api.record import (
     Unmanaged,
     cast,
@@ -76,10 +76,7 @@ def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
     """Choose elementwise."""
     if x is _NO_VALUE or y is _NO_VALUE:
         return NotImplemented
-    given: tuple[Any, ...] = (condition, x, y)
-    axes = result_order(given)
-    if axes is not None:
-        given = tuple(permuted(v, axes) for v in given)
+    given, axes = arranged((condition, x, y))
     try:
         expr = where_expr(*[operand(v) for v in given])
     except Unmanaged:
@@ -115,6 +112,15 @@ def astype(
         return NotImplemented
     made = fresh(cast(expr, wanted, expr.shape))
     return made if axes is None else restored(made, axes)
+
+
+def astype_function(
+    x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None
+) -> Any:
+    """Return a copy in another dtype; the function of the array API, with fewer parameters."""
+    if type(x) is not ndarray or device not in (None, "cpu"):
+        return NotImplemented
+    return astype(x, dtype, copy=copy)
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
@@ -318,10 +324,14 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     pairs = np.broadcast(shift, axis)
     if pairs.ndim > 1:
         return NotImplemented
+    moves = [(int(by), normalize_axis_index(int(along), a.ndim)) for by, along in pairs]
+    order = _order_of_copy(a, "K")
+    if order is not None:
+        shifts, axes = [by for by, _ in moves], [order.index(k) for _, k in moves]
+        return restored(roll(permuted(a, order), shifts, axes), order)
     rolled = a
-    for by, along in pairs:
-        k = normalize_axis_index(int(along), a.ndim)
-        by = int(by) % a.shape[k]  # noqa: PLW2901 - normalised
+    for by, k in moves:
+        by %= a.shape[k]  # noqa: PLW2901 - normalised
         lead = (slice(None),) * k
         if by:
             rolled = concatenate(

@@ -159,6 +159,11 @@ def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
 
 def _set_basic(array: ndarray, key: Any, value: Any) -> None:
     seen = seen_at(array, key)
+    kind = type(value)
+    if kind is list or kind is tuple:
+        value = np.array(calls.unwrap(value), seen.dtype)  # element by element, as NumPy assigns
+    elif kind is DeferredScalar and value.dtype.kind not in "biu" and seen.dtype.kind in "biu":
+        value = value.force()  # NumPy refuses a NaN or an infinity
     fits = not picks_one(array, key) or not getattr(value, "shape", ())  # else NumPy says why not
     if fits and not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
         try:

@@ -246,7 +246,7 @@ _METHOD_WRITES = frozenset(
     {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
 )
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "astype", "clip", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "clip", "diagonal", "dot", "max", "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
@@ -489,6 +489,7 @@ def install() -> None:
     ndarray.flat = property(_flat, _set_flat)
     for name in _METHOD_NATIVE:
         setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
+    ndarray.astype = _method("astype", composites.astype, writes=False)
     for name in _METHOD_PLAIN:
         setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
     for name in (

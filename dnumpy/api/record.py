@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api.array import (
     Facts,
     concrete,
@@ -170,6 +171,8 @@ def ufunc_exprs(
         params = (*params, ("casting", kwargs.get("casting", "same_kind")))
     if mask is not None:
         masked = operand(mask)
+        if facts_of(masked).dtype != bool:
+            raise Unmanaged  # NumPy says why
         before = operand(outs[0])
         shape = broadcast(None, [*operands, masked])
         operands = [*operands, masked, before]
@@ -232,12 +235,14 @@ def write(target: ndarray, value: Expr | Const) -> None:
         return
     if isinstance(value, Expr) and (value.dtype != dtype) and value.size:
         value = cast(value, dtype, value.shape)
-    base = buffer.expr
-    updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
-    del base
-    if updated.origin is None:
-        updated.origin = here()
-    buffer.set(updated)
+    origin = here()
+    with engine.lock:  # a write of another thread comes before or after, never in between
+        base = buffer.expr
+        updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
+        del base
+        if updated.origin is None:
+            updated.origin = origin
+        buffer.set(updated)
 
 
 def _owned(expr: Expr) -> Expr:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, ndarray, wrap
-from dnumpy.api.layout import permuted, restored, result_order
+from dnumpy.api.layout import arranged, restored
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -214,10 +214,8 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     outs = _as_outs(outs, wrapped.nout)
     if mask is not True and (mask is False or outs is None):
         raise Unmanaged
-    axes = None if outs else result_order(args)
-    if axes is not None:
-        args = tuple(permuted(x, axes) for x in args)
-    operands = [operand(x) for x in args]
+    placed, axes = (args, None) if outs else arranged(args)
+    operands = [operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
     if outs is None:
