@@ -21,6 +21,11 @@ from dnumpy.runtime import local
 pytestmark = pytest.mark.usefixtures("managed")
 
 
+@pytest.fixture(autouse=True)
+def _no_history() -> None:
+    engine.history.clear()  # it is bounded, so that only its length before would not do
+
+
 def pending(x: Any) -> bool:
     return bool(x._buf.pending)
 

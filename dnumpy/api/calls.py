@@ -82,7 +82,7 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     out = kwargs.get("out")
     if out is not None:
         named["out"] = for_writing(out)
-        handles += out if type(out) is tuple else (out,)
+        handles = [*(out if type(out) is tuple else (out,)), *handles]
     handles += [v for v in kwargs.values() if type(v) is ndarray]
     result = invoke(function, plain, named)
     if result is out and type(out) is _np_array:

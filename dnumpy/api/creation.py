@@ -71,8 +71,7 @@ def _is_foreign(like: Any) -> bool:
 
 def _like(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Let the class of ``like`` make the array."""
-    public = getattr(modules["dnumpy"], function.__name__)
-    return overrides.call_function(public, function, args, kwargs)
+    return overrides.call_function(function, args, kwargs)
 
 
 def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import types
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, overrides
+from dnumpy.api import callables, calls, overrides
 from dnumpy.api.array import ndarray
 from dnumpy.api.native import CREATION, NATIVE
 from dnumpy.api.record import is_lazy
@@ -33,16 +34,25 @@ def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable
     if made is None:
         native = NATIVE.get(name) if qualified == f"numpy.{name}" else None
         made = _dispatched(native, wrapped, qualified)
-    _describe(made, wrapped, name)
-    return made
+    _describe(made, wrapped, qualified)
+    public: Any = made
+    if isinstance(wrapped, types.BuiltinFunctionType):
+        public = callables.Builtin(made)
+    elif callables.has_methods(wrapped):
+        public = callables.CallableObject(
+            made, wrapped, lambda method, inner: function(inner, method, f"{qualified}.{inner}")
+        )
+    overrides.register(wrapped, public)
+    return public
 
 
-def _describe(made: Any, wrapped: Any, name: str) -> None:
+def _describe(made: Any, wrapped: Any, qualified: str) -> None:
+    module, _, name = qualified.rpartition(".")
     made.__name__ = name
     made.__qualname__ = name
     made.__doc__ = wrapped.__doc__
     made.__wrapped__ = wrapped
-    made.__module__ = "dnumpy"
+    made.__module__ = "dnumpy" + module.removeprefix("numpy")
     if hasattr(wrapped, "__signature__"):
         made.__signature__ = wrapped.__signature__
     implementation = getattr(wrapped, "_implementation", None)
@@ -78,7 +88,7 @@ def _dispatched(
             else:
                 return calls.wrap_result(wrapped(*plain), args)
         if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
-            return overrides.call_function(public, wrapped, args, kwargs)
+            return overrides.call_function(wrapped, args, kwargs)
         if asks_engine(args, kwargs):
             if native is not None:
                 found = native(*args, **kwargs)

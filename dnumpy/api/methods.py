@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ from dnumpy.api.array import (
     ghost,
     ghost_geometry,
     ndarray,
+    peek,
     small,
     wrap,
 )
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
+from dnumpy.api.flat import flatiter
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -71,9 +74,15 @@ def _setitem(self: ndarray, key: Any, value: Any) -> None:
                 break
     elif type(key) not in _PLAIN_KEYS:
         key = calls.unwrap(key)
-    if type(value) not in IMMEDIATE:
+    if type(value) not in IMMEDIATE and not (a.dtype.kind == "O" and _is_element(a, key)):
         value = calls.unwrap(value)
     a[key] = value
+
+
+def _is_element(a: np.ndarray, key: Any) -> bool:
+    """Whether a key addresses one element: an object array keeps the very object stored there."""
+    keys = key if type(key) is tuple else (key,)
+    return len(keys) == a.ndim and all(isinstance(k, int | np.integer) for k in keys)
 
 
 def _delitem(self: ndarray, key: Any) -> None:
@@ -207,8 +216,8 @@ def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = No
         set_writeable(self, write)
 
 
-def _flat(self: ndarray) -> Any:
-    return exported(self).flat
+def _flat(self: ndarray) -> flatiter:
+    return flatiter(self)
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
@@ -224,6 +233,8 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
 
     def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         a = self._np
+        if a is None and not writes:
+            a = peek(self)
         if a is not None and not args and not kwargs:
             r = wrapped(a)
             return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
@@ -310,9 +321,28 @@ def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
 
 
 def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
-    if _base(self) is not None:
+    a = self._np
+    if a is None:
+        _resize_managed(self, new_shape, refcheck=refcheck)
+        return
+    if refcheck and a.base is None and sys.getrefcount(a) > _REFERENCES:
+        raise ValueError(_REFERENCED)
+    a.resize(*new_shape, refcheck=False)
+
+
+_REFERENCES = 3  # of an array that nobody else views: the handle, a local name, the argument
+_REFERENCED = (
+    "cannot resize an array that references or is referenced\n"
+    "by another array in this way.\nUse the np.resize function or refcheck=False"
+)
+
+
+def _resize_managed(self: ndarray, new_shape: tuple[Any, ...], *, refcheck: bool) -> None:
+    if self._base is not None:
         msg = "cannot resize this array: it does not own its data"
         raise ValueError(msg)
+    if refcheck and sys.getrefcount(self._buf) >= _REFERENCES:
+        raise ValueError(_REFERENCED)
     resized = concrete(self).copy()
     resized.resize(*new_shape, refcheck=False)
     made = wrap(resized)

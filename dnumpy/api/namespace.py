@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import dispatch, protocols, ufuncs
+from dnumpy.api import callables, dispatch, ufuncs
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
+from dnumpy.api.flat import flatiter
 from dnumpy.api.native import COMPOSITE, CREATION, PRIMITIVE
 
 if TYPE_CHECKING:
@@ -71,20 +72,19 @@ def counterpart(name: str, value: Any, module: str) -> Any:
         return ndarray
     if value is np.ufunc:
         return ufuncs.ufunc
+    if value is np.flatiter:
+        return flatiter
     if isinstance(value, np.ufunc):
         return ufuncs.of(value)
     if module == "numpy.random" and name in random_streams.OVERRIDES:
         return random_streams.OVERRIDES[name]
     if isinstance(value, types.ModuleType):
         return _mirrored(value)
+    if isinstance(value, callables.INDEXERS):
+        return callables.Indexer(value)
     if isinstance(value, type) or not callable(value) or name in _PASS_THROUGH:
         return value
-    made = dispatch.function(name, value, f"{module}.{name}")
-    try:
-        protocols.register(value, made)
-    except TypeError:  # an unhashable callable is never looked up
-        return made
-    return made
+    return dispatch.function(name, value, f"{module}.{name}")
 
 
 def _mirrored(value: types.ModuleType) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dnumpy.api import composites, creation, reductions
+from dnumpy.api import callables, composites, creation, reductions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,4 +81,5 @@ CREATION: dict[str, Callable[..., Any]] = {
     "arange": creation.arange,
     "load": creation.load,
     "copyto": creation.copyto,
+    "bmat": callables.bmat,
 }

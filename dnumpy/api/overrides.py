@@ -1,12 +1,11 @@
 """Operands of classes that override NumPy's functions (NEP 13 and NEP 18), and our functions.
 
-A class is spoken to in the NumPy that its module imports: where that is dnumpy, its
-``__array_ufunc__`` and ``__array_function__`` are handed our ufunc or function, so that ``func is
-np.sum`` and tables keyed by functions work there. Other classes (pandas, xarray, ...) are asked by
-NumPy itself.
+A class is spoken to in the NumPy that its module imports: where that is dnumpy, its ``__array_ufunc__``
+and ``__array_function__`` are handed our ufunc or function, so that ``func is np.sum`` and tables keyed
+by functions work there. Other classes (pandas, xarray, ...) are asked by NumPy itself.
 
-NumPy still decides whether a call can be overridden and by which operands: each of them is
-replaced by a :class:`_Stand`, and NumPy asks that.
+NumPy still decides whether a call can be overridden and by which operands: each of them is replaced by a
+:class:`_Stand`, and NumPy asks that.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _verdicts: weakref.WeakKeyDictionary[type, dict[str, bool]] = weakref.WeakKeyDic
 
 
 def overridden(values: Iterable[Any], protocol: str) -> bool:
-    """Say whether a value, or one of the first in a list, is of a class that must be asked."""
+    """Say whether a value, or one of the first in a list of values, is of a class that must be asked."""
     for v in values:
         kind = type(v)
         if kind in _UNREMARKABLE:
@@ -63,7 +62,12 @@ def _imports_dnumpy(kind: type, protocol: str) -> bool:
     if names.get("__name__", "").partition(".")[0] == "dnumpy":
         return False
     package = sys.modules.get("dnumpy")
-    return any(v is package or getattr(v, "__module__", None) == "dnumpy" for v in names.values())
+    return any(v is package or _is_from_dnumpy(v) for v in names.values())
+
+
+def _is_from_dnumpy(x: Any) -> bool:
+    module = getattr(x, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "dnumpy"
 
 
 class _Stand:
@@ -78,6 +82,12 @@ class _Stand:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._operand, name)
 
+
+class _Convertible(_Stand):
+    """Stands for an operand that can be converted to an array."""
+
+    __slots__ = ()
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return calls.unwrap(self._operand.__array__(*args, **kwargs))
 
@@ -91,7 +101,7 @@ class _FunctionStand(_Stand):
         kinds += [
             np.ndarray if t is ndarray or t is DeferredScalar else t
             for t in types
-            if t is not type(self)
+            if not issubclass(t, _Stand)
         ]
         seen = tuple(dict.fromkeys(kinds))
         for asked in _in_order(stands):
@@ -122,21 +132,43 @@ class _UfuncStand(_Stand):
         raise TypeError(msg)
 
 
+class _ConvertibleFunctionStand(_FunctionStand, _Convertible):
+    __slots__ = ()
+
+
+class _ConvertibleUfuncStand(_UfuncStand, _Convertible):
+    __slots__ = ()
+
+
+_STANDS: dict[str, tuple[type[_Stand], type[_Stand]]] = {
+    "__array_function__": (_FunctionStand, _ConvertibleFunctionStand),
+    "__array_ufunc__": (_UfuncStand, _ConvertibleUfuncStand),
+}
+functions: dict[Any, Any] = {}  # NumPy's function -> ours
+
+
+def register(wrapped: Any, public: Any) -> None:
+    """Remember which function of ours stands for NumPy's; what is unhashable is never looked up."""
+    if getattr(type(wrapped), "__hash__", None) is not None:
+        functions.setdefault(wrapped, public)
+
+
 def call_function(
-    public: Any, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call NumPy's function; classes that override it are handed ``public``."""
-    stand = _replacer(_FunctionStand, public, "__array_function__")
-    return calls.wrap_result(wrapped(*stand(args), **stand(kwargs)), args)
+    """Call NumPy's function; classes that override it are handed ours."""
+    stand = _replacer(functions.get(wrapped, wrapped), "__array_function__")
+    given, named = stand(args), stand(kwargs)  # kept: NumPy borrows what it is given as ``like``
+    return calls.wrap_result(wrapped(*given, **named), args)
 
 
 def call_ufunc(public: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a method of NumPy's ufunc; classes that override it are handed ``public``."""
-    stand = _replacer(_UfuncStand, public, "__array_ufunc__")
+    stand = _replacer(public, "__array_ufunc__")
     return calls.wrap_result(getattr(public._np, method)(*stand(args), **stand(kwargs)), args)
 
 
-def _replacer(stand: type[_Stand], public: Any, protocol: str) -> Callable[[Any], Any]:
+def _replacer(public: Any, protocol: str) -> Callable[[Any], Any]:
     def replaced(x: Any) -> Any:
         kind = type(x)
         if kind in _UNREMARKABLE:
@@ -145,7 +177,9 @@ def _replacer(stand: type[_Stand], public: Any, protocol: str) -> Callable[[Any]
             return kind([replaced(e) for e in x])
         if kind is dict:
             return {k: replaced(v) for k, v in x.items()}
-        return stand(x, public) if hasattr(kind, protocol) and _is_asked(kind, protocol) else x
+        if not hasattr(kind, protocol) or not _is_asked(kind, protocol):
+            return x
+        return _STANDS[protocol][hasattr(kind, "__array__")](x, public)
 
     return replaced
 

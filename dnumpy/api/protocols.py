@@ -6,16 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls, dispatch, ufuncs
+from dnumpy.api import calls, dispatch, overrides, ufuncs
 from dnumpy.api.array import exported, ndarray
 from dnumpy.api.scalar import DeferredScalar
-
-_functions: dict[Any, Any] = {}  # NumPy's function -> ours
-
-
-def register(wrapped: Any, made: Any) -> None:
-    """Remember which function of ours stands for NumPy's."""
-    _functions.setdefault(wrapped, made)
 
 
 def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.ndarray:
@@ -32,7 +25,7 @@ def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.
 def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc on our arrays; defer to classes that override ufuncs themselves."""
     outs = kwargs.get("out", ())
-    for x in (*inputs, *outs):
+    for x in (*inputs, *outs, kwargs.get("where")):
         override = getattr(type(x), "__array_ufunc__", None)
         if type(x) is ndarray or type(x) is DeferredScalar or override is None:
             continue
@@ -52,7 +45,7 @@ def _array_function(
     """Run a NumPy function on our arrays."""
     if not all(t is ndarray or t is DeferredScalar or issubclass(t, np.ndarray) for t in types):
         return NotImplemented
-    ours = _functions.get(func)
+    ours = overrides.functions.get(func)
     if ours is not None:
         return ours(*args, **kwargs)
     runner = calls.run_writing if func.__name__ in dispatch.WRITING else calls.run

@@ -29,23 +29,54 @@ def _shuffle(self: Any, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return wrapped(self, calls.for_writing(target), *[calls.unwrap(a) for a in args[1:]], **kwargs)
 
 
-_STATE = frozenset({"get_state", "set_state", "spawn", "bit_generator", "seed"})
+_OURS_ALREADY = frozenset({"spawn", "bit_generator"})
 
 
-def _derived(base: type) -> type:
+class _Derived(type):
+    """Makes NumPy's own instances count as instances of the class derived from theirs."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.__base__)
+
+
+def _derived(base: type) -> Any:
+    """Return a subclass that takes our arrays and gives ours back."""
     drawn = [
         n
         for n in dir(base)
-        if not n.startswith("_") and n not in _STATE and callable(getattr(base, n))
+        if not n.startswith("_") and n not in _OURS_ALREADY and callable(getattr(base, n))
     ]
     namespace: dict[str, Any] = {n: _drawing(n, base) for n in drawn}
     namespace["__doc__"] = base.__doc__
     namespace["__module__"] = "dnumpy.random"
-    return type(base.__name__, (base,), namespace)
+    namespace["__init__"] = _initialiser(base)
+    if base in _BY_BIT_GENERATOR:
+        namespace["__reduce__"] = _reducer(base)
+    return _Derived(base.__name__, (base,), namespace)
 
 
-Generator: Any = _derived(np.random.Generator)
-RandomState: Any = _derived(np.random.RandomState)
+def _initialiser(base: type) -> Any:
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        named = {k: calls.unwrap(v) for k, v in kwargs.items()}
+        base.__init__(self, *map(calls.unwrap, args), **named)  # type: ignore[misc]
+
+    initialise.__wrapped__ = base.__init__  # type: ignore[attr-defined,misc]
+    return initialise
+
+
+_BY_BIT_GENERATOR = (np.random.Generator, np.random.RandomState)
+
+
+def _reducer(base: Any) -> Any:
+    def reduce(self: Any) -> Any:
+        _, args, *state = base.__reduce__(self)
+        return type(self), args, *state
+
+    return reduce
+
+
+Generator = _derived(np.random.Generator)
+RandomState = _derived(np.random.RandomState)
 
 
 def _spawn(self: Any, n_children: int) -> list[Any]:
@@ -60,7 +91,7 @@ def default_rng(seed: Any = None) -> Any:
     if isinstance(seed, Generator):
         return seed
     if isinstance(seed, np.random.RandomState):
-        return Generator(seed._bit_generator)
+        return Generator(seed._bit_generator)  # noqa: SLF001 - as NumPy does
     return Generator(np.random.default_rng(calls.unwrap(seed)).bit_generator)
 
 
@@ -68,4 +99,16 @@ OVERRIDES: dict[str, Any] = {
     "Generator": Generator,
     "RandomState": RandomState,
     "default_rng": default_rng,
+    **{
+        kind.__name__: _derived(kind)
+        for kind in (
+            np.random.SeedSequence,
+            np.random.BitGenerator,
+            np.random.MT19937,
+            np.random.PCG64,
+            np.random.PCG64DXSM,
+            np.random.Philox,
+            np.random.SFC64,
+        )
+    },
 }

@@ -93,7 +93,9 @@ def test_what_is_done_with_a_deferred_scalar_gives_what_numpy_gives(function: An
 
 
 @pytest.mark.parametrize("dtype", ["i8", "f4", "u8", "c16", "?", "f2", "i1"])
-@pytest.mark.parametrize("name", ["float", "complex", "hash", "of its own", "power", "dtype", "repr", "reflected"])
+@pytest.mark.parametrize(
+    "name", ["float", "complex", "hash", "of its own", "power", "dtype", "repr", "reflected"]
+)
 def test_deferred_scalars_of_every_kind_equal_numpys(name: str, dtype: str) -> None:
     with np.errstate(all="ignore"):
         x = np.arange(40).astype(dtype)

@@ -78,7 +78,9 @@ def test_a_program_of_writes_equals_numpys(lines: list[str]) -> None:
     check(Program(lines))
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
 def test_a_copy_sees_no_later_write(duplicate: Any) -> None:
     x = dnumpy.arange(40) * 2
     y = duplicate(x)

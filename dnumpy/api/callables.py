@@ -1,0 +1,87 @@
+"""Public objects of NumPy that are neither plain functions nor classes."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.api import calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INDEXERS = (type(np.r_), type(np.mgrid))  # np.r_, np.c_; np.mgrid, np.ogrid
+_PLAIN_FUNCTIONS = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    type(np.sum),
+)
+
+
+class Builtin(staticmethod):
+    """Stands for a built-in function of NumPy, which is no method of a class that holds it."""
+
+    def __reduce__(self) -> str:  # type: ignore[override]
+        return self.__name__
+
+
+class CallableObject:
+    """Stands for a callable of NumPy that has methods of its own, as ``np.ma.minimum`` has."""
+
+    def __init__(
+        self, made: Callable[..., Any], wrapped: Any, wrap: Callable[[Any, str], Any]
+    ) -> None:
+        self._made = made
+        self._wrap = wrap
+        self.__wrapped__ = wrapped
+        self.__doc__ = wrapped.__doc__
+        self.__name__ = made.__name__
+        self.__module__ = made.__module__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call as NumPy's object is called."""
+        return self._made(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.__dict__["__wrapped__"], name)
+        return self._wrap(found, name) if callable(found) else found
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+
+class Indexer:
+    """Stands for an object of NumPy that makes arrays when it is indexed."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self.__wrapped__ = wrapped
+        self.__doc__ = wrapped.__doc__
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is str:  # a matrix of names: NumPy looks them up in the caller's frame
+            frame = sys._getframe(1)
+            return np.bmat(key, {**frame.f_locals}, frame.f_globals)
+        return calls.wrap_result(self.__wrapped__[calls.unwrap(key)])
+
+    def __len__(self) -> int:
+        return len(self.__wrapped__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["__wrapped__"], name)
+
+
+def has_methods(wrapped: Any) -> bool:
+    """Say whether a callable is an object with a public face of its own."""
+    return not isinstance(wrapped, _PLAIN_FUNCTIONS)
+
+
+def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> Any:
+    """Return a matrix of blocks; names in a string are looked up where this is called."""
+    if isinstance(obj, str) and gdict is None:
+        frame = sys._getframe(1)
+        ldict, gdict = dict(frame.f_locals), frame.f_globals
+    return np.bmat(calls.unwrap(obj), ldict, gdict)
