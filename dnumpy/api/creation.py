@@ -261,7 +261,17 @@ def load(*args: Any, **kwargs: Any) -> Any:
     loaded = np.load(*args, **kwargs)
     if type(loaded) is np.memmap and loaded.mode == "r" and is_managed_dtype(loaded.dtype):
         return adopt(loaded.view(_np_array))
+    if type(loaded) is np.lib.npyio.NpzFile:
+        loaded.__class__ = Archive
     return calls.wrap_result(loaded)
+
+
+class Archive(np.lib.npyio.NpzFile):
+    """The arrays of an ``.npz`` file by name; as ``numpy.lib.npyio.NpzFile``."""
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the array of that name, read now."""
+        return calls.wrap_result(super().__getitem__(key))
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
