@@ -15,6 +15,7 @@ from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.memory import Lease
 
 _new = object.__new__
+_SEEN = object()
 _DUMMY = np.zeros(16, np.uint8)
 _MANAGED_KINDS = frozenset("biufc")
 
@@ -49,13 +50,27 @@ class ndarray(metaclass=_ArrayType):
     Buffer, a Geometry (None for the whole base) and whether writing through this handle is refused.
     """
 
-    __slots__ = ("__weakref__", "_base", "_buf", "_geo", "_np", "_readonly")
+    __slots__ = ("__weakref__", "_base", "_buf", "_place", "_seen", "_np", "_readonly")
 
     _np: np.ndarray | None
     _buf: Buffer
-    _geo: Geometry | None
     _base: Any
     _readonly: bool
+    _place: Any  # a Geometry, None for the whole base, or _SEEN: as ``_seen`` shows
+    _seen: tuple[np.ndarray, np.ndarray] | None  # (the Buffer's memory, this array as NumPy's view of it)
+
+    @property
+    def _geo(self) -> Geometry | None:
+        place = self._place
+        if place is _SEEN:
+            assert self._seen is not None
+            place = self._place = geometry_of(self._seen[1], self._seen[0])
+        return place  # type: ignore[no-any-return]
+
+    @_geo.setter
+    def _geo(self, geometry: Geometry | None) -> None:
+        self._place = geometry
+        self._seen = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new array, as ``numpy.ndarray`` does."""
@@ -117,10 +132,43 @@ def managed(
     made: ndarray = _new(ndarray)
     made._np = None
     made._buf = buffer
-    made._geo = geometry
+    made._place = geometry
+    made._seen = None
     made._base = base
     made._readonly = readonly
     return made
+
+
+def view_seen(array: ndarray, memory: np.ndarray, seen: np.ndarray) -> ndarray:
+    """Return the view of ``array`` that NumPy's ``seen`` is of its computed memory.
+
+    Its geometry is worked out when somebody needs it: most views of a loop are read and forgotten.
+    """
+    made: ndarray = _new(ndarray)
+    made._np = None
+    made._buf = array._buf
+    made._place = _SEEN
+    made._seen = (memory, seen)
+    base = array._base
+    made._base = array if base is None else base
+    made._readonly = array._readonly
+    return made
+
+
+def peek(array: ndarray) -> np.ndarray | None:
+    """Return a small view of computed memory as NumPy's, None for what the engine should see."""
+    seen = array._seen
+    if seen is None or seen[0] is not array._buf.expr.value or seen[1].size >= config.eager_below:
+        return None
+    return seen[1]
+
+
+def peek_for_writing(array: ndarray) -> np.ndarray | None:
+    """Return a small view of computed memory that may be written now, else None."""
+    seen = peek(array)
+    if seen is None or array._readonly or array._buf.has_readers():
+        return None
+    return seen
 
 
 def from_expr(expr: Expr) -> ndarray:
@@ -208,7 +256,9 @@ def ghost_geometry(view: np.ndarray) -> Geometry:
 
 def facts(array: ndarray) -> Facts:
     """Return shape and dtype of a managed array."""
-    source: Any = array._geo or array._buf
+    if array._seen is not None:
+        return Facts(array._seen[1].shape, array._seen[1].dtype)
+    source: Any = array._place or array._buf
     return Facts(source.shape, source.dtype)
 
 
@@ -228,7 +278,11 @@ def concrete(array: ndarray) -> np.ndarray:
     if small_array is not None:
         return small_array
     memory = array._buf.memory()
-    view = memory if array._geo is None else array._geo.over(memory)
+    if array._seen is not None and array._seen[0] is memory:
+        view = array._seen[1]
+    else:
+        array._geo = array._geo  # the memory that was seen is not kept any longer
+        view = memory if array._geo is None else array._geo.over(memory)
     return _locked(view) if array._readonly else view
 
 

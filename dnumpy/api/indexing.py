@@ -11,18 +11,19 @@ from dnumpy.api.array import (
     concrete,
     concrete_for_writing,
     facts,
-    geometry_of,
     ghost,
     ghost_geometry,
     looked_at,
-    managed,
     ndarray,
+    peek,
     view_of,
+    view_seen,
     wrap,
 )
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
+from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.runtime import masks
 
@@ -79,23 +80,40 @@ def _plain_part(k: Any) -> Any:
 
 def get(array: ndarray, key: Any) -> Any:
     """Return ``array[key]`` for a managed array."""
-    plain = key if is_basic(key) else _plain_key(key)
-    if not is_basic(plain):
-        return _get_advanced(array, plain)
     memory = array._buf.expr.value
-    if type(memory) is np.ndarray:
-        seen = (memory if array._geo is None else array._geo.over(memory))[plain]
+    computed = type(memory) is np.ndarray
+    if computed and _is_quick(key):
+        plain = key
+    else:
+        plain = key if is_basic(key) else _plain_key(key)
+        if not is_basic(plain):
+            return _get_advanced(array, plain)
+    if computed:
+        seen = _over(array, memory)[plain]
         if type(seen) is not np.ndarray:
             return seen
         if seen.size:
-            geometry = geometry_of(seen, memory)
-            return managed(array._buf, geometry, _owner(array), readonly=array._readonly)
+            return view_seen(array, memory, seen)
     seen = view_of(array, seen_at(array, plain))
     return looked_at(seen)[()] if picks_one(array, plain) else seen
 
 
-def _owner(array: ndarray) -> ndarray:
-    return array if array._base is None else array._base
+def _is_quick(key: Any) -> bool:
+    """Recognise the commonest basic indices."""
+    if type(key) is tuple:
+        for k in key:  # noqa: SIM110 - a loop costs a third of a generator here
+            if type(k) not in _BASIC:
+                return False
+        return True
+    return type(key) in _BASIC
+
+
+def _over(array: ndarray, memory: np.ndarray) -> np.ndarray:
+    seen = array._seen
+    if seen is not None and seen[0] is memory:
+        return seen[1]
+    geometry = array._geo
+    return memory if geometry is None else geometry.over(memory)
 
 
 def _get_advanced(array: ndarray, key: Any) -> Any:
@@ -113,9 +131,7 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
     if array._readonly:
         msg = "assignment destination is read-only"
         raise ValueError(msg)
-    if is_same_view(array, key, value) or (
-        type(value) in IMMEDIATE and is_basic(key) and _set_cell(array, key, value)
-    ):
+    if _set_now(array, key, value) or is_same_view(array, key, value):
         return
     if not is_basic(key):
         if _set_masked(array, key, value):
@@ -127,17 +143,27 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
         _set_advanced(concrete_for_writing(array), key, calls.unwrap(value))
 
 
-def _set_cell(array: ndarray, key: Any, value: Any) -> bool:
-    """Write a scalar to one element at once, when it is computed and nobody reads it later."""
+def _set_now(array: ndarray, key: Any, value: Any) -> bool:
+    """Write a small region at once, when it is computed and nobody reads it later."""
     buffer = array._buf
     memory = buffer.expr.value
-    if type(memory) is not np.ndarray or buffer.has_readers():
+    if type(memory) is not np.ndarray or buffer.has_readers() or not _is_quick(key):
         return False
-    whole = memory if array._geo is None else array._geo.over(memory)
-    if type(whole[key]) is np.ndarray:
+    plain = value if type(value) in IMMEDIATE else _at_hand(value)
+    if plain is None:
         return False
-    whole[key] = value
+    whole = _over(array, memory)
+    region = whole[key]
+    if type(region) is np.ndarray and region.size > min(_DIRECT_WRITE, config.eager_below):
+        return False
+    whole[key] = plain
     return True
+
+
+def _at_hand(value: Any) -> np.ndarray | None:
+    if type(value) is not ndarray:
+        return None
+    return value._np if value._np is not None else peek(value)
 
 
 def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:

@@ -16,6 +16,7 @@ from dnumpy.api.array import (
     ghost,
     ghost_geometry,
     ndarray,
+    peek,
     small,
     wrap,
 )
@@ -232,6 +233,8 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
 
     def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         a = self._np
+        if a is None and not writes:
+            a = peek(self)
         if a is not None and not args and not kwargs:
             r = wrapped(a)
             return calls.wrap_result(r, (self,)) if type(r) is _np_array else r

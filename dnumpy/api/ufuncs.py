@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import facts, ndarray, wrap
+from dnumpy.api.array import facts, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import permuted, restored, result_order
 from dnumpy.api.record import (
     Unmanaged,
@@ -69,6 +69,8 @@ class ufunc(metaclass=_UfuncType):
             x = args[0]
             if type(x) is ndarray:
                 a = x._np
+                if a is None:
+                    a = peek(x)
                 if a is not None:
                     r = self._call(a)
                     if type(r) is _np_array:
@@ -278,9 +280,13 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any], *, reflected: bool) 
 
     def method(self: Any, other: Any) -> Any:
         a = self._np
+        if a is None:
+            a = peek(self)
         if a is not None:
             if type(other) is ndarray:
                 b = other._np
+                if b is None:
+                    b = peek(other)
             else:
                 b = other if type(other) in IMMEDIATE else None
             if b is not None:
@@ -321,12 +327,18 @@ def is_operand(other: Any) -> bool:
 def _inplace(wrapped: np.ufunc) -> Any:
     def method(self: Any, other: Any) -> Any:
         a = self._np
+        if a is None and (type(other) in IMMEDIATE or _is_at_hand(other)):
+            a = peek_for_writing(self)
         if a is not None:
             r = wrapped(a, calls.unwrap(other), out=(a,))
             return self if r is a else calls.wrap_result(r, (self, other))
         return call(wrapped, (self, other), {"out": (self,)})
 
     return method
+
+
+def _is_at_hand(other: Any) -> bool:
+    return type(other) is ndarray and (other._np is not None or peek(other) is not None)
 
 
 def _unary(wrapped: np.ufunc) -> Any:

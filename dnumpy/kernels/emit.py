@@ -449,8 +449,10 @@ def _cast(name: str, source: str, target: str) -> str:
 
 
 def _result(node: Node, names: list[str], index: str) -> str:
-    """Return the expression of a map; small integers come back to their own width."""
+    """Return the expression of a map; small integers and booleans come back to their own width."""
     text = node.template.format(*names).replace("INDEX", f"({index})")
     if node.code[0] in "iu" and node.template != "{0}":
         return f"{node.code}({text})"
+    if node.code == "b1" and node.template != "{0}":
+        return f"({text} != 0)"  # the sum of two booleans is whether one is true
     return text

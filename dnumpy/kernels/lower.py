@@ -416,7 +416,7 @@ def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...] | 
 @lru_cache(maxsize=1024)
 def _fold_dtype(ufunc: np.ufunc, operand: np.dtype, wanted: np.dtype | None) -> np.dtype | None:
     """Return the one dtype that the fold works in, or None if there is not just one."""
-    signature: Any = {} if wanted is None else {"signature": (wanted, wanted, wanted)}
+    signature: Any = {} if wanted is None else {"signature": (wanted, None, None)}
     try:
         found = ufunc.resolve_dtypes((None, operand, None), reduction=True, **signature)
     except TypeError:

@@ -288,7 +288,7 @@ def _quick_fold(
 
     def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
         assert out is not None
-        reduce(env[arg], axis, dtype, out[None], True)  # noqa: FBT003 - keepdims, by position for speed
+        reduce(env[arg], axis, dtype, out[None], True)
         return out
 
     return fold

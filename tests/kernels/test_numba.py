@@ -18,7 +18,9 @@ from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.numba import NumbaKernel, supports
 from dnumpy.kernels.tiled import TiledKernel
+from dnumpy.ops.families import lookup
 from dnumpy.ops.table import ARANGE, CAST, FULL
+from dnumpy.rewrite.phase import ReduceParams
 from tests.kernels import phases as p
 
 compiling = settings(
@@ -116,6 +118,32 @@ def test_scattered_operands_of_numpys_loops_are_read_as_numpy_reads_them():
     bound = only(p.apply("add", power, Const(1.0)))
     (found,) = bound.run(Quiet(bound.phase))
     np.testing.assert_array_equal(found, np.power(1.5, array) + 1.0)
+
+
+@pytest.mark.parametrize("wanted", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("axis", [(0, 1), (1,)])
+def test_a_fold_works_in_the_dtype_that_was_asked_for(wanted, axis):
+    array = (
+        np.random.default_rng(9).integers(-5, 5, (40, 700)).astype("f4" if wanted != "i8" else "i4")
+    )
+    shape = tuple(n for k, n in enumerate(array.shape) if k not in axis)
+    params = ReduceParams(axis, False, np.dtype(wanted), None, masked=False)
+    bound = only(make(lookup("add.reduce"), (stored(array),), params, shape, np.dtype(wanted)))
+    quiet = Quiet(bound.phase)
+    (found,) = bound.settled(bound.run(quiet))
+    np.testing.assert_array_equal(found, array.sum(axis=axis, dtype=wanted))
+    assert quiet.compiled == 1
+
+
+def test_arithmetic_of_booleans_is_logical_all_the_way():
+    truth = np.array([True, False] * 30)
+    x = stored(truth)
+    both = p.apply("add", p.apply("multiply", x, x), x)
+    bound = only(p.apply("subtract", both, p.apply("multiply", Const(0.5), x)))
+    quiet = Quiet(bound.phase)
+    (found,) = bound.run(quiet)
+    np.testing.assert_array_equal(found, (truth * truth + truth) - 0.5 * truth)
+    assert quiet.compiled == 1
 
 
 def test_softmax_runs_as_one_kernel():
