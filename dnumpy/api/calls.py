@@ -65,7 +65,7 @@ def for_writing(x: Any) -> Any:
         return concrete_for_writing(x)
     if type(x) is tuple:
         return tuple(for_writing(e) for e in x)
-    return x
+    return unwrap(x)
 
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -52,6 +52,9 @@ def clip(
     **kwargs: Any,
 ) -> Any:
     """Clip by NumPy's own ufuncs."""
+    given = [x is not _NO_VALUE for x in (a_min, a_max, min, max)]
+    if any(given[:2]) and any(given[2:]):
+        return NotImplemented  # NumPy says why
     low = min if a_min is _NO_VALUE else a_min
     high = max if a_max is _NO_VALUE else a_max
     low = None if low is _NO_VALUE else low
@@ -82,8 +85,8 @@ def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
         given = tuple(permuted(v, axes) for v in given)
     try:
         expr = where_expr(*[operand(v) for v in given])
-    except Unmanaged:
-        return NotImplemented
+    except (Unmanaged, ValueError):
+        return NotImplemented  # NumPy says why
     if not expr.shape:
         return NotImplemented
     return from_expr(expr) if axes is None else restored(from_expr(expr), axes)
@@ -139,8 +142,10 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return _through_ghost(a, lambda g: g.transpose(axes))
 
 
-def _through_ghost(a: ndarray, function: Any) -> Any:
+def _through_ghost(a: Any, function: Any) -> Any:
     """Return the view that NumPy makes of a ghost."""
+    if type(a) is not ndarray or a._np is not None:
+        return NotImplemented
     return view_of(a, function(ghost(a)))
 
 
@@ -462,10 +467,11 @@ def _tensordot_axes(
                 return None
             return tuple(range(left - axes, left)), tuple(range(axes))
         first, second = (np.atleast_1d(x).tolist() for x in axes)
-        return (
+        pairs = (
             tuple(normalize_axis_index(k, left) for k in first),
             tuple(normalize_axis_index(k, right) for k in second),
         )
+        return pairs if all(len(set(p)) == len(p) for p in pairs) else None
     except (TypeError, ValueError):
         return None
 
@@ -473,6 +479,8 @@ def _tensordot_axes(
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Einstein summation; the order of contraction comes from opt_einsum."""
     if out is not None or kwargs or not operands or type(operands[0]) is not str:
+        return NotImplemented
+    if type(optimize) is not bool and optimize not in ("greedy", "optimal"):
         return NotImplemented
     from opt_einsum.parser import parse_einsum_input
 

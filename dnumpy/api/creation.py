@@ -51,7 +51,7 @@ def array(
     if ndmax is not None:
         kwargs["ndmax"] = ndmax
     if _is_foreign(like):
-        return _like(np.array, (object, dtype), {**kwargs, "like": like})
+        return _made_by_class(np.array, (object, dtype), {**kwargs, "like": like})
     return calls.wrap_result(
         calls.invoke(np.array, (_given(object, dtype), dtype), kwargs), (object,)
     )
@@ -69,7 +69,7 @@ def _is_foreign(like: Any) -> bool:
     return like is not None and type(like) is not ndarray and type(like) is not _np_array
 
 
-def _like(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _made_by_class(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Let the class of ``like`` make the array."""
     return overrides.call_function(function, args, kwargs)
 
@@ -101,7 +101,7 @@ def asarray(
             return found
     kwargs: dict[str, Any] = {"device": device, "copy": copy}
     if _is_foreign(like):
-        return _like(np.asarray, (a, dtype, order), {**kwargs, "like": like})
+        return _made_by_class(np.asarray, (a, dtype, order), {**kwargs, "like": like})
     return calls.wrap_result(
         calls.invoke(np.asarray, (_given(a, dtype), dtype, order), kwargs), (a,)
     )
@@ -110,7 +110,7 @@ def asarray(
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """As ``numpy.asanyarray``: NumPy's subclasses pass through."""
     if _is_foreign(kwargs.get("like")):
-        return _like(np.asanyarray, (a, dtype, order), kwargs)
+        return _made_by_class(np.asanyarray, (a, dtype, order), kwargs)
     if isinstance(a, _np_array) and type(a) is not _np_array:
         kwargs.pop("like", None)
         return calls.wrap_result(np.asanyarray(a, dtype, order, **kwargs), (a,))
@@ -123,7 +123,7 @@ def _maker(function: Any) -> Any:
     def make(*args: Any, **kwargs: Any) -> Any:
         if kwargs and kwargs.get("like") is not None:
             if _is_foreign(kwargs["like"]):
-                return _like(function, args, kwargs)
+                return _made_by_class(function, args, kwargs)
             kwargs.pop("like")
         for a in args:
             if type(a) is ndarray or type(a) is DeferredScalar:
@@ -176,7 +176,7 @@ def _filler(function: Any, fill: Any) -> Any:
                 return made
         if kwargs and kwargs.get("like") is not None:
             if _is_foreign(kwargs["like"]):
-                return _like(function, (shape, dtype, order), kwargs)
+                return _made_by_class(function, (shape, dtype, order), kwargs)
             kwargs.pop("like")
         r = function(shape, dtype, order, **kwargs)
         if r.size < config.eager_below:
