@@ -26,6 +26,7 @@ from dnumpy.api.layout import Axes, copy_order, permuted, restored, result_order
 from dnumpy.api.record import (
     Unmanaged,
     cast,
+    content,
     fresh,
     operand,
     resolve,
@@ -113,7 +114,7 @@ def astype(
         return a
     axes = _order_of_copy(a, order)
     try:
-        expr = operand(a if axes is None else permuted(a, axes))
+        expr = content(a if axes is None else permuted(a, axes))
     except Unmanaged:
         return NotImplemented
     made = fresh(cast(expr, wanted, expr.shape))
@@ -126,8 +127,8 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 
         return NotImplemented
     axes = _order_of_copy(a, order)
     if axes is not None:
-        return restored(fresh(operand(permuted(a, axes))), axes)
-    return fresh(operand(a))
+        return restored(fresh(content(permuted(a, axes))), axes)
+    return fresh(content(a))
 
 
 def _order_of_copy(a: ndarray, order: str) -> Axes | None:
@@ -205,7 +206,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     if type(a) is not ndarray or shape is None:
         return NotImplemented
     if copy:
-        return reshape(fresh(operand(a)), shape, order)
+        return reshape(fresh(content(a)), shape, order)
     try:
         return _through_ghost(a, lambda g: np.reshape(g, shape, order=order, copy=False))
     except ValueError as error:
@@ -213,7 +214,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
             raise
     if order != "C":
         return NotImplemented
-    return reshape(fresh(operand(a)), shape)
+    return reshape(fresh(content(a)), shape)
 
 
 def ravel(a: Any, order: str = "C") -> Any:
@@ -223,7 +224,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     flags = ghost(a).flags
     if flags.c_contiguous if order == "C" else flags.f_contiguous:
         return reshape(a, -1, order)
-    return reshape(fresh(operand(a if order == "C" else transpose(a))), -1)
+    return reshape(fresh(content(a if order == "C" else transpose(a))), -1)
 
 
 def concatenate(
@@ -233,7 +234,7 @@ def concatenate(
     if out is not None or type(arrays) not in (list, tuple) or axis is None or not arrays:
         return NotImplemented
     try:
-        pieces = [operand(a) for a in arrays]
+        pieces: list[Any] = [operand(a) for a in arrays]
     except Unmanaged:
         return NotImplemented
     if not all(isinstance(p, Expr) and p.shape for p in pieces):
@@ -485,7 +486,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     from opt_einsum.parser import parse_einsum_input
 
     try:
-        exprs = [operand(x) for x in operands[1:]]
+        exprs: list[Any] = [operand(x) for x in operands[1:]]
     except Unmanaged:
         return NotImplemented
     if not all(isinstance(e, Expr) for e in exprs):

@@ -228,7 +228,7 @@ def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     return args[0], args[1], args[2] if len(args) > 2 else 1
 
 
-def _like(maker: Any) -> Any:
+def _shaped_like(maker: Any) -> Any:
     """Return zeros_like and its kin for managed arrays; NumPy runs what asks for another layout."""
 
     def make(
@@ -246,14 +246,14 @@ def _like(maker: Any) -> Any:
     return make
 
 
-zeros_like = _like(zeros)
-ones_like = _like(ones)
-empty_like = _like(empty)
+zeros_like = _shaped_like(zeros)
+ones_like = _shaped_like(ones)
+empty_like = _shaped_like(empty)
 
 
 def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     """As ``numpy.full_like`` for managed arrays."""
-    return _like(lambda shape, dtype: full(shape, fill_value, dtype))(a, *args, **kwargs)
+    return _shaped_like(lambda shape, dtype: full(shape, fill_value, dtype))(a, *args, **kwargs)
 
 
 def load(*args: Any, **kwargs: Any) -> Any:

@@ -211,7 +211,7 @@ def _flags(self: ndarray) -> Any:
 def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = None) -> None:
     a = self._np
     if a is not None:
-        a.setflags(write, align, uic)
+        a.setflags(write=write, align=align, uic=uic)
     elif write is not None:
         set_writeable(self, write)
 
