@@ -26,6 +26,7 @@ from dnumpy.api.layout import Axes, arranged, copy_order, permuted, restored
 from dnumpy.api.record import (
     Unmanaged,
     cast,
+    content,
     fresh,
     operand,
     resolve,
@@ -52,6 +53,9 @@ def clip(
     **kwargs: Any,
 ) -> Any:
     """Clip by NumPy's own ufuncs."""
+    given = [x is not _NO_VALUE for x in (a_min, a_max, min, max)]
+    if any(given[:2]) and any(given[2:]):
+        return NotImplemented  # NumPy says why
     low = min if a_min is _NO_VALUE else a_min
     high = max if a_max is _NO_VALUE else a_max
     low = None if low is _NO_VALUE else low
@@ -79,8 +83,8 @@ def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
     given, axes = arranged((condition, x, y))
     try:
         expr = where_expr(*[operand(v) for v in given])
-    except Unmanaged:
-        return NotImplemented
+    except (Unmanaged, ValueError):
+        return NotImplemented  # NumPy says why
     if not expr.shape:
         return NotImplemented
     return from_expr(expr) if axes is None else restored(from_expr(expr), axes)
@@ -107,16 +111,14 @@ def astype(
         return a
     axes = _order_of_copy(a, order)
     try:
-        expr = operand(a if axes is None else permuted(a, axes))
+        expr = content(a if axes is None else permuted(a, axes))
     except Unmanaged:
         return NotImplemented
     made = fresh(cast(expr, wanted, expr.shape))
     return made if axes is None else restored(made, axes)
 
 
-def astype_function(
-    x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None
-) -> Any:
+def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """Return a copy in another dtype; the function of the array API, with fewer parameters."""
     if type(x) is not ndarray or device not in (None, "cpu"):
         return NotImplemented
@@ -129,8 +131,8 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 
         return NotImplemented
     axes = _order_of_copy(a, order)
     if axes is not None:
-        return restored(fresh(operand(permuted(a, axes))), axes)
-    return fresh(operand(a))
+        return restored(fresh(content(permuted(a, axes))), axes)
+    return fresh(content(a))
 
 
 def _order_of_copy(a: ndarray, order: str) -> Axes | None:
@@ -145,8 +147,10 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return _through_ghost(a, lambda g: g.transpose(axes))
 
 
-def _through_ghost(a: ndarray, function: Any) -> Any:
+def _through_ghost(a: Any, function: Any) -> Any:
     """Return the view that NumPy makes of a ghost."""
+    if type(a) is not ndarray or a._np is not None:
+        return NotImplemented
     return view_of(a, function(ghost(a)))
 
 
@@ -206,7 +210,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     if type(a) is not ndarray or shape is None:
         return NotImplemented
     if copy:
-        return reshape(fresh(operand(a)), shape, order)
+        return reshape(fresh(content(a)), shape, order)
     try:
         return _through_ghost(a, lambda g: np.reshape(g, shape, order=order, copy=False))
     except ValueError as error:
@@ -214,7 +218,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
             raise
     if order != "C":
         return NotImplemented
-    return reshape(fresh(operand(a)), shape)
+    return reshape(fresh(content(a)), shape)
 
 
 def ravel(a: Any, order: str = "C") -> Any:
@@ -224,7 +228,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     flags = ghost(a).flags
     if flags.c_contiguous if order == "C" else flags.f_contiguous:
         return reshape(a, -1, order)
-    return reshape(fresh(operand(a if order == "C" else transpose(a))), -1)
+    return reshape(fresh(content(a if order == "C" else transpose(a))), -1)
 
 
 def concatenate(
@@ -234,7 +238,7 @@ def concatenate(
     if out is not None or type(arrays) not in (list, tuple) or axis is None or not arrays:
         return NotImplemented
     try:
-        pieces = [operand(a) for a in arrays]
+        pieces: list[Any] = [operand(a) for a in arrays]
     except Unmanaged:
         return NotImplemented
     if not all(isinstance(p, Expr) and p.shape for p in pieces):
@@ -472,10 +476,11 @@ def _tensordot_axes(
                 return None
             return tuple(range(left - axes, left)), tuple(range(axes))
         first, second = (np.atleast_1d(x).tolist() for x in axes)
-        return (
+        pairs = (
             tuple(normalize_axis_index(k, left) for k in first),
             tuple(normalize_axis_index(k, right) for k in second),
         )
+        return pairs if all(len(set(p)) == len(p) for p in pairs) else None
     except (TypeError, ValueError):
         return None
 
@@ -484,10 +489,12 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     """Einstein summation; the order of contraction comes from opt_einsum."""
     if out is not None or kwargs or not operands or type(operands[0]) is not str:
         return NotImplemented
+    if type(optimize) is not bool and optimize not in ("greedy", "optimal"):
+        return NotImplemented
     from opt_einsum.parser import parse_einsum_input
 
     try:
-        exprs = [operand(x) for x in operands[1:]]
+        exprs: list[Any] = [operand(x) for x in operands[1:]]
     except Unmanaged:
         return NotImplemented
     if not all(isinstance(e, Expr) for e in exprs):
@@ -505,6 +512,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
             sizes[label] = max(sizes[label], extent)
     if not all(e.size for e in exprs):
         return NotImplemented
+    if len(exprs) == 1 and set(inputs) == set(output):  # nothing is summed: a view
+        extents = dict(zip(inputs, exprs[0].shape, strict=True))
+        if [extents[k] for k in inputs] != list(exprs[0].shape) or type(operands[1]) is not ndarray:
+            return NotImplemented
+        return _through_ghost(operands[1], lambda g: np.einsum(f"{inputs}->{output}", g))
     dtype = np.result_type(*[e.dtype for e in exprs])
     shape = tuple(sizes[label] for label in output)
     params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))

@@ -211,7 +211,7 @@ def _flags(self: ndarray) -> Any:
 def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = None) -> None:
     a = self._np
     if a is not None:
-        a.setflags(write, align, uic)
+        a.setflags(write=write, align=align, uic=uic)
     elif write is not None:
         set_writeable(self, write)
 
@@ -403,7 +403,12 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
             return r
         if not ufuncs.is_operand(other):
             return NotImplemented
-        return calls.wrap_result(a ** calls.unwrap(other), (self, other))
+        if not overrides.overridden((other,), "__array_ufunc__"):
+            return calls.wrap_result(a ** calls.unwrap(other), (self, other))
+    if ufuncs.has_own_operators(other):
+        return calls.wrap_result(to_numpy(self) ** other, (self, other))
+    if not ufuncs.is_operand(other):
+        return NotImplemented
     fast = _fast_power(self, other)
     return ufuncs.call(fast, (self,), {}) if fast else ufuncs.call(np.power, (self, other), {})
 
@@ -420,6 +425,10 @@ def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
 
 
 def _rpow(self: ndarray, other: Any) -> Any:
+    if ufuncs.has_own_operators(other):
+        return calls.wrap_result(other ** to_numpy(self), (other, self))
+    if not ufuncs.is_operand(other):
+        return NotImplemented
     return ufuncs.call(np.power, (other, self), {})
 
 

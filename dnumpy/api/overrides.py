@@ -153,6 +153,12 @@ def register(wrapped: Any, public: Any) -> None:
         functions.setdefault(wrapped, public)
 
 
+def registered(wrapped: Any) -> Any:
+    """Return what stands for NumPy's ``wrapped`` already, if anything does."""
+    hashable = getattr(type(wrapped), "__hash__", None) is not None
+    return functions.get(wrapped) if hashable else None
+
+
 def call_function(
     wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:

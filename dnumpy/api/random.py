@@ -88,11 +88,15 @@ Generator.spawn = _spawn
 
 def default_rng(seed: Any = None) -> Any:
     """Return a Generator; as ``numpy.random.default_rng``."""
-    if isinstance(seed, Generator):
+    if type(seed) is Generator:
         return seed
+    if isinstance(seed, np.random.Generator):
+        return Generator(seed.bit_generator)
     if isinstance(seed, np.random.RandomState):
-        return Generator(seed._bit_generator)  # noqa: SLF001 - as NumPy does
-    return Generator(np.random.default_rng(calls.unwrap(seed)).bit_generator)
+        return Generator(seed._bit_generator)
+    if isinstance(seed, np.random.BitGenerator):
+        return Generator(seed)
+    return Generator(OVERRIDES["PCG64"](seed))
 
 
 OVERRIDES: dict[str, Any] = {

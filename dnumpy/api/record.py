@@ -65,6 +65,13 @@ def operand(x: Operand) -> Expr | Const:
     raise Unmanaged
 
 
+def content(x: ndarray) -> Expr:
+    """Return the operand of an array, which is no constant."""
+    found = operand(x)
+    assert isinstance(found, Expr)
+    return found
+
+
 def _leaf_copy(array: np.ndarray) -> Expr:
     if not is_managed_dtype(array.dtype):
         raise Unmanaged

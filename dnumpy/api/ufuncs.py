@@ -132,19 +132,20 @@ class ufunc(metaclass=_UfuncType):
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to all pairs; as ``numpy.ufunc.outer``."""
-        if len(args) == 2 and (is_lazy(args[0]) or is_lazy(args[1])):
+        asked = overrides.overridden(args, "__array_ufunc__")
+        if len(args) == 2 and not asked and (is_lazy(args[0]) or is_lazy(args[1])):
             left, right = (x if hasattr(x, "ndim") else np.asarray(x) for x in args)
             if left.ndim:
                 left = left[(..., *[None] * right.ndim)]
             return self(left, right, **kwargs)
         return self._run("outer", args, None, kwargs)
 
-    def at(self, *args: Any) -> None:
+    def at(self, *args: Any) -> Any:
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
-            overrides.call_ufunc(self, "at", args, {})
-        else:
-            self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+            return overrides.call_ufunc(self, "at", args, {})
+        self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+        return None
 
     def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
         if out is not None:
@@ -205,8 +206,11 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
-    kwargs.pop("subok", None)
+    if type(kwargs.pop("subok", True)) is not bool:
+        raise Unmanaged
     if len(args) > wrapped.nin:
+        if outs is not None:
+            raise Unmanaged
         outs, args = args[wrapped.nin :], args[: wrapped.nin]
     if kwargs.get("order", "K") != "K" or _NOT_RECORDED.intersection(kwargs) - {"order"}:
         raise Unmanaged
@@ -214,8 +218,8 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if len(args) != wrapped.nin:
         raise Unmanaged
     outs = _as_outs(outs, wrapped.nout)
-    if mask is not True and (mask is False or outs is None):
-        raise Unmanaged
+    if mask is not True:
+        mask = _mask(mask, outs)
     placed, axes = (args, None) if outs else arranged(args)
     operands = [operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
@@ -226,6 +230,15 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
             results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
     return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
+
+
+def _mask(mask: Any, outs: Any) -> Any:
+    """Return a mask that can be recorded; lists are converted, arrays must be boolean."""
+    if type(mask) is list or type(mask) is tuple:
+        mask = np.array(calls.unwrap(mask), bool)
+    if outs is None or getattr(mask, "dtype", None) != np.dtype(bool):
+        raise Unmanaged
+    return mask
 
 
 def _as_outs(outs: Any, count: int) -> tuple[Any, ...] | None:
@@ -325,8 +338,11 @@ def is_operand(other: Any) -> bool:
 def _inplace(wrapped: np.ufunc) -> Any:
     def method(self: Any, other: Any) -> Any:
         a = self._np
-        if a is None and (type(other) in IMMEDIATE or _is_at_hand(other)):
-            a = peek_for_writing(self)
+        if a is None:
+            if type(other) in IMMEDIATE or _is_at_hand(other):
+                a = peek_for_writing(self)
+        elif type(other) is not ndarray and type(other) not in IMMEDIATE:
+            a = None  # an operand that may override the ufunc
         if a is not None:
             r = wrapped(a, calls.unwrap(other), out=(a,))
             return self if r is a else calls.wrap_result(r, (self, other))

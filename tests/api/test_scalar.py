@@ -56,7 +56,7 @@ VALUES = {
     "max": lambda s: max(s, 3),
     "in a list": lambda s: [s, s].index(s),
     "in a dict": lambda s: {s: 1}[780.0],
-    "in a set": lambda s: s in {780.0},
+    "in a set": lambda s: s in {1.0, 780.0},
     "truth": lambda s: "yes" if s else "no",
     "dtype": lambda s: (s.dtype, s.shape, s.ndim, s.size),
     "tolist": lambda s: s.tolist(),
@@ -67,13 +67,17 @@ VALUES = {
     "np.isfinite": np.isfinite,
     "np.isscalar": np.isscalar,
     "pickle": lambda s: pickle.loads(pickle.dumps(s)),
-    "type names": lambda s: (isinstance(s, float), isinstance(s, np.floating), isinstance(s, np.generic)),
+    "type names": lambda s: (
+        isinstance(s, float),
+        isinstance(s, np.floating),
+        isinstance(s, np.generic),
+    ),
     "indexed": lambda s: s[()],
     "indexed wrongly": lambda s: s[0],
     "iterated": lambda s: hasattr(s, "__len__") or isinstance(s, Iterable),
     "written": lambda s: s.__setitem__((), 3),
     "an attribute that is not there": lambda s: s.no_such_thing,
-}  # fmt: skip
+}
 
 
 def outcome(function: Any, given: Any) -> Any:
@@ -106,16 +110,62 @@ def test_deferred_scalars_of_every_kind_equal_numpys(name: str, dtype: str) -> N
 
 PROGRAMS = {
     "immutable": ["a1 = np.arange(40)", "s2 = a1.sum()", "s3 = s2", "s3 += 1", "s4 = s2 * s3"],
-    "an index": ["a1 = np.arange(40)", "s2 = a1[a1.argmax()]", "a1[a1.argmin()] = 9", "a3 = a1[:a1.argmax()]", "s4 = range(50)[a1.max()]"],
-    "an operand": ["a1 = np.arange(40.0)", "a2 = (a1 - a1.mean()) / a1.std()", "a2 *= a1.max()", "a3 = a1.max() - a1"],
-    "a value": ["a1 = np.zeros(40)", "a1[3] = a1.sum() + 5", "a1[5:9] = a1.max()", "a1[a1 > 2] = a1.min()", "a1.fill(a1.max())"],
-    "a shape": ["a1 = np.arange(40)", "a2 = np.zeros(a1.max())", "a3 = np.arange(a1.sum())", "a4 = a1.reshape(a1[1:9].argmax() + 1, -1)"],
-    "a list of them": ["a1 = np.arange(40.0)", "a2 = np.array([a1.sum(), a1.mean(), 3])", "a3 = np.array([[k.sum()] for k in a1.reshape(5, 8)])"],
-    "a condition": ["a1 = np.arange(40.0)", "while a1.max() > 3: a1 /= 2", "s2 = np.float64(1 if a1.sum() else 2)"],
-    "in NumPy's functions": ["a1 = np.arange(40.0)", "s2 = np.sqrt(a1.sum())", "s3 = np.maximum(a1.min(), 3)", "a4 = np.full(9, a1.max())", "a5 = np.where(a1 > a1.mean(), a1.max(), 0)", "a6 = np.linspace(a1.min(), a1.max(), 9)"],
-    "NEP 50": ["a1 = np.ones(40, 'f4')", "a2 = a1 + a1.sum()", "a3 = a1 + np.arange(40.0).sum()", "a4 = np.arange(40, dtype='i1') + np.arange(40).sum()"],
-    "NaN to an integer": ["a1 = np.arange(40)", "a1[0] = np.full(40, np.nan).sum()", "a1[:] = np.full(40, np.inf).max()"],
-}  # fmt: skip
+    "an index": [
+        "a1 = np.arange(40)",
+        "s2 = a1[a1.argmax()]",
+        "a1[a1.argmin()] = 9",
+        "a3 = a1[:a1.argmax()]",
+        "s4 = range(50)[a1.max()]",
+    ],
+    "an operand": [
+        "a1 = np.arange(40.0)",
+        "a2 = (a1 - a1.mean()) / a1.std()",
+        "a2 *= a1.max()",
+        "a3 = a1.max() - a1",
+    ],
+    "a value": [
+        "a1 = np.zeros(40)",
+        "a1[3] = a1.sum() + 5",
+        "a1[5:9] = a1.max()",
+        "a1[a1 > 2] = a1.min()",
+        "a1.fill(a1.max())",
+    ],
+    "a shape": [
+        "a1 = np.arange(40)",
+        "a2 = np.zeros(a1.max())",
+        "a3 = np.arange(a1.sum())",
+        "a4 = a1.reshape(a1[1:9].argmax() + 1, -1)",
+    ],
+    "a list of them": [
+        "a1 = np.arange(40.0)",
+        "a2 = np.array([a1.sum(), a1.mean(), 3])",
+        "a3 = np.array([[k.sum()] for k in a1.reshape(5, 8)])",
+    ],
+    "a condition": [
+        "a1 = np.arange(40.0)",
+        "while a1.max() > 3: a1 /= 2",
+        "s2 = np.float64(1 if a1.sum() else 2)",
+    ],
+    "in NumPy's functions": [
+        "a1 = np.arange(40.0)",
+        "s2 = np.sqrt(a1.sum())",
+        "s3 = np.maximum(a1.min(), 3)",
+        "a4 = np.full(9, a1.max())",
+        "a5 = np.where(a1 > a1.mean(), a1.max(), 0)",
+        "a6 = np.linspace(a1.min(), a1.max(), 9)",
+    ],
+    "NEP 50": [
+        "a1 = np.ones(40, 'f4')",
+        "a2 = a1 + a1.sum()",
+        "a3 = a1 + np.arange(40.0).sum()",
+        "a4 = np.arange(40, dtype='i1') + np.arange(40).sum()",
+    ],
+    "NaN to an integer": [
+        "a1 = np.arange(40)",
+        "a1[0] = np.full(40, np.nan).sum()",
+        "a1[:] = np.full(40, np.inf).max()",
+    ],
+}
 
 
 @pytest.mark.parametrize("lines", PROGRAMS.values(), ids=PROGRAMS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -19,48 +20,169 @@ from tests.strategies import arrays, filled_shapes
 pytestmark = pytest.mark.usefixtures("managed")
 
 PROGRAMS = {
-    "dtype": ["a1 = np.add(np.arange(40), 1, dtype='f4')", "a2 = np.sqrt(np.arange(40), dtype='f4')"],
-    "dtype that does not fit": ["a1 = np.add(np.arange(40.0), 1, dtype='i8')", "a2 = np.sqrt(np.arange(40), dtype=int)"],
+    "dtype": [
+        "a1 = np.add(np.arange(40), 1, dtype='f4')",
+        "a2 = np.sqrt(np.arange(40), dtype='f4')",
+    ],
+    "dtype that does not fit": [
+        "a1 = np.add(np.arange(40.0), 1, dtype='i8')",
+        "a2 = np.sqrt(np.arange(40), dtype=int)",
+    ],
     "casting": [
-        "a1 = np.add(np.arange(40.0), 1, dtype='i8', casting='unsafe')", "np.add(np.arange(40), 0.5, casting='no')",
+        "a1 = np.add(np.arange(40.0), 1, dtype='i8', casting='unsafe')",
+        "np.add(np.arange(40), 0.5, casting='no')",
         "np.add(np.arange(40), 1, casting='wrong')",
     ],
-    "signature": ["a1 = np.add(np.arange(40), 1, signature='dd->d')", "np.add(np.arange(40), 1, sig='dd->d')"],
+    "signature": [
+        "a1 = np.add(np.arange(40), 1, signature='dd->d')",
+        "np.add(np.arange(40), 1, sig='dd->d')",
+    ],
     "order": ["a1 = np.add(np.ones((6, 7)), 1, order='F')", "a2 = np.add(a1, 1, order='C')"],
-    "where without out": ["a1 = np.add(np.arange(40), 1, where=True)", "s2 = np.add(np.arange(40), 1, where=False).size"],
-    "a where that is no boolean": ["np.add(np.arange(40), 1, out=np.zeros(40), where=np.arange(40))"],
-    "out as a tuple": ["a1 = np.zeros(40)", "np.add(a1, 1, out=(a1,))", "np.modf(a1 / 3, out=(a1, None))"],
-    "positional out": ["a1 = np.zeros(40)", "np.negative(a1 + 1, a1)", "np.add(a1, 1, a1)", "np.add(a1, 1, a1, a1)"],
-    "unknown arguments": ["np.add(np.arange(40), 1, axis=0)", "np.add(np.arange(40))", "np.add(1, 2, 3, 4, 5)"],
-    "two outputs": ["a1, a2 = np.frexp(np.arange(40.0))", "a3, a4 = divmod(np.arange(40), 7)", "a5, a6 = np.modf(a1 * 9)"],
+    "where without out": [
+        "a1 = np.add(np.arange(40), 1, where=True)",
+        "s2 = np.add(np.arange(40), 1, where=False).size",
+    ],
+    "a where that is no boolean": [
+        "np.add(np.arange(40), 1, out=np.zeros(40), where=np.arange(40))"
+    ],
+    "out as a tuple": [
+        "a1 = np.zeros(40)",
+        "np.add(a1, 1, out=(a1,))",
+        "np.modf(a1 / 3, out=(a1, None))",
+    ],
+    "positional out": [
+        "a1 = np.zeros(40)",
+        "np.negative(a1 + 1, a1)",
+        "np.add(a1, 1, a1)",
+        "np.add(a1, 1, a1, a1)",
+    ],
+    "unknown arguments": [
+        "np.add(np.arange(40), 1, axis=0)",
+        "np.add(np.arange(40))",
+        "np.add(1, 2, 3, 4, 5)",
+    ],
+    "two outputs": [
+        "a1, a2 = np.frexp(np.arange(40.0))",
+        "a3, a4 = divmod(np.arange(40), 7)",
+        "a5, a6 = np.modf(a1 * 9)",
+    ],
     "reduce": [
-        "a1 = np.add.reduce(np.ones((6, 7)))", "s2 = np.add.reduce(np.ones((6, 7)), axis=None)",
-        "a3 = np.logaddexp.reduce(np.ones((6, 7)), 1)", "a4 = np.subtract.reduce(np.arange(42).reshape(6, 7))",
-        "np.subtract.reduce(np.ones((6, 7)), axis=(0, 1))", "s5 = np.maximum.reduce(np.arange(40))",
-        "np.maximum.reduce(np.ones((0, 40)), axis=0)", "a6 = np.add.reduce(np.ones((0, 40)), axis=0)",
+        "a1 = np.add.reduce(np.ones((6, 7)))",
+        "s2 = np.add.reduce(np.ones((6, 7)), axis=None)",
+        "a3 = np.logaddexp.reduce(np.ones((6, 7)), 1)",
+        "a4 = np.subtract.reduce(np.arange(42).reshape(6, 7))",
+        "np.subtract.reduce(np.ones((6, 7)), axis=(0, 1))",
+        "s5 = np.maximum.reduce(np.arange(40))",
+        "np.maximum.reduce(np.ones((0, 40)), axis=0)",
+        "a6 = np.add.reduce(np.ones((0, 40)), axis=0)",
         "a7 = np.multiply.reduce(np.arange(40).reshape(5, 8), axis=-1, dtype='f4', keepdims=True)",
-        "np.add.reduce(np.ones((6, 7)), axis=2)", "np.add.reduce(np.ones((6, 7)), axis=(0, 0))",
-        "a8 = np.zeros(7)", "np.add.reduce(np.ones((6, 7)), 0, None, a8)", "np.add.reduce(np.ones((6, 7)), out=a8, initial=5)",
+        "np.add.reduce(np.ones((6, 7)), axis=2)",
+        "np.add.reduce(np.ones((6, 7)), axis=(0, 0))",
+        "a8 = np.zeros(7)",
+        "np.add.reduce(np.ones((6, 7)), 0, None, a8)",
+        "np.add.reduce(np.ones((6, 7)), out=a8, initial=5)",
     ],
-    "accumulate": ["a1 = np.add.accumulate(np.arange(40))", "a2 = np.multiply.accumulate(np.ones((6, 7)), axis=1)", "np.add.accumulate(np.ones((6, 7)), axis=3)"],
-    "reduceat": ["a1 = np.add.reduceat(np.arange(40), [0, 4, 1, 30])", "np.add.reduceat(np.arange(40), [50])"],
-    "outer": ["a1 = np.multiply.outer(np.arange(9), np.arange(10))", "a2 = np.add.outer(np.ones((3, 4)), [1, 2])", "a3 = np.subtract.outer(5, np.arange(9))"],
-    "at": ["a1 = np.arange(40)", "np.add.at(a1, [0, 0], 5)", "np.negative.at(a1, [1])", "np.add.at(a1, [99], 5)"],
-    "Python scalars": ["a1 = np.arange(40, dtype='u1')", "a2 = a1 + 300", "a3 = a1 + 2.5", "a4 = a1 - 1", "a5 = a1 + True", "a6 = a1 * 1j", "a7 = a1 + -1"],
-    "comparison beyond the range": ["a1 = np.arange(40, dtype='u1')", "a2 = a1 < 300", "a3 = a1 == -1", "a4 = a1 >= 2**70"],
-    "NumPy scalars": ["a1 = np.arange(40, dtype='f4')", "a2 = a1 + np.float64(1)", "a3 = a1 * np.int8(2)", "a4 = np.float64(2) * a1"],
+    "accumulate": [
+        "a1 = np.add.accumulate(np.arange(40))",
+        "a2 = np.multiply.accumulate(np.ones((6, 7)), axis=1)",
+        "np.add.accumulate(np.ones((6, 7)), axis=3)",
+    ],
+    "reduceat": [
+        "a1 = np.add.reduceat(np.arange(40), [0, 4, 1, 30])",
+        "np.add.reduceat(np.arange(40), [50])",
+    ],
+    "outer": [
+        "a1 = np.multiply.outer(np.arange(9), np.arange(10))",
+        "a2 = np.add.outer(np.ones((3, 4)), [1, 2])",
+        "a3 = np.subtract.outer(5, np.arange(9))",
+    ],
+    "at": [
+        "a1 = np.arange(40)",
+        "np.add.at(a1, [0, 0], 5)",
+        "np.negative.at(a1, [1])",
+        "np.add.at(a1, [99], 5)",
+    ],
+    "Python scalars": [
+        "a1 = np.arange(40, dtype='u1')",
+        "a2 = a1 + 300",
+        "a3 = a1 + 2.5",
+        "a4 = a1 - 1",
+        "a5 = a1 + True",
+        "a6 = a1 * 1j",
+        "a7 = a1 + -1",
+    ],
+    "comparison beyond the range": [
+        "a1 = np.arange(40, dtype='u1')",
+        "a2 = a1 < 300",
+        "a3 = a1 == -1",
+        "a4 = a1 >= 2**70",
+    ],
+    "NumPy scalars": [
+        "a1 = np.arange(40, dtype='f4')",
+        "a2 = a1 + np.float64(1)",
+        "a3 = a1 * np.int8(2)",
+        "a4 = np.float64(2) * a1",
+    ],
     "powers": [
-        "a1 = np.arange(1, 40)", "a2 = a1 ** 2", "a3 = a1 ** -1", "a4 = a1 ** 0.5", "a5 = a1 ** -1.0", "a6 = 2 ** a1",
-        "a7 = a1 ** a1[::-1]", "a8 = 2.0 ** -a1", "a1 **= 2", "a9 = pow(a1, 2)", "a10 = 2 ** -a1",
+        "a1 = np.arange(1, 40)",
+        "a2 = a1 ** 2",
+        "a3 = a1 ** -1",
+        "a4 = a1 ** 0.5",
+        "a5 = a1 ** -1.0",
+        "a6 = 2 ** a1",
+        "a7 = a1 ** a1[::-1]",
+        "a8 = 2.0 ** -a1",
+        "a1 **= 2",
+        "a9 = pow(a1, 2)",
+        "a10 = 2 ** -a1",
     ],
-    "operands that are no arrays": ["a1 = np.ones(3) + [1, 2, 3]", "a2 = [1] * 40 + np.ones(40)", "np.ones(40) + 'x'", "np.ones(40) + None", "np.ones(40) + {}"],
-    "matrix products": ["a1 = np.ones((6, 7)) @ np.ones(7)", "a2 = np.arange(7) @ np.ones((7, 6))", "np.ones((6, 7)) @ np.ones(6)", "s3 = np.arange(40) @ np.arange(40)", "np.ones(40) @ 2"],
-    "truth": ["bool(np.ones(40))", "bool(np.ones(1))", "s1 = not np.zeros(1)", "if np.ones((3, 4)): pass"],
+    "operands that are no arrays": [
+        "a1 = np.ones(3) + [1, 2, 3]",
+        "a2 = [1] * 40 + np.ones(40)",
+        "np.ones(40) + 'x'",
+        "np.ones(40) + None",
+        "np.ones(40) + {}",
+    ],
+    "matrix products": [
+        "a1 = np.ones((6, 7)) @ np.ones(7)",
+        "a2 = np.arange(7) @ np.ones((7, 6))",
+        "np.ones((6, 7)) @ np.ones(6)",
+        "s3 = np.arange(40) @ np.arange(40)",
+        "np.ones(40) @ 2",
+    ],
+    "truth": [
+        "bool(np.ones(40))",
+        "bool(np.ones(1))",
+        "s1 = not np.zeros(1)",
+        "if np.ones((3, 4)): pass",
+    ],
     "in": ["a1 = np.arange(40)", "s1 = np.bool_(3 in a1)", "s2 = np.bool_(99 in a1)"],
-    "bit operations": ["a1 = np.arange(40)", "a2 = a1 & 6", "a3 = a1 ^ a2", "a4 = ~a1", "a5 = a1 << 2", "a6 = 1 << a1 % 8", "np.ones(40) & 1"],
-    "clip": ["a1 = np.arange(40)", "a2 = a1.clip(3, 9)", "a3 = np.clip(a1, None, 9)", "a1.clip(min=5, out=a1)", "np.clip(a1)", "a4 = np.clip(a1, 9, 3)", "a5 = a1.clip(2.5)"],
-    "round": ["a1 = np.arange(40) / 7", "a2 = a1.round(2)", "a3 = np.round(a1 * 1000, -2)", "a5 = np.arange(40).round(-1)", "a6 = np.around(a1 * 1j, 1)"],
-}  # fmt: skip
+    "bit operations": [
+        "a1 = np.arange(40)",
+        "a2 = a1 & 6",
+        "a3 = a1 ^ a2",
+        "a4 = ~a1",
+        "a5 = a1 << 2",
+        "a6 = 1 << a1 % 8",
+        "np.ones(40) & 1",
+    ],
+    "clip": [
+        "a1 = np.arange(40)",
+        "a2 = a1.clip(3, 9)",
+        "a3 = np.clip(a1, None, 9)",
+        "a1.clip(min=5, out=a1)",
+        "np.clip(a1)",
+        "a4 = np.clip(a1, 9, 3)",
+        "a5 = a1.clip(2.5)",
+    ],
+    "round": [
+        "a1 = np.arange(40) / 7",
+        "a2 = a1.round(2)",
+        "a3 = np.round(a1 * 1000, -2)",
+        "a5 = np.arange(40).round(-1)",
+        "a6 = np.around(a1 * 1j, 1)",
+    ],
+}
 
 
 @pytest.mark.parametrize("lines", PROGRAMS.values(), ids=PROGRAMS)
@@ -78,9 +200,8 @@ def test_two_arrays_of_any_dtypes_and_shapes_combine_as_in_numpy(
         try:
             expected = operator(x, y)
         except (TypeError, ValueError) as error:
-            with pytest.raises(type(error)) as raised:
+            with pytest.raises(type(error), match=re.escape(str(error))):
                 operator(wrap(x.copy()), wrap(y.copy()))
-            assert str(raised.value) == str(error)
             return
         found = concrete(operator(wrap(x.copy()), wrap(y.copy())))
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)

@@ -16,6 +16,7 @@ from tests.rewrite.test_cut import reference_value
 from tests.strategies import programs
 
 GRAIN = Grain(1, 64, 3)
+DTYPE = np.dtype(float)
 
 
 @settings(max_examples=150)
@@ -57,3 +58,16 @@ def test_the_same_body_over_other_data_has_the_same_structure() -> None:
     one, two = body(1), body(2)
     assert structure(one, one[1:]) == structure(two, two[1:])
     assert structure(one, one) != structure(two, two[1:])
+
+
+def subtract(*args: Expr | Const) -> tuple[object, ...]:
+    expr = make(elementwise_of(np.subtract), args, (), (3,), DTYPE)
+    return structure([expr], [expr])
+
+
+def test_two_programs_are_alike_only_with_their_constants_in_the_same_places() -> None:
+    x = leaf(np.arange(3.0), (3,), DTYPE)
+    y = leaf(np.ones(3), (3,), DTYPE)
+    assert subtract(x, Const(2.0)) == subtract(y, Const(3.0))
+    assert subtract(x, Const(2.0)) != subtract(Const(2.0), x)
+    assert subtract(x, y) != subtract(x, x)
