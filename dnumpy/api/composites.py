@@ -512,12 +512,17 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
             sizes[label] = max(sizes[label], extent)
     if not all(e.size for e in exprs):
         return NotImplemented
-    if len(exprs) == 1 and set(inputs) == set(output):  # nothing is summed: a view
-        extents = dict(zip(inputs, exprs[0].shape, strict=True))
-        if [extents[k] for k in inputs] != list(exprs[0].shape) or type(operands[1]) is not ndarray:
-            return NotImplemented
-        return _through_ghost(operands[1], lambda g: np.einsum(f"{inputs}->{output}", g))
+    if len(exprs) == 1 and set(inputs) == set(output):
+        return _einsum_view(operands[1], inputs, output)
     dtype = np.result_type(*[e.dtype for e in exprs])
     shape = tuple(sizes[label] for label in output)
     params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
     return _contract(EINSUM, exprs, params, shape, dtype)
+
+
+def _einsum_view(a: Any, inputs: str, output: str) -> Any:
+    """Return what ``einsum`` gives where nothing is summed: a view."""
+    extents = dict(zip(inputs, a.shape, strict=True))
+    if [extents[k] for k in inputs] != list(a.shape):
+        return NotImplemented
+    return _through_ghost(a, lambda g: np.einsum(f"{inputs}->{output}", g))

@@ -261,8 +261,8 @@ _METHOD_NATIVE = (
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum", "dump", "dumps",
-    "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
+    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum",
+    "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
     "setfield", "sort", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
 
@@ -302,6 +302,10 @@ def _conjugate(self: ndarray, out: Any = None) -> Any:
     if kind in "cO" or (out is not None and kind in "biuf"):
         return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
     return self if kind in "biuf" else calls.run(_np_array.conjugate, (self,), {})
+
+
+def _conj(self: ndarray) -> Any:
+    return _conjugate(self)
 
 
 def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
@@ -565,8 +569,9 @@ _DIRECT: dict[str, Any] = {
     "__iter__": _iter, "__contains__": _contains, "__repr__": _repr, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
-    "__rmatmul__": _rmatmul, "__imatmul__": _imatmul, "__class_getitem__": classmethod(_class_getitem),
-    "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conjugate,
+    "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
+    "__class_getitem__": classmethod(_class_getitem),
+    "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip
 

@@ -29,7 +29,8 @@ def _shuffle(self: Any, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return wrapped(self, calls.for_writing(target), *[calls.unwrap(a) for a in args[1:]], **kwargs)
 
 
-_OURS_ALREADY = frozenset({"spawn", "bit_generator"})
+# what NumPy itself calls, and takes NumPy's own objects from
+_NUMPYS_OWN = frozenset({"spawn", "bit_generator", "generate_state"})
 
 
 class _Derived(type):
@@ -44,7 +45,7 @@ def _derived(base: type) -> Any:
     drawn = [
         n
         for n in dir(base)
-        if not n.startswith("_") and n not in _OURS_ALREADY and callable(getattr(base, n))
+        if not n.startswith("_") and n not in _NUMPYS_OWN and callable(getattr(base, n))
     ]
     namespace: dict[str, Any] = {n: _drawing(n, base) for n in drawn}
     namespace["__doc__"] = base.__doc__

@@ -206,11 +206,10 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
-    if type(kwargs.pop("subok", True)) is not bool:
-        raise Unmanaged
+    given_twice = len(args) > wrapped.nin and outs is not None
+    if given_twice or type(kwargs.pop("subok", True)) is not bool:
+        raise Unmanaged  # NumPy says why
     if len(args) > wrapped.nin:
-        if outs is not None:
-            raise Unmanaged
         outs, args = args[wrapped.nin :], args[: wrapped.nin]
     if kwargs.get("order", "K") != "K" or _NOT_RECORDED.intersection(kwargs) - {"order"}:
         raise Unmanaged
@@ -277,18 +276,18 @@ def _record_into(
     return outs[0] if len(outs) == 1 else outs
 
 
-def _operator(wrapped: np.ufunc, plain: Callable[..., Any], *, reflected: bool) -> Any:
-    if reflected:
+def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        if has_own_operators(other):
+            return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
+        if not is_operand(other):
+            return NotImplemented
+        return call(wrapped, (other, self), {})
 
-        def reflected_method(self: Any, other: Any) -> Any:
-            if has_own_operators(other):
-                return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
-            if not is_operand(other):
-                return NotImplemented
-            return call(wrapped, (other, self), {})
+    return method
 
-        return reflected_method
 
+def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C901 - every step counts
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if a is None:
@@ -378,8 +377,8 @@ def install(cls: type, *, in_place: bool) -> None:
     """Give ``cls`` NumPy's operators."""
     for name, wrapped in BINARY.items():
         plain = divmod if name == "divmod" else getattr(operator, f"__{name}__")
-        setattr(cls, f"__{name}__", _operator(wrapped, plain, reflected=False))
-        setattr(cls, f"__r{name}__", _operator(wrapped, plain, reflected=True))
+        setattr(cls, f"__{name}__", _operator(wrapped, plain))
+        setattr(cls, f"__r{name}__", _reflected(wrapped, plain))
         if in_place and name != "divmod":
             setattr(cls, f"__i{name}__", _inplace(wrapped))
     for name, wrapped in UNARY.items():

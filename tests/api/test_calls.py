@@ -1,4 +1,4 @@
-"""Functions that NumPy runs: what they write to, what their results alias, whom they leave alone."""
+"""Functions that NumPy runs: what they write to, and what their results alias."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ WRITERS: dict[str, Callable[[Any, Any], Any]] = {
     "nan_to_num": lambda xp, a: xp.nan_to_num(xp.log(a - 3, out=a), copy=False),
     "sort_of_a_row": lambda xp, a: xp.negative(a, out=a)[1].sort(),
     "sort_of_a_transpose": lambda xp, a: xp.negative(a, out=a).T.sort(axis=0),
-    "partition": lambda xp, a: a.partition(2, axis=1),
-    "byteswap": lambda xp, a: a.byteswap(inplace=True),
-    "flat_index": lambda xp, a: a.flat.__setitem__([0, 3], -1),
-    "flat": lambda xp, a: setattr(a.T, "flat", range(12)),
+    "partition": lambda _xp, a: a.partition(2, axis=1),
+    "byteswap": lambda _xp, a: a.byteswap(inplace=True),
+    "flat_index": lambda _xp, a: a.flat.__setitem__([0, 3], -1),
+    "flat": lambda _xp, a: setattr(a.T, "flat", range(12)),
     "view_of_other_dtype": lambda xp, a: a.view(xp.int64).__setitem__(0, 0),
     "add_at": lambda xp, a: xp.add.at(a, ([0, 0, 1], [1, 1, 2]), 10),
     "shuffle": lambda xp, a: xp.random.default_rng(3).shuffle(a),
@@ -69,11 +69,11 @@ def test_a_write_is_seen_by_every_alias_and_by_no_pending_reader(name: str) -> N
 OUTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "add": lambda xp, a, out: xp.add(a, a, out),
     "clip": lambda xp, a, out: xp.clip(a, 2, 5, out),
-    "cumsum": lambda xp, a, out: a.cumsum(1, None, out),
+    "cumsum": lambda _xp, a, out: a.cumsum(1, None, out),
     "take": lambda xp, a, out: xp.take(a, [2, 1, 0], 0, out),
     "matmul": lambda xp, a, out: xp.matmul(a, xp.eye(4), out),
     "dot": lambda xp, a, out: xp.dot(a, xp.eye(4), out),
-    "random": lambda xp, a, out: xp.random.default_rng(1).random(out=out),
+    "random": lambda xp, _a, out: xp.random.default_rng(1).random(out=out),
     "round": lambda xp, a, out: xp.round(a / 3, 1, out),
     "max_of_a_view": lambda xp, a, out: xp.max(a, 0, out[1]),
 }
