@@ -28,7 +28,7 @@ def why_no_quota() -> str:
 
 @contextmanager
 def cpu_share(share: float, pids: Sequence[int]) -> Iterator[Path]:
-    """Give these processes a share of one core, no more (quota) and, against others, no less (weight)."""
+    """Give these processes a share of one core: no more (quota), nor, against others, less."""
     group = CPU_GROUPS / f"dnumpy-{os.getpid()}-{'-'.join(map(str, pids))}"
     group.mkdir()
     try:
@@ -39,26 +39,28 @@ def cpu_share(share: float, pids: Sequence[int]) -> Iterator[Path]:
             (group / "cgroup.procs").write_text(str(pid))
         yield group
     finally:
-        for pid in (group / "cgroup.procs").read_text().split():
-            (CPU_GROUPS / "cgroup.procs").write_text(pid)
+        for member in (group / "cgroup.procs").read_text().split():
+            (CPU_GROUPS / "cgroup.procs").write_text(member)
         group.rmdir()
 
 
 @contextmanager
 def unequal_workers(shares: Sequence[float]) -> Iterator[Client]:
     """Give a client of one worker process of one thread for each share of a core (at most 1)."""
-    from distributed import Client, LocalCluster  # noqa: PLC0415 - takes half a second to import
+    from distributed import Client, LocalCluster
 
     with ExitStack() as stack:
         cluster = stack.enter_context(
-            LocalCluster(
+            LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=len(shares),
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=":0",
             )
         )
-        client = stack.enter_context(Client(cluster, set_as_default=False))
+        client = stack.enter_context(
+            Client(cluster, set_as_default=False)  # type: ignore[no-untyped-call]
+        )
         pids = client.run(os.getpid)
         for share, address in zip(shares, sorted(pids), strict=True):
             stack.enter_context(cpu_share(share, [pids[address]]))

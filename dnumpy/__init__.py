@@ -11,6 +11,7 @@ from typing import Any
 import numpy as _np  # noqa: ICN001 - np is what users call this module
 
 from dnumpy.api import collection as _collection
+from dnumpy.api import derive as _derive
 from dnumpy.api import methods as _methods
 from dnumpy.api import namespace as _namespace
 from dnumpy.api import protocols as _protocols
@@ -35,6 +36,7 @@ EXTRA = (
     PlanInfeasible,
     WorkerLost,
     _collection,
+    _derive,
     _methods,
     _protocols,
     config,

@@ -2,9 +2,9 @@
 
 A program is a list of lines of Python over named variables. Both sides have ``np`` (dnumpy or
 NumPy), ``numpy`` (NumPy itself, for exports and host arrays) and ``data`` (repeatable host arrays).
-A line ``#look a3 tolist`` observes a variable; everything that is not looked at stays pending. After
-every line errors, and shape, dtype, strides and writeability of every variable, must agree; at the
-end all values must.
+A line ``#look a3 tolist`` observes a variable; what is not looked at stays pending. After every
+line errors, and shape, dtype, strides and writeability of every variable, must agree; at the end
+all values must.
 """
 
 from __future__ import annotations

@@ -21,6 +21,11 @@ from dnumpy.runtime import local
 pytestmark = pytest.mark.usefixtures("managed")
 
 
+@pytest.fixture(autouse=True)
+def _no_history() -> None:
+    engine.history.clear()  # it is bounded, so that only its length before would not do
+
+
 def pending(x: Any) -> bool:
     return bool(x._buf.pending)
 
@@ -177,12 +182,16 @@ SCRIPTS = {
     "log": "x = np.arange(50.0)\ny = np.log(x) + 1\ny[0]\n",
     "cast": "x = np.full(50, np.nan)\ny = x.astype(int)\ny[0]\n",
     "underflow is ignored": "x = np.full(50, 1e-300)\ny = x * x\ny[0]\n",
-    "ignored when recorded": "x = np.zeros(50)\nwith np.errstate(divide='ignore'):\n    y = 1 / x\ny[0]\n",
+    "ignored when recorded": (
+        "x = np.zeros(50)\nwith np.errstate(divide='ignore'):\n    y = 1 / x\ny[0]\n"
+    ),
     "warned when recorded": (
         "x = np.zeros(50)\nwith np.errstate(divide='warn'):\n    y = 1 / x\n"
         "with np.errstate(divide='ignore'):\n    y[0]\n"
     ),
-    "under asked for": "x = np.full(50, 1e-300)\nwith np.errstate(under='warn'):\n    y = x * x\ny[0]\n",
+    "under asked for": (
+        "x = np.full(50, 1e-300)\nwith np.errstate(under='warn'):\n    y = x * x\ny[0]\n"
+    ),
     "integers": "x = np.arange(50)\ny = x // 0\ny[0]\n",
     "in place": "x = np.ones(50)\nx /= 0\nx[0]\n",
     "into a slice": "x = np.ones(50)\nx[3:40] /= 0\nx[0]\n",

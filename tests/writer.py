@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.programs import DTYPES, LOOKS, Program, environment, run_line, variables
+from tests.choices import Choices
+from tests.programs import LOOKS, Program, run_line, variables
 
 if TYPE_CHECKING:
     import random
@@ -25,29 +26,10 @@ BINARY = (
 )  # fmt: skip
 OPERATORS = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "==", "<", ">=", "**", "<<")
 IN_PLACE = ("+=", "-=", "*=", "/=", "//=", "%=", "&=", "|=", "^=", "**=")
-SCALARS = (
-    "2",
-    "-1",
-    "0",
-    "0.5",
-    "-3.0",
-    "True",
-    "1j",
-    "np.float32(1.5)",
-    "np.int8(3)",
-    "300",
-    "np.uint8(7)",
-)
 
 
-class Writer:
-    """One program in the making."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-        self.env = environment(np)
-        self.made = Program([])
-        self.count = 0
+class Writer(Choices):
+    """Adds random lines to a program."""
 
     # ------------------------------------------------------------ the whole
 
@@ -64,132 +46,6 @@ class Writer:
                 if len(self.arrays()) < 2:
                     self.create()
         return self.made
-
-    def emit(self, line: str, slack: float | None = None) -> bool:
-        """Add a line; say whether NumPy ran it without an error."""
-        self.made.lines.append(line)
-        failed = run_line(line, self.env) is not None
-        name = line.split(" = ", maxsplit=1)[0]
-        if slack is not None and not failed:
-            for part in name.split(", "):
-                self.made.slack[part] = slack
-        return not failed
-
-    def new(self, expression: str, *parents: str) -> bool:
-        """Add ``aN = expression`` (``sN`` where NumPy gives a scalar)."""
-        self.count += 1
-        probe = run_line(f"probe_ = {expression}", self.env)
-        value = self.env.pop("probe_", None)
-        if probe is None and (not isinstance(value, (np.ndarray, np.generic)) or value.size > 5000):
-            return False
-        if probe is None and value.dtype.kind not in "biufc":
-            return False
-        letter = "s" if isinstance(value, np.generic) else "a"
-        slacks = [self.made.slack[p] for p in parents if p in self.made.slack]
-        return self.emit(f"{letter}{self.count} = {expression}", max(slacks) if slacks else None)
-
-    # ------------------------------------------------------------ choices
-
-    def arrays(self, *, exact: bool = True, writable: bool = False) -> list[str]:
-        return [
-            n
-            for n in variables(self.env)
-            if n[0] == "a"
-            and isinstance(self.env[n], np.ndarray)
-            and not (exact and n in self.made.slack)
-            and not (writable and not self.env[n].flags.writeable)
-        ]
-
-    def any_array(self, **which: bool) -> str:
-        found = self.arrays(**which)
-        if not found:
-            self.create()
-            found = self.arrays(**which) or self.arrays()
-        # recent variables more often, so that chains get long
-        return found[-1 - min(int(self.rng.expovariate(0.35)), len(found) - 1)]
-
-    def shape(self) -> tuple[int, ...]:
-        rng = self.rng
-        ndim = rng.choices((0, 1, 2, 3, 4), (1, 8, 10, 4, 1))[0]
-        longest = {0: 1, 1: 40, 2: 13, 3: 7, 4: 4}[ndim]
-        return tuple(
-            rng.choices((0, 1, rng.randint(2, longest)), (1, 4, 30))[0] for _ in range(ndim)
-        )
-
-    def dtype(self) -> str:
-        return self.rng.choices(list(DTYPES), list(DTYPES.values()))[0]
-
-    def fresh_data(self, shape: tuple[int, ...], dtype: str | None = None) -> str:
-        return f"data({self.rng.randint(0, 999)}, {shape}, '{dtype or self.dtype()}')"
-
-    def scalar(self) -> str:
-        scalars = [n for n in variables(self.env) if n[0] == "s" and n not in self.made.slack]
-        if scalars and self.rng.random() < 0.3:
-            return self.rng.choice(scalars)
-        return self.rng.choice(SCALARS)
-
-    def like(self, shape: tuple[int, ...]) -> str:
-        """Return an operand that broadcasts with ``shape``, most of the time."""
-        rng = self.rng
-        roll = rng.random()
-        if roll < 0.25:
-            return self.scalar()
-        if roll < 0.3:
-            return self.any_array()
-        fitting = [n for n in self.arrays() if _fits(self.env[n].shape, shape)]
-        if fitting and roll < 0.85:
-            return rng.choice(fitting[-4:])
-        inner = tuple(1 if rng.random() < 0.2 else n for n in shape)[rng.choice((0, 0, 0, 1)) :]
-        made = self.fresh_data(inner)
-        return made if rng.random() < 0.3 else f"np.array({made})"
-
-    def key(self, shape: tuple[int, ...]) -> str:
-        """Return a basic index."""
-        rng = self.rng
-        parts: list[str] = []
-        for extent in shape[: rng.randint(0, len(shape)) if rng.random() < 0.3 else len(shape)]:
-            if rng.random() < 0.05:
-                parts.append("None")
-            parts.append(self.slice_of(extent) if rng.random() < 0.8 else self.position(extent))
-        if rng.random() < 0.1:
-            parts.insert(rng.randint(0, len(parts)), "...")
-        return ", ".join(parts) or "..."
-
-    def position(self, extent: int) -> str:
-        if self.rng.random() < 0.03 or not extent:
-            return str(extent + 1)
-        at = self.rng.randint(-extent, extent - 1)
-        return f"np.int64({at})" if self.rng.random() < 0.1 else str(at)
-
-    def slice_of(self, extent: int) -> str:
-        rng = self.rng
-        if rng.random() < 0.25:
-            return rng.choice((":", "::-1", "::2", "1::2", "1:", ":-1", "-2::-2"))
-        lo, hi = sorted((rng.randint(0, extent), rng.randint(0, extent)))
-        step = rng.choice((1, 1, 1, 2, 3))
-        if rng.random() < 0.3:
-            return f"{hi}:{lo or ''}:{-step}"
-        return f"{lo}:{hi}:{step}" if step > 1 else f"{lo}:{hi}"
-
-    def indices(self, shape: tuple[int, ...]) -> str:
-        """Return an advanced index: a mask, or index lists with duplicates."""
-        rng = self.rng
-        if rng.random() < 0.4:
-            masks = [
-                n for n in self.arrays() if self.env[n].dtype == bool and self.env[n].shape == shape
-            ]
-            if masks and rng.random() < 0.8:
-                return rng.choice(masks)
-            made = self.fresh_data(shape, "?")
-            return made if rng.random() < 0.4 else f"np.array({made})"
-        if not shape or not shape[0]:
-            return "..."
-        picked = [rng.randint(-shape[0], shape[0] - 1) for _ in range(rng.randint(1, 6))]
-        first = rng.choice((f"{picked}", f"np.array({picked})", f"numpy.array({picked})"))
-        if len(shape) > 1 and shape[1] and rng.random() < 0.4:
-            second = [rng.randint(0, shape[1] - 1) for _ in picked]
-            return f"{first}, {rng.choice((str(second), ':', '0', '::-1'))}"
-        return first
 
     # ------------------------------------------------------------ lines that make
 
@@ -224,7 +80,8 @@ class Writer:
         rng = self.rng
         choices = [f"{a}[{self.key(value.shape)}]"] * 6 + [
             f"{a}.T", f"{a}.ravel()", f"{a}.reshape(-1)", f"np.squeeze({a})", f"{a}[None]",
-            f"{a}[...]", f"np.expand_dims({a}, {rng.randint(0, n)})", f"np.flip({a})", f"{a}.real", f"{a}.imag",
+            f"{a}[...]", f"np.expand_dims({a}, {rng.randint(0, n)})", f"np.flip({a})",
+            f"{a}.real", f"{a}.imag",
             f"np.broadcast_to({a}, {(2, *value.shape)})", f"np.atleast_2d({a})",
             f"{a}.reshape({_regrouped(rng, value.shape)})", f"np.transpose({a})",
             f"{a}.reshape({_regrouped(rng, value.shape)}, order='F')",
@@ -267,13 +124,6 @@ class Writer:
         else:
             self.new(f"{a} {self.rng.choice(OPERATORS)} {b}")
 
-    def has_negative_zero(self, expression: str) -> bool:
-        if run_line(f"probe_ = numpy.asarray({expression})", self.env) is not None:
-            return False
-        value = self.env.pop("probe_")
-        parts = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
-        return value.dtype.kind in "fc" and any(bool(np.signbit(p[p == 0]).any()) for p in parts)
-
     def two_outputs(self) -> None:
         a = self.any_array()
         value = self.env[a]
@@ -302,15 +152,6 @@ class Writer:
         wanted = self.dtype()
         if self.castable(self.env[a], np.dtype(wanted)):
             self.new(f"{a}.astype('{wanted}')")
-
-    def castable(self, value: Any, dtype: np.dtype) -> bool:
-        """Say whether C defines the conversion of every element."""
-        value = np.asarray(value)
-        if value.dtype.kind not in "fc" or dtype.kind in "fcb":
-            return True
-        low, high = (0, 100) if dtype.kind == "u" else (-100, 100)
-        with np.errstate(all="ignore"):
-            return bool(np.all((value.real >= low) & (value.real <= high)))
 
     def copy(self) -> None:
         a = self.any_array(exact=False)
@@ -373,34 +214,14 @@ class Writer:
 
     # ------------------------------------------------------------ reductions
 
-    def axis(self, ndim: int) -> str:
-        rng = self.rng
-        if not ndim or rng.random() < 0.3:
-            return "None"
-        picked = (
-            rng.sample(range(-ndim, ndim), rng.randint(1, ndim))
-            if rng.random() < 0.4
-            else [rng.randint(-ndim, ndim - 1)]
-        )
-        return str(tuple(picked)) if len(picked) > 1 else str(picked[0])
-
-    def options(self, value: np.ndarray, *, masks: bool = True) -> str:
-        rng = self.rng
-        text = f"axis={self.axis(value.ndim)}"
-        if rng.random() < 0.3:
-            text += ", keepdims=True"
-        if masks and rng.random() < 0.2:
-            text += f", initial={rng.choice((0, 1, 2.5, -3))}"
-            if rng.random() < 0.5:
-                text += f", where=np.array({self.fresh_data(value.shape, '?')})"
-        return text
-
     def reduce_exactly(self) -> None:
         a = self.any_array()
         value = self.env[a]
         names = ["any", "all"]
         if value.dtype.kind in "biu":
-            names += ["sum", "prod", "max", "min", "sum", "mean", "argmax", "argmin", "ptp"]
+            names += ["sum", "prod", "max", "min", "sum", "argmax", "argmin", "ptp"]
+            if not value.size or value.dtype.itemsize < 8 or np.abs(value).max() < 1e9:
+                names += ["mean"]  # of an exact sum
         elif value.dtype.kind == "f" and not self.has_negative_zero(a):
             names += ["max", "min", "argmax", "argmin", "max", "min"]
         name = self.rng.choice(names)
@@ -449,12 +270,15 @@ class Writer:
         if not value.ndim or value.dtype.char in "gG" or value.dtype == np.float16:
             return
         with np.errstate(all="ignore"):
-            calm = not value.size or (np.isfinite(value).all() and np.abs(value).max() < 1e3)
-        if not calm:
+            calm_values = not value.size or (np.isfinite(value).all() and np.abs(value).max() < 1e3)
+        if not calm_values:
+            return
+        if not value.flags.c_contiguous:
             return
         inner = value.shape[-1]
         columns, dtype = self.rng.randint(1, 4), self.rng.choice(("f8", "i8", "f4"))
-        other = f"np.array(numpy.nan_to_num({self.fresh_data((inner, columns), dtype)}))"
+        calm = f"numpy.nan_to_num({self.fresh_data((inner, columns), dtype)}, posinf=3, neginf=-3)"
+        other = f"np.array({calm})"
         expression = self.rng.choice(
             (f"{a} @ {other}", f"np.dot({a}, {other})", f"np.einsum('...i,ij->...j', {a}, {other})",
              f"np.tensordot({a}, {other}, 1)", f"np.matmul({a}, {other})"),
@@ -479,8 +303,11 @@ class Writer:
         target = np.shape(self.env.pop("probe_", ()))
         given = self.like(target)
         run_line(f"probe_ = {given}", self.env)
-        if self.castable(self.env.pop("probe_", 0), value.dtype):
-            self.emit(f"{a}[{key}] = {given}")
+        if not self.castable(self.env.pop("probe_", 0), value.dtype):
+            return
+        line = f"{a}[{key}] = {given}"
+        if "tolist" not in given or run_line(f"numpy.array({given}, {a}.dtype)", self.env) is None:
+            self.emit(line)  # NumPy leaves a list written half way when an element does not fit
 
     def overlap(self) -> None:
         a = self.any_array(writable=True)
@@ -519,6 +346,8 @@ class Writer:
         a = self.any_array(writable=True)
         value = self.env[a]
         index = self.indices(value.shape)
+        if index in self.env and np.may_share_memory(self.env[index], value):
+            return  # NumPy reads such a mask while it writes to it
         if run_line(f"probe_ = {a}[{index}]", self.env) is not None:
             self.emit(f"{a}[{index}] = 1")
             return
@@ -624,13 +453,6 @@ class Writer:
 
 
 _EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
-
-
-def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, target) == target
-    except ValueError:
-        return False
 
 
 def _regrouped(rng: random.Random, shape: tuple[int, ...]) -> tuple[int, ...]:

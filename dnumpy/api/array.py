@@ -20,6 +20,14 @@ _DUMMY = np.zeros(16, np.uint8)
 _MANAGED_KINDS = frozenset("biufc")
 
 
+_roots: list[Any] = [np.ndarray, np.ndarray]  # without and with ``__array_ufunc__`` of its own
+
+
+def derive_from(plain: type, overriding: type) -> None:
+    """Let subclasses of :class:`ndarray` derive from these."""
+    _roots[:] = [plain, overriding]
+
+
 class _ArrayType(type):
     """Makes NumPy's own arrays count as ndarrays, and subclasses of ours subclasses of NumPy's.
 
@@ -32,7 +40,8 @@ class _ArrayType(type):
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
     ) -> Any:
         if any(type(base) is mcs for base in bases):
-            bases = tuple(Derivable if type(base) is mcs else base for base in bases)
+            root = _roots["__array_ufunc__" in namespace]
+            bases = tuple(root if type(base) is mcs else base for base in bases)
             return type(bases[0])(name, bases, namespace, **kwargs)
         return super().__new__(mcs, name, bases, namespace, **kwargs)
 
@@ -57,7 +66,9 @@ class ndarray(metaclass=_ArrayType):
     _base: Any
     _readonly: bool
     _place: Any  # a Geometry, None for the whole base, or _SEEN: as ``_seen`` shows
-    _seen: tuple[np.ndarray, np.ndarray] | None  # (the Buffer's memory, this array as NumPy's view of it)
+    _seen: (
+        tuple[np.ndarray, np.ndarray] | None
+    )  # (the Buffer's memory, this array as NumPy's view of it)
 
     @property
     def _geo(self) -> Geometry | None:
@@ -75,33 +86,14 @@ class ndarray(metaclass=_ArrayType):
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new array, as ``numpy.ndarray`` does."""
         if cls is not ndarray:
-            return Derivable.__new__(cls, *args, **kwargs)
+            return _roots[False].__new__(cls, *args, **kwargs)
         return wrap(
             np.ndarray(*map(_handed_out, args), **{k: _handed_out(v) for k, v in kwargs.items()})
         )
 
 
-class Derivable(np.ndarray):
-    """What a program derives from when it subclasses ``ndarray``: NumPy's array, with ours as its plain view."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a new array; its memory may be that of one of ours."""
-        named = {k: _handed_out(v) for k, v in kwargs.items()}
-        return super().__new__(cls, *map(_handed_out, args), **named)
-
-    def view(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a view; as ``numpy.ndarray.view``."""
-        named = {k: _numpy_class(v) for k, v in kwargs.items()}
-        seen = super().view(*map(_numpy_class, args), **named)
-        return adopt(seen) if type(seen) is np.ndarray else seen
-
-
 def _handed_out(x: Any) -> Any:
     return exported(x) if type(x) is ndarray else x
-
-
-def _numpy_class(x: Any) -> Any:
-    return np.ndarray if x is ndarray else x
 
 
 class Facts(NamedTuple):
@@ -235,7 +227,10 @@ def ghost(array: ndarray) -> np.ndarray:
     """Return an array of this shape, strides and dtype, of which no element may be touched."""
     geometry = array._geo
     if geometry is not None:
-        return np.asarray(_Ghostly(geometry, readonly=array._readonly))
+        seen = np.asarray(_Ghostly(geometry, readonly=array._readonly))
+        if seen.dtype != geometry.dtype:  # fields, of which the protocol knows the size only
+            seen.dtype = geometry.dtype
+        return seen
     buffer = array._buf
     if buffer.ghost is None:
         strides = contiguous_strides(buffer.shape, buffer.dtype.itemsize)

@@ -65,7 +65,7 @@ def for_writing(x: Any) -> Any:
         return concrete_for_writing(x)
     if type(x) is tuple:
         return tuple(for_writing(e) for e in x)
-    return x
+    return unwrap(x)
 
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -84,7 +84,10 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         named["out"] = for_writing(out)
         handles = [*(out if type(out) is tuple else (out,)), *handles]
     handles += [v for v in kwargs.values() if type(v) is ndarray]
-    return wrap_result(invoke(function, plain, named), handles)
+    result = invoke(function, plain, named)
+    if result is out and type(out) is _np_array:
+        return out  # the caller's own
+    return wrap_result(result, handles)
 
 
 _NOWHERE = 1 << 30
@@ -209,11 +212,17 @@ def _root(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def _within(r: np.ndarray, memory: np.ndarray) -> bool:
+    low, high = np.lib.array_utils.byte_bounds(r)
+    first, last = np.lib.array_utils.byte_bounds(memory)
+    return first <= low and high <= last
+
+
 def _alias_of(r: np.ndarray, x: ndarray) -> ndarray | None:
     memory = x._buf.memory_here()
-    if memory is None:
+    if memory is None or (r.base is None and r is not memory):
         return None
-    if _root(r) is not _root(memory) or not np.may_share_memory(r, memory):
+    if not np.may_share_memory(r, memory) or not _within(r, memory):
         return None
     geometry = geometry_of(r, memory)
     if geometry == x._geo:

@@ -22,10 +22,11 @@ from dnumpy.api.array import (
     ndarray,
     view_of,
 )
-from dnumpy.api.layout import Axes, copy_order, permuted, restored, result_order
+from dnumpy.api.layout import Axes, arranged, copy_order, permuted, restored
 from dnumpy.api.record import (
     Unmanaged,
     cast,
+    content,
     fresh,
     operand,
     resolve,
@@ -52,6 +53,9 @@ def clip(
     **kwargs: Any,
 ) -> Any:
     """Clip by NumPy's own ufuncs."""
+    given = [x is not _NO_VALUE for x in (a_min, a_max, min, max)]
+    if any(given[:2]) and any(given[2:]):
+        return NotImplemented  # NumPy says why
     low = min if a_min is _NO_VALUE else a_min
     high = max if a_max is _NO_VALUE else a_max
     low = None if low is _NO_VALUE else low
@@ -76,14 +80,11 @@ def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
     """Choose elementwise."""
     if x is _NO_VALUE or y is _NO_VALUE:
         return NotImplemented
-    given: tuple[Any, ...] = (condition, x, y)
-    axes = result_order(given)
-    if axes is not None:
-        given = tuple(permuted(v, axes) for v in given)
+    given, axes = arranged((condition, x, y))
     try:
         expr = where_expr(*[operand(v) for v in given])
-    except Unmanaged:
-        return NotImplemented
+    except (Unmanaged, ValueError):
+        return NotImplemented  # NumPy says why
     if not expr.shape:
         return NotImplemented
     return from_expr(expr) if axes is None else restored(from_expr(expr), axes)
@@ -110,11 +111,18 @@ def astype(
         return a
     axes = _order_of_copy(a, order)
     try:
-        expr = operand(a if axes is None else permuted(a, axes))
+        expr = content(a if axes is None else permuted(a, axes))
     except Unmanaged:
         return NotImplemented
     made = fresh(cast(expr, wanted, expr.shape))
     return made if axes is None else restored(made, axes)
+
+
+def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """Return a copy in another dtype; the function of the array API, with fewer parameters."""
+    if type(x) is not ndarray or device not in (None, "cpu"):
+        return NotImplemented
+    return astype(x, dtype, copy=copy)
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
@@ -123,8 +131,8 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 
         return NotImplemented
     axes = _order_of_copy(a, order)
     if axes is not None:
-        return restored(fresh(operand(permuted(a, axes))), axes)
-    return fresh(operand(a))
+        return restored(fresh(content(permuted(a, axes))), axes)
+    return fresh(content(a))
 
 
 def _order_of_copy(a: ndarray, order: str) -> Axes | None:
@@ -139,8 +147,10 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return _through_ghost(a, lambda g: g.transpose(axes))
 
 
-def _through_ghost(a: ndarray, function: Any) -> Any:
+def _through_ghost(a: Any, function: Any) -> Any:
     """Return the view that NumPy makes of a ghost."""
+    if type(a) is not ndarray or a._np is not None:
+        return NotImplemented
     return view_of(a, function(ghost(a)))
 
 
@@ -200,7 +210,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     if type(a) is not ndarray or shape is None:
         return NotImplemented
     if copy:
-        return reshape(fresh(operand(a)), shape, order)
+        return reshape(fresh(content(a)), shape, order)
     try:
         return _through_ghost(a, lambda g: np.reshape(g, shape, order=order, copy=False))
     except ValueError as error:
@@ -208,7 +218,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
             raise
     if order != "C":
         return NotImplemented
-    return reshape(fresh(operand(a)), shape)
+    return reshape(fresh(content(a)), shape)
 
 
 def ravel(a: Any, order: str = "C") -> Any:
@@ -218,7 +228,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     flags = ghost(a).flags
     if flags.c_contiguous if order == "C" else flags.f_contiguous:
         return reshape(a, -1, order)
-    return reshape(fresh(operand(a if order == "C" else transpose(a))), -1)
+    return reshape(fresh(content(a if order == "C" else transpose(a))), -1)
 
 
 def concatenate(
@@ -228,7 +238,7 @@ def concatenate(
     if out is not None or type(arrays) not in (list, tuple) or axis is None or not arrays:
         return NotImplemented
     try:
-        pieces = [operand(a) for a in arrays]
+        pieces: list[Any] = [operand(a) for a in arrays]
     except Unmanaged:
         return NotImplemented
     if not all(isinstance(p, Expr) and p.shape for p in pieces):
@@ -318,10 +328,14 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     pairs = np.broadcast(shift, axis)
     if pairs.ndim > 1:
         return NotImplemented
+    moves = [(int(by), normalize_axis_index(int(along), a.ndim)) for by, along in pairs]
+    order = _order_of_copy(a, "K")
+    if order is not None:
+        shifts, axes = [by for by, _ in moves], [order.index(k) for _, k in moves]
+        return restored(roll(permuted(a, order), shifts, axes), order)
     rolled = a
-    for by, along in pairs:
-        k = normalize_axis_index(int(along), a.ndim)
-        by = int(by) % a.shape[k]  # noqa: PLW2901 - normalised
+    for by, k in moves:
+        by %= a.shape[k]  # noqa: PLW2901 - normalised
         lead = (slice(None),) * k
         if by:
             rolled = concatenate(
@@ -462,10 +476,11 @@ def _tensordot_axes(
                 return None
             return tuple(range(left - axes, left)), tuple(range(axes))
         first, second = (np.atleast_1d(x).tolist() for x in axes)
-        return (
+        pairs = (
             tuple(normalize_axis_index(k, left) for k in first),
             tuple(normalize_axis_index(k, right) for k in second),
         )
+        return pairs if all(len(set(p)) == len(p) for p in pairs) else None
     except (TypeError, ValueError):
         return None
 
@@ -474,10 +489,12 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     """Einstein summation; the order of contraction comes from opt_einsum."""
     if out is not None or kwargs or not operands or type(operands[0]) is not str:
         return NotImplemented
+    if type(optimize) is not bool and optimize not in ("greedy", "optimal"):
+        return NotImplemented
     from opt_einsum.parser import parse_einsum_input
 
     try:
-        exprs = [operand(x) for x in operands[1:]]
+        exprs: list[Any] = [operand(x) for x in operands[1:]]
     except Unmanaged:
         return NotImplemented
     if not all(isinstance(e, Expr) for e in exprs):
@@ -495,7 +512,17 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
             sizes[label] = max(sizes[label], extent)
     if not all(e.size for e in exprs):
         return NotImplemented
+    if len(exprs) == 1 and set(inputs) == set(output):
+        return _einsum_view(operands[1], inputs, output)
     dtype = np.result_type(*[e.dtype for e in exprs])
     shape = tuple(sizes[label] for label in output)
     params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
     return _contract(EINSUM, exprs, params, shape, dtype)
+
+
+def _einsum_view(a: Any, inputs: str, output: str) -> Any:
+    """Return what ``einsum`` gives where nothing is summed: a view."""
+    extents = dict(zip(inputs, a.shape, strict=True))
+    if [extents[k] for k in inputs] != list(a.shape):
+        return NotImplemented
+    return _through_ghost(a, lambda g: np.einsum(f"{inputs}->{output}", g))

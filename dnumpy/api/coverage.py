@@ -21,8 +21,9 @@ def coverage_table() -> list[tuple[str, str, str, str]]:
     """Return (name, module, class, reason) for every public name of every public module."""
     rows = []
     # `numpy.emath` is an attribute alone: no module can be imported by that name.
-    for path in MODULES:
-        module = np.emath if path == "numpy.emath" else importlib.import_module(path)
+    # All are imported before any is listed: importing a module adds its name to its parent.
+    modules = [np.emath if p == "numpy.emath" else importlib.import_module(p) for p in MODULES]
+    for path, module in zip(MODULES, modules, strict=True):
         for name in public_names(module):
             kind, reason = classify(name, getattr(module, name), path)
             rows.append((name, path, kind, reason))

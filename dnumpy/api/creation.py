@@ -51,7 +51,7 @@ def array(
     if ndmax is not None:
         kwargs["ndmax"] = ndmax
     if _is_foreign(like):
-        return _like(np.array, (object, dtype), {**kwargs, "like": like})
+        return _made_by_class(np.array, (object, dtype), {**kwargs, "like": like})
     return calls.wrap_result(
         calls.invoke(np.array, (_given(object, dtype), dtype), kwargs), (object,)
     )
@@ -69,7 +69,7 @@ def _is_foreign(like: Any) -> bool:
     return like is not None and type(like) is not ndarray and type(like) is not _np_array
 
 
-def _like(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _made_by_class(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Let the class of ``like`` make the array."""
     return overrides.call_function(function, args, kwargs)
 
@@ -101,7 +101,7 @@ def asarray(
             return found
     kwargs: dict[str, Any] = {"device": device, "copy": copy}
     if _is_foreign(like):
-        return _like(np.asarray, (a, dtype, order), {**kwargs, "like": like})
+        return _made_by_class(np.asarray, (a, dtype, order), {**kwargs, "like": like})
     return calls.wrap_result(
         calls.invoke(np.asarray, (_given(a, dtype), dtype, order), kwargs), (a,)
     )
@@ -110,7 +110,7 @@ def asarray(
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """As ``numpy.asanyarray``: NumPy's subclasses pass through."""
     if _is_foreign(kwargs.get("like")):
-        return _like(np.asanyarray, (a, dtype, order), kwargs)
+        return _made_by_class(np.asanyarray, (a, dtype, order), kwargs)
     if isinstance(a, _np_array) and type(a) is not _np_array:
         kwargs.pop("like", None)
         return calls.wrap_result(np.asanyarray(a, dtype, order, **kwargs), (a,))
@@ -123,7 +123,7 @@ def _maker(function: Any) -> Any:
     def make(*args: Any, **kwargs: Any) -> Any:
         if kwargs and kwargs.get("like") is not None:
             if _is_foreign(kwargs["like"]):
-                return _like(function, args, kwargs)
+                return _made_by_class(function, args, kwargs)
             kwargs.pop("like")
         for a in args:
             if type(a) is ndarray or type(a) is DeferredScalar:
@@ -176,7 +176,7 @@ def _filler(function: Any, fill: Any) -> Any:
                 return made
         if kwargs and kwargs.get("like") is not None:
             if _is_foreign(kwargs["like"]):
-                return _like(function, (shape, dtype, order), kwargs)
+                return _made_by_class(function, (shape, dtype, order), kwargs)
             kwargs.pop("like")
         r = function(shape, dtype, order, **kwargs)
         if r.size < config.eager_below:
@@ -228,7 +228,7 @@ def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     return args[0], args[1], args[2] if len(args) > 2 else 1
 
 
-def _like(maker: Any) -> Any:
+def _shaped_like(maker: Any) -> Any:
     """Return zeros_like and its kin for managed arrays; NumPy runs what asks for another layout."""
 
     def make(
@@ -246,14 +246,14 @@ def _like(maker: Any) -> Any:
     return make
 
 
-zeros_like = _like(zeros)
-ones_like = _like(ones)
-empty_like = _like(empty)
+zeros_like = _shaped_like(zeros)
+ones_like = _shaped_like(ones)
+empty_like = _shaped_like(empty)
 
 
 def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     """As ``numpy.full_like`` for managed arrays."""
-    return _like(lambda shape, dtype: full(shape, fill_value, dtype))(a, *args, **kwargs)
+    return _shaped_like(lambda shape, dtype: full(shape, fill_value, dtype))(a, *args, **kwargs)
 
 
 def load(*args: Any, **kwargs: Any) -> Any:
@@ -261,7 +261,17 @@ def load(*args: Any, **kwargs: Any) -> Any:
     loaded = np.load(*args, **kwargs)
     if type(loaded) is np.memmap and loaded.mode == "r" and is_managed_dtype(loaded.dtype):
         return adopt(loaded.view(_np_array))
+    if type(loaded) is np.lib.npyio.NpzFile:
+        loaded.__class__ = Archive
     return calls.wrap_result(loaded)
+
+
+class Archive(np.lib.npyio.NpzFile):
+    """The arrays of an ``.npz`` file by name; as ``numpy.lib.npyio.NpzFile``."""
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the array of that name, read now."""
+        return calls.wrap_result(super().__getitem__(key))
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:

@@ -29,7 +29,10 @@ _warned: set[str] = set()
 
 
 def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable[..., Any]:
-    """Return the public function for NumPy's ``wrapped``."""
+    """Return the public function for NumPy's ``wrapped``: one, whatever its names."""
+    known = overrides.registered(wrapped)
+    if known is not None:
+        return known
     made = CREATION.get(name) if qualified == f"numpy.{name}" else None
     if made is None:
         native = NATIVE.get(name) if qualified == f"numpy.{name}" else None
@@ -48,6 +51,9 @@ def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable
 
 def _describe(made: Any, wrapped: Any, qualified: str) -> None:
     module, _, name = qualified.rpartition(".")
+    own = getattr(wrapped, "__name__", name)
+    if module == "numpy" and getattr(np, own, None) is wrapped:
+        name = own  # concat is concatenate
     made.__name__ = name
     made.__qualname__ = name
     made.__doc__ = wrapped.__doc__

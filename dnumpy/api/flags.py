@@ -16,6 +16,7 @@ _SHORT = {
     "W": "writeable",
     "A": "aligned",
 }
+_OWNDATA = 0x4  # NPY_ARRAY_OWNDATA
 _SHOWN = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
 
 
@@ -52,6 +53,11 @@ class Flags:
     def writeable(self, value: bool) -> None:
         set_writeable(self._array, value)
 
+    @property
+    def num(self) -> int:
+        """All flags as bits."""
+        return self._seen.num | (_OWNDATA if self.owndata else 0)
+
     def __getattr__(self, name: str) -> Any:
         """Contiguity and alignment, as the ghost has them."""
         return getattr(self._seen, name)
@@ -67,6 +73,11 @@ class Flags:
             self.writeable = value
         else:
             self._seen[key] = value
+
+    def __eq__(self, other: object) -> bool:
+        return self.num == getattr(other, "num", None)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         """Return NumPy's listing."""

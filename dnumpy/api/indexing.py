@@ -98,6 +98,10 @@ def get(array: ndarray, key: Any) -> Any:
     return looked_at(seen)[()] if picks_one(array, plain) else seen
 
 
+def _may_overflow(scalar: np.dtype, target: np.dtype) -> bool:
+    return scalar.kind in "fc" and target.kind in "iu"
+
+
 def _is_quick(key: Any) -> bool:
     """Recognise the commonest basic indices."""
     if type(key) is tuple:
@@ -133,6 +137,8 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
         raise ValueError(msg)
     if _set_now(array, key, value) or is_same_view(array, key, value):
         return
+    if type(value) is DeferredScalar and _may_overflow(value.dtype, facts(array).dtype):
+        value = value.force()  # NumPy refuses infinity and NaN at this line
     if not is_basic(key):
         if _set_masked(array, key, value):
             return
@@ -185,6 +191,11 @@ def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
 
 def _set_basic(array: ndarray, key: Any, value: Any) -> None:
     seen = seen_at(array, key)
+    kind = type(value)
+    if kind is list or kind is tuple:
+        value = np.array(calls.unwrap(value), seen.dtype)  # element by element, as NumPy assigns
+    elif kind is DeferredScalar and value.dtype.kind not in "biu" and seen.dtype.kind in "biu":
+        value = value.force()  # NumPy refuses a NaN or an infinity
     fits = not picks_one(array, key) or not getattr(value, "shape", ())  # else NumPy says why not
     if fits and not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
         try:

@@ -102,6 +102,15 @@ def _stand_in(x: Any) -> np.ndarray:
     return np.asarray(_Ghostly(Geometry(0, shape, seen.strides, np.dtype("u1")), readonly=True))
 
 
+def arranged(operands: Sequence[Any]) -> tuple[Sequence[Any], Axes | None]:
+    """Return the operands, their axes in the order of the result, and that order (None for C)."""
+    if result_order(operands) is None:
+        return operands, None
+    given = [np.asarray(x) if type(x) in (list, tuple) else x for x in operands]
+    axes = _ask(given)
+    return (operands, None) if axes is None else ([permuted(x, axes) for x in given], axes)
+
+
 def permuted(x: Any, axes: Axes) -> Any:
     """Return an operand with its axes in the given order; scalars and 0-d arrays as they are."""
     if not isinstance(x, ndarray) or not x.ndim:

@@ -211,7 +211,7 @@ def _flags(self: ndarray) -> Any:
 def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = None) -> None:
     a = self._np
     if a is not None:
-        a.setflags(write, align, uic)
+        a.setflags(write=write, align=align, uic=uic)
     elif write is not None:
         set_writeable(self, write)
 
@@ -257,12 +257,12 @@ _METHOD_WRITES = frozenset(
     {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
 )
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "astype", "clip", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "clip", "diagonal", "dot", "max", "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum", "dump", "dumps",
-    "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
+    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum",
+    "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
     "setfield", "sort", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
 
@@ -302,6 +302,10 @@ def _conjugate(self: ndarray, out: Any = None) -> Any:
     if kind in "cO" or (out is not None and kind in "biuf"):
         return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
     return self if kind in "biuf" else calls.run(_np_array.conjugate, (self,), {})
+
+
+def _conj(self: ndarray) -> Any:
+    return _conjugate(self)
 
 
 def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
@@ -358,7 +362,9 @@ def _fill(self: ndarray, value: Any) -> None:
         except Unmanaged:
             constant = None
         if isinstance(constant, Const) and not self._readonly:
-            write(self, Const(np.full((), value, self.dtype)[()]))
+            cell = np.empty((), self.dtype)
+            cell.fill(value)  # raises what NumPy raises
+            write(self, Const(cell[()]))
             return
     calls.for_writing(self).fill(calls.unwrap(value))
 
@@ -401,7 +407,12 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
             return r
         if not ufuncs.is_operand(other):
             return NotImplemented
-        return calls.wrap_result(a ** calls.unwrap(other), (self, other))
+        if not overrides.overridden((other,), "__array_ufunc__"):
+            return calls.wrap_result(a ** calls.unwrap(other), (self, other))
+    if ufuncs.has_own_operators(other):
+        return calls.wrap_result(to_numpy(self) ** other, (self, other))
+    if not ufuncs.is_operand(other):
+        return NotImplemented
     fast = _fast_power(self, other)
     return ufuncs.call(fast, (self,), {}) if fast else ufuncs.call(np.power, (self, other), {})
 
@@ -418,6 +429,10 @@ def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
 
 
 def _rpow(self: ndarray, other: Any) -> Any:
+    if ufuncs.has_own_operators(other):
+        return calls.wrap_result(other ** to_numpy(self), (other, self))
+    if not ufuncs.is_operand(other):
+        return NotImplemented
     return ufuncs.call(np.power, (other, self), {})
 
 
@@ -517,6 +532,7 @@ def install() -> None:
     ndarray.flat = property(_flat, _set_flat)
     for name in _METHOD_NATIVE:
         setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
+    ndarray.astype = _method("astype", composites.astype, writes=False)
     for name in _METHOD_PLAIN:
         setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
     for name in (
@@ -553,8 +569,9 @@ _DIRECT: dict[str, Any] = {
     "__iter__": _iter, "__contains__": _contains, "__repr__": _repr, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
-    "__rmatmul__": _rmatmul, "__imatmul__": _imatmul, "__class_getitem__": classmethod(_class_getitem),
-    "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conjugate,
+    "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
+    "__class_getitem__": classmethod(_class_getitem),
+    "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip
 

@@ -21,7 +21,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "argmax": reductions.argmax,
     "argmin": reductions.argmin,
     "where": composites.where,
-    "astype": composites.astype,
+    "astype": composites.astype_function,
     "copy": composites.copy,
     "transpose": composites.transpose,
     "permute_dims": composites.transpose,

@@ -1,11 +1,12 @@
 """Operands of classes that override NumPy's functions (NEP 13 and NEP 18), and our functions.
 
-A class is spoken to in the NumPy that its module imports: where that is dnumpy, its ``__array_ufunc__``
-and ``__array_function__`` are handed our ufunc or function, so that ``func is np.sum`` and tables keyed
-by functions work there. Other classes (pandas, xarray, ...) are asked by NumPy itself.
+A class is spoken to in the NumPy that its module imports: where that is dnumpy, its
+``__array_ufunc__`` and ``__array_function__`` are handed our ufunc or function, so that ``func is
+np.sum`` and tables keyed by functions work there. Other classes (pandas, xarray, ...) are asked by
+NumPy itself.
 
-NumPy still decides whether a call can be overridden and by which operands: each of them is replaced by a
-:class:`_Stand`, and NumPy asks that.
+NumPy still decides whether a call can be overridden and by which operands: each of them is replaced
+by a :class:`_Stand`, and NumPy asks that.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 8  # elements of a sequence that are looked at
 _UNREMARKABLE = frozenset({
-    ndarray, DeferredScalar, np.ndarray, int, float, complex, bool, str, bytes, type(None), type, slice,
-    np.dtype, np.float64, np.int64, np.float32, np.int32, np.bool_,
+    ndarray, DeferredScalar, np.ndarray, int, float, complex, bool, str, bytes, type(None), type,
+    slice, np.dtype, np.float64, np.int64, np.float32, np.int32, np.bool_,
 })  # fmt: skip
 _verdicts: weakref.WeakKeyDictionary[type, dict[str, bool]] = weakref.WeakKeyDictionary()
 
 
 def overridden(values: Iterable[Any], protocol: str) -> bool:
-    """Say whether a value, or one of the first in a list of values, is of a class that must be asked."""
+    """Say whether a value, or one of the first in a list, is of a class that must be asked."""
     for v in values:
         kind = type(v)
         if kind in _UNREMARKABLE:
@@ -110,7 +111,10 @@ class _FunctionStand(_Stand):
             if found is not NotImplemented:
                 return found
         name = f"{func.__module__}.{func.__name__}"
-        msg = f"no implementation found for {name!r} on types that implement __array_function__: {list(seen)}"
+        msg = (
+            f"no implementation found for {name!r} on types that implement "
+            f"__array_function__: {list(seen)}"
+        )
         raise TypeError(msg)
 
 
@@ -126,8 +130,8 @@ class _UfuncStand(_Stand):
         kinds = ", ".join(repr(type(x).__name__) for x in (*given, *named.get("out", ())))
         shown = ", ".join([*map(repr, given), *(f"{k}={v!r}" for k, v in named.items())])
         msg = (
-            f"operand type(s) all returned NotImplemented from __array_ufunc__({ufunc!r}, {method!r}, {shown}): "
-            f"{kinds}"
+            f"operand type(s) all returned NotImplemented from "
+            f"__array_ufunc__({ufunc!r}, {method!r}, {shown}): {kinds}"
         )
         raise TypeError(msg)
 
@@ -151,6 +155,12 @@ def register(wrapped: Any, public: Any) -> None:
     """Remember which function of ours stands for NumPy's; what is unhashable is never looked up."""
     if getattr(type(wrapped), "__hash__", None) is not None:
         functions.setdefault(wrapped, public)
+
+
+def registered(wrapped: Any) -> Any:
+    """Return what stands for NumPy's ``wrapped`` already, if anything does."""
+    hashable = getattr(type(wrapped), "__hash__", None) is not None
+    return functions.get(wrapped) if hashable else None
 
 
 def call_function(

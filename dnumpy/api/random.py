@@ -29,7 +29,8 @@ def _shuffle(self: Any, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return wrapped(self, calls.for_writing(target), *[calls.unwrap(a) for a in args[1:]], **kwargs)
 
 
-_OURS_ALREADY = frozenset({"spawn", "bit_generator"})
+# what NumPy itself calls, and takes NumPy's own objects from
+_NUMPYS_OWN = frozenset({"spawn", "bit_generator", "generate_state"})
 
 
 class _Derived(type):
@@ -44,7 +45,7 @@ def _derived(base: type) -> Any:
     drawn = [
         n
         for n in dir(base)
-        if not n.startswith("_") and n not in _OURS_ALREADY and callable(getattr(base, n))
+        if not n.startswith("_") and n not in _NUMPYS_OWN and callable(getattr(base, n))
     ]
     namespace: dict[str, Any] = {n: _drawing(n, base) for n in drawn}
     namespace["__doc__"] = base.__doc__
@@ -88,11 +89,15 @@ Generator.spawn = _spawn
 
 def default_rng(seed: Any = None) -> Any:
     """Return a Generator; as ``numpy.random.default_rng``."""
-    if isinstance(seed, Generator):
+    if type(seed) is Generator:
         return seed
+    if isinstance(seed, np.random.Generator):
+        return Generator(seed.bit_generator)
     if isinstance(seed, np.random.RandomState):
-        return Generator(seed._bit_generator)  # noqa: SLF001 - as NumPy does
-    return Generator(np.random.default_rng(calls.unwrap(seed)).bit_generator)
+        return Generator(seed._bit_generator)
+    if isinstance(seed, np.random.BitGenerator):
+        return Generator(seed)
+    return Generator(OVERRIDES["PCG64"](seed))
 
 
 OVERRIDES: dict[str, Any] = {

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api.array import (
     Facts,
     concrete,
@@ -62,6 +63,13 @@ def operand(x: Operand) -> Expr | Const:
     if kind in (list, tuple):
         return _leaf_copy(np.asarray(x))
     raise Unmanaged
+
+
+def content(x: ndarray) -> Expr:
+    """Return the operand of an array, which is no constant."""
+    found = operand(x)
+    assert isinstance(found, Expr)
+    return found
 
 
 def _leaf_copy(array: np.ndarray) -> Expr:
@@ -170,6 +178,8 @@ def ufunc_exprs(
         params = (*params, ("casting", kwargs.get("casting", "same_kind")))
     if mask is not None:
         masked = operand(mask)
+        if facts_of(masked).dtype != bool:
+            raise Unmanaged  # NumPy says why
         before = operand(outs[0])
         shape = broadcast(None, [*operands, masked])
         operands = [*operands, masked, before]
@@ -232,12 +242,14 @@ def write(target: ndarray, value: Expr | Const) -> None:
         return
     if isinstance(value, Expr) and (value.dtype != dtype) and value.size:
         value = cast(value, dtype, value.shape)
-    base = buffer.expr
-    updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
-    del base
-    if updated.origin is None:
-        updated.origin = here()
-    buffer.set(updated)
+    origin = here()
+    with engine.lock:  # a write of another thread comes before or after, never in between
+        base = buffer.expr
+        updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
+        del base
+        if updated.origin is None:
+            updated.origin = origin
+        buffer.set(updated)
 
 
 def _owned(expr: Expr) -> Expr:

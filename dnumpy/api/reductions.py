@@ -6,6 +6,7 @@ Mean and variance are NumPy's own formulas over recorded sums, so they fuse with
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ def _record_permuted(
 ) -> Any:
     """Record over axes in the operand's memory order, which NumPy's result keeps."""
     folded = tuple(sorted(order.index(k) for k in params.axis))
+    given = [np.asarray(x) if type(x) in (list, tuple) else x for x in given]
     args = [operand(permuted(x, order)) for x in given]
     result = _record(op, args, params._replace(axis=folded), dtype)
     if not params.keepdims:
@@ -114,7 +116,8 @@ def _initial(initial: Any) -> Any:
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    return tuple(sorted(normalize_axis_tuple(axis, ndim, allow_duplicate=True)))
+    axes = axis if type(axis) is tuple else (operator.index(axis),)
+    return tuple(sorted(normalize_axis_tuple(axes, ndim, allow_duplicate=True)))
 
 
 def _reduced_dtype(

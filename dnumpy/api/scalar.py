@@ -55,6 +55,8 @@ class DeferredScalar:
         """Dtype, without computing."""
         return self._value.dtype if self.expr is None else self.expr.dtype
 
+    __iter__ = None  # NumPy takes what can be iterated over for a sequence, as in np.zeros(s)
+
     shape: tuple[()] = property(lambda _self: ())  # type: ignore[assignment]
     ndim: int = property(lambda _self: 0)  # type: ignore[assignment]
     size: int = property(lambda _self: 1)  # type: ignore[assignment]

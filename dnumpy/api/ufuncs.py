@@ -9,7 +9,7 @@ import numpy as np
 
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, ndarray, peek, peek_for_writing, wrap
-from dnumpy.api.layout import permuted, restored, result_order
+from dnumpy.api.layout import arranged, restored
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -132,19 +132,20 @@ class ufunc(metaclass=_UfuncType):
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to all pairs; as ``numpy.ufunc.outer``."""
-        if len(args) == 2 and (is_lazy(args[0]) or is_lazy(args[1])):
+        asked = overrides.overridden(args, "__array_ufunc__")
+        if len(args) == 2 and not asked and (is_lazy(args[0]) or is_lazy(args[1])):
             left, right = (x if hasattr(x, "ndim") else np.asarray(x) for x in args)
             if left.ndim:
                 left = left[(..., *[None] * right.ndim)]
             return self(left, right, **kwargs)
         return self._run("outer", args, None, kwargs)
 
-    def at(self, *args: Any) -> None:
+    def at(self, *args: Any) -> Any:
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
-            overrides.call_ufunc(self, "at", args, {})
-        else:
-            self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+            return overrides.call_ufunc(self, "at", args, {})
+        self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+        return None
 
     def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
         if out is not None:
@@ -205,7 +206,9 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
-    kwargs.pop("subok", None)
+    given_twice = len(args) > wrapped.nin and outs is not None
+    if given_twice or type(kwargs.pop("subok", True)) is not bool:
+        raise Unmanaged  # NumPy says why
     if len(args) > wrapped.nin:
         outs, args = args[wrapped.nin :], args[: wrapped.nin]
     if kwargs.get("order", "K") != "K" or _NOT_RECORDED.intersection(kwargs) - {"order"}:
@@ -214,12 +217,10 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if len(args) != wrapped.nin:
         raise Unmanaged
     outs = _as_outs(outs, wrapped.nout)
-    if mask is not True and (mask is False or outs is None):
-        raise Unmanaged
-    axes = None if outs else result_order(args)
-    if axes is not None:
-        args = tuple(permuted(x, axes) for x in args)
-    operands = [operand(x) for x in args]
+    if mask is not True:
+        mask = _mask(mask, outs)
+    placed, axes = (args, None) if outs else arranged(args)
+    operands = [operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
     if outs is None:
@@ -228,6 +229,15 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
             results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
     return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
+
+
+def _mask(mask: Any, outs: Any) -> Any:
+    """Return a mask that can be recorded; lists are converted, arrays must be boolean."""
+    if type(mask) is list or type(mask) is tuple:
+        mask = np.array(calls.unwrap(mask), bool)
+    if outs is None or getattr(mask, "dtype", None) != np.dtype(bool):
+        raise Unmanaged
+    return mask
 
 
 def _as_outs(outs: Any, count: int) -> tuple[Any, ...] | None:
@@ -266,18 +276,18 @@ def _record_into(
     return outs[0] if len(outs) == 1 else outs
 
 
-def _operator(wrapped: np.ufunc, plain: Callable[..., Any], *, reflected: bool) -> Any:
-    if reflected:
+def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        if has_own_operators(other):
+            return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
+        if not is_operand(other):
+            return NotImplemented
+        return call(wrapped, (other, self), {})
 
-        def reflected_method(self: Any, other: Any) -> Any:
-            if has_own_operators(other):
-                return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
-            if not is_operand(other):
-                return NotImplemented
-            return call(wrapped, (other, self), {})
+    return method
 
-        return reflected_method
 
+def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C901 - every step counts
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if a is None:
@@ -327,8 +337,11 @@ def is_operand(other: Any) -> bool:
 def _inplace(wrapped: np.ufunc) -> Any:
     def method(self: Any, other: Any) -> Any:
         a = self._np
-        if a is None and (type(other) in IMMEDIATE or _is_at_hand(other)):
-            a = peek_for_writing(self)
+        if a is None:
+            if type(other) in IMMEDIATE or _is_at_hand(other):
+                a = peek_for_writing(self)
+        elif type(other) is not ndarray and type(other) not in IMMEDIATE:
+            a = None  # an operand that may override the ufunc
         if a is not None:
             r = wrapped(a, calls.unwrap(other), out=(a,))
             return self if r is a else calls.wrap_result(r, (self, other))
@@ -364,8 +377,8 @@ def install(cls: type, *, in_place: bool) -> None:
     """Give ``cls`` NumPy's operators."""
     for name, wrapped in BINARY.items():
         plain = divmod if name == "divmod" else getattr(operator, f"__{name}__")
-        setattr(cls, f"__{name}__", _operator(wrapped, plain, reflected=False))
-        setattr(cls, f"__r{name}__", _operator(wrapped, plain, reflected=True))
+        setattr(cls, f"__{name}__", _operator(wrapped, plain))
+        setattr(cls, f"__r{name}__", _reflected(wrapped, plain))
         if in_place and name != "divmod":
             setattr(cls, f"__i{name}__", _inplace(wrapped))
     for name, wrapped in UNARY.items():

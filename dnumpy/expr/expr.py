@@ -11,6 +11,7 @@ import numpy as np
 from dnumpy.ops.table import LEAF
 
 if TYPE_CHECKING:
+    from dnumpy.expr.origin import Origin
     from dnumpy.ops.families import Op
 
 Params = tuple[Any, ...]
@@ -67,7 +68,7 @@ class Expr:
         self.dtype = dtype
         self.value: Any = None
         self.owner: weakref.ref[Any] | None = None
-        self.origin: tuple[str, int] | None = None
+        self.origin: Origin | None = None
 
     @property
     def ndim(self) -> int:

@@ -13,7 +13,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent)
 # NumPy keeps its error state in a context variable; reading the variable costs a twentieth of
 # asking ``geterr`` for a dict, and the state that it holds is immutable, so the dict can be
 # remembered.
-_variable: Any = getattr(np._core.umath, "_extobj_contextvar", None)  # noqa: SLF001 - no public way is fast enough
+_variable: Any = getattr(vars(np)["_core"].umath, "_extobj_contextvar", None)  # noqa: SLF001 - no public way is fast enough
 
 
 class ErrorState(NamedTuple):
@@ -35,7 +35,7 @@ def error_state() -> ErrorState:
             return state
     kinds = np.geterr()
     at_once = any(value in ("raise", "call") for value in kinds.values())
-    state = ErrorState(tuple(kinds.items()), at_once)
+    state = ErrorState(tuple((k, str(v)) for k, v in kinds.items()), at_once)
     if len(_remembered) >= _MOST_REMEMBERED:
         del _remembered[1:]  # the first is the default, asked for most
     _remembered.append((token, state))

@@ -45,6 +45,7 @@ def apply(op: Op, args: Sequence[Any], params: Params, shape: Shape, dtype: np.d
             generate_into(op, params, out, 0)
             return out
         case Contraction() | Scan() | Indexing() | Sorting() | Random():
+            assert family.call is not None
             result = family.call(*args, **dict(params))
             return np.ascontiguousarray(result, dtype).reshape(shape)
         case _:

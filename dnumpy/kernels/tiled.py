@@ -285,7 +285,8 @@ def _quick_fold(
     op: Reduction, args: tuple[int, ...], params: Any
 ) -> Callable[[list[Any], np.ndarray | None, int], Any]:
     assert op.ufunc is not None
-    reduce, (arg, *_), axis, dtype = op.ufunc.reduce, args, params.axis, params.dtype
+    reduce: Any = op.ufunc.reduce
+    (arg, *_), axis, dtype = args, params.axis, params.dtype
 
     def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
         assert out is not None
@@ -375,7 +376,10 @@ def combine(
     Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
     ``note`` is called with what floating-point fault happened.
     """
-    with np.errstate(all="ignore" if note is None else "call", call=note):
+    if note is None:
+        with np.errstate(all="ignore"):
+            return _combine(step, partials)
+    with np.errstate(all="call", call=note):
         return _combine(step, partials)
 
 

@@ -19,7 +19,7 @@ Loops = tuple[tuple[str, float], ...]
 
 
 def phase_work(phase: Phase) -> Work:
-    """Return what the phase does; replicated inputs and one tile of every step are its fixed bytes."""
+    """Return what the phase does; its fixed bytes are inputs read whole and one tile per step."""
     loops: Loops = ()
     for step in phase.steps:
         loops = merged_loops(loops, _loops(phase, step))

@@ -35,12 +35,12 @@ def build_phase(
         for arg in expr.args:
             if id(arg) in inside:
                 continue
-            rows = isinstance(arg, Expr) and reads_rows(expr, arg)
-            key = (id(arg), rows)
+            by_rows = isinstance(arg, Expr) and reads_rows(expr, arg)
+            key = (id(arg), by_rows)
             if key not in bound:
                 bound[key] = len(inputs)
                 inputs.append(arg)
-                described.append(_describe(arg, rows=rows))
+                described.append(_describe(arg, rows=by_rows))
     slots = {id(e): len(inputs) + k for k, e in enumerate(steps_of)}
 
     def slot_of(expr: Expr, arg: Expr | Const) -> int:

@@ -60,8 +60,8 @@ def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...
             number = numbers.get(id(arg))
             if number is None:
                 number = numbers[id(arg)] = len(numbers)
-                if type(arg) is Expr:
-                    lines.append((arg.shape, arg.dtype))
+                # which operand is the constant matters: 2 - x is not x - 2
+                lines.append((arg.shape, arg.dtype) if type(arg) is Expr else None)
             args.append(number)
         numbers[id(expr)] = len(numbers)
         lines.append(

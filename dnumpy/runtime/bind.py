@@ -1,7 +1,7 @@
 """Bind the operands of a task: which rows of which arrays it reads, and how they reach it.
 
-Reads of one array that overlap (the shifted views of a stencil) share one window of rows, so that only
-the rows that a node lacks travel to it, once.
+Reads of one array that overlap (the shifted views of a stencil) share one window of rows, so that
+only the rows that a node lacks travel to it, once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime.chunked import Source, refuse_above_limit
-from dnumpy.runtime.operands import Bindings, Literal, Read, Take
+from dnumpy.runtime.operands import Bindings, Literal, Read, Ref, Take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Operand(NamedTuple):
 
 
 def operand_of(arg: Expr | Const, known: dict[int, Source]) -> Operand:
-    """Return the operand that ``arg`` denotes; ``known`` has the outputs of this run by id of Expr."""
+    """Return the operand that ``arg`` denotes; ``known``: this run's outputs by id of Expr."""
     if isinstance(arg, Const):
         return Operand(None, arg.value)
     views: list[Geometry] = []
@@ -91,7 +91,7 @@ class _Need(NamedTuple):
     stride: int
 
 
-def bind(graph: Graph, node: str, wants: Sequence[Want]) -> tuple[Bindings, list[Any]]:
+def bind(graph: Graph, node: str, wants: Sequence[Want]) -> tuple[Bindings, list[Ref]]:
     """Return how a task on ``node`` gets its operands, and the arguments that bring them."""
     return _Binder(graph, node).bind(wants)
 
@@ -100,12 +100,12 @@ class _Binder:
     def __init__(self, graph: Graph, node: str) -> None:
         self.graph = graph
         self.node = node
-        self.data: list[Any] = []
+        self.data: list[Ref] = []
         self.windows: list[tuple[Take, ...]] = []
         self._argument: dict[int, int] = {}
         self._placed: dict[_Need, int] = {}
 
-    def bind(self, wants: Sequence[Want]) -> tuple[Bindings, list[Any]]:
+    def bind(self, wants: Sequence[Want]) -> tuple[Bindings, list[Ref]]:
         needs = [_need(want) for want in wants]
         merged = _merged([need for need in needs if need is not None])
         reads: list[Read | Literal] = []
@@ -119,7 +119,7 @@ class _Binder:
         return Bindings(tuple(self.windows), tuple(reads)), self.data
 
     def _seen_at_home(self, want: Want) -> Read:
-        """A home array whose rows the wanted rows do not follow: look at home, and send what is seen."""
+        """Look through the views at home, and send what is seen."""
         source = want.operand.source
         assert source is not None
         array = source.at_home()
@@ -164,12 +164,12 @@ class _Binder:
             pieces = [(segment.arg, segment.item, None)]
         return self._window(pieces)
 
-    def _window(self, pieces: list[tuple[Any, int | None, slice | None]]) -> int:
+    def _window(self, pieces: list[tuple[Ref, int | None, slice | None]]) -> int:
         takes = [Take(self._argument_number(arg), item, rows) for arg, item, rows in pieces]
         self.windows.append(tuple(takes))
         return len(self.windows) - 1
 
-    def _argument_number(self, arg: Any) -> int:
+    def _argument_number(self, arg: Ref) -> int:
         identity = id(arg)
         if identity not in self._argument:
             self._argument[identity] = len(self.data)
@@ -185,7 +185,7 @@ def _row_map(want: Want) -> RowMap | None:
 
 
 def _need(want: Want) -> _Need | None:
-    """Return the rows of memory that a want reads; None for scalars and what is best seen at home."""
+    """Return the rows of memory that a want reads; None for scalars and what is seen at home."""
     source = want.operand.source
     if source is None:
         return None
@@ -201,7 +201,7 @@ def _need(want: Want) -> _Need | None:
 
 
 def _merged(needs: Sequence[_Need]) -> dict[_Need, _Need]:
-    """Map each need to the window that serves it: the union of the unit-stride ones that overlap."""
+    """Map each need to its window: the union of the unit-stride needs that overlap it."""
     windows = {need: need for need in needs}
     dense = [need for need in windows if need.stride == 1]
     for source in {need.source for need in dense}:
@@ -223,7 +223,9 @@ def _rows(begin: int, count: int, window: _Need) -> slice | None:
 def _local_read(number: int, want: Want, row_map: RowMap, window: _Need) -> Read:
     """Return the read of a view's rows from a window of rows of its base."""
     source, view = want.operand.source, want.operand.views[0]
-    assert source is not None and want.lo is not None and want.hi is not None
+    assert source is not None
+    assert want.lo is not None
+    assert want.hi is not None
     count = want.hi - want.lo
     begin = (row_map.start + row_map.step * want.lo - window.first) // window.stride
     low = view.offset - row_map.start * source.row_bytes
@@ -234,9 +236,9 @@ def _local_read(number: int, want: Want, row_map: RowMap, window: _Need) -> Read
         and low == 0
         and view.dtype == source.dtype
         and view.shape[1:] == source.shape[1:]
+        and view.strides[1:] == plain
     ):
-        if view.strides[1:] == plain:
-            return Read(number, (), _rows(begin, count, window))
+        return Read(number, (), _rows(begin, count, window))
     direction = 1 if row_map.step > 0 else -1
     strides = (direction * source.row_bytes, *view.strides[1:])
     offset = begin * source.row_bytes + low

@@ -38,7 +38,11 @@ class Producer(Protocol):
         """Return how many arrays each task gives rows of."""
         ...
 
-    def build(self, graph: Any, ranges: Sequence[Any]) -> list[tuple[Any, Any]]:
+    def build(
+        self,
+        graph: Any,  # noqa: ANN401 - a Graph, which knows this module
+        ranges: Sequence[Any],
+    ) -> list[tuple[Any, Any]]:
         """Add tasks to a :class:`~dnumpy.runtime.graph.Graph`, one for each of its ranges."""
         ...
 
@@ -46,8 +50,9 @@ class Producer(Protocol):
 class Source:
     """An array: at home, in pieces on nodes, or still to be made by a producer.
 
-    ``expr`` holds the value of an array that is at home (holding the Expr keeps anyone from writing into
-    its memory); ``producer`` made output ``position``; ``chunked`` refers weakly to the pieces.
+    ``expr`` holds the value of an array that is at home (holding the Expr keeps anyone from writing
+    into its memory); ``producer`` made output ``position``; ``chunked`` refers weakly to the
+    pieces.
     """
 
     __slots__ = (
@@ -107,8 +112,9 @@ class Source:
 class Part:
     """Rows ``start:stop`` on one node.
 
-    ``data`` is a NumPy array (a node of this process) or a Future pinned to the worker ``node``; with
-    ``item`` the future's result is a :class:`~dnumpy.runtime.operands.Made` and that row output is meant.
+    ``data`` is a NumPy array (a node of this process) or a Future pinned to the worker ``node``;
+    with ``item`` the future's result is a :class:`~dnumpy.runtime.operands.Made` and that row
+    output is meant.
     """
 
     node: str
@@ -121,14 +127,20 @@ class Part:
 class Chunked:
     """An array cut into contiguous blocks of rows, of any sizes, each on one node.
 
-    ``home`` is the :class:`~dnumpy.runtime.cluster.Cluster` of those nodes. What the array holds never changes; where its parts lie may, when a worker is lost and its rows are
-    computed again elsewhere.
+    ``home`` is the :class:`~dnumpy.runtime.cluster.Cluster` of those nodes. What the array holds
+    never changes; where its parts lie may, when a worker is lost and its rows are computed again
+    elsewhere.
     """
 
     __slots__ = ("__weakref__", "dtype", "home", "parts", "shape", "source")
 
     def __init__(
-        self, shape: Shape, dtype: np.dtype, parts: tuple[Part, ...], source: Source, home: Any
+        self,
+        shape: Shape,
+        dtype: np.dtype,
+        parts: tuple[Part, ...],
+        source: Source,
+        home: Any,  # noqa: ANN401 - a Cluster, which knows this module
     ) -> None:
         self.shape = shape
         self.dtype = dtype
@@ -162,8 +174,8 @@ class Chunked:
     def gather(self) -> np.ndarray:
         """Return all rows as one C-contiguous array in this process.
 
-        Raises GatherTooLarge above ``config.memory_limit``, and WorkerLost where rows were lost that
-        cannot be computed again.
+        Raises GatherTooLarge above ``config.memory_limit``, and WorkerLost where rows were lost
+        that cannot be computed again.
         """
         refuse_above_limit(self.nbytes, f"an array of shape {self.shape} and dtype {self.dtype}")
         return self.home.bring_home(self)
@@ -174,7 +186,7 @@ class Chunked:
         return f"<Chunked {self.dtype}{list(self.shape)} on {where}>"
 
 
-def gather(value: Any) -> np.ndarray:
+def gather(value: Chunked | np.ndarray) -> np.ndarray:
     """Return a stored value as one C-contiguous NumPy array in this process."""
     if isinstance(value, Chunked):
         return value.gather()

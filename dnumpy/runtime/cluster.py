@@ -1,13 +1,13 @@
 """Run stages on many nodes: the virtual nodes of this process, or the workers of a Dask cluster.
 
-All stages of one evaluation go out as one graph, each phase as one task per node and thread; results
-stay where they were made, and only partial and small results come home.
+All stages of one evaluation go out as one graph, each phase as one task per node and thread;
+results stay where they were made, and only partial and small results come home.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dnumpy.rewrite.cut import FusedStage
@@ -21,7 +21,7 @@ from dnumpy.runtime.operands import Made
 from dnumpy.runtime.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     import numpy as np
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.layout import Laid, Placement
+    from dnumpy.runtime.operands import Ref
 
 
 class Cluster(Protocol):
@@ -65,8 +67,8 @@ class Cluster(Protocol):
         """Return the device class of a node, letters only."""
         ...
 
-    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Any) -> Any:
-        """Return a task argument that gives ``array`` (part ``what`` of the owner's value) on ``node``."""
+    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
+        """Return an argument that gives ``array``, part ``what`` of the owner, on ``node``."""
         ...
 
     def segment(self, part: Part) -> Segment | None:
@@ -77,7 +79,7 @@ class Cluster(Protocol):
         """Return ranges over the nodes that tile ``lo:hi``."""
         ...
 
-    def run(self, graph: Graph, home: list[Any], stay: list[Any]) -> dict[str, Any]:
+    def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
         """Run the graph; return by key the values to bring home, and what holds those that stay.
 
         Raises :class:`NodesLost` when nodes were lost on the way.
@@ -111,7 +113,7 @@ class _Output:
 
     expr: Expr
     source: Source
-    whole: Any = None
+    whole: Ref = None
 
 
 @dataclass(slots=True)
@@ -120,7 +122,8 @@ class _StageRun:
 
     laid: Laid
     steps: tuple[Expr, ...]
-    reports: list[Any]
+    reports: list[Ref]
+    combines: list[Ref] = field(default_factory=list)
 
 
 class _Run:
@@ -144,7 +147,7 @@ class _Run:
 
     def _build(
         self, laid: Laid, steps: tuple[Expr, ...], *, reports: bool
-    ) -> list[tuple[Range, Any]]:
+    ) -> list[tuple[Range, Ref]]:
         made = laid.producer.build(self.graph, laid.ranges)
         sent = [
             self.graph.add("report", r.node, tasks.report_of, ref) if reports else ref
@@ -162,7 +165,7 @@ class _Run:
         rows = partials = 0
         for k, (expr, output) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
             if output.partial:
-                self._combine(expr, phase.steps[output.slot - first], made, partials)
+                self._combine(expr, phase, output.slot - first, made, partials)
                 partials += 1
                 continue
             if k in stage.placed:
@@ -172,13 +175,13 @@ class _Run:
             rows += 1
 
     def _give(
-        self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Any]], position: int
+        self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Ref]], position: int
     ) -> None:
         source = self._source(expr, laid, made, position)
         self.outputs.append(_Output(expr, source, self._whole(source)))
 
     def _source(
-        self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Any]], position: int
+        self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Ref]], position: int
     ) -> Source:
         source = Source(expr.shape, expr.dtype, producer=laid.producer, position=position)
         self.graph.provide(source, self.graph.row_segments(laid.producer, list(made), position))
@@ -190,7 +193,7 @@ class _Run:
         expr: Expr,
         update: Expr,
         laid: Laid,
-        made: Sequence[tuple[Range, Any]],
+        made: Sequence[tuple[Range, Ref]],
         position: int,
     ) -> None:
         """The rows fill a region of an updated array, and are nobody else's."""
@@ -200,21 +203,29 @@ class _Run:
         self._give(update, updated, built, 0)
 
     def _combine(
-        self, expr: Expr, step: Any, made: Sequence[tuple[Range, Any]], position: int
+        self,
+        expr: Expr,
+        phase: Phase,
+        number: int,
+        made: Sequence[tuple[Range, Ref]],
+        position: int,
     ) -> None:
+        """Fold the partial results of step ``number``, at ``position`` of what was made."""
         graph = self.graph
         partials = [
             graph.add("partial", r.node, tasks.partial_of, ref, position) for r, ref in made
         ]
         node = made[0][0].node
-        whole = graph.add("combine", node, tasks.combined, step, *partials)
+        step = phase.steps[number]
+        whole = graph.add("combine", node, tasks.combined, step, number, *partials)
         source = Source(expr.shape, expr.dtype)
         rows = expr.shape[0] if expr.shape else 1
-        graph.provide(source, [Segment(0, rows, node, whole, None)])
+        graph.provide(source, [Segment(0, rows, node, whole, 0)])
         self.layout.known[id(expr)] = source
         self.outputs.append(_Output(expr, source, whole))
+        self.stages[-1].combines.append(whole)
 
-    def _whole(self, source: Source) -> Any:
+    def _whole(self, source: Source) -> Ref:
         """Return the reference that brings a small result home; None for one that stays."""
         if source.shape and source.nbytes > self.cluster.home_bytes and source.nbytes:
             return None
@@ -248,7 +259,8 @@ class _Run:
     def _settle(self, output: _Output, results: dict[str, Any]) -> None:
         expr, source = output.expr, output.source
         if output.whole is not None:
-            expr.value = results[output.whole.key]
+            value = results[output.whole.key]
+            expr.value = value.rows[0] if isinstance(value, Made) else value
             source.settle_home(expr)
         else:
             parts = tuple(_part(s, results[s.arg.key]) for s in self.graph.segments(source))
@@ -276,6 +288,8 @@ class _Run:
             seconds=max(node_seconds.values(), default=seconds),
             nbytes=nbytes,
             node_seconds=tuple(node_seconds.values()),
+            lowering=max((report.lowering for _, report in seen), default="numpy"),
+            phase=laid.phase(),
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
@@ -283,7 +297,7 @@ class _Run:
 
     def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
         found: set[tuple[int, str]] = set()
-        for ref in stage.reports:
+        for ref in (*stage.reports, *stage.combines):
             found |= results[ref.key].faults
         return collect(stage.steps, found)
 
@@ -296,8 +310,8 @@ def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[
     )
 
 
-def _part(segment: Segment, result: Any) -> Part:
-    """Return the part that a finished segment is; an array in this process is taken out of its Made."""
+def _part(segment: Segment, result: Made | Ref) -> Part:
+    """Return the part that a finished segment is; an array of this process leaves its Made."""
     if isinstance(result, Made):
         assert segment.item is not None
         return Part(segment.node, segment.start, segment.stop, result.rows[segment.item])
@@ -310,12 +324,13 @@ ATTEMPTS = 4
 def execute(stages: list[Stage], cluster: Cluster) -> tuple[list[Record], list[StepFault]]:
     """Run ``stages`` in order, emptying the list, and give every output Expr its value.
 
-    When nodes are lost on the way, the stages are planned again over those that are left, and rows that
-    were lost are computed again; raises :class:`~dnumpy.errors.WorkerLost` where that is not possible.
+    When nodes are lost on the way, the stages are planned again over those that are left, and rows
+    that were lost are computed again; raises :class:`~dnumpy.errors.WorkerLost` where that is not
+    possible.
     """
     for attempt in range(ATTEMPTS):
-        cluster.refresh()
         try:
+            cluster.refresh()
             finished = _attempt(stages, cluster)
         except NodesLost as lost:
             cluster.recover(attempt, lost)

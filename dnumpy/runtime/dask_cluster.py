@@ -1,18 +1,19 @@
 """The workers of the user's ``distributed.Client`` as nodes.
 
-Each task is restricted to the worker that the plan names. A task whose worker is gone would wait for it
-for ever, so this module watches the workers while it waits, and gives the run up as soon as one is lost.
+Each task is restricted to the worker that the plan names. A task whose worker is gone would wait
+for it for ever, so this module watches the workers while it waits, and gives the run up as soon as
+one is lost.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-import weakref
+from asyncio import CancelledError as TaskCancelled
+from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from dnumpy.runtime.operands import Made
 from dnumpy.runtime.probe import probe_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from distributed import Client, Future
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.layout import Placement
+    from dnumpy.runtime.operands import Ref
 
 HOME_BYTES = (
     1 << 16
@@ -46,6 +48,10 @@ EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
+_REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
+LOOKS_PER_SILENCE_CHECK = 10
+T = TypeVar("T")
+CANCELLED = (TaskCancelled, FutureCancelled)  # distributed raises either
 SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
 
 
@@ -56,14 +62,15 @@ class DaskCluster:
     predicts = True
 
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
-        from dnumpy.runtime.node_setup import NodeSetup  # noqa: PLC0415 - imports distributed
+        from dnumpy.runtime.node_setup import NodeSetup
 
         self.client = client
         self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
         self.correction = OnlineCorrection()
         self._alive: dict[str, int] = {}
         self._classes: dict[str, str] = {}
-        self._mirrors: dict[Any, tuple[weakref.ref[Expr], Future]] = {}
+        self._mirrors: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
+        self._mute: set[str] = set()
         self._direct: bool | None = None
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
         client.register_plugin(NodeSetup())
@@ -75,27 +82,43 @@ class DaskCluster:
 
         Waits a while for one where there is none; raises WorkerLost when none comes.
         """
+        self._forget_unused_copies()
         deadline = time.monotonic() + NEW_WORKER_SECONDS
-        self._alive = self._workers()
+        self._alive = self._responsive()
         while not self._alive:
             if time.monotonic() > deadline:
                 msg = (
-                    f"the scheduler {self.client.scheduler.address} has no worker left: "
+                    f"the scheduler {self._scheduler().address} has no worker left: "
                     "start workers and compute again; arrays at home are intact"
                 )
                 raise WorkerLost(msg)
             time.sleep(WATCH_SECONDS)
-            self._alive = self._workers()
-        unknown = [address for address in self._alive if address not in self.profiles]
-        if unknown:
-            self.profiles.update(probe_cluster(self.client, workers=unknown))
-            self._alive = {a: n for a, n in self._workers().items() if a in self.profiles}
+            self._alive = self._responsive()
+        self._measure_new()
         for address in self._alive:
             self._classes.setdefault(address, self._class_of(address))
+
+    def _measure_new(self) -> None:
+        unknown = [address for address in self._alive if address not in self.profiles]
+        if not unknown:
+            return
+        try:
+            self.profiles.update(probe_cluster(self.client, workers=unknown))
+        except OSError as problem:  # one of them went away again
+            raise NodesLost(frozenset(unknown), 0) from problem
+        self._alive = {a: n for a, n in self._alive.items() if a in self.profiles}
 
     def nodes(self) -> tuple[str, ...]:
         """Return the workers' addresses, in the order in which row ranges follow one another."""
         return tuple(self._alive)
+
+    def _responsive(self) -> dict[str, int]:
+        """Return the workers' threads, without workers that were given up and are still silent."""
+        workers = self._workers()
+        self._mute &= set(workers)
+        if self._mute:
+            self._mute &= self._silent()
+        return {address: n for address, n in workers.items() if address not in self._mute}
 
     def _workers(self) -> dict[str, int]:
         try:
@@ -107,9 +130,12 @@ class DaskCluster:
             )
             raise WorkerLost(msg) from problem
 
+    def _scheduler(self) -> Any:  # noqa: ANN401 - an rpc of distributed
+        return self.client.scheduler
+
     def _silent(self) -> set[str]:
         """Return the workers that no longer send heartbeats."""
-        info = self.client.sync(self.client.scheduler.identity)["workers"]
+        info = self.client.sync(self._scheduler().identity)["workers"]
         seen = {address: worker["last_seen"] for address, worker in info.items()}
         latest = max([*seen.values(), time.time() if len(seen) == 1 else 0.0], default=0.0)
         return {address for address, at in seen.items() if latest - at > SILENT_SECONDS}
@@ -192,29 +218,35 @@ class DaskCluster:
 
     # data --------------------------------------------------------------------------------------
 
-    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Any) -> Any:
+    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
         """Return the array itself when small, else the key of its copy on the worker.
 
-        The copy stays there as long as the Expr that it is part of, so that a loop sends it once.
+        Copies are kept while anything else refers to the owner, so that a loop sends them once.
+        They refer to it too, which keeps its memory from being written in place meanwhile.
         """
         if array.nbytes <= EMBED_BYTES:
             return np.array(array, order="C")
-        key = (id(owner), what, node)
-        found = self._mirrors.get(key)
-        if found is None or found[1].status != "finished":
-            future = self._scatter(np.require(array, requirements="C"), node)
-            if owner is None:
-                return future
-            gone = weakref.ref(owner, lambda _: self._mirrors.pop(key, None))
-            self._mirrors[key] = found = (gone, future)
-        return self._ref(found[1])
+        if owner is None:
+            return self._scatter(np.require(array, requirements="C"), node)
+        _, copies = self._mirrors.setdefault(id(owner), (owner, {}))
+        found = copies.get((what, node))
+        if found is None or found.status != "finished":
+            found = copies[what, node] = self._scatter(np.require(array, requirements="C"), node)
+        return self._ref(found)
 
-    def _ref(self, future: Future) -> Any:
-        from dask._task_spec import TaskRef  # noqa: PLC0415 - `import dnumpy` does not import dask
+    def _forget_unused_copies(self) -> None:
+        """Drop copies of arrays that nothing but they refer to."""
+        for key in list(self._mirrors):
+            owner = self._mirrors[key][0]
+            if sys.getrefcount(owner) <= _REFERENCES_WHEN_UNUSED:
+                del self._mirrors[key]
+
+    def _ref(self, future: Future[Any]) -> Ref:
+        from dask._task_spec import TaskRef
 
         return TaskRef(future.key)
 
-    def _scatter(self, array: np.ndarray, node: str) -> Future:
+    def _scatter(self, array: np.ndarray, node: str) -> Future[Any]:
         if self._direct is None:
             self._direct = self._reachable(node)
         try:
@@ -238,9 +270,9 @@ class DaskCluster:
 
     # running -----------------------------------------------------------------------------------
 
-    def run(self, graph: Graph, home: list[Any], stay: list[Any]) -> dict[str, Any]:
+    def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
         """Run the graph; return arrays for ``home`` and Futures for ``stay``, by key."""
-        from dask.highlevelgraph import HighLevelGraph, MaterializedLayer  # noqa: PLC0415
+        from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
         layers = {
             node: MaterializedLayer(tasks, annotations={"workers": [node], "retries": 1})
@@ -259,9 +291,9 @@ class DaskCluster:
             raise
         return {**futures, **dict(zip(keys, brought, strict=True))}
 
-    def _wait(self, futures: Sequence[Future], nodes: frozenset[str]) -> None:
+    def _wait(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> None:
         """Return when all are done; raise the first task's error, or NodesLost."""
-        from distributed import wait  # noqa: PLC0415 - imported by whoever made the client
+        from distributed import wait
 
         def attempt() -> bool:
             with self.client.as_current():
@@ -270,7 +302,7 @@ class DaskCluster:
 
         self._watched(attempt, futures, nodes)
 
-    def _brought(self, futures: Sequence[Future], nodes: frozenset[str]) -> list[Any]:
+    def _brought(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> list[Any]:
         """Return the futures' results."""
         if not futures:
             return []
@@ -278,46 +310,48 @@ class DaskCluster:
         return self._watched(lambda: job.result(WATCH_SECONDS), futures, nodes)
 
     def _watched(
-        self, attempt: Callable[[], Any], futures: Sequence[Future], nodes: frozenset[str]
-    ) -> Any:
+        self, attempt: Callable[[], T], futures: Sequence[Future[Any]], nodes: frozenset[str]
+    ) -> T:
         """Try again until it does not time out, watching tasks and workers meanwhile."""
-        from asyncio import CancelledError  # noqa: PLC0415
-
         rounds = 0
         while True:
             try:
                 result = attempt()
-            except (TimeoutError, NotYet):
+            except TimeoutError:
                 result = None
-            except CancelledError as problem:
+            except CANCELLED as problem:  # what a task needs was lost for good, such as sent data
                 raise NodesLost(nodes - set(self._workers()), len(futures)) from problem
+            except OSError:  # a connection broke: to a worker that is gone, or the error stands
+                self._check(nodes, look_for_silent=False)
+                raise
             self._raise_failed(futures, nodes)
             if result is not None:
                 return result
             rounds += 1
-            self._check(nodes, look_for_silent=rounds % 20 == 0)
+            self._check(nodes, look_for_silent=rounds % LOOKS_PER_SILENCE_CHECK == 0)
 
-    def _raise_failed(self, futures: Iterable[Future], nodes: frozenset[str]) -> None:
-        from distributed.scheduler import KilledWorker  # noqa: PLC0415
+    def _raise_failed(self, futures: Iterable[Future[Any]], nodes: frozenset[str]) -> None:
+        from distributed.scheduler import KilledWorker
 
         states = {future.status: future for future in futures}
         if "error" in states:
             problem = states["error"].exception()
             if isinstance(problem, KilledWorker):
                 raise NodesLost(nodes - set(self._workers()), 1) from problem
-            raise problem
+            raise problem.with_traceback(states["error"].traceback())
         if "cancelled" in states or "lost" in states:
             raise NodesLost(nodes - set(self._workers()), len(states))
 
     def _check(self, nodes: frozenset[str], *, look_for_silent: bool) -> None:
         lost = nodes - set(self._workers())
         if look_for_silent:
-            lost |= nodes & self._silent()
+            self._mute |= nodes & self._silent()
+            lost |= nodes & self._mute
         if lost:
             raise NodesLost(frozenset(lost), 0)
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
-        """Leave the lost workers out of the next plan; raise WorkerLost when this was the last try."""
+        """Let the next attempt begin; raise WorkerLost when this was the last one."""
         if attempt + 1 >= ATTEMPTS:
             msg = (
                 f"workers were lost in each of {ATTEMPTS} attempts, the last time "
@@ -329,8 +363,8 @@ class DaskCluster:
     def bring_home(self, chunked: Chunked) -> np.ndarray:
         """Return all rows as one array of its own, computing again what was lost."""
         for attempt in range(ATTEMPTS):
-            self.refresh()
             try:
+                self.refresh()
                 heal(chunked, self)
                 parts = chunked.parts
                 nodes = frozenset(part.node for part in parts)
@@ -343,7 +377,7 @@ class DaskCluster:
         raise AssertionError  # recover raises WorkerLost on the last attempt
 
 
-def _rows(value: Any, part: Part) -> np.ndarray:
+def _rows(value: Made | np.ndarray, part: Part) -> np.ndarray:
     if isinstance(value, Made):
         assert part.item is not None
         return value.rows[part.item]

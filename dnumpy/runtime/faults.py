@@ -41,6 +41,12 @@ def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[St
     return found
 
 
+def told_of(steps: Sequence[Expr]) -> frozenset[str]:
+    """Return the kinds of faults that any step's error state at recording does not ignore."""
+    states = {expr.origin.errors for expr in steps if expr.origin is not None}
+    return frozenset(kind for state in states for kind, told in state if told != "ignore")
+
+
 def _name(expr: Expr) -> str:
     op = expr.op
     if isinstance(op, Reduction):

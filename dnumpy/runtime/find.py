@@ -26,8 +26,9 @@ _virtual: dict[tuple[float, ...], VirtualCluster] = {}
 def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
     """Return where to run the stages; None for the threads of this process.
 
-    In the ``split`` mode everything runs on virtual nodes. Otherwise the user's ``distributed.Client``,
-    where there is one, gets what is worth sending, and all that reads what already lies on its workers.
+    In the ``split`` mode everything runs on virtual nodes. Otherwise the user's
+    ``distributed.Client``, where there is one, gets what is worth sending, and all that reads what
+    already lies on its workers.
     """
     if config.mode == "split":
         return _virtual.setdefault(config.split_rows, VirtualCluster(config.split_rows))

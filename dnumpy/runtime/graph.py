@@ -1,4 +1,4 @@
-"""Graph: the Dask tasks of one run, each with the node that runs it, and where every array's rows are."""
+"""Graph: the Dask tasks of one run with their nodes, and where every array's rows are."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
-import numpy as np
-
 from dnumpy.errors import WorkerLost
 from dnumpy.runtime.tasks import rows_of, slice_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
+
+    import numpy as np
 
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
+    from dnumpy.runtime.operands import Ref
 
 
 class Range(NamedTuple):
@@ -27,12 +28,12 @@ class Range(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Rows ``start:stop`` of an array: ``arg`` is the array or the reference of the task that gives it."""
+    """Rows ``start:stop`` of an array: ``arg`` is them, or refers to the task that gives them."""
 
     start: int
     stop: int
     node: str
-    arg: Any
+    arg: Ref
     item: int | None
 
 
@@ -40,11 +41,11 @@ class Nodes(Protocol):
     """What a graph asks of the cluster that it is made for."""
 
     def label(self, node: str) -> str:
-        """Return the device class of a node, letters only: tasks of one class are timed together."""
+        """Return the device class of a node, letters only: Dask times tasks by class."""
         ...
 
-    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Any) -> Any:
-        """Return a task argument that gives ``array`` (part ``what`` of the owner's value) on ``node``."""
+    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
+        """Return an argument that gives ``array``, part ``what`` of the owner, on ``node``."""
         ...
 
     def segment(self, part: Part) -> Segment | None:
@@ -60,7 +61,7 @@ class Graph:
     """The tasks of one run."""
 
     def __init__(self, nodes: Nodes) -> None:
-        from dask._task_spec import Task, TaskRef  # noqa: PLC0415 - `import dnumpy` does not import dask
+        from dask._task_spec import Task, TaskRef  # not before it is needed: it is slow to import
 
         self.nodes = nodes
         self.tasks: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -74,7 +75,7 @@ class Graph:
         self._segments: dict[Source, list[Segment]] = {}
         self._sent: dict[Any, Any] = {}
 
-    def add(self, what: str, node: str, function: Callable[..., Any], *args: Any) -> Any:
+    def add(self, what: str, node: str, function: Callable[..., Any], *args: object) -> Ref:
         """Add a task on ``node`` and return the reference to its result."""
         self._count += 1
         key = f"dnp{self.nodes.label(node)}-{what}-{self._run}-{self._count}"
@@ -115,9 +116,9 @@ class Graph:
         producer = source.producer
         if producer is None:
             msg = (
-                f"rows {lo}:{hi} of an array of shape {source.shape} were lost with their worker, and "
-                "what they were computed from is no longer known: compute the array again from its "
-                "inputs, and keep a copy at home (np.save, or .copy() of the gathered value) in long loops"
+                f"rows {lo}:{hi} of an array of shape {source.shape} were lost with their worker, "
+                "and what they were computed from is no longer known: compute the array again "
+                "from its inputs; a long loop should now and then np.save what it must not lose"
             )
             raise WorkerLost(msg)
         granule = producer.granule()
@@ -128,7 +129,7 @@ class Graph:
             self.provide(source, self.row_segments(producer, made, source.position))
 
     def row_segments(
-        self, producer: Producer, made: list[tuple[Range, Any]], position: int
+        self, producer: Producer, made: list[tuple[Range, Ref]], position: int
     ) -> list[Segment]:
         """Return where row output ``position`` of a producer's tasks is.
 
@@ -143,8 +144,8 @@ class Graph:
 
     def pieces(
         self, source: Source, node: str, first: int, stop: int, stride: int
-    ) -> list[tuple[Any, int | None, slice | None]]:
-        """Return (argument, item, rows) of each piece of rows ``first:stop:stride``, for a task on ``node``.
+    ) -> list[tuple[Ref, int | None, slice | None]]:
+        """Return (argument, item, rows) of each piece of ``first:stop:stride``, for ``node``.
 
         Rows on other nodes are cut out there, so that only what is needed travels.
         """
@@ -160,7 +161,7 @@ class Graph:
                 found.append((self._cut_out(source, segment, rows, whole=whole), None, None))
         return found
 
-    def _cut_out(self, source: Source, segment: Segment, rows: slice, *, whole: bool) -> Any:
+    def _cut_out(self, source: Source, segment: Segment, rows: slice, *, whole: bool) -> Ref:
         self.moved_bytes += len(range(rows.start, rows.stop, rows.step)) * source.row_bytes
         if whole and segment.item is None:
             return segment.arg
@@ -172,8 +173,8 @@ class Graph:
             )
         return self._sent[key]
 
-    def place(self, source: Source, what: Any, array: np.ndarray, node: str) -> Any:
-        """Return an argument that gives part ``what`` of a home array on ``node``, sent there once."""
+    def place(self, source: Source, what: Hashable, array: np.ndarray, node: str) -> Ref:
+        """Return an argument that gives part ``what`` of a home array on ``node``, sent once."""
         key = (source, what, node)
         if key not in self._sent:
             self._sent[key] = self.nodes.place(array, node, source.expr, what)
@@ -192,7 +193,7 @@ def rows_inside(segment: Segment, first: int, stop: int, stride: int) -> slice |
 
 
 def gaps(segments: list[Segment], first: int, stop: int) -> list[tuple[int, int]]:
-    """Return the runs of rows ``first:stop`` that no segment holds; segments are sorted by start."""
+    """Return the runs of rows ``first:stop`` that no segment holds; segments are in order."""
     missing = []
     at = first
     for segment in segments:

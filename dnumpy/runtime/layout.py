@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 from dnumpy.expr.geometry import Geometry, RowMap
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
-from dnumpy.rewrite.cut import FusedStage
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import operand_of
 from dnumpy.runtime.graph import Range
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.cut import FusedStage
+    from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.bind import Operand
     from dnumpy.runtime.chunked import Source
     from dnumpy.runtime.graph import Graph
@@ -61,7 +62,7 @@ class Planner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A stage ready to be built: its producer and ranges, the work, and the plan that gave the ranges.
+    """A stage ready to be built: producer, ranges, and the work and plan that gave them.
 
     What runs as one task has neither work nor plan.
     """
@@ -71,6 +72,10 @@ class Laid:
     ranges: list[Range]
     plan: Plan | None = None
     work: Work | None = None
+
+    def phase(self) -> Phase | None:
+        """Return the phase that runs, None for a single op."""
+        return self.producer.phase if isinstance(self.producer, FusedRows) else None
 
 
 @dataclass(slots=True)
@@ -94,7 +99,7 @@ class Layout:
         return self._by_rows(phase.title(), producer, phase_work(phase), by_rows)
 
     def whole(self, expr: Expr) -> Laid:
-        """Lay out one op: by rows where its result's rows follow an operand's rows, else in one task."""
+        """Lay out one op: by rows where the result's rows follow an operand's, else in one task."""
         if expr.op is UPDATE:
             return self.update(expr)
         operands = tuple(operand_of(arg, self.known) for arg in expr.args)
@@ -137,7 +142,7 @@ class Layout:
         return Laid(what, producer, [Range(self.planner.fastest(), 0, rows)])
 
     def _placement(self, operands: Sequence[Operand], rows: int) -> tuple[Placement | None, float]:
-        """Return where most of the bytes of the rows lie now, and the bytes that a moved row costs."""
+        """Return where most bytes of the rows lie now, and the bytes that a moved row costs."""
         by_place: dict[Placement | None, float] = {}
         for operand in operands:
             if operand.source is None:
@@ -175,7 +180,7 @@ def cut_range(node: str, lo: int, hi: int, granule: int, pieces: int) -> list[Ra
     granules = -(-(hi - lo) // granule)
     pieces = max(1, min(pieces, granules))
     cuts = [min(lo + granules * k // pieces * granule, hi) for k in range(pieces + 1)]
-    return [Range(node, a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+    return [Range(node, a, b) for a, b in pairwise(cuts) if a < b]
 
 
 def _contracts_rows(expr: Expr, operands: Sequence[Operand]) -> bool:

@@ -21,7 +21,7 @@ from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.tiled import combine, partial_dtype
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
-from dnumpy.runtime.faults import StepFault, collect
+from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import Record
 
@@ -91,7 +91,7 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
     values = [value_of(e) for e in stage.inputs]
     outs, targets = _allocate(stage)
     kernel = kernel_for(phase)
-    found = _run_rows(kernel, phase, values, outs)
+    found = _run_rows(kernel, phase, values, outs, told_of(stage.steps))
     first = len(phase.inputs)
     for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
         if given.partial:
@@ -133,11 +133,15 @@ def _allocate(stage: FusedStage) -> tuple[list[np.ndarray], dict[int, tuple[Expr
 
 
 def _run_rows(
-    kernel: Kernel, phase: Phase, values: Sequence[Any], outs: Sequence[np.ndarray]
+    kernel: Kernel,
+    phase: Phase,
+    values: Sequence[Any],
+    outs: Sequence[np.ndarray],
+    told: frozenset[str],
 ) -> Faults:
     threads = min(thread_count(), phase.tiles)
     if threads == 1 or phase.traffic_bytes() < INLINE_BYTES:
-        return kernel.run(values, outs, 0, phase.rows)
+        return kernel.run(values, outs, 0, phase.rows, told=told)
     batch = max(1, phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))
 
@@ -149,7 +153,7 @@ def _run_rows(
             mine = [
                 o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)
             ]
-            faults |= kernel.run(values, mine, lo, hi)
+            faults |= kernel.run(values, mine, lo, hi, told=told)
         return faults
 
     return set().union(*in_threads([lambda: drain(queue)] * threads))

@@ -1,4 +1,4 @@
-"""What a task reads: pieces of rows that arrive as its arguments, and how they make up its operands."""
+"""What a task reads: pieces of rows that arrive as arguments, and how they make operands."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.geometry import Geometry
 
+Ref = Any  # what a task is given: a value, or Dask's reference to the result of another task
+
 
 class Made(NamedTuple):
-    """What a task gives: its row outputs, one entry per tile of each partial output, and how it went."""
+    """What a task gives: row outputs, one entry per tile of partial outputs, and how it went."""
 
     rows: tuple[np.ndarray, ...]
     partials: tuple[np.ndarray, ...]
     seconds: float
     faults: frozenset[tuple[int, str]]
+    lowering: str = "numpy"
 
 
 class Take(NamedTuple):
-    """Rows of one argument; with ``item`` the argument is a :class:`Made` and that row output is meant."""
+    """Rows of one argument; with ``item``, of that row output of a :class:`Made`."""
 
     arg: int
     item: int | None
@@ -34,7 +37,7 @@ Window = tuple[Take, ...]
 
 
 class Read(NamedTuple):
-    """One operand: a window, seen through views of its memory one after the other, then some rows."""
+    """One operand: a window, seen through views of its memory one by one, then some rows."""
 
     window: int
     views: tuple[Geometry, ...] = ()

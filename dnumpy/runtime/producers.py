@@ -1,19 +1,21 @@
 """Producers: how rows of an array are computed, any range of them, on any node, as often as needed.
 
-A producer is what remains of a stage when its Exprs are forgotten; it is built into the graph of the run
-that the stage belongs to, and again, for fewer rows, into a later graph when a worker was lost.
+A producer is what remains of a stage when its Exprs are forgotten; it is built into the graph of
+the run that the stage belongs to, and again, for fewer rows, into a later graph when a worker was
+lost.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dnumpy.config import config
 from dnumpy.expr.geometry import Geometry
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
 from dnumpy.runtime.bind import Operand, Want, bind
+from dnumpy.runtime.operands import Ref
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.chunked import Source
     from dnumpy.runtime.graph import Graph, Range
 
-Built = list[tuple["Range", Any]]  # each range with the reference of its task, which gives a Made
+Built = list[tuple["Range", Ref]]  # each range with the reference of its task, which gives a Made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +55,7 @@ class FusedRows:
         """Add a task for each range."""
         return [(r, self._task(graph, r)) for r in ranges]
 
-    def _task(self, graph: Graph, r: Range) -> Any:
+    def _task(self, graph: Graph, r: Range) -> Ref:
         wants = [
             Want(operand, r.lo, r.hi) if given.access is Access.ROWS else Want(operand)
             for operand, given in zip(self.operands, self.phase.inputs, strict=True)
@@ -65,7 +67,7 @@ class FusedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UpdatedRows:
-    """Rows of a copy of the base with one region replaced; the region steps through the base's rows."""
+    """Rows of a copy of the base with one region, which steps through its rows, replaced."""
 
     base: Source
     value: Operand
@@ -88,7 +90,7 @@ class UpdatedRows:
         """Add a task for each range."""
         return [(r, self._task(graph, r)) for r in ranges]
 
-    def _task(self, graph: Graph, r: Range) -> Any:
+    def _task(self, graph: Graph, r: Range) -> Ref:
         lo, hi = self._region_rows(r.lo, r.hi)
         shape = (r.hi - r.lo, *self.base.shape[1:])
         region = self._local_region(r.lo, lo, hi) if lo < hi else None
@@ -127,7 +129,7 @@ class UpdatedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContractedRows:
-    """Rows of a contraction whose first operand gives the result's rows; the others are read whole."""
+    """Rows of a contraction, from rows of the first operand and the others whole."""
 
     op: Op
     params: Params
@@ -140,7 +142,7 @@ class ContractedRows:
         return max(operand.depth for operand in self.operands)
 
     def granule(self) -> int:
-        """Return the rows that one library call takes; fixed, so that bits do not depend on the cut."""
+        """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
         return contraction_granule(self.shape)
 
     def row_outputs(self) -> int:
@@ -151,7 +153,7 @@ class ContractedRows:
         """Add a task for each range."""
         return [(r, self._task(graph, r)) for r in ranges]
 
-    def _task(self, graph: Graph, r: Range) -> Any:
+    def _task(self, graph: Graph, r: Range) -> Ref:
         first, *rest = self.operands
         wants = [Want(first, r.lo, r.hi), *(Want(operand) for operand in rest)]
         bindings, data = bind(graph, r.node, wants)

@@ -1,6 +1,7 @@
 """The functions that run on nodes. Each gets a job (plain, picklable data) and pieces of arrays.
 
-None writes to what it was given: Dask may run a task again, or run another reader of the same piece.
+None writes to what it was given: Dask may run a task again, or run another reader of the same
+piece.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Made, Take, taken
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import Geometry
     from dnumpy.ops.families import Op
     from dnumpy.rewrite.phase import Output, Phase, Step
+    from dnumpy.runtime.operands import Ref
 
 
 class RowJob(NamedTuple):
@@ -48,7 +50,7 @@ class UpdateJob(NamedTuple):
 
 
 class WholeJob(NamedTuple):
-    """One op on whole operands; with ``granule`` the first operand's rows are taken so many at a time."""
+    """One op on whole operands; with ``granule``, so many rows of the first at a time."""
 
     op: Op
     params: Params
@@ -63,22 +65,25 @@ class Report(NamedTuple):
 
     seconds: float
     faults: frozenset[tuple[int, str]]
+    lowering: str
     nbytes: int
 
 
-def run_rows(job: RowJob, *data: Any) -> Made:
+def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
     phase = job.phase
     values = job.bindings.values(data)
     outs = [_allocated(job, output) for output in phase.outputs]
-    faults = kernel_for(phase).run(values, outs, job.lo, job.hi, job.lo)
+    kernel = kernel_for(phase)
+    faults = kernel.run(values, outs, job.lo, job.hi, job.lo)
     given = list(zip(phase.outputs, outs, strict=True))
     return Made(
         tuple(out for output, out in given if not output.partial),
         tuple(out for output, out in given if output.partial),
         time.perf_counter() - started,
         frozenset(faults),
+        kernel.lowering,
     )
 
 
@@ -92,7 +97,7 @@ def _allocated(job: RowJob, output: Output) -> np.ndarray:
     return pool.empty((job.hi - job.lo, *step.shape[1:]), step.dtype)
 
 
-def run_update(job: UpdateJob, *data: Any) -> Made:
+def run_update(job: UpdateJob, *data: Ref) -> Made:
     """Return the block with its part of the region replaced."""
     started = time.perf_counter()
     *base, value = job.bindings.values(data)
@@ -106,11 +111,11 @@ def run_update(job: UpdateJob, *data: Any) -> Made:
     return Made((out,), (), time.perf_counter() - started, faults)
 
 
-def _assign(target: np.ndarray, value: Any) -> None:
+def _assign(target: np.ndarray, value: object) -> None:
     target[...] = value
 
 
-def run_whole(job: WholeJob, *data: Any) -> Made:
+def run_whole(job: WholeJob, *data: Ref) -> Made:
     """Return the op's result."""
     started = time.perf_counter()
     values = job.bindings.values(data)
@@ -133,7 +138,7 @@ def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
     return out
 
 
-def _noted(call: Any) -> frozenset[tuple[int, str]]:
+def _noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
     """Run ``call`` and return the floating-point faults that it met, as those of step 0."""
     faults: set[tuple[int, str]] = set()
 
@@ -145,7 +150,7 @@ def _noted(call: Any) -> frozenset[tuple[int, str]]:
     return frozenset(faults)
 
 
-def slice_rows(piece: Any, item: int | None, rows: slice | None) -> np.ndarray:
+def slice_rows(piece: Ref, item: int | None, rows: slice | None) -> np.ndarray:
     """Return a fresh array of these rows, to be sent to another node."""
     return np.ascontiguousarray(taken(Take(0, item, rows), (piece,)))
 
@@ -157,7 +162,7 @@ def joined(*pieces: np.ndarray) -> np.ndarray:
 
 def report_of(made: Made) -> Report:
     """Return how the task went."""
-    return Report(made.seconds, made.faults, sum(r.nbytes for r in made.rows))
+    return Report(made.seconds, made.faults, made.lowering, sum(r.nbytes for r in made.rows))
 
 
 def rows_of(made: Made, position: int) -> np.ndarray:
@@ -170,12 +175,22 @@ def partial_of(made: Made, position: int) -> np.ndarray:
     return made.partials[position]
 
 
-def combined(step: Step, *partials: np.ndarray) -> np.ndarray:
-    """Return the result of a reduction over rows from the nodes' partial results, in row order."""
-    return combine(step, joined(*partials))
+def combined(step: Step, number: int, *partials: np.ndarray) -> Made:
+    """Return the result of a reduction over rows from the nodes' partial results, in row order.
+
+    Faults met on the way are those of step ``number``.
+    """
+    started = time.perf_counter()
+    faults: set[tuple[int, str]] = set()
+
+    def note(kind: str, _flag: int) -> None:
+        faults.add((number, kind))
+
+    result = combine(step, joined(*partials), note)
+    return Made((result,), (), time.perf_counter() - started, frozenset(faults))
 
 
-def gathered(bindings: Bindings, *data: Any) -> np.ndarray:
+def gathered(bindings: Bindings, *data: Ref) -> np.ndarray:
     """Return the only operand as one C-contiguous array."""
     value: np.ndarray = bindings.values(data)[0]
     return value if value.flags.c_contiguous else value.copy()

@@ -1,6 +1,7 @@
-"""Virtual nodes: several nodes of given relative speeds in this process, on Dask's threaded scheduler.
+"""Virtual nodes: nodes of given relative speeds in this process, on Dask's threads.
 
-They run the same graphs as a cluster of workers, so that every test can be run on uneven partitions.
+They run the same graphs as a cluster of workers, so that every test can be run on uneven
+partitions.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from dnumpy.plan.rates import phase_spec
 from dnumpy.runtime.graph import Graph, Range, Segment
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
     from dnumpy.runtime.layout import Placement
+    from dnumpy.runtime.operands import Ref
 
 
 class VirtualCluster:
@@ -66,7 +70,7 @@ class VirtualCluster:
         array: np.ndarray,
         node: str,  # noqa: ARG002 - memory is shared
         owner: Expr | None,  # noqa: ARG002 - likewise
-        what: Any,  # noqa: ARG002 - likewise
+        what: Hashable,  # noqa: ARG002 - likewise
     ) -> np.ndarray:
         """Return the array."""
         return array
@@ -79,9 +83,9 @@ class VirtualCluster:
         """Return one range: nothing is ever lost here."""
         return [Range(self.fastest(), lo, hi)]
 
-    def run(self, graph: Graph, home: list[Any], stay: list[Any]) -> dict[str, Any]:
+    def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
         """Run the graph on this process's threads."""
-        from dask import threaded  # noqa: PLC0415 - `import dnumpy` does not import dask
+        from dask import threaded
 
         keys = list({ref.key for ref in (*home, *stay)})
         merged = {key: task for tasks in graph.tasks.values() for key, task in tasks.items()}

@@ -1,4 +1,4 @@
-"""Every row of the op table equals NumPy: value, dtype, shape, error type and text, for every dtype."""
+"""Every row of the op table equals NumPy: value, dtype, shape, error type and text."""
 
 from __future__ import annotations
 

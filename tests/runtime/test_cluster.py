@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.config import config
-from dnumpy.expr.expr import Expr
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.virtual import VirtualCluster
 from tests.runtime import programs as p
+
+if TYPE_CHECKING:
+    from dnumpy.expr.expr import Expr
 
 SPEEDS = [(1.0,), (1.0, 3.0), (5.0, 3.0, 2.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)]
 

@@ -105,7 +105,7 @@ def test_an_error_on_a_thread_is_raised_here(monkeypatch: pytest.MonkeyPatch) ->
     class Failing:
         lowering = "failing"
 
-        def run(self, *_args: Any) -> Any:
+        def run(self, *_args: Any, **_kwargs: Any) -> Any:
             msg = "from a thread"
             raise ArithmeticError(msg)
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import gc
 import random
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
 import dnumpy
 from dnumpy.api.array import concrete
 from dnumpy.config import config
 from dnumpy.runtime import memory
 from dnumpy.runtime.memory import SMALLEST, Pool
+
+if TYPE_CHECKING:
+    import pytest
 
 SIZES = (SMALLEST, SMALLEST * 2, SMALLEST * 3)
 BYTE = np.dtype(np.uint8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from benchmarks.cluster import measure
 from benchmarks.quota import why_no_quota
 
@@ -15,7 +16,7 @@ pytestmark = [
 
 
 def test_rows_are_planned_in_the_ratio_of_measured_speeds():
-    outcome = measure((1.0, 0.25), size=16_000_000, runs=3)
-    assert sum(outcome.rows) == 16_000_000
+    outcome = measure((1.0, 0.25), size=60_000_000, runs=3)
+    assert sum(outcome.rows) == 60_000_000
     assert outcome.rows[0] > 2 * outcome.rows[1] > 0
     assert outcome.split_error < 0.15

@@ -1,0 +1,136 @@
+"""Functions that NumPy runs: what they write to, and what their results alias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import dnumpy
+from tests.comparison import assert_as_numpy, grid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.usefixtures("managed")
+
+
+def diagonal_by_einsum(xp: Any, a: Any) -> None:
+    xp.einsum("ii->i", a[:, :3])[:] = 9
+
+
+def strided_write(xp: Any, a: Any) -> None:
+    xp.lib.stride_tricks.as_strided(a, (2, 2), (32, 8))[0] = -1
+
+
+def masked_write(xp: Any, a: Any) -> None:
+    np.ma.array(a, copy=False)[1] = 7
+
+
+WRITERS: dict[str, Callable[[Any, Any], Any]] = {
+    "put": lambda xp, a: xp.put(a, [0, 5], [9, 8]),
+    "place": lambda xp, a: xp.place(a, a > 4, [1, 2]),
+    "putmask": lambda xp, a: xp.putmask(a, a > 4, a**2),
+    "fill_diagonal": lambda xp, a: xp.fill_diagonal(a, 7),
+    "put_along_axis": lambda xp, a: xp.put_along_axis(a, xp.argmax(a, axis=1)[:, None], -1, axis=1),
+    "copyto": lambda xp, a: xp.copyto(a, a[::-1] + 1, where=a > 3),
+    "copyto_of_a_view": lambda xp, a: xp.copyto(a[:, 1], a[:, 2]),
+    "nan_to_num": lambda xp, a: xp.nan_to_num(xp.log(a - 3, out=a), copy=False),
+    "sort_of_a_row": lambda xp, a: xp.negative(a, out=a)[1].sort(),
+    "sort_of_a_transpose": lambda xp, a: xp.negative(a, out=a).T.sort(axis=0),
+    "partition": lambda _xp, a: a.partition(2, axis=1),
+    "byteswap": lambda _xp, a: a.byteswap(inplace=True),
+    "flat_index": lambda _xp, a: a.flat.__setitem__([0, 3], -1),
+    "flat": lambda _xp, a: setattr(a.T, "flat", range(12)),
+    "view_of_other_dtype": lambda xp, a: a.view(xp.int64).__setitem__(0, 0),
+    "add_at": lambda xp, a: xp.add.at(a, ([0, 0, 1], [1, 1, 2]), 10),
+    "shuffle": lambda xp, a: xp.random.default_rng(3).shuffle(a),
+    "legacy_shuffle": lambda xp, a: xp.random.RandomState(3).shuffle(a[1]),
+    "einsum_view": diagonal_by_einsum,
+    "as_strided": strided_write,
+    "masked_array": masked_write,
+    "nditer": lambda xp, a: [x.__setitem__(..., 5) for x in xp.nditer(a, op_flags=["readwrite"])],
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_write_is_seen_by_every_alias_and_by_no_pending_reader(name: str) -> None:
+    def program(xp: Any) -> Any:
+        a = grid(xp)
+        row, reader = a[1], a + 1
+        WRITERS[name](xp, a)
+        return a, row, reader
+
+    assert_as_numpy(program)
+
+
+OUTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "add": lambda xp, a, out: xp.add(a, a, out),
+    "clip": lambda xp, a, out: xp.clip(a, 2, 5, out),
+    "cumsum": lambda _xp, a, out: a.cumsum(1, None, out),
+    "take": lambda xp, a, out: xp.take(a, [2, 1, 0], 0, out),
+    "matmul": lambda xp, a, out: xp.matmul(a, xp.eye(4), out),
+    "dot": lambda xp, a, out: xp.dot(a, xp.eye(4), out),
+    "random": lambda xp, _a, out: xp.random.default_rng(1).random(out=out),
+    "round": lambda xp, a, out: xp.round(a / 3, 1, out),
+    "max_of_a_view": lambda xp, a, out: xp.max(a, 0, out[1]),
+}
+
+
+@pytest.mark.parametrize("name", OUTS)
+def test_a_positional_out_is_written_and_its_readers_are_not(name: str) -> None:
+    def program(xp: Any) -> Any:
+        a, out = grid(xp), xp.zeros((3, 4))
+        reader = out + 5
+        found = OUTS[name](xp, a, out)
+        return found, out, reader, a
+
+    assert_as_numpy(program)
+
+
+@pytest.mark.parametrize("name", [n for n in OUTS if n != "max_of_a_view"])
+def test_the_result_is_the_array_given_as_out(name: str) -> None:
+    out = dnumpy.zeros((3, 4))
+    assert OUTS[name](dnumpy, grid(dnumpy), out) is out
+
+
+def test_memory_of_an_operand_is_recognised_in_a_result() -> None:
+    def program(xp: Any) -> Any:
+        a = grid(xp)
+        part = xp.lib.stride_tricks.as_strided(a, (3, 2), (32, 8))
+        return [
+            xp.shares_memory(a, part),
+            xp.shares_memory(a[:1], a[2:]),
+            xp.may_share_memory(a, a + 1),
+            a[1:].base is a.base,
+            xp.broadcast_arrays(a, a[0])[0].flags.writeable,
+        ]
+
+    assert_as_numpy(program)
+
+
+class Convertible:
+    """Keeps an array, and is converted to it."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.values
+
+
+def test_an_object_whose_conversion_is_an_array_of_ours_is_an_operand() -> None:
+    def program(xp: Any) -> Any:
+        x = Convertible(xp.arange(4.0))
+        return xp.array(x), xp.sin(x), xp.array([1.0, 2, 3, 4]) + x, xp.sum([x, x], axis=0)
+
+    assert_as_numpy(program)
+
+
+def test_conversion_errors_of_other_objects_are_kept() -> None:
+    def program(xp: Any) -> Any:
+        return xp.array(Convertible(3))
+
+    assert_as_numpy(program)

@@ -1,0 +1,46 @@
+"""The flat iterator reads and writes its array in C order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy  # noqa: ICN001 - `np` is dnumpy in the programs
+import pytest
+
+import dnumpy
+from tests.comparison import assert_as_numpy, grid
+
+pytestmark = pytest.mark.usefixtures("managed")
+
+
+def test_flat_reads_as_numpy() -> None:
+    def program(xp: Any) -> Any:
+        flat = grid(xp).T.flat
+        first = [next(flat), next(flat)]
+        place = flat.index, flat.coords
+        mask = xp.arange(12) > 7
+        return first, place, len(flat), flat[5], flat[2:9:3], flat[[0, 3]], flat[mask], flat == 3
+
+    assert_as_numpy(program)
+
+
+def test_flat_writes_to_the_array_and_to_no_pending_reader() -> None:
+    def program(xp: Any) -> Any:
+        a = grid(xp)
+        reader = a + 1
+        a.T.flat[xp.array([1, 2])] = xp.array([50.0, 60.0])
+        a.flat[-1] = 70
+        return a, reader, list(a.flat), a.flat.copy(), xp.array(a.flat), xp.sort(a.flat)
+
+    assert_as_numpy(program)
+
+
+def test_flat_belongs_to_its_array() -> None:
+    a = grid(dnumpy)
+    assert a.flat.base is a
+    assert isinstance(a.flat, dnumpy.flatiter)
+    assert isinstance(numpy.arange(3).flat, dnumpy.flatiter)
+
+
+def test_flat_refuses_what_numpy_refuses() -> None:
+    assert_as_numpy(lambda xp: grid(xp).flat[99])

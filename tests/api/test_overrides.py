@@ -1,0 +1,123 @@
+"""Classes that override NumPy's functions meet ours; other libraries' classes meet NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy  # noqa: ICN001 - `np` is dnumpy in the programs
+import pytest
+
+import dnumpy as np
+from dnumpy.api import overrides
+
+
+class Logged:
+    """Answers every function and ufunc with what it was handed; this module imports dnumpy."""
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return func, tuple(types), args, kwargs
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return ufunc, method, inputs, kwargs
+
+
+class Declining(Logged):
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return NotImplemented
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return NotImplemented
+
+
+@pytest.mark.parametrize("name", ["sum", "concatenate", "mean", "where", "linalg.norm"])
+def test_a_class_is_handed_our_function(name: str) -> None:
+    x = Logged()
+    function: Any = np
+    for part in name.split("."):
+        function = getattr(function, part)
+    given = {"concatenate": ([x, x],), "where": (x, 1, 2)}.get(name, (x,))
+    func, types, args, kwargs = function(*given)
+    assert func is function
+    assert types == (Logged,)
+    assert args == given
+    assert kwargs == {}
+
+
+@pytest.mark.parametrize("method", ["__call__", "reduce", "accumulate", "outer", "at", "reduceat"])
+def test_a_class_is_handed_our_ufunc(method: str) -> None:
+    x = Logged()
+    given = {"reduce": (x,), "accumulate": (x,), "at": (x, [0], 1), "reduceat": (x, [0])}
+    args = given.get(method, (np.arange(3), x))
+    ufunc, called, inputs, _ = getattr(np.add, method)(*args)
+    assert ufunc is np.add
+    assert called == method
+    assert any(i is x for i in inputs)
+
+
+def test_operators_hand_over_our_ufunc_too() -> None:
+    x = Logged()
+    for found in (np.arange(3) + x, np.arange(3) == x):
+        assert found[0] in (np.add, np.equal)
+    target = np.arange(3)
+    target += x
+    assert target[0] is np.add
+
+
+def test_out_reaches_the_override_as_numpy_normalises_it() -> None:
+    x = Logged()
+    assert np.add(1, 2, x)[3] == {"out": (x,)}
+    assert np.add(1, 2, out=x)[3] == {"out": (x,)}
+
+
+def test_like_makes_the_array_by_our_function() -> None:
+    x = Logged()
+    for function in (np.array, np.asarray, np.zeros, np.arange, np.fromiter, np.frombuffer):
+        given = (b"12345678",) if function is np.frombuffer else ([1],)
+        found = function(*given, dtype=float, like=x)
+        assert found[0] is function
+        assert "like" not in found[3]
+
+
+def test_a_subclass_is_asked_before_its_base() -> None:
+    class Later(Logged):
+        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            return "later"
+
+    assert np.concatenate([Logged(), Later()]) == "later"
+    assert np.concatenate([Logged(), np.arange(2)])[1] == (Logged, numpy.ndarray)
+
+
+def test_what_every_class_declines_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match=r"no implementation found for 'numpy.sum'"):
+        np.sum(Declining())
+    with pytest.raises(TypeError, match=r"operand type\(s\) all returned NotImplemented"):
+        np.add(Declining(), 1)
+
+
+def test_a_subclass_of_ndarray_may_call_the_implementation_of_its_base() -> None:
+    seen = []
+
+    class Traced(np.ndarray):
+        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            seen.append(func)
+            return super().__array_function__(func, types, args, kwargs)
+
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+            seen.append(ufunc)
+            plain = [i.view(np.ndarray) if isinstance(i, Traced) else i for i in inputs]
+            return super().__array_ufunc__(ufunc, method, *plain, **kwargs)
+
+    x = np.arange(4.0).view(Traced)
+    assert np.sum(x.view(Traced)) == 6
+    assert list(np.add(x, 1)) == [1, 2, 3, 4]
+    assert np.sum in seen
+    assert np.add in seen
+
+
+def test_a_class_of_another_library_meets_numpy() -> None:
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1.0, 2, 3])
+    for found in (np.exp(series), np.add(series, np.arange(3.0)), np.arange(3.0) * series):
+        assert type(found) is pandas.Series
+    assert not overrides.overridden((series,), "__array_ufunc__")
+    assert type((series + np.arange(3.0)).to_numpy()) is numpy.ndarray

@@ -1,0 +1,150 @@
+"""How other libraries meet our arrays."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dnumpy
+from dnumpy.api.array import concrete
+
+pytestmark = pytest.mark.usefixtures("managed")
+
+
+def made() -> Any:
+    return dnumpy.arange(40.0) * 2
+
+
+def test_asarray_shares_memory_both_ways() -> None:
+    x = made()
+    host = np.asarray(x)
+    host[0] = 7
+    assert x[0] == 7
+    x[1] = 8
+    x += 1
+    assert host[1] == 9
+    assert (x * 2)[0] == 16
+
+
+def test_array_of_numpy_copies() -> None:
+    x = made()
+    host = np.array(x)
+    host[0] = 7
+    assert x[0] == 0
+
+
+def test_asarray_again_and_again_is_the_same_memory() -> None:
+    x = made()
+    assert np.shares_memory(np.asarray(x), np.asarray(x))
+    assert np.shares_memory(np.asarray(x[3:]), np.asarray(x))
+
+
+def test_copy_false_refuses_what_is_not_computed() -> None:
+    x = made()
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        np.asarray(x, copy=False)
+    concrete(x)
+    assert np.shares_memory(np.asarray(x, copy=False), np.asarray(x))
+
+
+def test_asarray_casts() -> None:
+    assert np.asarray(made(), dtype="i4").dtype == np.int32
+    assert np.asarray(made(), np.float64).dtype == np.float64
+
+
+def test_the_buffer_protocol_dlpack_and_interfaces_show_the_values() -> None:
+    x = made()
+    assert memoryview(x.data).nbytes == x.nbytes
+    np.testing.assert_array_equal(np.from_dlpack(x), np.arange(40.0) * 2)
+    assert x.__dlpack_device__() == np.empty(0).__dlpack_device__()
+    assert x.ctypes.data == np.asarray(x).ctypes.data
+    assert bytes(x.tobytes()) == (np.arange(40.0) * 2).tobytes()
+
+
+def test_numpys_functions_return_our_arrays() -> None:
+    x = made()
+    assert type(np.concatenate([x, x])) is dnumpy.ndarray
+    assert type(np.cumsum(x)) is dnumpy.ndarray
+    assert type(np.where(x > 3, x, 0)) is dnumpy.ndarray
+    assert type(np.linalg.norm(x)) is not np.ndarray
+    np.testing.assert_allclose(x, np.arange(40.0) * 2)
+    np.testing.assert_array_equal(np.sort(-x), np.sort(np.arange(40.0) * -2))
+
+
+def test_isinstance_takes_numpys_arrays_and_ours() -> None:
+    assert isinstance(made(), dnumpy.ndarray)
+    assert isinstance(np.zeros(3), dnumpy.ndarray)
+    assert not isinstance([1], dnumpy.ndarray)
+    assert issubclass(np.matrix, dnumpy.ndarray)
+
+
+def test_a_subclass_of_our_array_is_numpys_subclass() -> None:
+    class Named(dnumpy.ndarray):
+        pass
+
+    x = np.arange(5).view(Named)
+    assert isinstance(x, dnumpy.ndarray)
+    assert type(x + 1) is Named
+
+
+@pytest.mark.parametrize("shape", [(40,), (5, 8), (0, 40), (2,), ()])
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_and_copies_are_equal_and_separate(shape: tuple[int, ...], protocol: int) -> None:
+    x = dnumpy.full(shape, 3.0)
+    for other in (pickle.loads(pickle.dumps(x, protocol)), copy.copy(x), copy.deepcopy(x)):
+        assert type(other) is dnumpy.ndarray
+        assert (other.shape, other.dtype) == (x.shape, x.dtype)
+        other[...] = 0
+        np.testing.assert_array_equal(concrete(x), np.full(shape, 3.0))
+
+
+def test_pickles_are_of_ours_and_load_as_equal_values_of_views() -> None:
+    x = made()[::-2].reshape(4, 5).T
+    np.testing.assert_array_equal(concrete(pickle.loads(pickle.dumps(x))), concrete(x))
+
+
+def test_the_array_api_namespace_is_dnumpy() -> None:
+    assert made().__array_namespace__() is dnumpy
+    with pytest.raises(ValueError, match="not supported"):
+        made().__array_namespace__(api_version="1999.01")
+
+
+def test_saving_and_loading_keep_values(tmp_path: Any) -> None:
+    x = made().reshape(5, 8)
+    dnumpy.save(tmp_path / "x.npy", x)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), concrete(x))
+    loaded = dnumpy.load(tmp_path / "x.npy")
+    assert type(loaded) is dnumpy.ndarray
+    np.testing.assert_array_equal(concrete(loaded), concrete(x))
+    mapped = dnumpy.load(tmp_path / "x.npy", mmap_mode="r")
+    np.testing.assert_array_equal(concrete(mapped + 1), concrete(x) + 1)
+    with pytest.raises(ValueError, match="read-only"):
+        mapped[0] = 1
+    dnumpy.savez(tmp_path / "z.npz", x=x, y=x + 1)
+    with dnumpy.load(tmp_path / "z.npz") as both:
+        np.testing.assert_array_equal(concrete(dnumpy.asarray(both["y"])), concrete(x) + 1)
+
+
+def test_a_description_for_notebooks_computes_nothing() -> None:
+    x = made()
+    assert "pending" in x._repr_html_()
+    concrete(x)
+    assert "computed" in x._repr_html_()
+
+
+def test_other_libraries_take_our_arrays() -> None:
+    pandas = pytest.importorskip("pandas")
+    x = made()
+    frame = pandas.DataFrame({"x": x})
+    assert frame["x"].sum() == x.sum()
+    assert (pandas.Series(np.arange(40.0)) + x).iloc[3] == 9
+
+
+def test_scipy_takes_our_arrays() -> None:
+    special = pytest.importorskip("scipy.special")
+    x = made() / 80
+    np.testing.assert_allclose(concrete(special.erf(x)), special.erf(np.arange(40.0) / 40))
