@@ -375,17 +375,14 @@ class _Emitter:
     def _pick(self, node: Node, address: str) -> None:
         """Go on looking for the first best element; the first NaN is the best of all."""
         t, v, (arg,) = self.text, node.value, node.args
-        place = self._place_of(arg.value)
-        better = f"e{v} > b{v}" if node.template == "argmax" else f"e{v} < b{v}"
+        better = f"(e{v} > b{v})" if node.template == "argmax" else f"(e{v} < b{v})"
         if arg.code[0] == "f":
-            better = f"({better}) | ((e{v} != e{v}) & (b{v} == b{v}))"
-        t.add("if i0 == 0:")
-        t.add(f"    b{v} = load_{arg.code}({address}, 0, {place})")
-        t.add("for i in range(n):")
-        t.add(f"    e{v} = load_{arg.code}({address}, i, {place})")
-        t.add(f"    t{v} = {better}")
-        t.add(f"    x{v} = i0 + i if t{v} else x{v}")
-        t.add(f"    b{v} = e{v} if t{v} else b{v}")
+            better += f" | ((e{v} != e{v}) & (b{v} == b{v}))"
+        t.add(f"k{v} = {node.template}_{arg.code}({address}, n)")
+        t.add(f"e{v} = load_{arg.code}({address}, k{v}, 0, 0)")
+        t.add(f"if (i0 == 0) | {better}:")
+        t.add(f"    x{v} = i0 + k{v}")
+        t.add(f"    b{v} = e{v}")
 
     def _start_column(self, node: Node, address: str, size: int) -> None:
         t = self.text
