@@ -59,7 +59,7 @@ class ndarray(metaclass=_ArrayType):
     Buffer, a Geometry (None for the whole base) and whether writing through this handle is refused.
     """
 
-    __slots__ = ("__weakref__", "_base", "_buf", "_place", "_seen", "_np", "_readonly")
+    __slots__ = ("__weakref__", "_base", "_buf", "_np", "_place", "_readonly", "_seen")
 
     _np: np.ndarray | None
     _buf: Buffer

@@ -261,9 +261,10 @@ _METHOD_NATIVE = (
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum",
-    "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
-    "setfield", "sort", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
+    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
+    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put",
+    "repeat", "searchsorted", "setfield", "sort", "take", "to_device", "tobytes", "tofile",
+    "tolist", "trace",
 )  # fmt: skip
 
 
@@ -515,7 +516,7 @@ def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> A
     return calls.wrap_result(plain(to_numpy(x), calls.unwrap(y)), (x, y))
 
 
-def install() -> None:
+def install() -> None:  # noqa: C901 - a table of tables
     """Give the class its methods; run once when the package is imported."""
     for name in ("shape", "dtype", "strides"):
         setattr(ndarray, name, _attribute(name))
