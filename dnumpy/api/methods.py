@@ -295,7 +295,8 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
     a = self._np
     if a is None and order in ("C", "A", "K"):
         return composites.reshape(composites.copy(self, "C"), -1)
-    return calls.wrap_result(concrete(self).flatten(order))
+    values: Any = concrete(self)
+    return calls.wrap_result(values.flatten(order))
 
 
 def _conjugate(self: ndarray, out: Any = None) -> Any:
@@ -485,10 +486,9 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if a is not None:
+            b = other if type(other) in IMMEDIATE else None
             if type(other) is ndarray:
                 b = other._np
-            else:
-                b = other if type(other) in IMMEDIATE else None
             if b is not None:
                 r = plain(a, b)
                 if type(r) is _np_array:

@@ -56,7 +56,8 @@ def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
     """Return the array API namespace, which is dnumpy itself."""
     import dnumpy
 
-    np.empty(0).__array_namespace__(api_version=api_version)  # raises for a version NumPy lacks
+    numpys: Any = np.empty(0)
+    numpys.__array_namespace__(api_version=api_version)  # raises for a version NumPy lacks
     return dnumpy
 
 
