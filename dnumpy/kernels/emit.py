@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 CHUNK = 1024  # elements walked at a time: a few buffers of them fit L1; a multiple of BLOCK
 STATE_BYTES = 1024 + 8 * BLOCK  # the running tree of one sum, and room to halve a block
 
+_WRAPPING = frozenset({"add", "subtract", "multiply", "square", "negative"})
+
 Field = tuple[Any, ...]
 
 
@@ -466,7 +468,13 @@ def _cast(name: str, source: str, target: str) -> str:
 
 
 def _result(node: Node, names: list[str], index: str) -> str:
-    """Return the expression of a map; small integers and booleans come back to their own width."""
+    """Return the expression of a map; small integers and booleans come back to their own width.
+
+    Signed integers wrap around in NumPy. Numba tells LLVM that they never do, so that they are
+    computed as unsigned ones; shorter ones are widened first and cannot overflow.
+    """
+    if node.code == "i8" and node.name in _WRAPPING:
+        names = [f"u8({name})" for name in names]
     text = node.template.format(*names).replace("INDEX", f"({index})")
     if node.code[0] in "iu" and node.template != "{0}":
         return f"{node.code}({text})"

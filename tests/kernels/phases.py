@@ -274,6 +274,32 @@ def programs(draw: Callable[..., Any], *, plain: bool = False, folds: bool = Tru
 
 
 @st.composite
+def short_folds(draw: Callable[..., Any]) -> list[Expr]:
+    """Draw roots that fold a few last entries of rows away, and go on with what is left."""
+    rows, kept = draw(st.sampled_from((1, 7, 30))), draw(st.sampled_from((2, 9, 40)))
+    tail = draw(st.sampled_from(((2,), (3,), (4,), (8,), (11,), (16,), (2, 2), (3, 4))))
+    shape, ones = (rows, kept, *tail), (1,) * len(tail)
+    shapes = [shape, shape, (rows, 1, *tail), (1, kept, *tail), tail, (rows, kept, *ones), ()]
+    pool: list[Expr] = []
+    for _ in range(draw(st.integers(1, 3))):
+        array = draw(arrays(draw(st.sampled_from(shapes)), plain=False))
+        pool.append(leaf(array, array.shape, array.dtype))
+    array = draw(arrays(shape, plain=False))
+    last = leaf(array, array.shape, array.dtype)
+    for _ in range(draw(st.integers(0, 4))):
+        name = draw(st.sampled_from(("add", "subtract", "multiply", "maximum", "greater", "power")))
+        last = apply(name, last, draw(st.sampled_from([*pool, last]))) or last
+    axes = tuple(range(2, len(shape)))
+    folded = fold(draw(st.sampled_from(FOLDS)), last, axes, keepdims=draw(st.booleans()))
+    if folded is None or last.dtype.kind == "c":
+        return [last]
+    after = apply("multiply", folded, Const(2)) or folded
+    picked = pick("argmin", after, 1, keepdims=False)
+    roots = draw(st.lists(st.sampled_from([folded, after, picked]), min_size=1, max_size=3))
+    return list({id(e): e for e in roots}.values())
+
+
+@st.composite
 def _step(
     draw: Callable[..., Any], pool: list[Expr], shape: tuple[int, ...], *, folds: bool
 ) -> Expr | None:

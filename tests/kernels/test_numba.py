@@ -72,6 +72,16 @@ def test_a_compiled_phase_has_the_bits_of_the_tiled_one_in_any_partition(roots, 
                 assert [p.bits(x) for x in found] == [p.bits(x) for x in tiled], bound.phase
 
 
+@settings(compiling, max_examples=60)
+@given(p.short_folds(), st.sampled_from((1, 1 << 18)), st.lists(st.integers(1, 50), max_size=3))
+def test_folds_of_a_few_last_entries_have_the_bits_of_the_tiled_ones(roots, tile_bytes, cuts):
+    for bound in p.bound(roots, tile_bytes):
+        with np.errstate(all="ignore"):
+            tiled = bound.run(TiledKernel(bound.phase))
+            found = bound.run(Quiet(bound.phase), cuts)
+        assert [p.bits(x) for x in found] == [p.bits(x) for x in tiled], bound.phase
+
+
 @settings(compiling, max_examples=30)
 @given(p.programs(folds=False))
 def test_elementwise_results_have_numpys_bits(roots):
@@ -201,6 +211,19 @@ def test_the_first_of_equals_and_the_first_nan_are_picked_as_in_numpy(name, dtyp
     quiet = Quiet(bound.phase)
     (found,) = bound.run(quiet)
     np.testing.assert_array_equal(found, getattr(array, name)(axis=1))
+    assert quiet.compiled == 1
+
+
+@pytest.mark.parametrize("name", ["multiply", "add", "subtract"])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "i2"])
+def test_integers_that_wrap_around_are_compared_as_what_they_became(name, dtype):
+    x = stored(p.filled(np.random.default_rng(8), (500,), np.dtype(dtype), plain=False))
+    wrapped = p.apply(name, p.apply("square", x), x)
+    result = p.apply("minimum", wrapped, p.apply(name, wrapped, p.apply("negative", x)))
+    bound = only(p.apply("less", p.apply("square", x), result))
+    quiet = Quiet(bound.phase)
+    (found,) = bound.run(quiet)
+    assert p.bits(found) == p.bits(p.expected(bound.exprs)[0])
     assert quiet.compiled == 1
 
 
