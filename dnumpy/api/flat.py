@@ -65,6 +65,10 @@ class flatiter(metaclass=_FlatType):
     def __setitem__(self, key: Any, value: Any) -> None:
         self._np[calls.unwrap(key)] = calls.unwrap(value)
 
+    def __delitem__(self, _key: Any) -> None:
+        msg = "Cannot delete iterator elements"
+        raise TypeError(msg)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._np.__array__(), dtype=dtype, copy=copy)
 

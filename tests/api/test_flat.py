@@ -44,3 +44,5 @@ def test_flat_belongs_to_its_array() -> None:
 
 def test_flat_refuses_what_numpy_refuses() -> None:
     assert_as_numpy(lambda xp: grid(xp).flat[99])
+    with pytest.raises(TypeError):
+        del grid(dnumpy).flat[0]
