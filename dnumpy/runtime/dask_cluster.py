@@ -59,6 +59,7 @@ class DaskCluster:
     """The workers of a client, with their measured profiles."""
 
     home_bytes = HOME_BYTES
+    remote = True
     predicts = True
 
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:

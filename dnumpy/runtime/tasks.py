@@ -162,7 +162,7 @@ def joined(*pieces: np.ndarray) -> np.ndarray:
 
 def report_of(made: Made) -> Report:
     """Return how the task went."""
-    return Report(made.seconds, made.faults, made.lowering, sum(r.nbytes for r in made.rows))
+    return Report(made.seconds, made.faults, made.lowering, made.nbytes)
 
 
 def rows_of(made: Made, position: int) -> np.ndarray:
@@ -188,9 +188,3 @@ def combined(step: Step, number: int, *partials: np.ndarray) -> Made:
 
     result = combine(step, joined(*partials), note)
     return Made((result,), (), time.perf_counter() - started, frozenset(faults))
-
-
-def gathered(bindings: Bindings, *data: Ref) -> np.ndarray:
-    """Return the only operand as one C-contiguous array."""
-    value: np.ndarray = bindings.values(data)[0]
-    return value if value.flags.c_contiguous else value.copy()

@@ -34,6 +34,7 @@ class VirtualCluster:
     """Nodes of this process; rows follow the speeds exactly, whatever they cost."""
 
     home_bytes = 0
+    remote = False
     predicts = False  # their speeds are relative
 
     def __init__(self, speeds: tuple[float, ...]) -> None:
