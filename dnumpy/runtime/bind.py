@@ -151,7 +151,10 @@ class _Binder:
     def _fetch(self, need: _Need) -> int:
         source = need.source
         array = source.at_home()
-        if array is not None:
+        rows = need.stop - need.first
+        if array is not None and self.graph.sends_rows(source, rows) and need.stride == 1:
+            self.graph.send_missing(source, self.node, need.first, need.stop)
+        elif array is not None:
             if array.ndim and (need.first, need.stop, need.stride) != (0, len(array), 1):
                 array = array[need.first : need.stop : need.stride]
             what = (need.first, need.stop, need.stride)

@@ -17,10 +17,11 @@ from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.graph import Graph, Range, Segment
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
+from dnumpy.runtime.producers import FoldedRows
 from dnumpy.runtime.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Sequence
 
     import numpy as np
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
-    from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.layout import Laid, Placement
     from dnumpy.runtime.operands import Ref
 
@@ -37,6 +37,7 @@ class Cluster(Protocol):
     """Nodes that tasks can be put on."""
 
     home_bytes: int  # results up to this size come home
+    embed_bytes: float  # operands up to this size travel inside their task
     remote: bool  # whether bringing something home costs anything
     predicts: bool  # whether planned seconds are seconds
 
@@ -69,6 +70,14 @@ class Cluster(Protocol):
 
     def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
         """Return an argument that gives ``array``, part ``what`` of the owner, on ``node``."""
+        ...
+
+    def copies(self, owner: Expr) -> list[Segment]:
+        """Return where rows of a home array already are, besides at home."""
+        ...
+
+    def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
+        """Copy rows ``lo:hi`` of a home array to ``node``."""
         ...
 
     def segment(self, part: Part) -> Segment | None:
@@ -144,12 +153,13 @@ class _Run:
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
             made = self._build(laid, (stage.expr,), stage.expr.nbytes)
-            self._give(stage.expr, laid, made, 0)
+            if isinstance(laid.producer, FoldedRows):
+                self._fold(stage.expr, made, 0, tasks.summed)
+            else:
+                self._give(stage.expr, laid, made, 0)
 
-    def _build(
-        self, laid: Laid, steps: tuple[Expr, ...], nbytes: int
-    ) -> list[tuple[Range, Ref]]:
-        """Add the stage's tasks; how they went comes home with what they made, unless that is big."""
+    def _build(self, laid: Laid, steps: tuple[Expr, ...], nbytes: int) -> list[tuple[Range, Ref]]:
+        """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         made = laid.producer.build(self.graph, laid.ranges)
         big = self.cluster.remote and nbytes > self.cluster.home_bytes
         sent = [
@@ -169,7 +179,9 @@ class _Run:
         rows = partials = 0
         for k, (expr, output) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
             if output.partial:
-                self._combine(expr, phase, output.slot - first, made, partials)
+                number = output.slot - first
+                fold = phase.steps[number], number
+                self._fold(expr, made, partials, tasks.combined, *fold)
                 partials += 1
                 continue
             if k in stage.placed:
@@ -208,22 +220,21 @@ class _Run:
         built = self._build(updated, (update,), update.nbytes)
         self._give(update, updated, built, 0)
 
-    def _combine(
+    def _fold(
         self,
         expr: Expr,
-        phase: Phase,
-        number: int,
         made: Sequence[tuple[Range, Ref]],
         position: int,
+        fold: Callable[..., Made],
+        *what: object,
     ) -> None:
-        """Fold the partial results of step ``number``, at ``position`` of what was made."""
+        """Let ``fold(*what, *partials)`` make one result of what all tasks have at ``position``."""
         graph = self.graph
         partials = [
             graph.add("partial", r.node, tasks.partial_of, ref, position) for r, ref in made
         ]
         node = made[0][0].node
-        step = phase.steps[number]
-        whole = graph.add("combine", node, tasks.combined, step, number, *partials)
+        whole = graph.add("fold", node, fold, *what, *partials)
         source = Source(expr.shape, expr.dtype)
         rows = expr.shape[0] if expr.shape else 1
         graph.provide(source, [Segment(0, rows, node, whole, 0)])

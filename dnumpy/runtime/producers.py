@@ -8,6 +8,7 @@ lost.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.config import config
@@ -143,7 +144,8 @@ class ContractedRows:
 
     def granule(self) -> int:
         """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
-        return contraction_granule(self.shape)
+        first = self.operands[0]
+        return contraction_granule(first.shape, first.dtype.itemsize)
 
     def row_outputs(self) -> int:
         """Return how many arrays each task gives rows of."""
@@ -160,6 +162,39 @@ class ContractedRows:
         shape = (r.hi - r.lo, *self.shape[1:])
         job = tasks.WholeJob(self.op, self.params, shape, self.dtype, bindings, self.granule())
         return graph.add("contract", r.node, tasks.run_whole, job, *data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedRows:
+    """Partial results of ``left.T @ right``: rows of neither operand leave their node."""
+
+    op: Op
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    left: Operand
+    right: Operand
+
+    def depth(self) -> int:
+        """Return the number of stages that led here."""
+        return max(self.left.depth, self.right.depth)
+
+    def granule(self) -> int:
+        """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
+        return contraction_granule(self.left.shape, self.left.dtype.itemsize)
+
+    def row_outputs(self) -> int:
+        """Return zero: the tasks give partial results only."""
+        return 0
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add a task for each range."""
+        return [(r, self._task(graph, r)) for r in ranges]
+
+    def _task(self, graph: Graph, r: Range) -> Ref:
+        bindings, data = bind(graph, r.node, [Want(x, r.lo, r.hi) for x in (self.left, self.right)])
+        job = tasks.FoldJob(self.op, self.params, self.shape, self.dtype, bindings, self.granule())
+        return graph.add("fold", r.node, tasks.run_fold, job, *data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,14 +227,16 @@ class WholeResult:
         return [(ranges[0], graph.add("whole", node, tasks.run_whole, job, *data))]
 
 
-Producer = FusedRows | UpdatedRows | ContractedRows | WholeResult
+Producer = FusedRows | UpdatedRows | ContractedRows | FoldedRows | WholeResult
 
-CONTRACTION_ROWS = 256
+CONTRACTION_ROWS = 256  # of the first operand in one library call, or the bytes below if more
+CONTRACTION_BYTES = 1 << 19
 
 
-def contraction_granule(shape: Shape) -> int:
-    """Return rows per library call."""
-    return max(1, min(CONTRACTION_ROWS, config.tile_rows_max, shape[0]))
+def contraction_granule(shape: Shape, itemsize: int) -> int:
+    """Return how many rows of an operand of this shape one library call takes."""
+    rows = max(CONTRACTION_ROWS, CONTRACTION_BYTES // max(prod(shape[1:]) * itemsize, 1))
+    return max(1, min(rows, config.tile_rows_max, shape[0]))
 
 
 def tile_rows_of(shape: Shape, row_bytes: int) -> int:

@@ -60,6 +60,20 @@ class WholeJob(NamedTuple):
     granule: int = 0
 
 
+class FoldJob(NamedTuple):
+    """A product summed over a block of rows of both operands, ``granule`` rows at a time.
+
+    The operands are the rows of the matrix whose transpose is multiplied, and of the other factor.
+    """
+
+    op: Op
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    bindings: Bindings
+    granule: int
+
+
 class Report(NamedTuple):
     """How a task went, without its arrays."""
 
@@ -136,6 +150,37 @@ def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
             job.op, [block, *rest], job.params, shape, job.dtype
         )
     return out
+
+
+def run_fold(job: FoldJob, *data: Ref) -> Made:
+    """Return the products of all granules of the block, stacked, as a partial output."""
+    started = time.perf_counter()
+    left, right = job.bindings.values(data)
+    starts = range(0, left.shape[0], job.granule)
+    stack = np.empty((len(starts), *job.shape), job.dtype)
+
+    def fold() -> None:
+        for k, lo in enumerate(starts):
+            block = (left[lo : lo + job.granule].T, right[lo : lo + job.granule])
+            stack[k] = reference.apply(job.op, block, job.params, job.shape, job.dtype)
+
+    faults = _noted(fold)
+    return Made((), (stack,), time.perf_counter() - started, faults)
+
+
+def summed(*stacks: np.ndarray) -> Made:
+    """Return the sum of all granules' products, up a binary tree over the granules."""
+    started = time.perf_counter()
+    level = [joined(*stacks)]
+
+    def add_up() -> None:
+        while len(level[0]) > 1:
+            paired = level[0][0:-1:2] + level[0][1::2]
+            odd = len(level[0]) % 2
+            level[0] = np.concatenate([paired, level[0][-1:]]) if odd else paired
+
+    faults = _noted(add_up)
+    return Made((level[0][0],), (), time.perf_counter() - started, faults)
 
 
 def _noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
