@@ -18,8 +18,8 @@ from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain
-from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime import chunked, local
+from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
 from dnumpy.runtime.dask_cluster import current_client
 from dnumpy.runtime.find import cluster_for

@@ -59,7 +59,7 @@ class ndarray(metaclass=_ArrayType):
     Buffer, a Geometry (None for the whole base) and whether writing through this handle is refused.
     """
 
-    __slots__ = ("__weakref__", "_base", "_buf", "_place", "_seen", "_np", "_readonly")
+    __slots__ = ("__weakref__", "_base", "_buf", "_np", "_place", "_readonly", "_seen")
 
     _np: np.ndarray | None
     _buf: Buffer
@@ -76,7 +76,7 @@ class ndarray(metaclass=_ArrayType):
         if place is _SEEN:
             assert self._seen is not None
             place = self._place = geometry_of(self._seen[1], self._seen[0])
-        return place  # type: ignore[no-any-return]
+        return place
 
     @_geo.setter
     def _geo(self, geometry: Geometry | None) -> None:
@@ -229,7 +229,7 @@ def ghost(array: ndarray) -> np.ndarray:
     if geometry is not None:
         seen = np.asarray(_Ghostly(geometry, readonly=array._readonly))
         if seen.dtype != geometry.dtype:  # fields, of which the protocol knows the size only
-            seen.dtype = geometry.dtype
+            seen.dtype = geometry.dtype  # type: ignore[misc]
         return seen
     buffer = array._buf
     if buffer.ghost is None:

@@ -25,7 +25,7 @@ _PLAIN_FUNCTIONS = (
 class Builtin(staticmethod):
     """Stands for a built-in function of NumPy, which is no method of a class that holds it."""
 
-    def __reduce__(self) -> str:  # type: ignore[override]
+    def __reduce__(self) -> str:
         return self.__name__
 
 

@@ -107,7 +107,7 @@ def _find_out(function: Any) -> int:
         return function.nin
     for known in (function, getattr(np, getattr(function, "__name__", ""), None)):
         try:
-            parameters = list(inspect.signature(known).parameters)
+            parameters = list(inspect.signature(known).parameters)  # type: ignore[arg-type]
         except (TypeError, ValueError):  # built in, without a signature
             continue
         return parameters.index("out") if "out" in parameters else _NOWHERE

@@ -8,7 +8,7 @@ place.
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -36,8 +36,10 @@ from dnumpy.api.record import (
 from dnumpy.api.record import where as where_expr
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import here
-from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import DOT, EINSUM, EMPTY, MATMUL, TENSORDOT
+
+if TYPE_CHECKING:
+    from dnumpy.ops.families import Contraction
 
 _NO_VALUE = np._NoValue
 
@@ -95,7 +97,7 @@ def astype(
     dtype: Any,
     order: str = "K",
     casting: Any = "unsafe",
-    subok: bool = True,  # noqa: ARG001 - NumPy's signature
+    subok: bool = True,
     copy: bool = True,
 ) -> Any:
     """Return a copy in another dtype."""
@@ -125,7 +127,7 @@ def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = N
     return astype(x, dtype, copy=copy)
 
 
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """Return an array of its own memory."""
     if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
         return NotImplemented
@@ -198,7 +200,7 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     )
 
 
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """Return a view with broadcast axes."""
     if type(array) is not ndarray:
         return NotImplemented
@@ -485,7 +487,9 @@ def _tensordot_axes(
         return None
 
 
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+def einsum(  # noqa: C901 - one way out for each thing that NumPy must answer
+    *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
+) -> Any:
     """Einstein summation; the order of contraction comes from opt_einsum."""
     if out is not None or kwargs or not operands or type(operands[0]) is not str:
         return NotImplemented

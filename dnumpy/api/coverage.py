@@ -10,7 +10,8 @@ from dnumpy.api.namespace import classify, public_names
 
 MODULES = (
     "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.ma", "numpy.polynomial",
-    "numpy.char",    "numpy.strings", "numpy.rec", "numpy.emath", "numpy.lib", "numpy.lib.stride_tricks",
+    "numpy.char", "numpy.strings", "numpy.rec", "numpy.emath", "numpy.lib",
+    "numpy.lib.stride_tricks",
     "numpy.lib.format", "numpy.lib.mixins", "numpy.lib.scimath", "numpy.lib.npyio",
     "numpy.lib.introspect", "numpy.lib.array_utils", "numpy.lib.recfunctions", "numpy.exceptions",
     "numpy.dtypes", "numpy.testing", "numpy.typing", "numpy.ctypeslib", "numpy.matlib",

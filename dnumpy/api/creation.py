@@ -197,12 +197,12 @@ _plain_arange = _maker(np.arange)
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
     """As ``numpy.full``."""
-    if not kwargs and order == "C" and isinstance(fill_value, int | float | complex | np.generic):
-        if engine.has_workers():
-            cell = np.full((), fill_value, dtype)
-            made = _generated(FULL, (cell[()],), _shape(shape), cell.dtype)
-            if made is not None:
-                return made
+    plain = isinstance(fill_value, int | float | complex | np.generic)
+    if not kwargs and order == "C" and plain and engine.has_workers():
+        cell = np.full((), fill_value, dtype)
+        made = _generated(FULL, (cell[()],), _shape(shape), cell.dtype)
+        if made is not None:
+            return made
     return _plain_full(shape, fill_value, dtype, order, **kwargs)
 
 
@@ -235,7 +235,7 @@ def _shaped_like(maker: Any) -> Any:
         a: Any,
         dtype: Any = None,
         order: str = "K",
-        subok: bool = True,  # noqa: ARG001, FBT001, FBT002 - NumPy's signature
+        subok: bool = True,
         shape: Any = None,
         **kwargs: Any,
     ) -> Any:
@@ -276,8 +276,8 @@ class Archive(np.lib.npyio.NpzFile):
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """As ``numpy.copyto``; recorded when source or target is managed and nothing is masked."""
-    if type(dst) is ndarray and dst._np is None and where is True and is_lazy(src):
-        if np.can_cast(src.dtype, dst.dtype, casting):
-            dst[...] = src
-            return
+    recorded = type(dst) is ndarray and dst._np is None and where is True and is_lazy(src)
+    if recorded and np.can_cast(src.dtype, dst.dtype, casting):
+        dst[...] = src
+        return
     calls.run_writing(np.copyto, (dst, src), {"casting": casting, "where": where})

@@ -34,7 +34,8 @@ class Overriding(Derivable):
         if "out" in kwargs:
             named["out"] = calls.for_writing(kwargs["out"])
         plain = getattr(ufunc, "_np", ufunc)
-        found = super().__array_ufunc__(plain, method, *map(calls.unwrap, inputs), **named)
+        kind: Any = method
+        found = super().__array_ufunc__(plain, kind, *map(calls.unwrap, inputs), **named)
         return calls.wrap_result(found, [*(kwargs.get("out") or ()), *inputs])
 
 

@@ -69,7 +69,7 @@ def _describe(made: Any, wrapped: Any, qualified: str) -> None:
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
-def _dispatched(
+def _dispatched(  # noqa: C901 - every path of a call, inline for speed
     native: Callable[..., Any] | None, wrapped: Any, qualified: str
 ) -> Callable[..., Any]:
     """Return the public function: small operands go to NumPy, managed ones to ``native``."""
@@ -130,7 +130,7 @@ def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if moved > memory_limit_bytes():
         msg = (
             f"{qualified} has no distributed form and would gather {moved:,} bytes; "
-            f"config.memory_limit allows {memory_limit_bytes():,}. Reduce or slice the operand first."
+            f"config.memory_limit allows {memory_limit_bytes():,}. Reduce or slice it first."
         )
         raise GatherTooLarge(msg)
     if qualified not in _warned:

@@ -174,10 +174,9 @@ def _at_hand(value: Any) -> np.ndarray | None:
 
 def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
     whole = type(value) is np.ndarray and value.ndim == 1 and value.dtype == target.dtype
-    if whole and masks.applies(target, key) and not np.may_share_memory(value, target):
-        if masks.put(target, key, value):
-            return
-    target[key] = value
+    apart = whole and masks.applies(target, key) and not np.may_share_memory(value, target)
+    if not (apart and masks.put(target, key, value)):
+        target[key] = value
 
 
 def is_same_view(array: ndarray, key: Any, value: Any) -> bool:

@@ -16,9 +16,10 @@ def report() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``phases`` (what, where, seconds, bytes, count), ``fallbacks`` (name, file, line, bytes, count),
-        ``seconds`` in phases, and ``numpy_seconds_predicted``: what NumPy would have taken for the
-        same by the measured profile of this machine (measured at the first call, in about 2 s).
+        ``phases`` (what, where, seconds, bytes, count), ``fallbacks`` (name, file, line, bytes,
+        count), ``seconds`` in phases, and ``numpy_seconds_predicted``: what NumPy would have taken
+        for the same by the measured profile of this machine (measured at the first call, in about
+        2 s).
     """
     phases: dict[tuple[Any, ...], dict[str, Any]] = {}
     for r in engine.history:

@@ -261,9 +261,10 @@ _METHOD_NATIVE = (
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum",
-    "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted",
-    "setfield", "sort", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
+    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
+    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put",
+    "repeat", "searchsorted", "setfield", "sort", "take", "to_device", "tobytes", "tofile",
+    "tolist", "trace",
 )  # fmt: skip
 
 
@@ -294,7 +295,8 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
     a = self._np
     if a is None and order in ("C", "A", "K"):
         return composites.reshape(composites.copy(self, "C"), -1)
-    return calls.wrap_result(concrete(self).flatten(order))
+    values: Any = concrete(self)
+    return calls.wrap_result(values.flatten(order))
 
 
 def _conjugate(self: ndarray, out: Any = None) -> Any:
@@ -484,10 +486,9 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if a is not None:
+            b = other if type(other) in IMMEDIATE else None
             if type(other) is ndarray:
                 b = other._np
-            else:
-                b = other if type(other) in IMMEDIATE else None
             if b is not None:
                 r = plain(a, b)
                 if type(r) is _np_array:
@@ -515,7 +516,7 @@ def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> A
     return calls.wrap_result(plain(to_numpy(x), calls.unwrap(y)), (x, y))
 
 
-def install() -> None:
+def install() -> None:  # noqa: C901 - a table of tables
     """Give the class its methods; run once when the package is imported."""
     for name in ("shape", "dtype", "strides"):
         setattr(ndarray, name, _attribute(name))

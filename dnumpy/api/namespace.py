@@ -30,8 +30,8 @@ _PASS_THROUGH = frozenset({
     "set_printoptions", "get_printoptions", "printoptions", "show_config", "show_runtime", "info",
     "get_include", "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize",
     "errstate", "test", "may_share_memory_", "typename", "issubdtype", "isdtype", "mintypecode",
-    "promote_types", "format_float_positional", "format_float_scientific", "base_repr", "binary_repr",
-    "broadcast_shapes", "get_array_wrap",
+    "promote_types", "format_float_positional", "format_float_scientific", "base_repr",
+    "binary_repr",     "broadcast_shapes", "get_array_wrap",
 })  # fmt: skip
 _KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ctypeslib"})
 

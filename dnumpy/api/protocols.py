@@ -56,7 +56,8 @@ def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
     """Return the array API namespace, which is dnumpy itself."""
     import dnumpy
 
-    np.empty(0).__array_namespace__(api_version=api_version)  # raises for a version NumPy lacks
+    numpys: Any = np.empty(0)
+    numpys.__array_namespace__(api_version=api_version)  # raises for a version NumPy lacks
     return dnumpy
 
 
@@ -69,9 +70,9 @@ def _dlpack_device(self: ndarray) -> Any:
 
 
 def _arrow_array(self: ndarray, type: Any = None) -> Any:
-    import pyarrow
+    import pyarrow as pa
 
-    return pyarrow.array(exported(self), type=type)
+    return pa.array(exported(self), type=type)
 
 
 def _repr_html(self: ndarray) -> str:
@@ -107,11 +108,14 @@ def install() -> None:
     DeferredScalar.__rpow__ = _scalar_operator(np.power, reflected=True)
 
 
+_TAKEN = int | float | complex | np.generic | np.ndarray | list  # what a scalar computes with
+
+
 def _scalar_operator(wrapped: np.ufunc, *, reflected: bool) -> Any:
     def method(self: DeferredScalar, other: Any) -> Any:
-        if type(other) is not ndarray and type(other) is not DeferredScalar:
-            if not isinstance(other, int | float | complex | np.generic | np.ndarray | list):
-                return NotImplemented
+        ours = type(other) is ndarray or type(other) is DeferredScalar
+        if not ours and not isinstance(other, _TAKEN):
+            return NotImplemented
         pair = (other, self) if reflected else (self, other)
         if wrapped is np.power:
             return _scalar_power(*pair)

@@ -37,7 +37,8 @@ class _Derived(type):
     """Makes NumPy's own instances count as instances of the class derived from theirs."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.__base__)
+        base: Any = cls.__base__
+        return isinstance(instance, base)
 
 
 def _derived(base: type) -> Any:
@@ -61,7 +62,7 @@ def _initialiser(base: type) -> Any:
         named = {k: calls.unwrap(v) for k, v in kwargs.items()}
         base.__init__(self, *map(calls.unwrap, args), **named)  # type: ignore[misc]
 
-    initialise.__wrapped__ = base.__init__  # type: ignore[attr-defined,misc]
+    initialise.__wrapped__ = base.__init__  # type: ignore[misc]
     return initialise
 
 

@@ -7,7 +7,7 @@ exceptions are NumPy's own; the answers are cached by operand types.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,10 +24,12 @@ from dnumpy.api.array import (
 from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
-from dnumpy.expr.geometry import Geometry
 from dnumpy.expr.origin import here
 from dnumpy.ops.families import Elementwise, elementwise_of
 from dnumpy.ops.table import CAST, UPDATE, VIEW, WHERE
+
+if TYPE_CHECKING:
+    from dnumpy.expr.geometry import Geometry
 
 Operand = Any  # ndarray, DeferredScalar, a NumPy or Python scalar, or anything np.asarray takes
 

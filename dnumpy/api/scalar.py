@@ -45,7 +45,7 @@ class DeferredScalar:
 
         return Const(self._value) if self.expr is None else self.expr
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         """The NumPy scalar type, so that isinstance answers as for NumPy's result."""
         return self.dtype.type

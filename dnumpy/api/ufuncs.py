@@ -54,7 +54,7 @@ class _UfuncType(type):
         return getattr(np.ufunc, name)
 
 
-class ufunc(metaclass=_UfuncType):
+class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's, per instance
     __slots__ = ("__name__", "__weakref__", "_call", "_np", "_unary")
 
     def __init__(self, wrapped: np.ufunc) -> None:

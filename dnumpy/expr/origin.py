@@ -13,7 +13,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent)
 # NumPy keeps its error state in a context variable; reading the variable costs a twentieth of
 # asking ``geterr`` for a dict, and the state that it holds is immutable, so the dict can be
 # remembered.
-_variable: Any = getattr(vars(np)["_core"].umath, "_extobj_contextvar", None)  # noqa: SLF001 - no public way is fast enough
+_variable: Any = getattr(vars(np)["_core"].umath, "_extobj_contextvar", None)
 
 
 class ErrorState(NamedTuple):

@@ -255,6 +255,7 @@ def _consider(record: _Record) -> None:
 def _prepare(record: _Record, *, worth: bool) -> None:
     """Make the machine code of ``record`` available, if it is on disk or worth compiling."""
     from dnumpy.kernels import compile as compiler
+    from dnumpy.kernels.compiler_process import Ending
     from dnumpy.kernels.numba import machine_code
 
     started = time.perf_counter()
@@ -267,6 +268,9 @@ def _prepare(record: _Record, *, worth: bool) -> None:
         for helper in record.helpers:
             machine_code(helper)
         code = machine_code(record.source)
+    except Ending:
+        record.state = "tiled"
+        return
     except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
         record.state = "failed"
         warnings.warn(

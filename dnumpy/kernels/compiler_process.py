@@ -2,8 +2,8 @@
 
 Numba compiles in Python: in a thread of this process it would hold the GIL, and the tiled
 lowering that runs meanwhile would wait 5 ms for every ufunc. The process starts when it is first
-needed, ends when nothing has been asked for a while or when this process ends, and is started
-again when needed.
+needed, ends when nothing has been asked for a while, is started again when needed, and is ended,
+whatever it does, when this process ends.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import select
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ _lock = threading.Lock()
 _running: dict[
     int, subprocess.Popen[str]
 ] = {}  # by the process that started it: forks start their own
+_ending = threading.Event()
+
+
+class Ending(Exception):  # noqa: N818 - nobody's error
+    """Nothing is compiled any more, since this process is about to end."""
 
 
 class NotCompiled(Exception):  # noqa: N818 - it carries the compiler's own message
@@ -41,7 +47,7 @@ class NotCompiled(Exception):  # noqa: N818 - it carries the compiler's own mess
 def object_codes(sources: Sequence[str]) -> list[bytes]:
     """Return what the other process makes of ``sources``, nothing when none can be had.
 
-    Raises NotCompiled when the compiler refuses one of them.
+    Raises NotCompiled when the compiler refuses one of them, Ending when this process ends.
     """
     with _lock:
         for _attempt in range(2):  # again, when the process had just gone idle
@@ -49,6 +55,8 @@ def object_codes(sources: Sequence[str]) -> list[bytes]:
             if process is None:
                 return []
             reply = _ask(process, sources)
+            if _ending.is_set():
+                raise Ending
             if reply is not None:
                 break
             _running.pop(os.getpid(), None)
@@ -60,6 +68,8 @@ def object_codes(sources: Sequence[str]) -> list[bytes]:
 
 
 def _process() -> subprocess.Popen[str] | None:
+    if _ending.is_set():
+        raise Ending
     found = _running.get(os.getpid())
     if found is not None and found.poll() is None:
         return found
@@ -79,17 +89,26 @@ def _process() -> subprocess.Popen[str] | None:
     except OSError:
         return None
     _running[os.getpid()] = found
-    atexit.register(_let_go, found)
+    atexit.register(_end, found)
+    if _ending.is_set():  # since it was looked at above: the handler may have run already
+        found.kill()
     return found
 
 
-def _let_go(process: subprocess.Popen[str]) -> None:
-    """Let the process finish what it compiles; it ends when it finds its input closed."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.close()
-    process.stdout.close()
-    process.returncode = 0  # nobody waits for it: so Popen need not warn that it still runs
+def _end(process: subprocess.Popen[str]) -> None:
+    """End the process; whoever waits for its answer is then told.
+
+    Nothing on disk is left half written: object files are put in place whole.
+    """
+    _ending.set()
+    process.kill()
+    process.wait()
+    if _lock.acquire(timeout=1.0):  # whoever reads the answer has now met its end
+        for stream in (process.stdin, process.stdout):
+            with suppress(OSError):  # a request that was not sent
+                assert stream is not None
+                stream.close()
+        _lock.release()
 
 
 def _ask(process: subprocess.Popen[str], sources: Sequence[str]) -> dict[str, Any] | None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 CHUNK = 1024  # elements walked at a time: a few buffers of them fit L1; a multiple of BLOCK
 STATE_BYTES = 1024 + 8 * BLOCK  # the running tree of one sum, and room to halve a block
 
+_WRAPPING = frozenset({"add", "subtract", "multiply", "square", "negative"})
+
 Field = tuple[Any, ...]
 
 
@@ -197,7 +199,7 @@ class _Emitter:
 
     def _after_narrow(self, node: Node) -> None:
         t, value = self.text, node.value
-        in_cell = node.kind != "map"
+        in_cell = node.kind != "map" and not node.picks
         if not in_cell and self._passed_by_address(value):
             t.add(f"store_{node.code}({self.cell('value', value)}, 0, x{value}, 0, 0)")
         for output, index in self.program.outputs:
@@ -247,6 +249,9 @@ class _Emitter:
         sums = [n for n in nodes if n.kind == "row" and n.template == "sum"]
         for node in sums:
             t.add(f"store_i8({self._state(node)}, 0, 0, 0, 0)")
+        for node in (n for n in nodes if n.picks):
+            t.add(f"x{node.value} = 0")
+            t.add(f"b{node.value} = {node.args[0].code}(0)")
         t.add("i0 = 0")
         t.add("while i0 < length:")
         t.depth += 1
@@ -271,7 +276,7 @@ class _Emitter:
 
     def _load_cell(self, node: Node) -> None:
         """Read a narrow value that lies in its cell; complex ones are only passed by address."""
-        if node.code[0] != "c":
+        if node.code[0] != "c" and not node.picks:
             cell = self.cell("value", node.value)
             self.text.add(f"x{node.value} = load_{node.code}({cell}, 0, 0, 0)")
 
@@ -350,7 +355,9 @@ class _Emitter:
         size = np.dtype(node.code).itemsize
         if sums_short_rows(self.program, node):
             return
-        if node.kind == "column":
+        if node.picks:
+            self._pick(node, address)
+        elif node.kind == "column":
             index = dict(self.program.outputs)[node.value]
             base = f"{self.get('partial', index)} + number * {self.get('pstride', index)}"
             self.text.add(f"at = {base} + i0 * {size}")
@@ -366,6 +373,18 @@ class _Emitter:
         else:
             fresh = "i0 == 0" if node.kind == "row" else "(i0 == 0) & (u == 0)"
             self._fold_run(node, address, "n", fresh)
+
+    def _pick(self, node: Node, address: str) -> None:
+        """Go on looking for the first best element; the first NaN is the best of all."""
+        t, v, (arg,) = self.text, node.value, node.args
+        better = f"(e{v} > b{v})" if node.template == "argmax" else f"(e{v} < b{v})"
+        if arg.code[0] == "f":
+            better += f" | ((e{v} != e{v}) & (b{v} == b{v}))"
+        t.add(f"k{v} = {node.template}_{arg.code}({address}, n)")
+        t.add(f"e{v} = load_{arg.code}({address}, k{v}, 0, 0)")
+        t.add(f"if (i0 == 0) | {better}:")
+        t.add(f"    x{v} = i0 + k{v}")
+        t.add(f"    b{v} = e{v}")
 
     def _start_column(self, node: Node, address: str, size: int) -> None:
         t = self.text
@@ -449,7 +468,13 @@ def _cast(name: str, source: str, target: str) -> str:
 
 
 def _result(node: Node, names: list[str], index: str) -> str:
-    """Return the expression of a map; small integers and booleans come back to their own width."""
+    """Return the expression of a map; small integers and booleans come back to their own width.
+
+    Signed integers wrap around in NumPy. Numba tells LLVM that they never do, so that they are
+    computed as unsigned ones; shorter ones are widened first and cannot overflow.
+    """
+    if node.code == "i8" and node.name in _WRAPPING:
+        names = [f"u8({name})" for name in names]
     text = node.template.format(*names).replace("INDEX", f"({index})")
     if node.code[0] in "iu" and node.template != "{0}":
         return f"{node.code}({text})"

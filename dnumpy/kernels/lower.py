@@ -19,7 +19,7 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.loops import InnerLoop, inner_loop
 from dnumpy.kernels.sums import BLOCK
 from dnumpy.ops.families import ROWS, Elementwise, Leaf, Movement, Reduction
-from dnumpy.ops.table import ARANGE, CAST, FULL, VIEW, WHERE
+from dnumpy.ops.table import ARANGE, ARGMAX, ARGMIN, CAST, FULL, VIEW, WHERE
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class Node:
     template: str = ""
     loop: InnerLoop | None = None
     name: str = ""
+
+    @property
+    def picks(self) -> bool:
+        """Say whether this is the index of the largest or smallest element of a unit."""
+        return self.template in {"argmax", "argmin"}
 
     @property
     def fold(self) -> bool:
@@ -348,7 +353,10 @@ class _Lowering:
 
     def _fold(self, slot: int, step: Step, op: Reduction) -> None:
         params: Any = step.params
-        if params.masked or op.ufunc is None or ROWS.get(op.name) is not op:
+        if op.ufunc is None:
+            self._pick(slot, step, op)
+            return
+        if params.masked or ROWS.get(op.name) is not op:
             msg = f"{op.name} {params}"
             raise Unsupported(msg)
         operand = self.phase.shape_of(step.args[0])
@@ -373,6 +381,22 @@ class _Lowering:
         self._add(node)
         if slot in self.partial:
             self.program.outputs.append((slot, self.partial[slot]))
+
+    def _pick(self, slot: int, step: Step, op: Reduction) -> None:
+        """Enter the index of the largest or smallest element of each row."""
+        params: Any = step.params
+        operand = self.phase.shape_of(step.args[0])
+        dtype = self._kind_of(step.args[0])
+        if op not in {ARGMAX, ARGMIN} or self._fold_kind(operand, params) != "row":
+            msg = f"{op.name} of {operand} along {params.axis}"
+            raise Unsupported(msg)
+        if not isinstance(dtype, np.dtype) or dtype.kind == "c":
+            msg = f"{op.name} of {dtype}"
+            raise Unsupported(msg)
+        (arg,) = self._args(step, (np.dtype(np.uint8) if dtype.kind == "b" else dtype,))
+        arg = self._in_memory(arg, wide=True)
+        self.value_of[slot] = slot
+        self._add(Node(slot, "row", (arg,), code_of(step.dtype), wide=False, template=op.name))
 
     def _kind_of(self, slot: int) -> Any:
         return self.kinds[slot] if slot < self.first else self._dtype(slot)

@@ -23,6 +23,7 @@ from dnumpy.kernels.emit import CHUNK, STATE_BYTES, Kernel, emit
 from dnumpy.kernels.helpers import helper_source
 from dnumpy.kernels.lower import Program, Unsupported, lower
 from dnumpy.kernels.tiled import Faults, TiledKernel
+from dnumpy.kernels.unroll import Unrolled, unrolled
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class NumbaKernel:
     def __init__(self, phase: Phase, tiled: TiledKernel | None = None) -> None:
         self.phase = phase
         self.tiled = tiled or TiledKernel(phase)
+        self.unrolled = unrolled(phase)
         self._programs: dict[tuple[Any, ...], Program | None] = {}
         self._variants: dict[tuple[Any, ...], Variant] = {}
         self._lock = threading.Lock()
@@ -73,26 +75,28 @@ class NumbaKernel:
 
     def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
         """Return the kernel for values that lie as these do, None where only NumPy will do."""
-        kinds = _kinds(self.phase, values)
+        phase, values = self.unrolled.phase, self.unrolled.values(values)
+        kinds = _kinds(phase, values)
         if kinds not in self._programs:
-            self._programs[kinds] = _lowered(self.phase, kinds)
+            self._programs[kinds] = _lowered(phase, kinds)
         program = self._programs[kinds]
-        if program is None or not _writable(self.phase, program, outs):
+        if program is None or not _writable(phase, program, outs):
             return None
-        layouts = tuple(_layout(self.phase, program, k, value) for k, value in enumerate(values))
-        if "" in layouts or not _called_as_by_numpy(self.phase, program, layouts, values):
+        layouts = tuple(_layout(phase, program, k, value) for k, value in enumerate(values))
+        if "" in layouts or not _called_as_by_numpy(phase, program, layouts, values):
             return None
         key = (kinds, layouts)
         found = self._variants.get(key)
         if found is None:
             with self._lock:
-                found = self._variants.setdefault(key, Variant(self.phase, program, layouts))
+                found = self._variants.setdefault(key, Variant(self.unrolled, program, layouts))
         return found
 
 
 def supports(phase: Phase, values: Sequence[Any]) -> bool:
     """Say whether ``phase`` has a Numba lowering for these values."""
-    return _lowered(phase, _kinds(phase, values)) is not None
+    flat = unrolled(phase)
+    return _lowered(flat.phase, _kinds(flat.phase, flat.values(values))) is not None
 
 
 def _lowered(phase: Phase, kinds: tuple[Any, ...]) -> Program | None:
@@ -196,8 +200,9 @@ def _unit_axes(program: Program, value: np.ndarray) -> list[tuple[int, int]]:
 class Variant:
     """One kernel bound to a phase and to the way its inputs lie; compiled at the first run."""
 
-    def __init__(self, phase: Phase, program: Program, layouts: tuple[str, ...]) -> None:
-        self.phase = phase
+    def __init__(self, source: Unrolled, program: Program, layouts: tuple[str, ...]) -> None:
+        self.unrolled = source
+        self.phase = source.phase
         self.program = program
         self.layouts = layouts
         self.kernel: Kernel = emit(program, layouts)
@@ -264,7 +269,7 @@ class Variant:
         code = self.compile()
         fields = self._frame()
         try:
-            keep = self._bind(fields, values, outs, lo, hi, origin)
+            keep = self._bind(fields, self.unrolled.values(values), outs, lo, hi, origin)
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
             return False
         if _overlap(keep, outs):

@@ -20,6 +20,7 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from dnumpy.kernels.picking import make_pick
 from dnumpy.kernels.sums import FEW, LANES
 
 if TYPE_CHECKING:
@@ -256,6 +257,13 @@ def _make_block_sum(code: str) -> Callable[..., Any]:
 
 BLOCK_SUMS = {code: _make_block_sum(code) for code in ("f4", "f8")}
 
+PICKS = {
+    f"{name}_{code}": make_pick(code, _memory_type(code), largest=name == "argmax")
+    for name in ("argmin", "argmax")
+    for code in NUMBA_TYPES
+    if code != "b1"
+}
+
 
 def namespace() -> dict[str, Any]:
     """Return the global names of a generated kernel."""
@@ -263,5 +271,6 @@ def namespace() -> dict[str, Any]:
     names |= {f"store_{c}": f for c, f in STORES.items()}
     names |= {f"call_{n}": f for n, f in CALLS.items()}
     names |= {f"block_sum_{c}": f for c, f in BLOCK_SUMS.items()}
+    names |= PICKS
     names |= {c: t for c, t in NUMBA_TYPES.items() if c != "b1"}
     return names | {"call_helper": call_helper, "copy_item": copy_item, "sqrt": math.sqrt}

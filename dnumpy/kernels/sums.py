@@ -7,16 +7,28 @@ level, the odd one out going up unchanged. So 21 additions lie on the way throug
 logarithm of the number of blocks above it. A tile of rows shorter than a block is one run; of
 longer rows, each row's blocks start at its beginning.
 
+A few trailing entries that are folded beside others that stay, as the coordinates of many points
+are, meet in NumPy's own order: one after the other, from eight on in eight lanes.
+
 So the bits of a sum depend on the phase, and not on the lowering or the partition.
 """
 
 from __future__ import annotations
 
+from math import prod
+from typing import TYPE_CHECKING, TypeVar
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
 
 BLOCK = 512  # elements
 LANES = 64  # elements of a group
 FEW = 8  # lanes that are folded in half
+SHORT = 16  # most elements that are folded as separate values
 
 
 def sum_runs(runs: np.ndarray) -> np.ndarray:
@@ -57,3 +69,41 @@ def _block_sums(runs: np.ndarray) -> np.ndarray:
     while len(few) > 1:
         few = few[: len(few) // 2] + few[len(few) // 2 :]
     return few.reshape(count, blocks)
+
+
+def folds_short_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Say whether ``axes`` are the last ones, hold a few elements, and leave others beside rows."""
+    kept = len(shape) - len(axes)
+    if tuple(sorted(axes)) != tuple(range(kept, len(shape))):
+        return False
+    return prod(shape[1:kept]) > 1 < prod(shape[kept:]) <= SHORT
+
+
+def fold_in_turn(parts: Sequence[T], both: Callable[[T, T], T]) -> T:
+    """Return all parts joined by ``both``, one after the other."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = both(total, part)
+    return total
+
+
+def fold_short(parts: Sequence[T], add: Callable[[T, T], T]) -> T:
+    """Return the sum of at most ``SHORT`` parts in the order in which NumPy sums adjacent ones."""
+    lanes, full = list(parts[:FEW]), len(parts) // FEW * FEW
+    if not full:
+        return fold_in_turn(parts, add)
+    for k in range(FEW, full):
+        lanes[k % FEW] = add(lanes[k % FEW], parts[k])
+    while len(lanes) > 1:
+        lanes = [add(a, b) for a, b in zip(lanes[::2], lanes[1::2], strict=True)]
+    return fold_in_turn([lanes[0], *parts[full:]], add)
+
+
+def fold_short_axes(ufunc: np.ufunc, tile: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
+    """Return the fold of the last ``count`` axes by addition or multiplication."""
+    parts = [
+        np.asarray(tile[(..., *at)], dtype) for at in np.ndindex(*tile.shape[tile.ndim - count :])
+    ]
+    if ufunc is np.add:
+        return np.asarray(fold_short(parts, np.add) + dtype.type(0))
+    return np.asarray(fold_in_turn(parts, ufunc))

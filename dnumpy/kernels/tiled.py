@@ -249,7 +249,8 @@ def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int]
     partial = 0 in params.axis  # type: ignore[attr-defined]
     if op.ufunc is None:
         return _lower_arg_reduction(step, partial=partial)
-    if op.ufunc is np.add and step.dtype.char in "fd" and not params.masked:  # type: ignore[attr-defined]
+    rounds = op.ufunc is np.add or op.ufunc is np.multiply
+    if rounds and step.dtype.char in "fd" and not params.masked:  # type: ignore[attr-defined]
         return _lower_sum(step, partial=partial)
     return _lower_fold(step, partial=partial)
 
@@ -296,14 +297,21 @@ def _quick_fold(
 
 
 def _lower_sum(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    """Return the lowering of a floating-point sum, in the order that all lowerings keep."""
+    """Return the lowering of a sum or product of floats, in the order that all lowerings keep."""
+    assert isinstance(step.op, Reduction)
+    ufunc: Any = step.op.ufunc
     by_numpy = _lower_fold(step, partial=partial)
     params: Any = step.params
 
     def fold(env: list[Any], out: np.ndarray | None, row: int) -> Any:
         assert out is not None
         tile = env[step.args[0]]
-        if any(n > 1 for k, n in enumerate(tile.shape) if k and k not in params.axis):
+        if params.initial is None and sums.folds_short_axes(tile.shape, params.axis):
+            folded = sums.fold_short_axes(ufunc, tile, len(params.axis), step.dtype)
+            out[...] = folded.reshape(out.shape)
+            return out
+        kept = (n for k, n in enumerate(tile.shape) if k and k not in params.axis)
+        if ufunc is not np.add or any(n > 1 for n in kept):
             return by_numpy(env, out, row)
         runs = np.ascontiguousarray(tile, step.dtype).reshape(tile.shape[0], -1)
         if partial:

@@ -108,7 +108,7 @@ def _enter_ufunc(ufunc: np.ufunc) -> None:
 
 def _ufuncs() -> list[np.ufunc]:
     found = {id(f): f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None}
-    clip = vars(np)["_core"].umath.clip  # noqa: SLF001 - np.clip's own ufunc has no public name
+    clip = vars(np)["_core"].umath.clip
     return sorted([*found.values(), clip], key=lambda f: f.__name__)
 
 

@@ -190,9 +190,11 @@ def _stages(state: _Cut) -> list[Stage]:
     needed = _needed(state)
     groups = _groups(state)
     stages: list[tuple[int, Stage]] = []
-    for expr in state.order:
-        if id(expr) not in state.space and not _is_alias(state, expr):
-            stages.append((2 * state.level[id(expr)], WholeStage(expr)))
+    stages += [
+        (2 * state.level[id(expr)], WholeStage(expr))
+        for expr in state.order
+        if id(expr) not in state.space and not _is_alias(state, expr)
+    ]
     for members in groups:
         outputs = [e for e in members if id(e) in needed]
         if outputs:

@@ -13,11 +13,11 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Reduction
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dnumpy.expr.expr import Params, Shape
 
 _SHOWN = 6  # op names in a title

@@ -40,7 +40,7 @@ class Producer(Protocol):
 
     def build(
         self,
-        graph: Any,  # noqa: ANN401 - a Graph, which knows this module
+        graph: Any,
         ranges: Sequence[Any],
     ) -> list[tuple[Any, Any]]:
         """Add tasks to a :class:`~dnumpy.runtime.graph.Graph`, one for each of its ranges."""
@@ -140,7 +140,7 @@ class Chunked:
         dtype: np.dtype,
         parts: tuple[Part, ...],
         source: Source,
-        home: Any,  # noqa: ANN401 - a Cluster, which knows this module
+        home: Any,
     ) -> None:
         self.shape = shape
         self.dtype = dtype

@@ -9,7 +9,7 @@ import numpy as np
 
 def to_dask(values: np.ndarray, chunks: Any) -> Any:
     """Return a ``dask.array`` over the rows of ``values``; its blocks are NumPy arrays."""
-    import dask.array  # noqa: PLC0415 - only who asks for dask.array pays for its import
+    import dask.array
 
     return dask.array.from_array(values, chunks=chunks, asarray=True)
 

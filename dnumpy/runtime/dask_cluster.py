@@ -139,7 +139,7 @@ class DaskCluster:
             )
             raise WorkerLost(msg) from problem
 
-    def _scheduler(self) -> Any:  # noqa: ANN401 - an rpc of distributed
+    def _scheduler(self) -> Any:
         return self.client.scheduler
 
     def _silent(self) -> set[str]:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 def graph(name: str, recipe: Recipe, evaluate: Callable[[Recipe], np.ndarray]) -> dict[str, Any]:
     """Return a Dask graph with one task, ``name``, whose result is a NumPy array."""
-    from dask._task_spec import Task  # noqa: PLC0415 - Dask is imported when Dask asks
+    from dask._task_spec import Task
 
     return {name: Task(name, evaluate, recipe)}
 
 
 def scheduler() -> Any:
     """Return the scheduler that computes collections unless the user names another."""
-    from dask.threaded import get  # noqa: PLC0415 - Dask is imported when Dask asks
+    from dask.threaded import get
 
     return get
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Forecast:
     """One stage before it runs.
 
-    ``where`` lists (node, rows); ``node_seconds`` and ``node_bytes`` (peak) go with it. ``how`` names the
-    candidate that won; ``program`` lists the steps.
+    ``where`` lists (node, rows); ``node_seconds`` and ``node_bytes`` (peak) go with it. ``how``
+    names the candidate that won; ``program`` lists the steps.
     """
 
     what: str
@@ -93,7 +93,7 @@ def forecast_local(stages: Sequence[Stage], profile: DeviceProfile) -> list[Fore
 
 
 def forecast_on(stages: Sequence[Stage], cluster: Cluster) -> list[Forecast]:
-    """Return the forecast of a run on a cluster, each stage planned for itself, its operands in place."""
+    """Return the forecast of a run on a cluster, each stage planned for itself."""
     cluster.refresh()
     found = []
     for stage in stages:

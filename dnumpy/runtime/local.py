@@ -1,7 +1,8 @@
 """Run stages on the threads of this process.
 
-A stage becomes one Dask task per thread; the tasks draw batches of tiles from one queue, so that a thread
-that is slowed down simply draws fewer. What is small runs inline, since waking a thread costs 0.1 ms.
+A stage becomes one Dask task per thread; the tasks draw batches of tiles from one queue, so that a
+thread that is slowed down simply draws fewer. What is small runs inline, since waking a thread
+costs 0.1 ms.
 """
 
 from __future__ import annotations
@@ -161,8 +162,8 @@ def _run_rows(
 
 def in_threads(calls: Sequence[Any]) -> list[Any]:
     """Run ``calls`` as tasks of Dask's threaded scheduler; return their results in order."""
-    from dask import threaded  # noqa: PLC0415 - `import dnumpy` does not import dask
-    from dask._task_spec import Task  # noqa: PLC0415
+    from dask import threaded
+    from dask._task_spec import Task
 
     count = len(calls)
     if count not in _executors:
@@ -201,8 +202,9 @@ _REFERENCES_WHEN_OURS = 3  # the operand tuple, the local name, the argument of 
 def _updated_memory(update: Expr, readers: Sequence[Expr]) -> np.ndarray:
     """Return memory that holds the base of ``update``, its region not yet written.
 
-    The base's own memory when nobody else can see it and nobody reads it while the region is written;
-    otherwise a copy, in which a box region is left out because it is about to be overwritten.
+    The base's own memory when nobody else can see it and nobody reads it while the region is
+    written; otherwise a copy, in which a box region is left out because it is about to be
+    overwritten.
     """
     base = update.args[0]
     assert isinstance(base, Expr)

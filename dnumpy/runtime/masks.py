@@ -1,7 +1,7 @@
 """Boolean masks over whole arrays, on all threads.
 
-Reading counts each block's true elements first, so that every block knows where its elements go; the
-result is NumPy's, in C order.
+Reading counts each block's true elements first, so that every block knows where its elements go;
+the result is NumPy's, in C order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BLOCKS_PER_THREAD = 4
 
 
 def applies(values: np.ndarray, mask: object) -> bool:
-    """Say whether ``mask`` is a boolean mask over all of ``values``, big enough to be shared out."""
+    """Say whether ``mask`` is a boolean mask over all of ``values``, big enough to share out."""
     return (
         type(mask) is np.ndarray
         and mask.dtype == bool

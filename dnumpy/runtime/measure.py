@@ -101,7 +101,7 @@ def gemm_rates(threads: int) -> tuple[tuple[str, float], ...]:
 
     BLAS is kept to one thread: the tasks of a node are its parallelism.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     rates = []
     for dtype in ("float32", "float64"):

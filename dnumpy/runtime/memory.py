@@ -1,7 +1,7 @@
 """Memory of large arrays, reused when an array dies: the first touch of fresh pages is dear.
 
-A 400 MB array costs 1.4 to 3 times as much to fill when its pages are fresh, so blocks of dead arrays
-are kept, up to ``config.pool_bytes``, and handed to the next array of the same size.
+A 400 MB array costs 1.4 to 3 times as much to fill when its pages are fresh, so blocks of dead
+arrays are kept, up to ``config.pool_bytes``, and handed to the next array of the same size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
 
 
 class Lease:
-    """Owns a block while some array lies in it; gives it back to the pool when the last one dies."""
+    """Owns a block while some array lies in it; gives it back when the last one dies."""
 
     __slots__ = ("__array_interface__", "block", "pool")
 

@@ -22,9 +22,9 @@ class NodeSetup(WorkerPlugin):
         self.client = (socket.gethostname(), os.getpid())
         self._limits: Any = None
 
-    def setup(self, worker: Any) -> None:  # noqa: ANN401, ARG002 - the signature is distributed's
+    def setup(self, worker: Any) -> None:  # noqa: ARG002 - the signature is distributed's
         """Limit BLAS for the life of this process."""
         if (socket.gethostname(), os.getpid()) != self.client:
-            from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+            from threadpoolctl import threadpool_limits
 
             self._limits = threadpool_limits(1, user_api="blas")

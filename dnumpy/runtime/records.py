@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 class Record:
     """One stage that ran.
 
-    ``where`` lists (node, rows); ``seconds`` is wall time; ``node_seconds`` the time inside each node's
-    task; predictions are None where nothing was predicted; ``phase`` is what ran, None for a single op. ``nbytes`` is what the stage reads and writes.
+    ``where`` lists (node, rows); ``seconds`` is wall time; ``node_seconds`` the time inside each
+    node's task; predictions are None where nothing was predicted; ``phase`` is what ran, None for
+    a single op. ``nbytes`` is what the stage reads and writes.
     """
 
     what: str

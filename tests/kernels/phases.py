@@ -193,6 +193,13 @@ def fold(name: str, arg: Expr, axis: tuple[int, ...], *, keepdims: bool) -> Expr
     return make(lookup(f"{name}.reduce"), (arg,), params, shape, dtype)
 
 
+def pick(name: str, arg: Expr, axis: int, *, keepdims: bool) -> Expr:
+    """Return the Expr of ``argmin`` or ``argmax`` along an axis."""
+    shape = tuple(1 if k == axis else n for k, n in enumerate(arg.shape) if keepdims or k != axis)
+    params = ReduceParams((axis,), keepdims, None, None, masked=False)
+    return make(lookup(name), (arg,), params, shape, np.dtype(np.int64))
+
+
 def filled(
     rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, *, plain: bool
 ) -> Any:
@@ -235,7 +242,11 @@ def arrays(draw: Callable[..., Any], shape: tuple[int, ...], *, plain: bool) -> 
 def programs(draw: Callable[..., Any], *, plain: bool = False, folds: bool = True) -> list[Expr]:
     """Draw roots over arrays with whole rows, with one entry per row, and whole operands."""
     rows = draw(st.sampled_from((1, 2, 7, 30, 700)))
-    rest = draw(st.sampled_from(((), (1,), (3,), (40,), (600,), (1100,), (2, 3), (4, 150))))
+    rest = draw(
+        st.sampled_from(
+            ((), (1,), (3,), (40,), (600,), (1100,), (2, 3), (4, 150), (5, 12), (3, 2, 2))
+        )
+    )
     if rows == 700 and rest not in {(), (1,), (3,)}:
         rows = 9
     shape = (rows, *rest)
@@ -263,12 +274,40 @@ def programs(draw: Callable[..., Any], *, plain: bool = False, folds: bool = Tru
 
 
 @st.composite
+def short_folds(draw: Callable[..., Any]) -> list[Expr]:
+    """Draw roots that fold a few last entries of rows away, and go on with what is left."""
+    rows, kept = draw(st.sampled_from((1, 7, 30))), draw(st.sampled_from((2, 9, 40)))
+    tail = draw(st.sampled_from(((2,), (3,), (4,), (8,), (11,), (16,), (2, 2), (3, 4))))
+    shape, ones = (rows, kept, *tail), (1,) * len(tail)
+    shapes = [shape, shape, (rows, 1, *tail), (1, kept, *tail), tail, (rows, kept, *ones), ()]
+    pool: list[Expr] = []
+    for _ in range(draw(st.integers(1, 3))):
+        array = draw(arrays(draw(st.sampled_from(shapes)), plain=False))
+        pool.append(leaf(array, array.shape, array.dtype))
+    array = draw(arrays(shape, plain=False))
+    last = leaf(array, array.shape, array.dtype)
+    for _ in range(draw(st.integers(0, 4))):
+        name = draw(st.sampled_from(("add", "subtract", "multiply", "maximum", "greater", "power")))
+        last = apply(name, last, draw(st.sampled_from([*pool, last]))) or last
+    axes = tuple(range(2, len(shape)))
+    folded = fold(draw(st.sampled_from(FOLDS)), last, axes, keepdims=draw(st.booleans()))
+    if folded is None or last.dtype.kind == "c":
+        return [last]
+    after = apply("multiply", folded, Const(2)) or folded
+    picked = pick("argmin", after, 1, keepdims=False)
+    roots = draw(st.lists(st.sampled_from([folded, after, picked]), min_size=1, max_size=3))
+    return list({id(e): e for e in roots}.values())
+
+
+@st.composite
 def _step(
     draw: Callable[..., Any], pool: list[Expr], shape: tuple[int, ...], *, folds: bool
 ) -> Expr | None:
     operands = st.sampled_from(pool)
     either = st.one_of(operands, operands, st.sampled_from(SCALARS).map(Const))
-    kind = draw(st.sampled_from(("unary", "binary", "binary", "cast", "where", "fold", "fold")))
+    kind = draw(
+        st.sampled_from(("unary", "binary", "binary", "cast", "where", "fold", "fold", "pick"))
+    )
     if kind == "unary":
         return apply(draw(st.sampled_from(UNARY)), draw(operands))
     if kind == "binary":
@@ -289,10 +328,17 @@ def _step(
             return None
         return make(WHERE, (condition, chosen, other), (), full, result)
     arg = draw(operands)
+    if kind == "pick":
+        if not folds or arg.dtype.kind == "c" or arg.shape[:1] != shape[:1] or arg.ndim < 2:
+            return None
+        axis = draw(st.integers(1, arg.ndim - 1))
+        name = draw(st.sampled_from(("argmax", "argmin")))
+        return pick(name, arg, axis, keepdims=draw(st.booleans()))
     if not folds or arg.shape != shape:
         return None
     trailing = tuple(range(1, len(shape)))
     axes = [(0,), tuple(range(len(shape)))] + [trailing] * 2 * bool(trailing)
+    axes += [trailing[k:] for k in range(1, len(trailing))] * 2
     return fold(
         draw(st.sampled_from(FOLDS)), arg, draw(st.sampled_from(axes)), keepdims=draw(st.booleans())
     )

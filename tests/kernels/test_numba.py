@@ -72,6 +72,16 @@ def test_a_compiled_phase_has_the_bits_of_the_tiled_one_in_any_partition(roots, 
                 assert [p.bits(x) for x in found] == [p.bits(x) for x in tiled], bound.phase
 
 
+@settings(compiling, max_examples=60)
+@given(p.short_folds(), st.sampled_from((1, 1 << 18)), st.lists(st.integers(1, 50), max_size=3))
+def test_folds_of_a_few_last_entries_have_the_bits_of_the_tiled_ones(roots, tile_bytes, cuts):
+    for bound in p.bound(roots, tile_bytes):
+        with np.errstate(all="ignore"):
+            tiled = bound.run(TiledKernel(bound.phase))
+            found = bound.run(Quiet(bound.phase), cuts)
+        assert [p.bits(x) for x in found] == [p.bits(x) for x in tiled], bound.phase
+
+
 @settings(compiling, max_examples=30)
 @given(p.programs(folds=False))
 def test_elementwise_results_have_numpys_bits(roots):
@@ -143,6 +153,77 @@ def test_arithmetic_of_booleans_is_logical_all_the_way():
     quiet = Quiet(bound.phase)
     (found,) = bound.run(quiet)
     np.testing.assert_array_equal(found, (truth * truth + truth) - 0.5 * truth)
+    assert quiet.compiled == 1
+
+
+def nearest(points: np.ndarray, centres: np.ndarray) -> tuple[Expr, Expr]:
+    """Return the squared distances and the index of the nearest centre."""
+    x, c = stored(points[:, None, :]), stored(centres[None])
+    squares = p.apply("square", p.apply("subtract", x, c))
+    distances = p.fold("add", squares, (2,), keepdims=False)
+    return distances, p.pick("argmin", distances, 1, keepdims=False)
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 8, 12, 16])
+@pytest.mark.parametrize("tile_bytes", [1, 1 << 18])
+def test_nearest_centres_are_found_in_one_kernel_with_numpys_bits(count, tile_bytes):
+    rng = np.random.default_rng(count)
+    points, centres = rng.standard_normal((3000, count)), rng.standard_normal((11, count))
+    distances = ((points[:, None, :] - centres[None]) ** 2).sum(axis=2)
+    for chosen in ((0,), (1,), (0, 1)):
+        roots = nearest(points, centres)
+        (bound,) = p.bound([roots[k] for k in chosen], tile_bytes)
+        quiet = Quiet(bound.phase)
+        found = bound.run(quiet)
+        assert quiet.compiled == 1
+        for k, array in zip(chosen, found, strict=True):
+            assert p.bits(array) == p.bits((distances, distances.argmin(axis=1))[k])
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "multiply", "logical_or", "add"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "?"])
+def test_folds_of_a_few_last_entries_are_numpys(name, dtype):
+    pixels = p.filled(np.random.default_rng(6), (40, 30, 3), np.dtype(dtype), plain=True)
+    x = stored(pixels)
+    doubled = x if dtype == "?" else p.apply("add", x, x)
+    result = p.fold(name, doubled, (2,), keepdims=True)
+    bound = only(result)
+    quiet = Quiet(bound.phase)
+    (found,) = bound.run(quiet)
+    assert quiet.compiled == 1
+    assert p.bits(found) == p.bits(p.expected([result])[0])
+
+
+@pytest.mark.parametrize("name", ["argmin", "argmax"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u8", "?"])
+@pytest.mark.parametrize("width", [2, 5, 16, 37, 1500])
+def test_the_first_of_equals_and_the_first_nan_are_picked_as_in_numpy(name, dtype, width):
+    rng = np.random.default_rng(width)
+    array = rng.integers(0, 4, (300, width)).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        array[rng.random(array.shape) < 1 / width] = np.nan
+        array[::7] = np.inf
+        array[1::7] = -0.0
+        array[1::7, ::3] = 0.0
+    x = stored(array)
+    same = x if dtype == "?" else p.apply("multiply", x, Const(1))
+    bound = only(p.pick(name, same, 1, keepdims=False))
+    quiet = Quiet(bound.phase)
+    (found,) = bound.run(quiet)
+    np.testing.assert_array_equal(found, getattr(array, name)(axis=1))
+    assert quiet.compiled == 1
+
+
+@pytest.mark.parametrize("name", ["multiply", "add", "subtract"])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "i2"])
+def test_integers_that_wrap_around_are_compared_as_what_they_became(name, dtype):
+    x = stored(p.filled(np.random.default_rng(8), (500,), np.dtype(dtype), plain=False))
+    wrapped = p.apply(name, p.apply("square", x), x)
+    result = p.apply("minimum", wrapped, p.apply(name, wrapped, p.apply("negative", x)))
+    bound = only(p.apply("less", p.apply("square", x), result))
+    quiet = Quiet(bound.phase)
+    (found,) = bound.run(quiet)
+    assert p.bits(found) == p.bits(p.expected(bound.exprs)[0])
     assert quiet.compiled == 1
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dnumpy.kernels.sums import BLOCK, sum_runs, sum_tile
+from dnumpy.kernels.sums import BLOCK, SHORT, fold_short_axes, sum_runs, sum_tile
 
 
 @settings(deadline=None)
@@ -27,6 +27,17 @@ def test_whole_numbers_are_summed_exactly(rows, length, seed):
     array = np.random.default_rng(seed).integers(-1000, 1000, (rows, length)).astype("f8")
     np.testing.assert_array_equal(sum_runs(array), array.sum(axis=1))
     assert sum_tile(array) == array.sum()
+
+
+@settings(deadline=None)
+@given(st.integers(2, SHORT), st.integers(0, 1 << 30), st.sampled_from(("f8", "f4")))
+def test_a_few_last_entries_are_summed_as_numpy_sums_adjacent_ones(count, seed, dtype):
+    array = np.random.default_rng(seed).standard_normal((5, 7, count)).astype(dtype)
+    array[0, 0] = -0.0
+    expected = np.add.reduce(array, axis=2)
+    for given_array in (array, np.asfortranarray(array)):
+        found = fold_short_axes(np.add, given_array, 1, array.dtype)
+        assert found.tobytes() == expected.tobytes()
 
 
 def test_a_run_does_not_depend_on_its_neighbours():
