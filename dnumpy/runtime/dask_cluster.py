@@ -66,7 +66,7 @@ class DaskCluster:
     """The workers of a client, with their measured profiles."""
 
     home_bytes = HOME_BYTES
-    embed_bytes = EMBED_BYTES
+    embed_bytes: float = EMBED_BYTES
     remote = True
     predicts = True
 
