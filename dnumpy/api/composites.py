@@ -56,7 +56,7 @@ def clip(
 ) -> Any:
     """Clip by NumPy's own ufuncs."""
     given = [x is not _NO_VALUE for x in (a_min, a_max, min, max)]
-    if any(given[:2]) and any(given[2:]):
+    if (any(given[:2]) and any(given[2:])) or given[0] != given[1]:
         return NotImplemented  # NumPy says why
     low = min if a_min is _NO_VALUE else a_min
     high = max if a_max is _NO_VALUE else a_max

@@ -36,7 +36,8 @@ class Overriding(Derivable):
         plain = getattr(ufunc, "_np", ufunc)
         kind: Any = method
         found = super().__array_ufunc__(plain, kind, *map(calls.unwrap, inputs), **named)
-        return calls.wrap_result(found, [*(kwargs.get("out") or ()), *inputs])
+        out = kwargs.get("out", ())
+        return calls.wrap_result(found, [*(out if type(out) is tuple else (out,)), *inputs])
 
 
 def _handed_out(x: Any) -> Any:

@@ -328,6 +328,7 @@ def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
 
 def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
     a = self._np
+    np.empty(0).resize(0, refcheck=refcheck)  # raises for what is no truth value
     if a is None:
         _resize_managed(self, new_shape, refcheck=refcheck)
         return
@@ -440,9 +441,9 @@ def _rpow(self: ndarray, other: Any) -> Any:
 
 def _ipow(self: ndarray, other: Any) -> Any:
     a = self._np
-    if a is not None:
-        a **= calls.unwrap(other)
-        return self
+    if a is not None and not overrides.overridden((other,), "__array_ufunc__"):
+        r = operator.ipow(a, calls.unwrap(other))
+        return self if r is a else calls.wrap_result(r, (self, other))
     fast = _fast_power(self, other)
     if fast:
         return ufuncs.call(fast, (self,), {"out": (self,)})

@@ -261,6 +261,10 @@ def _record_into(
         exprs = ufunc_exprs(wrapped, operands, kwargs, mask, outs)
     except ValueError as error:  # NumPy looks at the casts first and may say something else
         raise Unmanaged from error
+    if mask is not None and any(
+        facts(o).dtype != e.dtype for o, e in zip(outs, exprs, strict=True)
+    ):
+        raise Unmanaged  # what the mask leaves out keeps its value in the dtype of ``out``
     for out, expr in zip(outs, exprs, strict=True):
         shape, dtype = facts(out)
         if not np.can_cast(expr.dtype, dtype, casting) or expr.shape != shape:

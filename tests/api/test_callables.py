@@ -7,7 +7,7 @@ import inspect
 import pickle
 from typing import Any
 
-import numpy  # noqa: ICN001 - `np` is dnumpy in the programs
+import numpy
 import pytest
 
 import dnumpy

@@ -134,3 +134,31 @@ def test_conversion_errors_of_other_objects_are_kept() -> None:
         return xp.array(Convertible(3))
 
     assert_as_numpy(program)
+
+
+def test_what_a_mask_leaves_out_keeps_its_value_in_the_dtype_of_out() -> None:
+    def program(xp: Any) -> Any:
+        whole, out = xp.arange(12).reshape(3, 4), grid(xp) + 0.5
+        xp.add(whole, whole, out=out, where=whole > 5)
+        xp.multiply(whole, 2, out=out[0], where=[True, False, False, True])
+        return out
+
+    assert_as_numpy(program)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, a: xp.clip(a, 1),
+        lambda xp, a: xp.clip(a, 1, 2, min=3),
+        lambda xp, a: xp.add(a, 1, a, out=a),
+        lambda xp, a: xp.add(a, 1, out=a, where=a),
+        lambda xp, a: xp.where(a > 1, a, xp.zeros(5)),
+        lambda xp, a: xp.tensordot(a, a, ((0, 0), (0, 0))),
+        lambda xp, a: xp.einsum("ij->ij", a, optimize="nonsense"),
+        lambda _xp, a: a.resize(3, refcheck="yes"),
+        lambda _xp, a: setattr(a, "ndim", 3),
+    ],
+)
+def test_what_numpy_refuses_is_refused_in_its_words(call: Callable[[Any, Any], Any]) -> None:
+    assert_as_numpy(lambda xp: call(xp, grid(xp)))

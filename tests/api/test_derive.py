@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy  # noqa: ICN001 - `np` is dnumpy in the programs
+import numpy
 import pytest
 
 import dnumpy as np

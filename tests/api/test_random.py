@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-import numpy  # noqa: ICN001 - `np` is dnumpy in the programs
+import numpy
 import pytest
 
 import dnumpy
