@@ -8,6 +8,7 @@ lost.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,8 @@ from dnumpy.config import config
 from dnumpy.expr.geometry import Geometry
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
-from dnumpy.runtime.bind import Operand, Want, bind
-from dnumpy.runtime.operands import Ref
+from dnumpy.runtime.bind import Operand, Want, bind, in_one_piece
+from dnumpy.runtime.operands import Bindings, Ref
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,13 +58,34 @@ class FusedRows:
         return [(r, self._task(graph, r)) for r in ranges]
 
     def _task(self, graph: Graph, r: Range) -> Ref:
-        wants = [
-            Want(operand, r.lo, r.hi) if given.access is Access.ROWS else Want(operand)
+        runs: list[tuple[int, int, Bindings]] = []
+        data: list[Ref] = []
+        for lo, hi in self._runs(graph, r):
+            bindings, data = bind(graph, r.node, self._wants(lo, hi), data)
+            runs.append((lo, hi, bindings))
+        job = tasks.RowJob(self.phase, r.lo, r.hi, tuple(runs))
+        return graph.add("rows", r.node, tasks.run_rows, job, *data)
+
+    def _wants(self, lo: int, hi: int) -> list[Want]:
+        return [
+            Want(operand, lo, hi) if given.access is Access.ROWS else Want(operand)
             for operand, given in zip(self.operands, self.phase.inputs, strict=True)
         ]
-        bindings, data = bind(graph, r.node, wants)
-        job = tasks.RowJob(self.phase, r.lo, r.hi, bindings)
-        return graph.add("rows", r.node, tasks.run_rows, job, *data)
+
+    def _runs(self, graph: Graph, r: Range) -> list[tuple[int, int]]:
+        """Return runs of tiles: those at an end whose halo is elsewhere apart, the rest in place.
+
+        Putting operands together costs a copy, so it is done for as few rows as possible.
+        """
+        size = self.phase.tile_rows
+        second, last = r.lo + size, r.lo + (r.hi - r.lo - 1) // size * size
+        inner_runs = [(second, last), (r.lo, last), (second, r.hi)] if second < last else []
+        if inner_runs and not in_one_piece(graph, self._wants(r.lo, r.hi)):
+            for lo, hi in inner_runs:
+                if in_one_piece(graph, self._wants(lo, hi)):
+                    cuts = sorted({r.lo, lo, hi, r.hi})
+                    return list(pairwise(cuts))
+        return [(r.lo, r.hi)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

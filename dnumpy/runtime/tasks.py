@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class RowJob(NamedTuple):
-    """Rows ``lo:hi`` of a phase."""
+    """Rows ``lo:hi`` of a phase, in runs of tiles that tile them, each with operands of its own."""
 
     phase: Phase
     lo: int
     hi: int
-    bindings: Bindings
+    runs: tuple[tuple[int, int, Bindings], ...]
 
 
 class UpdateJob(NamedTuple):
@@ -87,10 +87,12 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
     phase = job.phase
-    values = job.bindings.values(data)
     outs = [_allocated(job, output) for output in phase.outputs]
     kernel = kernel_for(phase)
-    faults = kernel.run(values, outs, job.lo, job.hi, job.lo)
+    faults: set[tuple[int, str]] = set()
+    for lo, hi, bindings in job.runs:
+        values = bindings.values(data)
+        faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
     given = list(zip(phase.outputs, outs, strict=True))
     return Made(
         tuple(out for output, out in given if not output.partial),
@@ -99,6 +101,13 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
         frozenset(faults),
         kernel.lowering,
     )
+
+
+def _rows_from(job: RowJob, outs: Sequence[np.ndarray], lo: int) -> list[np.ndarray]:
+    """Return the outputs without the rows and tiles before row ``lo``."""
+    tiles = (lo - job.lo) // job.phase.tile_rows
+    given = zip(job.phase.outputs, outs, strict=True)
+    return [out[tiles:] if output.partial else out[lo - job.lo :] for output, out in given]
 
 
 def _allocated(job: RowJob, output: Output) -> np.ndarray:

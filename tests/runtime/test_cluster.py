@@ -129,6 +129,27 @@ def test_no_rows_move_for_the_product_of_a_transpose():
     np.testing.assert_allclose(y.value, p.values([x])[0].T @ p.values([x])[0], rtol=1e-12)
 
 
+def test_only_tiles_beside_a_cut_are_put_together_from_pieces():
+    cluster = VirtualCluster((5.0, 3.0, 2.0))
+    x = p.call("exp", p.data(np.random.default_rng(5).normal(size=(200, 4))))
+    p.run([x], cluster)
+    runs = []
+
+    class Watched(VirtualCluster):
+        def run(self, graph, home, stay):
+            jobs = [t.args[0] for tasks in graph.tasks.values() for t in tasks.values()]
+            runs.extend(run for job in jobs if hasattr(job, "runs") for run in job.runs)
+            return super().run(graph, home, stay)
+
+    y = p.call("add", p.view(x, lambda a: a[:-2]), p.view(x, lambda a: a[2:]))
+    expected = p.meaning([y])
+    p.run([y], Watched((5.0, 3.0, 2.0)))
+    np.testing.assert_array_equal(p.values([y])[0], expected[0])
+    copied = [hi - lo for lo, hi, b in runs if any(len(window) > 1 for window in b.windows)]
+    assert len(copied) == 2
+    assert max(copied) == 5
+
+
 SEEN = [
     lambda a: a[1:],
     lambda a: a[:-1],
