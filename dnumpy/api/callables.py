@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INDEXERS = (type(np.r_), type(np.mgrid))  # np.r_, np.c_; np.mgrid, np.ogrid
+DISPATCHING = (type(np.sum), types.BuiltinFunctionType)  # what asks ``__array_function__``
 _PLAIN_FUNCTIONS = (
     types.FunctionType,
     types.BuiltinFunctionType,

@@ -75,6 +75,7 @@ def _dispatched(  # noqa: C901 - every path of a call, inline for speed
     """Return the public function: small operands go to NumPy, managed ones to ``native``."""
     name = qualified.rpartition(".")[2]
     writes = name in WRITING
+    dispatches = isinstance(wrapped, callables.DISPATCHING)
     runner = calls.run_writing if writes else calls.run
 
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -93,7 +94,9 @@ def _dispatched(  # noqa: C901 - every path of a call, inline for speed
                     break
             else:
                 return calls.wrap_result(wrapped(*plain), args)
-        if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
+        if (dispatches or "like" in kwargs) and overrides.overridden(
+            (*args, *kwargs.values()), "__array_function__"
+        ):
             return overrides.call_function(wrapped, args, kwargs)
         if asks_engine(args, kwargs):
             if native is not None:

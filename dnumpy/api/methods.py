@@ -546,16 +546,15 @@ def install() -> None:  # noqa: C901 - a table of tables
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
-    for name, function in vars(ndarray).items():
-        _describe(name, function)
 
 
-def _describe(name: str, method: Any) -> None:
-    """Give a method NumPy's documentation and signature."""
-    wrapped = getattr(_np_array, name, None)
-    if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
-        method.__doc__ = wrapped.__doc__
-        method.__wrapped__ = wrapped
+def describe() -> None:
+    """Give every method NumPy's documentation and signature."""
+    for name, method in vars(ndarray).items():
+        wrapped = getattr(_np_array, name, None)
+        if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
+            method.__doc__ = wrapped.__doc__
+            method.__wrapped__ = wrapped
 
 
 def _repr(self: ndarray) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls, dispatch, overrides, ufuncs
+from dnumpy.api import calls, dispatch, methods, overrides, ufuncs
 from dnumpy.api.array import exported, ndarray
 from dnumpy.api.scalar import DeferredScalar
 
@@ -61,6 +61,11 @@ def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
     return dnumpy
 
 
+def _buffer(self: ndarray, _flags: int) -> memoryview:
+    """Return the memory; what C code asks for from Python 3.12 on (PEP 688)."""
+    return exported(self).data
+
+
 def _dlpack(self: ndarray, **kwargs: Any) -> Any:
     return exported(self).__dlpack__(**kwargs)
 
@@ -91,10 +96,12 @@ def install() -> None:
     ndarray.__array_function__ = _array_function
     ndarray.__array_namespace__ = _array_namespace
     ndarray.__array_priority__ = 0.0
+    ndarray.__buffer__ = _buffer
     ndarray.__dlpack__ = _dlpack
     ndarray.__dlpack_device__ = _dlpack_device
     ndarray.__arrow_array__ = _arrow_array
     ndarray._repr_html_ = _repr_html
+    methods.describe()
     DeferredScalar.__array_ufunc__ = _array_ufunc
     DeferredScalar.__array_function__ = _array_function
     for name, wrapped in ufuncs.BINARY.items():

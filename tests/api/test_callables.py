@@ -57,7 +57,18 @@ def test_signatures_and_texts_are_numpys() -> None:
         ours, theirs = getattr(dnumpy, name), getattr(numpy, name)
         assert inspect.signature(ours) == inspect.signature(theirs)
         assert ours.__doc__ == theirs.__doc__
-    for name in ("sum", "reshape", "astype", "sort", "view", "transpose", "copy", "conj", "fill"):
+    for name in (
+        "sum",
+        "reshape",
+        "astype",
+        "sort",
+        "view",
+        "transpose",
+        "copy",
+        "conj",
+        "fill",
+        "__array__",
+    ):
         ours, theirs = getattr(dnumpy.ndarray, name), getattr(numpy.ndarray, name)
         assert inspect.signature(ours) == inspect.signature(theirs)
         assert ours.__doc__ == theirs.__doc__

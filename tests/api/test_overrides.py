@@ -121,3 +121,9 @@ def test_a_class_of_another_library_meets_numpy() -> None:
         assert type(found) is pandas.Series
     assert not overrides.overridden((series,), "__array_ufunc__")
     assert type((series + np.arange(3.0)).to_numpy()) is numpy.ndarray
+
+
+def test_a_function_that_numpy_does_not_dispatch_meets_the_ufunc_of_the_class() -> None:
+    ufunc, _, inputs, _ = np.strings.lstrip(Logged())
+    assert type(ufunc) is numpy.ufunc
+    assert type(inputs[0]) is Logged
