@@ -98,12 +98,20 @@ def compute(roots: Iterable[Expr]) -> None:
         for expr in wanted:
             _runs[expr] = run
             del expr
+        kept = {id(_base(expr)) for expr in wanted}
         del order, wanted, roots
         where = cluster_for(stages)
-        records, found = local.execute(stages) if where is None else execute(stages, where)
+        records, found = local.execute(stages) if where is None else execute(stages, where, kept)
         run += records
         history.extend(records)
     fp_faults.warn(found)
+
+
+def _base(expr: Expr) -> Expr:
+    """Return the Expr whose memory ``expr`` is, or is a view of."""
+    while expr.op is VIEW and expr.value is None:
+        expr = expr.operands()[0]
+    return expr
 
 
 def _is_live(expr: Expr) -> bool:

@@ -199,15 +199,7 @@ SCRIPTS = {
 }
 
 
-ON_NODES = pytest.mark.xfail(
-    config.mode == "split", reason="a node that combines partial results reports no faults"
-)
-
-
-@pytest.mark.parametrize(
-    "script",
-    [pytest.param(s, id=k, marks=ON_NODES if "half" in k else []) for k, s in SCRIPTS.items()],
-)
+@pytest.mark.parametrize("script", [pytest.param(s, id=k) for k, s in SCRIPTS.items()])
 def test_floating_point_warnings_are_numpys_at_the_line_that_recorded(script: str) -> None:
     ours, theirs = warned(script, dnumpy), warned(script, np)
     assert [w[:2] for w in ours] == [w[:2] for w in theirs]

@@ -517,7 +517,7 @@ def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> A
     return calls.wrap_result(plain(to_numpy(x), calls.unwrap(y)), (x, y))
 
 
-def install() -> None:  # noqa: C901 - a table of tables
+def install() -> None:
     """Give the class its methods; run once when the package is imported."""
     for name in ("shape", "dtype", "strides"):
         setattr(ndarray, name, _attribute(name))

@@ -8,6 +8,7 @@ function.
 A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs``
 its outputs; row ``r`` of the phase is entry ``r - origin`` of row values and row outputs; a
 partial output has one entry per tile of ``lo:hi``. ``lo`` lies on the tile grid, ``hi`` too or is
-the last row. ``run`` returns the floating-point faults met, as (step number, NumPy's word for
+the last row. A lowering to CuPy belongs beside them, as ``kernels/cupy.py``: a Phase in, the same
+``run`` out. ``run`` returns the floating-point faults met, as (step number, NumPy's word for
 it). Kernels release the GIL where they work and keep no state between runs but scratch memory.
 """

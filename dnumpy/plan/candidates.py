@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from dnumpy.plan.model import Candidate
@@ -38,13 +39,17 @@ def water_filling(problem: Problem) -> Candidate:
 
 
 def keep_current(problem: Problem) -> Candidate | None:
-    """Return the partition that the data already has, where it is a legal one for this phase."""
+    """Return the partition that the data already has, its cuts moved to the nearest granules.
+
+    None where that does not fit in the nodes' memory.
+    """
     if problem.current is None:
         return None
-    used = [n for n in problem.current if n]
-    if any(n % problem.granule for n in used[:-1]):
-        return None
-    kept = Candidate("current", problem.current)
+    stops = [round(stop / problem.granule) for stop in accumulate(problem.current)]
+    used = [stop for stop, n in zip(stops, problem.current, strict=True) if n]
+    stops = [problem.granules if stop == used[-1] else stop for stop in stops]
+    counts = [stop - start for start, stop in pairwise([0, *stops])]
+    kept = Candidate("current", problem.rows_of(counts))
     return kept if fits(kept, problem.spec, problem.nodes) else None
 
 

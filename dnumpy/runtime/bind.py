@@ -91,18 +91,33 @@ class _Need(NamedTuple):
     stride: int
 
 
-def bind(graph: Graph, node: str, wants: Sequence[Want]) -> tuple[Bindings, list[Ref]]:
-    """Return how a task on ``node`` gets its operands, and the arguments that bring them."""
-    return _Binder(graph, node).bind(wants)
+def bind(
+    graph: Graph, node: str, wants: Sequence[Want], data: list[Ref] | None = None
+) -> tuple[Bindings, list[Ref]]:
+    """Return how a task on ``node`` gets its operands, and the arguments that bring them.
+
+    The arguments come after those in ``data``, which the task has already.
+    """
+    return _Binder(graph, node, data if data is not None else []).bind(wants)
+
+
+def in_one_piece(graph: Graph, wants: Sequence[Want]) -> bool:
+    """Say whether no operand has to be put together from several pieces."""
+    for need in map(_need, wants):
+        if need is None or need.source.expr is not None:
+            continue
+        if len(graph.require(need.source, need.first, need.stop)) > 1:
+            return False
+    return True
 
 
 class _Binder:
-    def __init__(self, graph: Graph, node: str) -> None:
+    def __init__(self, graph: Graph, node: str, data: list[Ref]) -> None:
         self.graph = graph
         self.node = node
-        self.data: list[Ref] = []
+        self.data = data
         self.windows: list[tuple[Take, ...]] = []
-        self._argument: dict[int, int] = {}
+        self._argument = {id(arg): number for number, arg in enumerate(data)}
         self._placed: dict[_Need, int] = {}
 
     def bind(self, wants: Sequence[Want]) -> tuple[Bindings, list[Ref]]:
@@ -151,7 +166,10 @@ class _Binder:
     def _fetch(self, need: _Need) -> int:
         source = need.source
         array = source.at_home()
-        if array is not None:
+        rows = need.stop - need.first
+        if array is not None and self.graph.sends_rows(source, rows) and need.stride == 1:
+            self.graph.send_missing(source, self.node, need.first, need.stop)
+        elif array is not None:
             if array.ndim and (need.first, need.stop, need.stride) != (0, len(array), 1):
                 array = array[need.first : need.stop : need.stride]
             what = (need.first, need.stop, need.stride)

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import tasks
-from dnumpy.runtime.bind import Operand, Want, bind
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.graph import Graph, Range, Segment
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
+from dnumpy.runtime.producers import FoldedRows
 from dnumpy.runtime.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Sequence
 
     import numpy as np
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
-    from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.layout import Laid, Placement
     from dnumpy.runtime.operands import Ref
 
@@ -38,6 +37,8 @@ class Cluster(Protocol):
     """Nodes that tasks can be put on."""
 
     home_bytes: int  # results up to this size come home
+    embed_bytes: float  # operands up to this size travel inside their task
+    remote: bool  # whether bringing something home costs anything
     predicts: bool  # whether planned seconds are seconds
 
     def refresh(self) -> None:
@@ -69,6 +70,14 @@ class Cluster(Protocol):
 
     def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
         """Return an argument that gives ``array``, part ``what`` of the owner, on ``node``."""
+        ...
+
+    def copies(self, owner: Expr) -> list[Segment]:
+        """Return where rows of a home array already are, besides at home."""
+        ...
+
+    def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
+        """Copy rows ``lo:hi`` of a home array to ``node``."""
         ...
 
     def segment(self, part: Part) -> Segment | None:
@@ -109,11 +118,11 @@ class NodesLost(Exception):  # noqa: N818 - an event of the run, caught and answ
 
 @dataclass(slots=True)
 class _Output:
-    """An Expr to be given a value: whole under ``whole``, or the rows of ``source``."""
+    """An Expr to be given a value: an array at home, or rows where they were made."""
 
     expr: Expr
     source: Source
-    whole: Ref = None
+    home: bool
 
 
 @dataclass(slots=True)
@@ -129,8 +138,9 @@ class _StageRun:
 class _Run:
     """One evaluation being put into a graph."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, wanted: Collection[int] | None = None) -> None:
         self.cluster = cluster
+        self.wanted = wanted
         self.graph = Graph(cluster)
         self.layout = Layout(cluster, self.graph, {})
         self.outputs: list[_Output] = []
@@ -142,15 +152,18 @@ class _Run:
             self._add_fused(stage)
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
-            made = self._build(laid, (stage.expr,), reports=True)
-            self._give(stage.expr, laid, made, 0)
+            made = self._build(laid, (stage.expr,), stage.expr.nbytes)
+            if isinstance(laid.producer, FoldedRows):
+                self._fold(stage.expr, made, 0, tasks.summed)
+            else:
+                self._give(stage.expr, laid, made, 0)
 
-    def _build(
-        self, laid: Laid, steps: tuple[Expr, ...], *, reports: bool
-    ) -> list[tuple[Range, Ref]]:
+    def _build(self, laid: Laid, steps: tuple[Expr, ...], nbytes: int) -> list[tuple[Range, Ref]]:
+        """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         made = laid.producer.build(self.graph, laid.ranges)
+        big = self.cluster.remote and nbytes > self.cluster.home_bytes
         sent = [
-            self.graph.add("report", r.node, tasks.report_of, ref) if reports else ref
+            self.graph.add("report", r.node, tasks.report_of, ref) if big else ref
             for r, ref in made
         ]
         self.stages.append(_StageRun(laid, steps, sent))
@@ -159,13 +172,16 @@ class _Run:
     def _add_fused(self, stage: FusedStage) -> None:
         laid = self.layout.fused(stage)
         phase = stage.phase
-        has_rows = any(not output.partial for output in phase.outputs)
-        made = self._build(laid, stage.steps, reports=has_rows)
+        given = zip(stage.outputs, phase.outputs, strict=True)
+        nbytes = sum(expr.nbytes for expr, output in given if not output.partial)
+        made = self._build(laid, stage.steps, nbytes)
         first = len(phase.inputs)
         rows = partials = 0
         for k, (expr, output) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
             if output.partial:
-                self._combine(expr, phase, output.slot - first, made, partials)
+                number = output.slot - first
+                fold = phase.steps[number], number
+                self._fold(expr, made, partials, tasks.combined, *fold)
                 partials += 1
                 continue
             if k in stage.placed:
@@ -178,7 +194,9 @@ class _Run:
         self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Ref]], position: int
     ) -> None:
         source = self._source(expr, laid, made, position)
-        self.outputs.append(_Output(expr, source, self._whole(source)))
+        if self.wanted is None or id(expr) in self.wanted:
+            small = not source.shape or source.nbytes <= self.cluster.home_bytes
+            self.outputs.append(_Output(expr, source, small))
 
     def _source(
         self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Ref]], position: int
@@ -199,50 +217,38 @@ class _Run:
         """The rows fill a region of an updated array, and are nobody else's."""
         self._source(expr, laid, made, position)
         updated = self.layout.update(update)
-        built = self._build(updated, (update,), reports=True)
+        built = self._build(updated, (update,), update.nbytes)
         self._give(update, updated, built, 0)
 
-    def _combine(
+    def _fold(
         self,
         expr: Expr,
-        phase: Phase,
-        number: int,
         made: Sequence[tuple[Range, Ref]],
         position: int,
+        fold: Callable[..., Made],
+        *what: object,
     ) -> None:
-        """Fold the partial results of step ``number``, at ``position`` of what was made."""
+        """Let ``fold(*what, *partials)`` make one result of what all tasks have at ``position``."""
         graph = self.graph
         partials = [
             graph.add("partial", r.node, tasks.partial_of, ref, position) for r, ref in made
         ]
         node = made[0][0].node
-        step = phase.steps[number]
-        whole = graph.add("combine", node, tasks.combined, step, number, *partials)
+        whole = graph.add("fold", node, fold, *what, *partials)
         source = Source(expr.shape, expr.dtype)
         rows = expr.shape[0] if expr.shape else 1
         graph.provide(source, [Segment(0, rows, node, whole, 0)])
         self.layout.known[id(expr)] = source
-        self.outputs.append(_Output(expr, source, whole))
+        self.outputs.append(_Output(expr, source, home=True))
         self.stages[-1].combines.append(whole)
-
-    def _whole(self, source: Source) -> Ref:
-        """Return the reference that brings a small result home; None for one that stays."""
-        if source.shape and source.nbytes > self.cluster.home_bytes and source.nbytes:
-            return None
-        node = self.graph.segments(source)[0].node
-        bindings, data = bind(self.graph, node, [Want(Operand(source))])
-        return self.graph.add("whole", node, tasks.gathered, bindings, *data)
 
     def finish(self) -> tuple[list[Record], list[StepFault]]:
         """Run the graph and give every output Expr its value."""
-        home = [ref for stage in self.stages for ref in stage.reports]
-        home += [output.whole for output in self.outputs if output.whole is not None]
-        stay = [
-            segment.arg
-            for output in self.outputs
-            if output.whole is None
-            for segment in self.graph.segments(output.source)
-        ]
+        home = [ref for stage in self.stages for ref in (*stage.reports, *stage.combines)]
+        stay: list[Ref] = []
+        for output in self.outputs:
+            refs = [segment.arg for segment in self.graph.segments(output.source)]
+            (home if output.home else stay).extend(refs)
         healed = [s for segments in self.graph.healed.values() for s in segments]
         stay += [s.arg for s in healed if s.arg.key in self.graph.node_of]
         started = time.perf_counter()
@@ -258,12 +264,12 @@ class _Run:
 
     def _settle(self, output: _Output, results: dict[str, Any]) -> None:
         expr, source = output.expr, output.source
-        if output.whole is not None:
-            value = results[output.whole.key]
-            expr.value = value.rows[0] if isinstance(value, Made) else value
+        segments = self.graph.segments(source)
+        parts = tuple(_part(s, results[s.arg.key]) for s in segments)
+        if output.home:
+            expr.value = tasks.joined(*[part.data for part in parts])
             source.settle_home(expr)
         else:
-            parts = tuple(_part(s, results[s.arg.key]) for s in self.graph.segments(source))
             expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
         expr.args = ()
 
@@ -278,7 +284,7 @@ class _Run:
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
-            nbytes += report.nbytes if isinstance(report, tasks.Report) else 0
+            nbytes += report.nbytes
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
         peaks = dict(zip(planned, plan.peak_bytes, strict=True)) if plan else {}
@@ -321,8 +327,13 @@ def _part(segment: Segment, result: Made | Ref) -> Part:
 ATTEMPTS = 4
 
 
-def execute(stages: list[Stage], cluster: Cluster) -> tuple[list[Record], list[StepFault]]:
-    """Run ``stages`` in order, emptying the list, and give every output Expr its value.
+def execute(
+    stages: list[Stage], cluster: Cluster, wanted: Collection[int] | None = None
+) -> tuple[list[Record], list[StepFault]]:
+    """Run ``stages`` in order, emptying the list, and give output Exprs their value.
+
+    With ``wanted``, ids of Exprs, an output that is not among them stays pending unless its value
+    comes home anyway: its rows are let go as soon as the stages that read them are done.
 
     When nodes are lost on the way, the stages are planned again over those that are left, and rows
     that were lost are computed again; raises :class:`~dnumpy.errors.WorkerLost` where that is not
@@ -331,7 +342,7 @@ def execute(stages: list[Stage], cluster: Cluster) -> tuple[list[Record], list[S
     for attempt in range(ATTEMPTS):
         try:
             cluster.refresh()
-            finished = _attempt(stages, cluster)
+            finished = _attempt(stages, cluster, wanted)
         except NodesLost as lost:
             cluster.recover(attempt, lost)
             continue
@@ -340,8 +351,10 @@ def execute(stages: list[Stage], cluster: Cluster) -> tuple[list[Record], list[S
     raise AssertionError  # recover raises WorkerLost on the last attempt
 
 
-def _attempt(stages: Sequence[Stage], cluster: Cluster) -> tuple[list[Record], list[StepFault]]:
-    run = _Run(cluster)
+def _attempt(
+    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
+) -> tuple[list[Record], list[StepFault]]:
+    run = _Run(cluster, wanted)
     for stage in stages:
         run.add(stage)
     return run.finish()

@@ -13,7 +13,7 @@ from asyncio import CancelledError as TaskCancelled
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
 from math import log
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -55,10 +55,19 @@ CANCELLED = (TaskCancelled, FutureCancelled)  # distributed raises either
 SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
 
 
+class Rows(NamedTuple):
+    """Rows ``lo:hi`` of a home array, copied to a worker."""
+
+    lo: int
+    hi: int
+
+
 class DaskCluster:
     """The workers of a client, with their measured profiles."""
 
     home_bytes = HOME_BYTES
+    embed_bytes: float = EMBED_BYTES
+    remote = True
     predicts = True
 
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
@@ -228,11 +237,28 @@ class DaskCluster:
             return np.array(array, order="C")
         if owner is None:
             return self._scatter(np.require(array, requirements="C"), node)
+        return self._ref(self._copy(owner, what, array, node))
+
+    def _copy(self, owner: Expr, what: Hashable, array: np.ndarray, node: str) -> Future[Any]:
         _, copies = self._mirrors.setdefault(id(owner), (owner, {}))
         found = copies.get((what, node))
         if found is None or found.status != "finished":
             found = copies[what, node] = self._scatter(np.require(array, requirements="C"), node)
-        return self._ref(found)
+        return found
+
+    def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
+        """Copy rows ``lo:hi`` of a home array to a worker, where they stay as copies do."""
+        future = self._copy(owner, Rows(lo, hi), owner.value[lo:hi], node)
+        return Segment(lo, hi, node, self._ref(future), None)
+
+    def copies(self, owner: Expr) -> list[Segment]:
+        """Return the rows of a home array that were sent to workers which are still there."""
+        _, copies = self._mirrors.get(id(owner), (owner, {}))
+        return [
+            Segment(what.lo, what.hi, node, self._ref(future), None)
+            for (what, node), future in copies.items()
+            if isinstance(what, Rows) and node in self._alive and future.status == "finished"
+        ]
 
     def _forget_unused_copies(self) -> None:
         """Drop copies of arrays that nothing but they refer to."""

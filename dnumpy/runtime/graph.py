@@ -40,12 +40,22 @@ class Segment(NamedTuple):
 class Nodes(Protocol):
     """What a graph asks of the cluster that it is made for."""
 
+    embed_bytes: float  # operands up to this size travel inside their task
+
     def label(self, node: str) -> str:
         """Return the device class of a node, letters only: Dask times tasks by class."""
         ...
 
     def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
         """Return an argument that gives ``array``, part ``what`` of the owner, on ``node``."""
+        ...
+
+    def copies(self, owner: Expr) -> list[Segment]:
+        """Return where rows of a home array already are, besides at home."""
+        ...
+
+    def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
+        """Copy rows ``lo:hi`` of a home array to ``node``."""
         ...
 
     def segment(self, part: Part) -> Segment | None:
@@ -94,7 +104,9 @@ class Graph:
         if source not in self._segments:
             self._segments[source] = []
             chunked = source.pieces()
-            if chunked is not None:
+            if source.expr is not None:
+                self.provide(source, self.nodes.copies(source.expr))
+            elif chunked is not None:
                 self._enter(source, chunked)
         return self._segments[source]
 
@@ -111,6 +123,16 @@ class Graph:
         for lo, hi in gaps(self.segments(source), first, stop):
             self._remake(source, lo, hi)
         return [s for s in self.segments(source) if s.start < stop and s.stop > first]
+
+    def sends_rows(self, source: Source, rows: int) -> bool:
+        """Say whether so many rows of a home array travel apart from the task that reads them."""
+        return bool(source.shape) and rows * source.row_bytes > self.nodes.embed_bytes
+
+    def send_missing(self, source: Source, node: str, first: int, stop: int) -> None:
+        """Copy to ``node`` those of rows ``first:stop`` of a home array that are nowhere else."""
+        assert source.expr is not None
+        for lo, hi in gaps(self.segments(source), first, stop):
+            self.provide(source, [self.nodes.send(source.expr, lo, hi, node)])
 
     def _remake(self, source: Source, lo: int, hi: int) -> None:
         producer = source.producer

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
-from dnumpy.expr.geometry import Geometry, RowMap
+from dnumpy.expr.geometry import Geometry, RowMap, contiguous_strides
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
-from dnumpy.runtime.bind import operand_of
+from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.producers import (
     ContractedRows,
+    FoldedRows,
     FusedRows,
     UpdatedRows,
     WholeResult,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
-    from dnumpy.runtime.bind import Operand
     from dnumpy.runtime.chunked import Source
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.producers import Producer
@@ -103,6 +103,9 @@ class Layout:
         if expr.op is UPDATE:
             return self.update(expr)
         operands = tuple(operand_of(arg, self.known) for arg in expr.args)
+        rows_first = _transposed_rows(expr, operands)
+        if rows_first is not None:
+            return self._folded(expr, rows_first, operands[1])
         if _contracts_rows(expr, operands):
             first, *rest = operands
             others = sum(prod(o.shape) * expr.dtype.itemsize for o in rest)
@@ -111,6 +114,12 @@ class Layout:
             return self._by_rows(expr.op.name, rows, work, [first])
         producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, operands)
         return self._in_one_task(expr.op.name, producer, expr)
+
+    def _folded(self, expr: Expr, left: Operand, right: Operand) -> Laid:
+        producer = FoldedRows(expr.op, expr.params, expr.shape, expr.dtype, left, right)
+        work = contraction_work(left.shape, expr.dtype, left.shape, 0.0)
+        work = replace(work, flops=2.0 * left.shape[1] * prod(expr.shape[1:]), bytes_written=0.0)
+        return self._by_rows(expr.op.name, producer, work, [left, right])
 
     def update(self, expr: Expr) -> Laid:
         """Lay out a copy with one region replaced."""
@@ -159,8 +168,6 @@ class Layout:
     def _place_of(self, operand: Operand, rows: int) -> Placement | None:
         source = operand.source
         assert source is not None
-        if source.expr is not None:
-            return None
         row_map: RowMap | None = RowMap(0, 1)
         if operand.views:
             one = len(operand.views) == 1
@@ -172,7 +179,7 @@ class Layout:
             lo = min(max(-(-(segment.start - row_map.start) // row_map.step), 0), rows)
             hi = min(max(-(-(segment.stop - row_map.start) // row_map.step), 0), rows)
             counts[segment.node] = counts.get(segment.node, 0) + hi - lo
-        return tuple(counts.items())
+        return tuple(counts.items()) or None
 
 
 def cut_range(node: str, lo: int, hi: int, granule: int, pieces: int) -> list[Range]:
@@ -183,10 +190,28 @@ def cut_range(node: str, lo: int, hi: int, granule: int, pieces: int) -> list[Ra
     return [Range(node, a, b) for a, b in pairwise(cuts) if a < b]
 
 
+def _transposed_rows(expr: Expr, operands: Sequence[Operand]) -> Operand | None:
+    """Return ``x`` if the expression is ``x.T @ y`` and sums over enough rows to be cut."""
+    if expr.op not in (MATMUL, DOT) or len(operands) != 2 or expr.dtype.kind not in "iufc":
+        return None
+    first, second = operands
+    if first.source is None or second.source is None or len(first.views) != 1:
+        return None
+    source, view = first.source, first.views[0]
+    strides = contiguous_strides(source.shape, source.dtype.itemsize)
+    transposed = Geometry(0, source.shape[::-1], strides[::-1], source.dtype)
+    long = len(source.shape) == 2 and source.shape[0] > 2 * source.shape[1]
+    if view != transposed or not long or not prod(source.shape) or not prod(expr.shape):
+        return None
+    return Operand(source)
+
+
 def _contracts_rows(expr: Expr, operands: Sequence[Operand]) -> bool:
     """Say whether row ``i`` of the result needs only row ``i`` of the first operand."""
     if expr.op not in (MATMUL, DOT) or len(operands) != 2 or not expr.shape or 0 in expr.shape:
         return False
     first, second = operands
     two_dimensional = len(first.shape) == 2 and len(second.shape) in (1, 2)
-    return two_dimensional and expr.shape[0] > contraction_granule(expr.shape)
+    if not two_dimensional or first.source is None:
+        return False
+    return expr.shape[0] > contraction_granule(first.shape, first.dtype.itemsize)

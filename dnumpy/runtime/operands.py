@@ -24,6 +24,11 @@ class Made(NamedTuple):
     faults: frozenset[tuple[int, str]]
     lowering: str = "numpy"
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the row outputs."""
+        return sum(rows.nbytes for rows in self.rows)
+
 
 class Take(NamedTuple):
     """Rows of one argument; with ``item``, of that row output of a :class:`Made`."""

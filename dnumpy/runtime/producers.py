@@ -8,14 +8,16 @@ lost.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.config import config
 from dnumpy.expr.geometry import Geometry
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
-from dnumpy.runtime.bind import Operand, Want, bind
-from dnumpy.runtime.operands import Ref
+from dnumpy.runtime.bind import Operand, Want, bind, in_one_piece
+from dnumpy.runtime.operands import Bindings, Ref
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,13 +58,34 @@ class FusedRows:
         return [(r, self._task(graph, r)) for r in ranges]
 
     def _task(self, graph: Graph, r: Range) -> Ref:
-        wants = [
-            Want(operand, r.lo, r.hi) if given.access is Access.ROWS else Want(operand)
+        runs: list[tuple[int, int, Bindings]] = []
+        data: list[Ref] = []
+        for lo, hi in self._runs(graph, r):
+            bindings, data = bind(graph, r.node, self._wants(lo, hi), data)
+            runs.append((lo, hi, bindings))
+        job = tasks.RowJob(self.phase, r.lo, r.hi, tuple(runs))
+        return graph.add("rows", r.node, tasks.run_rows, job, *data)
+
+    def _wants(self, lo: int, hi: int) -> list[Want]:
+        return [
+            Want(operand, lo, hi) if given.access is Access.ROWS else Want(operand)
             for operand, given in zip(self.operands, self.phase.inputs, strict=True)
         ]
-        bindings, data = bind(graph, r.node, wants)
-        job = tasks.RowJob(self.phase, r.lo, r.hi, bindings)
-        return graph.add("rows", r.node, tasks.run_rows, job, *data)
+
+    def _runs(self, graph: Graph, r: Range) -> list[tuple[int, int]]:
+        """Return runs of tiles: those at an end whose halo is elsewhere apart, the rest in place.
+
+        Putting operands together costs a copy, so it is done for as few rows as possible.
+        """
+        size = self.phase.tile_rows
+        second, last = r.lo + size, r.lo + (r.hi - r.lo - 1) // size * size
+        inner_runs = [(second, last), (r.lo, last), (second, r.hi)] if second < last else []
+        if inner_runs and not in_one_piece(graph, self._wants(r.lo, r.hi)):
+            for lo, hi in inner_runs:
+                if in_one_piece(graph, self._wants(lo, hi)):
+                    cuts = sorted({r.lo, lo, hi, r.hi})
+                    return list(pairwise(cuts))
+        return [(r.lo, r.hi)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +166,8 @@ class ContractedRows:
 
     def granule(self) -> int:
         """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
-        return contraction_granule(self.shape)
+        first = self.operands[0]
+        return contraction_granule(first.shape, first.dtype.itemsize)
 
     def row_outputs(self) -> int:
         """Return how many arrays each task gives rows of."""
@@ -160,6 +184,39 @@ class ContractedRows:
         shape = (r.hi - r.lo, *self.shape[1:])
         job = tasks.WholeJob(self.op, self.params, shape, self.dtype, bindings, self.granule())
         return graph.add("contract", r.node, tasks.run_whole, job, *data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedRows:
+    """Partial results of ``left.T @ right``: rows of neither operand leave their node."""
+
+    op: Op
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    left: Operand
+    right: Operand
+
+    def depth(self) -> int:
+        """Return the number of stages that led here."""
+        return max(self.left.depth, self.right.depth)
+
+    def granule(self) -> int:
+        """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
+        return contraction_granule(self.left.shape, self.left.dtype.itemsize)
+
+    def row_outputs(self) -> int:
+        """Return zero: the tasks give partial results only."""
+        return 0
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add a task for each range."""
+        return [(r, self._task(graph, r)) for r in ranges]
+
+    def _task(self, graph: Graph, r: Range) -> Ref:
+        bindings, data = bind(graph, r.node, [Want(x, r.lo, r.hi) for x in (self.left, self.right)])
+        job = tasks.FoldJob(self.op, self.params, self.shape, self.dtype, bindings, self.granule())
+        return graph.add("fold", r.node, tasks.run_fold, job, *data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,14 +249,16 @@ class WholeResult:
         return [(ranges[0], graph.add("whole", node, tasks.run_whole, job, *data))]
 
 
-Producer = FusedRows | UpdatedRows | ContractedRows | WholeResult
+Producer = FusedRows | UpdatedRows | ContractedRows | FoldedRows | WholeResult
 
-CONTRACTION_ROWS = 256
+CONTRACTION_ROWS = 256  # of the first operand in one library call, or the bytes below if more
+CONTRACTION_BYTES = 1 << 19
 
 
-def contraction_granule(shape: Shape) -> int:
-    """Return rows per library call."""
-    return max(1, min(CONTRACTION_ROWS, config.tile_rows_max, shape[0]))
+def contraction_granule(shape: Shape, itemsize: int) -> int:
+    """Return how many rows of an operand of this shape one library call takes."""
+    rows = max(CONTRACTION_ROWS, CONTRACTION_BYTES // max(prod(shape[1:]) * itemsize, 1))
+    return max(1, min(rows, config.tile_rows_max, shape[0]))
 
 
 def tile_rows_of(shape: Shape, row_bytes: int) -> int:

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class RowJob(NamedTuple):
-    """Rows ``lo:hi`` of a phase."""
+    """Rows ``lo:hi`` of a phase, in runs of tiles that tile them, each with operands of its own."""
 
     phase: Phase
     lo: int
     hi: int
-    bindings: Bindings
+    runs: tuple[tuple[int, int, Bindings], ...]
 
 
 class UpdateJob(NamedTuple):
@@ -60,6 +60,20 @@ class WholeJob(NamedTuple):
     granule: int = 0
 
 
+class FoldJob(NamedTuple):
+    """A product summed over a block of rows of both operands, ``granule`` rows at a time.
+
+    The operands are the rows of the matrix whose transpose is multiplied, and of the other factor.
+    """
+
+    op: Op
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    bindings: Bindings
+    granule: int
+
+
 class Report(NamedTuple):
     """How a task went, without its arrays."""
 
@@ -73,10 +87,12 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
     phase = job.phase
-    values = job.bindings.values(data)
     outs = [_allocated(job, output) for output in phase.outputs]
     kernel = kernel_for(phase)
-    faults = kernel.run(values, outs, job.lo, job.hi, job.lo)
+    faults: set[tuple[int, str]] = set()
+    for lo, hi, bindings in job.runs:
+        values = bindings.values(data)
+        faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
     given = list(zip(phase.outputs, outs, strict=True))
     return Made(
         tuple(out for output, out in given if not output.partial),
@@ -85,6 +101,13 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
         frozenset(faults),
         kernel.lowering,
     )
+
+
+def _rows_from(job: RowJob, outs: Sequence[np.ndarray], lo: int) -> list[np.ndarray]:
+    """Return the outputs without the rows and tiles before row ``lo``."""
+    tiles = (lo - job.lo) // job.phase.tile_rows
+    given = zip(job.phase.outputs, outs, strict=True)
+    return [out[tiles:] if output.partial else out[lo - job.lo :] for output, out in given]
 
 
 def _allocated(job: RowJob, output: Output) -> np.ndarray:
@@ -138,6 +161,37 @@ def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
     return out
 
 
+def run_fold(job: FoldJob, *data: Ref) -> Made:
+    """Return the products of all granules of the block, stacked, as a partial output."""
+    started = time.perf_counter()
+    left, right = job.bindings.values(data)
+    starts = range(0, left.shape[0], job.granule)
+    stack = np.empty((len(starts), *job.shape), job.dtype)
+
+    def fold() -> None:
+        for k, lo in enumerate(starts):
+            block = (left[lo : lo + job.granule].T, right[lo : lo + job.granule])
+            stack[k] = reference.apply(job.op, block, job.params, job.shape, job.dtype)
+
+    faults = _noted(fold)
+    return Made((), (stack,), time.perf_counter() - started, faults)
+
+
+def summed(*stacks: np.ndarray) -> Made:
+    """Return the sum of all granules' products, up a binary tree over the granules."""
+    started = time.perf_counter()
+    level = [joined(*stacks)]
+
+    def add_up() -> None:
+        while len(level[0]) > 1:
+            paired = level[0][0:-1:2] + level[0][1::2]
+            odd = len(level[0]) % 2
+            level[0] = np.concatenate([paired, level[0][-1:]]) if odd else paired
+
+    faults = _noted(add_up)
+    return Made((level[0][0],), (), time.perf_counter() - started, faults)
+
+
 def _noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
     """Run ``call`` and return the floating-point faults that it met, as those of step 0."""
     faults: set[tuple[int, str]] = set()
@@ -162,7 +216,7 @@ def joined(*pieces: np.ndarray) -> np.ndarray:
 
 def report_of(made: Made) -> Report:
     """Return how the task went."""
-    return Report(made.seconds, made.faults, made.lowering, sum(r.nbytes for r in made.rows))
+    return Report(made.seconds, made.faults, made.lowering, made.nbytes)
 
 
 def rows_of(made: Made, position: int) -> np.ndarray:
@@ -188,9 +242,3 @@ def combined(step: Step, number: int, *partials: np.ndarray) -> Made:
 
     result = combine(step, joined(*partials), note)
     return Made((result,), (), time.perf_counter() - started, frozenset(faults))
-
-
-def gathered(bindings: Bindings, *data: Ref) -> np.ndarray:
-    """Return the only operand as one C-contiguous array."""
-    value: np.ndarray = bindings.values(data)[0]
-    return value if value.flags.c_contiguous else value.copy()

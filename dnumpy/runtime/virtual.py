@@ -34,6 +34,8 @@ class VirtualCluster:
     """Nodes of this process; rows follow the speeds exactly, whatever they cost."""
 
     home_bytes = 0
+    embed_bytes = float("inf")
+    remote = False
     predicts = False  # their speeds are relative
 
     def __init__(self, speeds: tuple[float, ...]) -> None:
@@ -74,6 +76,14 @@ class VirtualCluster:
     ) -> np.ndarray:
         """Return the array."""
         return array
+
+    def copies(self, owner: Expr) -> list[Segment]:  # noqa: ARG002 - memory is shared
+        """Return none: the array itself is everywhere."""
+        return []
+
+    def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
+        """Return the rows themselves."""
+        return Segment(lo, hi, node, owner.value[lo:hi], None)
 
     def segment(self, part: Part) -> Segment | None:
         """Return the part as a segment."""

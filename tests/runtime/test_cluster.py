@@ -55,7 +55,16 @@ def product(rows: int = 41) -> list[Expr]:
     return [y, p.total(y, (0,))]
 
 
-PROGRAMS = [heat, normalised, product]
+def gradient(rows: int = 61) -> list[Expr]:
+    rng = np.random.default_rng(4)
+    x, w = p.data(rng.normal(size=(rows, 4))), p.data(rng.normal(size=4))
+    scaled = p.call("exp", x)
+    off = p.call("tanh", p.matmul(scaled, w))
+    across = p.view(scaled, lambda a: a.T)
+    return [p.matmul(across, off), p.matmul(across, scaled), p.matmul(p.view(x, np.transpose), x)]
+
+
+PROGRAMS = [heat, normalised, product, gradient]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -101,6 +110,44 @@ def test_operands_are_let_go_when_the_value_is_there():
     x = p.call("negative", p.data(np.arange(50.0)))
     p.run([x], VirtualCluster((2.0, 1.0)))
     assert x.args == ()
+
+
+def test_no_rows_move_for_the_product_of_a_transpose():
+    x = p.call("exp", p.data(np.random.default_rng(5).normal(size=(200, 4))))
+    cluster = VirtualCluster((5.0, 3.0, 2.0))
+    p.run([x], cluster)
+    moved = []
+
+    class Watched(VirtualCluster):
+        def run(self, graph, home, stay):
+            moved.append(graph.moved_bytes)
+            return super().run(graph, home, stay)
+
+    y = p.matmul(p.view(x, lambda a: a.T), x)
+    p.run([y], Watched((5.0, 3.0, 2.0)))
+    assert moved == [0]
+    np.testing.assert_allclose(y.value, p.values([x])[0].T @ p.values([x])[0], rtol=1e-12)
+
+
+def test_only_tiles_beside_a_cut_are_put_together_from_pieces():
+    cluster = VirtualCluster((5.0, 3.0, 2.0))
+    x = p.call("exp", p.data(np.random.default_rng(5).normal(size=(200, 4))))
+    p.run([x], cluster)
+    runs = []
+
+    class Watched(VirtualCluster):
+        def run(self, graph, home, stay):
+            jobs = [t.args[0] for tasks in graph.tasks.values() for t in tasks.values()]
+            runs.extend(run for job in jobs if hasattr(job, "runs") for run in job.runs)
+            return super().run(graph, home, stay)
+
+    y = p.call("add", p.view(x, lambda a: a[:-2]), p.view(x, lambda a: a[2:]))
+    expected = p.meaning([y])
+    p.run([y], Watched((5.0, 3.0, 2.0)))
+    np.testing.assert_array_equal(p.values([y])[0], expected[0])
+    copied = [hi - lo for lo, hi, b in runs if any(len(window) > 1 for window in b.windows)]
+    assert len(copied) == 2
+    assert max(copied) == 5
 
 
 SEEN = [

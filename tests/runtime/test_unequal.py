@@ -6,11 +6,15 @@ import pytest
 
 from benchmarks.cluster import measure
 from benchmarks.quota import why_no_quota
+from dnumpy.config import config
 
 pytest.importorskip("distributed")
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.timeout(200),
+    pytest.mark.skipif(
+        config.mode != "default", reason="speeds are not measured in tiles of five rows"
+    ),
     pytest.mark.skipif(bool(why_no_quota()), reason=why_no_quota() or "quotas can be set"),
 ]
 
