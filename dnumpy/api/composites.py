@@ -406,6 +406,8 @@ def _contract(
 ) -> Any:
     if not is_managed_dtype(dtype) or not all(isinstance(a, Expr) for a in args):
         return NotImplemented
+    if ufuncs.errors_raise():
+        return NotImplemented
     expr = make(op, tuple(args), params, shape, dtype)
     if expr.origin is None:
         expr.origin = here()

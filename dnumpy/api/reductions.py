@@ -42,7 +42,7 @@ def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must ans
     """Record ``wrapped.reduce``; NotImplemented where NumPy must run it."""
     if wrapped not in _REORDERABLE or out is not None or type(array) is not ndarray:
         return NotImplemented
-    if _must_raise():
+    if ufuncs.errors_raise():
         return NotImplemented
     try:
         expr = operand(array)
@@ -90,10 +90,6 @@ def _record_permuted(
 
 
 ufuncs.fold_with(reduce_ufunc)
-
-
-def _must_raise() -> bool:
-    return error_state().at_once
 
 
 def _fits(mask: Any, expr: Expr) -> bool:

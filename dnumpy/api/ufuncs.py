@@ -183,7 +183,7 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         out = kwargs.get("out")
         outs = out if type(out) is tuple else (out,)
         wants_engine = any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))
-    if wants_engine and wrapped.signature is None and not _raises(wrapped):
+    if wants_engine and wrapped.signature is None and not errors_raise():
         try:
             return _record(wrapped, args, dict(kwargs))
         except Unmanaged:
@@ -191,9 +191,10 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return calls.run(wrapped, args, kwargs)
 
 
-def _raises(_wrapped: np.ufunc) -> bool:
+def errors_raise() -> bool:
     """Under ``errstate(...='raise')`` NumPy raises at the call, so the call cannot be deferred."""
-    return error_state().at_once
+    states = np.geterr().values()
+    return "raise" in states or "call" in states
 
 
 def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:

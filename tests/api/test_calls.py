@@ -162,3 +162,18 @@ def test_what_a_mask_leaves_out_keeps_its_value_in_the_dtype_of_out() -> None:
 )
 def test_what_numpy_refuses_is_refused_in_its_words(call: Callable[[Any, Any], Any]) -> None:
     assert_as_numpy(lambda xp: call(xp, grid(xp)))
+
+
+@pytest.mark.parametrize("name", ["divide", "matmul", "sum"])
+def test_errors_that_are_to_be_raised_are_raised_at_the_call(name: str) -> None:
+    def program(xp: Any) -> Any:
+        huge = xp.full((3, 3), 1e308) * 1.0
+        calls = {
+            "divide": lambda: huge / 0.0,
+            "matmul": lambda: huge @ huge,
+            "sum": lambda: xp.add.reduce(huge, axis=0),
+        }
+        with xp.errstate(all="raise"):
+            return calls[name]()
+
+    assert_as_numpy(program)
