@@ -17,7 +17,7 @@ from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.layout import Axes, permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of
 from dnumpy.expr.expr import Expr, make
-from dnumpy.expr.origin import error_state, here
+from dnumpy.expr.origin import here
 from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN
 from dnumpy.rewrite.phase import ReduceParams

@@ -23,7 +23,6 @@ from dnumpy.api.record import (
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.expr.origin import error_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
