@@ -36,7 +36,7 @@ from dnumpy.api.record import (
 from dnumpy.api.record import where as where_expr
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import here
-from dnumpy.ops.table import DOT, EINSUM, EMPTY, MATMUL, TENSORDOT
+from dnumpy.ops.table import DOT, EINSUM, EMPTY, FULL, MATMUL, TENSORDOT
 
 if TYPE_CHECKING:
     from dnumpy.ops.families import Contraction
@@ -273,6 +273,30 @@ def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: 
             write(view_of(joined, ghost(joined)[key]), piece)
         start = stop
     return joined
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """Pad with a constant: a full array with one region replaced; NumPy runs the other modes."""
+    fill = kwargs.pop("constant_values", 0)
+    plain = type(array) is ndarray and mode == "constant" and not kwargs
+    if not plain or not isinstance(fill, int | float | complex | np.number | np.bool_):
+        return NotImplemented
+    widths = np.asarray(pad_width)
+    if widths.dtype.kind not in "iu" or (widths < 0).any() or ghost(array).flags.fnc:
+        return NotImplemented
+    try:
+        pairs = np.broadcast_to(widths, (array.ndim, 2)).tolist()
+        inner = content(array)
+    except (ValueError, Unmanaged):
+        return NotImplemented  # NumPy says why
+    cell = np.empty((), array.dtype)
+    cell[...] = fill
+    shape = tuple(n + before + after for n, (before, after) in zip(array.shape, pairs, strict=True))
+    padded = from_expr(make(FULL, (), (cell[()],), shape, cell.dtype))
+    if array.size:
+        key = tuple(slice(b, b + n) for n, (b, _) in zip(array.shape, pairs, strict=True))
+        write(view_of(padded, ghost(padded)[key]), inner)
+    return padded
 
 
 def stack(

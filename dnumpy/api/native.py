@@ -53,6 +53,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "rot90": composites.rot90,
     "concatenate": composites.concatenate,
     "concat": composites.concatenate,
+    "pad": composites.pad,
     "stack": composites.stack,
     "vstack": composites.vstack,
     "hstack": composites.hstack,

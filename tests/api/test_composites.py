@@ -1,0 +1,50 @@
+"""Functions written over recorded operations equal NumPy's."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+import dnumpy as np
+
+WIDTHS = [0, 2, (1, 3), ((1, 2),), ((0, 1), (2, 0))]
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+@pytest.mark.parametrize("fill", [0, 7, True])
+def test_padding_with_a_constant_is_numpys(width: object, dtype: str, fill: object) -> None:
+    values = (numpy.arange(12).reshape(3, 4) % 5).astype(dtype)
+    found = np.pad(np.array(values) + np.array(values), width, constant_values=fill)
+    expected = numpy.pad(values + values, width, constant_values=fill)
+    assert found.dtype == expected.dtype
+    assert numpy.array_equal(numpy.asarray(found), expected)
+
+
+@pytest.mark.usefixtures("managed")
+def test_what_is_padded_is_a_copy() -> None:
+    array = np.array(numpy.ones((3, 4)))
+    padded = np.pad(array, 1)
+    array[...] = 5
+    assert float(padded.sum()) == 12.0
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap", "linear_ramp", "mean"])
+def test_other_modes_are_numpys(mode: str) -> None:
+    values = numpy.arange(12.0).reshape(3, 4)
+    assert numpy.array_equal(
+        numpy.asarray(np.pad(np.array(values), 2, mode)), numpy.pad(values, 2, mode)
+    )
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("width", [-1, (1, 2, 3), "a"])
+def test_a_bad_width_is_numpys_error(width: object) -> None:
+    values = numpy.ones((3, 4))
+    with pytest.raises(Exception) as expected:  # noqa: PT011 - the same type and text are asked for
+        numpy.pad(values, width)
+    with pytest.raises(type(expected.value)) as found:
+        np.pad(np.array(values), width)
+    assert str(found.value) == str(expected.value)
