@@ -278,7 +278,7 @@ def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Pad with a constant: a full array with one region replaced; NumPy runs the other modes."""
     fill = kwargs.pop("constant_values", 0)
-    plain = type(array) is ndarray and mode == "constant" and not kwargs
+    plain = type(array) is ndarray and array.ndim > 0 and mode == "constant" and not kwargs
     if not plain or not isinstance(fill, int | float | complex | np.number | np.bool_):
         return NotImplemented
     widths = np.asarray(pad_width)

@@ -48,3 +48,8 @@ def test_a_bad_width_is_numpys_error(width: object) -> None:
     with pytest.raises(type(expected.value)) as found:
         np.pad(np.array(values), width)
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.usefixtures("managed")
+def test_an_array_without_axes_is_padded_as_numpy_does() -> None:
+    assert np.pad(np.array(3.0), 1).shape == numpy.pad(numpy.array(3.0), 1).shape
