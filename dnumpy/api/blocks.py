@@ -14,6 +14,7 @@ from dnumpy.expr.origin import here
 from dnumpy.kernels.blocked import fold_rows
 from dnumpy.ops.blocked import COMPRESS, COUNTS, PERMUTE, CompressParams, CountParams, PermuteParams
 from dnumpy.ops.families import Fold, Op, RowParams, rowwise_of
+from dnumpy.ops.table import CAST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,11 @@ def rowwise(
     """Return what the function called ``path`` gives, on blocks of rows; see ``rowwise_of``."""
     params = RowParams(by_rows, tuple(kwargs.items()))
     return from_expr(record(rowwise_of(path), args, params, *result))
+
+
+def copied(expr: Expr) -> Expr:
+    """Return an Expr with memory of its own and the content of ``expr``."""
+    return make(CAST, (expr,), (), expr.shape, expr.dtype)
 
 
 def merged(op: Fold, args: Sequence[Expr | Const], params: Params) -> Any:
