@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, callables, composites, creation, gufuncs, reductions
+from dnumpy.api import blocks, callables, composites, creation, gufuncs, reductions, scans
 from dnumpy.api.transplant import transplanted
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "dot": composites.dot,
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
+    **scans.NATIVE,
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
