@@ -10,6 +10,7 @@ from dnumpy.api import (
     blocks,
     callables,
     composites,
+    counting,
     creation,
     gufuncs,
     reductions,
@@ -53,6 +54,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "dot": composites.dot,
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
+    **counting.NATIVE,
     **scans.NATIVE,
 }
 
