@@ -150,8 +150,7 @@ def histogramdd(
     bins, range = calls.unwrap(bins), calls.unwrap(range)
     each = columns if len(columns) > 1 or columns[0].ndim == 1 else list(columns[0].T)
     extents = [ends(column) for column in each]
-    edges = np.histogramdd(np.stack(extents, axis=1), bins, range)[1]
-    edges = [np.asarray(e) for e in edges]
+    edges = [np.asarray(e) for e in np.histogramdd(np.stack(extents, axis=1), bins, range)[1]]
     shape = tuple(len(e) - 1 for e in edges)
     try:
         args = [operand(x) for x in (*columns, *([] if weights is None else [weights]), *edges)]
@@ -276,7 +275,7 @@ def _conjugate(x: Any) -> Any:
 def _sequences(a: Any, v: Any, mode: Any) -> tuple[Any, Any] | None:
     if mode not in ("full", "same", "valid"):
         return None
-    pair = [np.asarray(x) if type(x) in (list, tuple) else x for x in (a, v)]
+    pair: list[Any] = [np.asarray(x) if type(x) in (list, tuple) else x for x in (a, v)]
     for x in pair:
         if not isinstance(x, ndarray | np.ndarray) or x.ndim != 1 or not x.size:
             return None
