@@ -33,10 +33,10 @@ def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable
     known = overrides.registered(wrapped)
     if known is not None:
         return known
-    made = CREATION.get(name) if qualified == f"numpy.{name}" else None
+    key = qualified.removeprefix("numpy.")
+    made = CREATION.get(key)
     if made is None:
-        native = NATIVE.get(name) if qualified == f"numpy.{name}" else None
-        made = _dispatched(native, wrapped, qualified)
+        made = _dispatched(NATIVE.get(key), wrapped, qualified)
     _describe(made, wrapped, qualified)
     public: Any = made
     if isinstance(wrapped, types.BuiltinFunctionType):

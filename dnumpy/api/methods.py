@@ -261,7 +261,7 @@ _METHOD_NATIVE = (
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
+    "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
     "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put",
     "repeat", "searchsorted", "setfield", "sort", "take", "to_device", "tobytes", "tofile",
     "tolist", "trace",
@@ -561,6 +561,15 @@ def _repr(self: ndarray) -> str:
     return repr(concrete(self))
 
 
+def _array_wrap(
+    self: ndarray, array: Any, /, context: Any = None, return_scalar: bool = False
+) -> Any:
+    """Return ``array`` as one of this class; ours already are, and stay where they lie."""
+    if type(array) is not ndarray:
+        return calls.run(_np_array.__array_wrap__, (self, array, context, return_scalar), {})
+    return array[()] if return_scalar and not array.ndim else array
+
+
 def _class_getitem(_cls: type, item: Any) -> Any:
     return np.ndarray[item]
 
@@ -571,7 +580,7 @@ _DIRECT: dict[str, Any] = {
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
-    "__class_getitem__": classmethod(_class_getitem),
+    "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip

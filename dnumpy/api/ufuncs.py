@@ -41,6 +41,14 @@ _folds: list[
 ] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
 
 
+_generalised: list[Any] = []  # what records generalised ufuncs, likewise
+
+
+def record_generalised_with(record: Any) -> None:
+    """Let ``record`` be what records a generalised ufunc."""
+    _generalised[:] = [record]
+
+
 def fold_with(record: Any) -> None:
     """Let ``record`` be what ``ufunc.reduce`` calls for managed arrays."""
     _folds[:] = [record]
@@ -183,9 +191,10 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         out = kwargs.get("out")
         outs = out if type(out) is tuple else (out,)
         wants_engine = any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))
-    if wants_engine and wrapped.signature is None and not errors_raise():
+    if wants_engine and (wrapped.signature is not None or not errors_raise()):
+        record = _record if wrapped.signature is None else _generalised[0]
         try:
-            return _record(wrapped, args, dict(kwargs))
+            return record(wrapped, args, dict(kwargs))
         except Unmanaged:
             pass
     return calls.run(wrapped, args, kwargs)
