@@ -16,7 +16,7 @@ from dnumpy.api import ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.layout import Axes, permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of
-from dnumpy.expr.expr import Expr, make
+from dnumpy.expr.expr import Expr, exact, make
 from dnumpy.expr.origin import here
 from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN
@@ -66,7 +66,9 @@ def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must ans
         return NotImplemented
     asked = None if dtype is None else np.dtype(dtype)
     if initial_value is not None:
-        initial_value = (np.full((), initial_value[0], result_dtype)[()],)
+        initial_value = exact(np.full((), initial_value[0], result_dtype)[()])
+        if wrapped is np.add and len(initial_value) > 1 and "-0" in initial_value[1]:
+            return NotImplemented  # a recorded sum is never -0.0, which NumPy's then can be
     params = ReduceParams(axes, bool(keepdims), asked, initial_value, len(args) > 1)
     order = result_order([array])
     if order is not None:

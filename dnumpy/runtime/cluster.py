@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dnumpy.errors import WorkerLost
+from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import tasks
 from dnumpy.runtime.chunked import Chunked, Part, Source
@@ -273,7 +274,7 @@ class _Run:
         segments = self.graph.segments(source)
         parts = tuple(_part(s, results[s.arg.key]) for s in segments)
         if output.home:
-            expr.value = tasks.joined(*[part.data for part in parts])
+            expr.value = typed(tasks.joined(*[part.data for part in parts]), expr.dtype)
             source.settle_home(expr)
         else:
             expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)

@@ -15,7 +15,7 @@ import numpy as np
 
 from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.expr.geometry import Geometry
+from dnumpy.expr.geometry import Geometry, typed
 from dnumpy.kernels import reference
 from dnumpy.kernels.blocked import compute_rows, grid_rows, partial_results, row_bytes_of, shapes_of
 from dnumpy.kernels.choose import kernel_for
@@ -93,7 +93,7 @@ def value_of(expr: Expr | Const) -> Any:
 
 def settle(expr: Expr, value: np.ndarray) -> None:
     """Store the result and let go of the operands, so that their memory can be reused."""
-    expr.value = value
+    expr.value = typed(value, expr.dtype)
     expr.args = ()
 
 

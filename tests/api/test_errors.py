@@ -16,7 +16,7 @@ from dnumpy.api.record import content
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, make
 from dnumpy.expr.origin import here
-from dnumpy.ops.families import ROWS, Sorting, row
+from dnumpy.ops.families import ROWS, Contraction, row
 from dnumpy.runtime.dask_cluster import dask_cluster
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ def refuse(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture
-def op() -> Iterator[Sorting]:
-    made = row(Sorting("refuse", call=refuse))
+def op() -> Iterator[Contraction]:
+    made = row(Contraction("refuse", call=refuse))
     yield made
     del ROWS["refuse"]
 
 
-def record(op: Sorting, operand: ndarray) -> tuple[ndarray, int]:
+def record(op: Contraction, operand: ndarray) -> tuple[ndarray, int]:
     """Return the recorded operation and the line that recorded it."""
     expr = content(operand)
     made = make(op, (expr,), (), expr.shape, expr.dtype)
@@ -60,7 +60,7 @@ def raised(call: Any) -> BaseException:
     return caught.value
 
 
-def test_the_last_line_of_the_traceback_is_the_one_that_recorded(op: Sorting) -> None:
+def test_the_last_line_of_the_traceback_is_the_one_that_recorded(op: Contraction) -> None:
     made, line = record(op, ramp(-3))
     error = raised(lambda: np.asarray(made))
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -70,7 +70,7 @@ def test_the_last_line_of_the_traceback_is_the_one_that_recorded(op: Sorting) ->
     assert error.__notes__ == [f"recorded as refuse at {__file__}:{line}"]
 
 
-def test_looking_again_raises_again(op: Sorting) -> None:
+def test_looking_again_raises_again(op: Contraction) -> None:
     made, _ = record(op, ramp(-3))
     later = made + 1
     for call in (lambda: np.asarray(made), lambda: np.asarray(later), lambda: str(made)):
@@ -78,7 +78,7 @@ def test_looking_again_raises_again(op: Sorting) -> None:
         assert len(error.__notes__) == 1
 
 
-def test_what_does_not_depend_on_the_failure_is_computed(op: Sorting) -> None:
+def test_what_does_not_depend_on_the_failure_is_computed(op: Contraction) -> None:
     x = ramp(-3)
     before, after = x * 2, dnumpy.sqrt(ramp(5))
     made, _ = record(op, x)
@@ -90,7 +90,7 @@ def test_what_does_not_depend_on_the_failure_is_computed(op: Sorting) -> None:
     np.testing.assert_array_equal(np.asarray(x + before), 3 * (np.arange(40.0) - 3))
 
 
-def test_an_array_that_is_never_looked_at_disturbs_nobody(op: Sorting) -> None:
+def test_an_array_that_is_never_looked_at_disturbs_nobody(op: Contraction) -> None:
     made, _ = record(op, ramp(-3))
     engine.flush()
     other = ramp(1) * 2
@@ -99,7 +99,7 @@ def test_an_array_that_is_never_looked_at_disturbs_nobody(op: Sorting) -> None:
     raised(lambda: np.asarray(made))
 
 
-def test_writes_around_a_failure_are_kept(op: Sorting) -> None:
+def test_writes_around_a_failure_are_kept(op: Contraction) -> None:
     x = ramp(-3)
     made, _ = record(op, x)
     x[:5] = 7
@@ -112,7 +112,7 @@ def test_writes_around_a_failure_are_kept(op: Sorting) -> None:
     np.testing.assert_array_equal(np.asarray(fixed), np.sort(expected + 1))
 
 
-def test_a_failed_value_can_be_replaced(op: Sorting) -> None:
+def test_a_failed_value_can_be_replaced(op: Contraction) -> None:
     made, _ = record(op, ramp(-3))
     raised(lambda: np.asarray(made))
     made[...] = 2
@@ -148,7 +148,7 @@ def test_memory_that_is_not_there_is_an_error_of_the_line_that_asked_for_it() ->
     np.testing.assert_array_equal(np.asarray(x), np.arange(40.0))
 
 
-def test_an_expression_without_an_origin_fails_as_it_is(op: Sorting) -> None:
+def test_an_expression_without_an_origin_fails_as_it_is(op: Contraction) -> None:
     expr = content(ramp(-3))
     made = Expr(op, (expr,), (), expr.shape, expr.dtype)
     error = raised(lambda: engine.compute([made]))
@@ -161,14 +161,14 @@ def with_the_op() -> Any:
     def enter(check: str) -> None:
         import numpy as np
 
-        from dnumpy.ops.families import ROWS, Sorting
+        from dnumpy.ops.families import ROWS, Contraction
 
         def refuse(values: np.ndarray) -> np.ndarray:
             if (values < 0).any():
                 raise np.linalg.LinAlgError(check)
             return np.sort(values)
 
-        ROWS["refuse"] = Sorting("refuse", call=refuse)
+        ROWS["refuse"] = Contraction("refuse", call=refuse)
 
     return enter
 
@@ -176,7 +176,7 @@ def with_the_op() -> Any:
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
 def test_an_error_on_a_worker_names_the_line_of_the_user(
-    op: Sorting, monkeypatch: pytest.MonkeyPatch
+    op: Contraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(config, "mode", "default")
