@@ -61,8 +61,10 @@ def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...
             if number is None:
                 number = numbers[id(arg)] = len(numbers)
                 # which operand is the constant matters: 2 - x is not x - 2
-                given = type(arg) is Expr
-                lines.append((arg.shape, arg.dtype, arg.dtype.num) if given else None)
+                if isinstance(arg, Expr):
+                    lines.append((arg.shape, arg.dtype, arg.dtype.num))
+                else:
+                    lines.append(None)
             args.append(number)
         numbers[id(expr)] = len(numbers)
         lines.append(
