@@ -23,6 +23,7 @@ from dnumpy.api.array import (
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import flatiter
+from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -181,7 +182,8 @@ def _part(name: str) -> property:
 
     def change(self: ndarray, value: Any) -> None:
         if self._np is not None or self.dtype.kind != "c":
-            setattr(calls.for_writing(self), name, calls.unwrap(value))
+            with writing(self):
+                setattr(calls.for_writing(self), name, calls.unwrap(value))
         else:
             native(self)[...] = value
 
@@ -221,7 +223,9 @@ def _flat(self: ndarray) -> flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
-    calls.for_writing(self).flat = calls.unwrap(value)
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).flat = plain
 
 
 # ---------------------------------------------------------------- methods
@@ -369,7 +373,9 @@ def _fill(self: ndarray, value: Any) -> None:
             cell.fill(value)  # raises what NumPy raises
             write(self, Const(cell[()]))
             return
-    calls.for_writing(self).fill(calls.unwrap(value))
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).fill(plain)
 
 
 # ---------------------------------------------------------------- conversions

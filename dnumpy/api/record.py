@@ -21,6 +21,7 @@ from dnumpy.api.array import (
     is_managed_dtype,
     ndarray,
 )
+from dnumpy.api.locks import recording
 from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
@@ -241,12 +242,14 @@ def write(target: ndarray, value: Expr | Const) -> None:
     buffer = target._buf
     shape, dtype = facts(target)
     if target._geo is None:
-        buffer.set(_owned(cast(value, dtype, shape)))
+        content_now = _owned(cast(value, dtype, shape))
+        with recording(target):
+            buffer.set(content_now)
         return
     if isinstance(value, Expr) and (value.dtype != dtype) and value.size:
         value = cast(value, dtype, value.shape)
     origin = here()
-    with engine.lock:  # a write of another thread comes before or after, never in between
+    with recording(target), engine.lock:  # a write of another thread comes before or after
         base = buffer.expr
         updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
         del base

@@ -10,6 +10,7 @@ import numpy as np
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, restored
+from dnumpy.api.locks import recording, writing
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -152,7 +153,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
             return overrides.call_ufunc(self, "at", args, {})
-        self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+        with writing(*args[:1]):
+            self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
         return None
 
     def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
@@ -357,7 +359,11 @@ def _inplace(wrapped: np.ufunc) -> Any:
         a = self._np
         if a is None:
             if type(other) in IMMEDIATE or _is_at_hand(other):
-                a = peek_for_writing(self)
+                with recording(self):
+                    a = peek_for_writing(self)
+                    if a is not None:
+                        wrapped(a, calls.unwrap(other), out=(a,))
+                        return self
         elif type(other) is not ndarray and type(other) not in IMMEDIATE:
             a = None  # an operand that may override the ufunc
         if a is not None:
