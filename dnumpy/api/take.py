@@ -414,7 +414,7 @@ def _arranged(
     moving = (*others[:1], *index, *others[1:]) if found.axes[0] else (*index, *others)
     once = moving[: ndim + bool(found.axes[0])]
     if all(given.shape[k] == 1 for k in once):
-        return content(transpose(given, moving)[(0,) * len(once)]), False
+        return content(transpose(given, moving)[(*(0,) * len(once), ...)]), False
     whole = transpose(broadcast_to(given, shape), moving)
     return blocks.copied(content(whole)), True
 
@@ -466,7 +466,7 @@ def _mask_values(value: Expr, total: int, rest: tuple[int, ...]) -> tuple[Expr, 
     if not total or 0 in rest:
         return value, False
     if len(have) < len(shape) or have[0] == 1:
-        return content(given[0] if len(have) == len(shape) else given), False
+        return content(given[0, ...] if len(have) == len(shape) else given), False
     if have != shape:
         return blocks.copied(content(broadcast_to(given, shape))), True
     return content(given), True
