@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import types
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from dnumpy.api.native import CREATION, NATIVE
 from dnumpy.api.record import is_lazy
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
+from dnumpy.expr.origin import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,16 +116,24 @@ def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if kind is ndarray:
             if a._np is None and is_lazy(a):
                 return True
-        elif (kind is list or kind is tuple) and a and any(is_lazy(e) for e in a):
+        elif (kind is list or kind is tuple) and a and _holds_managed(a):
             return True
     return bool(kwargs) and any(is_lazy(v) for v in kwargs.values())
+
+
+def _holds_managed(sequence: Any) -> bool:
+    for e in sequence:
+        kind = type(e)
+        if ((kind is list or kind is tuple) and _holds_managed(e)) or is_lazy(e):
+            return True
+    return False
 
 
 def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Account for a fallback; warn once per function when bytes really move."""
     moved, total = _gathered_bytes([*args, *kwargs.values()])
-    frame = sys._getframe(2)
-    entry = fallbacks.setdefault((qualified, frame.f_code.co_filename, frame.f_lineno), [0, 0])
+    origin = here()
+    entry = fallbacks.setdefault((qualified, origin.file, origin.line), [0, 0])
     entry[0] += 1
     entry[1] += total
     if not moved:
@@ -139,7 +147,7 @@ def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if qualified not in _warned:
         _warned.add(qualified)
         text = f"{qualified} gathers {moved:,} bytes: it has no distributed form yet"
-        warnings.warn(text, FallbackWarning, stacklevel=3)
+        warnings.warn_explicit(text, FallbackWarning, origin.file, origin.line)
 
 
 def _gathered_bytes(values: list[Any]) -> tuple[int, int]:

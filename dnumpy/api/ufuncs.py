@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import facts, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, restored
 from dnumpy.api.record import (
     Unmanaged,
@@ -215,6 +215,10 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
+    mask = True if mask is _NO_VALUE else mask
+    keeps_array = outs is ...
+    if keeps_array:
+        outs = None
     given_twice = len(args) > wrapped.nin and outs is not None
     if given_twice or type(kwargs.pop("subok", True)) is not bool:
         raise Unmanaged  # NumPy says why
@@ -233,7 +237,8 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
     if outs is None:
-        results = [result_of(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
+        made = from_expr if keeps_array else result_of
+        results = [made(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
         if axes is not None:
             results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
