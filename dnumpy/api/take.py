@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api import blocks, calls
-from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, ndarray, view_of
+from dnumpy.api.array import facts, from_expr, ghost, ndarray, view_of
 from dnumpy.api.composites import broadcast_to, transpose
-from dnumpy.api.layout import permuted as with_axes
 from dnumpy.api.record import Unmanaged, cast, content, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
@@ -52,14 +52,16 @@ class Unplaced(Exception):  # noqa: N818 - control flow, not an error
 class Placed(NamedTuple):
     """An advanced index in one form.
 
-    ``view`` has an axis for each index array, ``axes`` are those; ``index`` counts along them
-    together in C order; its axes stand at ``dest`` among the others of the result.
+    ``view`` has an axis for each index array, ``axes`` are those; ``counted`` counts along them
+    together in C order; its axes stand at ``dest`` among the others of the result. ``like`` has
+    an array of at most two elements per axis for each index array.
     """
 
     view: ndarray
     axes: tuple[int, ...]
-    index: Expr
+    counted: Expr
     dest: int
+    like: tuple[np.ndarray, ...]
 
     def rest(self) -> tuple[int, ...]:
         """Return the other axes of the view."""
@@ -68,7 +70,7 @@ class Placed(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         """Return the shape of what the index shows."""
         rest = [self.view.shape[k] for k in self.rest()]
-        return (*rest[: self.dest], *self.index.shape, *rest[self.dest :])
+        return (*rest[: self.dest], *self.counted.shape, *rest[self.dest :])
 
 
 def is_far(array: Any, *others: Any) -> bool:
@@ -101,7 +103,25 @@ def placed(array: ndarray, key: Any) -> Placed:
     checked = [
         _checked(x, extent, axis) for x, extent, axis in zip(arrays, extents, original, strict=True)
     ]
-    return Placed(view, tuple(axes), _together(checked, extents), _destination(parts))
+    like = tuple(_likeness(x) for x in arrays)
+    return Placed(view, tuple(axes), _together(checked, extents), _destination(parts), like)
+
+
+def _likeness(x: Any) -> np.ndarray:
+    """Return a small array of zeros with the axes of ``x`` in the same order in memory."""
+    seen = ghost(x) if type(x) is ndarray and x._np is None else np.asarray(calls.unwrap(x))
+    order = sorted(range(seen.ndim), key=lambda k: -abs(seen.strides[k]))
+    small = np.zeros([min(seen.shape[k], 2) for k in order], seen.dtype)
+    return small.transpose(np.argsort(order)) if order else small
+
+
+def _order_in_memory(found: Placed) -> tuple[int, ...]:
+    """Return the axes of the result, slowest first, as NumPy lays a fresh result out."""
+    view = _likeness(found.view).transpose(*found.axes, *found.rest())
+    picked = view[found.like]
+    count, at = len(found.counted.shape), found.dest
+    moved = np.moveaxis(picked, list(range(count)), list(range(at, at + count)))
+    return tuple(sorted(range(moved.ndim), key=lambda k: -moved.strides[k]))
 
 
 def _is_array(part: Any) -> bool:
@@ -189,7 +209,9 @@ def _refuse(array: ndarray, parts: list[Any]) -> None:
     """Let NumPy say what is wrong with an index; no element of anything is looked at."""
     shape, dtype = facts(array)
     stand_in = np.broadcast_to(np.empty((), dtype), shape)
-    key = tuple(np.broadcast_to(np.zeros((), p.dtype), p.shape) if _is_array(p) else p for p in parts)
+    key = tuple(
+        np.broadcast_to(np.zeros((), p.dtype), p.shape) if _is_array(p) else p for p in parts
+    )
     stand_in[key]
     raise Unplaced
 
@@ -213,8 +235,8 @@ def _checked(index: Any, extent: int, axis: int | None, *, what: str = "index") 
         expr = cast(content(index), INTP, index.shape)
         if not found.negative:
             return from_shape(expr)
-        counted = from_shape(expr)
-        return from_expr(where_expr(content(counted < 0), content(counted + extent), expr))
+        given: Any = from_shape(expr)
+        return from_expr(where_expr(content(given < 0), content(given + extent), expr))
     index = index.astype(INTP, copy=False)
     return np.where(index < 0, index + extent, index) if found.negative else index
 
@@ -267,26 +289,30 @@ def gathered(found: Placed) -> Any:
     shape = found.shape()
     dtype = facts(found.view).dtype
     if 0 in shape:
-        return from_shape(content(_array(np.empty(shape, dtype))))
-    order = (*found.axes, *found.rest())
-    inner = TakeParams(len(found.axes))
-    ndim, at = len(found.index.shape), found.dest
-    if found.axes[0]:
-        rest = found.rest()
-        front = content(transpose(found.view, (0, *found.axes, *rest[1:])))
-        result = (front.shape[0], *found.index.shape, *front.shape[len(found.axes) + 1 :])
-        taken = from_expr(blocks.record(TAKE_INSIDE, [front, found.index], inner, result, dtype))
-        # the first axis of the view comes first; the index's axes stand after it
-        lead = [k for k in range(len(result)) if not 1 <= k <= ndim]
-        return _reordered(taken, (*lead[:at], *range(1, ndim + 1), *lead[at:]))
-    front = content(transpose(found.view, order))
-    result = (*found.index.shape, *front.shape[len(found.axes) :])
-    taken = from_expr(blocks.record(TAKE, [front, found.index], inner, result, dtype))
-    lead = list(range(ndim, len(result)))
-    return _reordered(taken, (*lead[:at], *range(ndim), *lead[at:]))
+        return _array(np.empty(shape, dtype))
+    params = TakeParams(len(found.axes))
+    rest = found.rest()
+    inside = bool(found.axes[0])
+    front = (0, *found.axes, *rest[1:]) if inside else (*found.axes, *rest)
+    table = content(transpose(found.view, front))
+    skipped = len(found.axes) + inside
+    result = (*table.shape[:inside], *found.counted.shape, *table.shape[skipped:])
+    op = TAKE_INSIDE if inside else TAKE
+    taken = from_expr(blocks.record(op, [table, found.counted], params, result, dtype))
+    own = range(int(inside), inside + len(found.counted.shape))
+    others = [k for k in range(len(result)) if k not in own]
+    axes = (*others[: found.dest], *own, *others[found.dest :])
+    return laid_out(taken, axes, _order_in_memory(found))
 
 
-def _reordered(array: ndarray, axes: tuple[int, ...]) -> ndarray:
+def laid_out(array: ndarray, axes: tuple[int, ...], order: tuple[int, ...]) -> ndarray:
+    """Return ``array.transpose(axes)``, with its axes in memory in the given order."""
+    memory = tuple(axes[k] for k in order)
+    shape = array.shape
+    apart = [k for k in memory if shape[k] > 1]
+    if apart != sorted(apart):
+        array = blocks.permuted(array, memory)
+        axes = tuple(int(k) for k in np.argsort(order))
     return array if axes == tuple(range(len(axes))) else transpose(array, axes)
 
 
@@ -301,8 +327,6 @@ def counted(mask: Expr) -> MaskParams:
     """Count the true elements of a mask by blocks of rows, now."""
     rows = mask.shape[0]
     block = fold_rows(rows, max(mask.nbytes // rows, 1))
-    from dnumpy import engine
-
     shape = (-(-rows // block),)
     counts = engine.value(
         blocks.record(COUNTS, [mask], CountParams((True,), block), shape, np.dtype(np.int64))
@@ -319,7 +343,10 @@ def compressed(array: ndarray, mask: Any) -> ndarray:
     if 0 in shape:
         return _array(np.empty(shape, expr.dtype))
     plain = CompressParams(params.block, params.starts)
-    return from_expr(blocks.record(COMPRESS, [expr, chosen], plain, shape, expr.dtype))
+    found = from_expr(blocks.record(COMPRESS, [expr, chosen], plain, shape, expr.dtype))
+    like = _likeness(array)[_likeness(mask).astype(bool) | True]
+    order = sorted(range(like.ndim), key=lambda k: -like.strides[k])
+    return laid_out(found, tuple(range(len(shape))), tuple(order))
 
 
 def nonzero(a: Any) -> Any:
@@ -380,7 +407,7 @@ def scattered(found: Placed, value: Expr | Const) -> None:
     target = transpose(view, (0, *axes, *rest[1:]) if first else (*axes, *rest))
     base = content(target)
     op = PUT_INSIDE if first else PUT
-    written = blocks.record(op, [base, found.index, value], params, base.shape, base.dtype)
+    written = blocks.record(op, [base, found.counted, value], params, base.shape, base.dtype)
     write(target, written)
 
 
@@ -408,7 +435,7 @@ def _arranged(
     given = from_shape(value)
     lead = len(shape) - len(have)
     given = given[(0,) * (len(value.shape) - len(have)) + (None,) * lead + (...,)]
-    ndim, at = len(found.index.shape), found.dest
+    ndim, at = len(found.counted.shape), found.dest
     index = tuple(range(at, at + ndim))
     others = tuple(k for k in range(len(shape)) if k not in index)
     moving = (*others[:1], *index, *others[1:]) if found.axes[0] else (*index, *others)
@@ -470,6 +497,3 @@ def _mask_values(value: Expr, total: int, rest: tuple[int, ...]) -> tuple[Expr, 
     if have != shape:
         return blocks.copied(content(broadcast_to(given, shape))), True
     return content(given), True
-
-
-__all__ = ["get", "is_managed_dtype", "set_", "with_axes"]

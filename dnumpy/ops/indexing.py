@@ -41,7 +41,8 @@ def flat_rows(table: np.ndarray, lead: int) -> np.ndarray:
 def take_rows(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return ``table[index]``, into ``out`` where it is given; the index is in bounds."""
     if out is None:
-        return table[index]
+        picked: np.ndarray = table[index]
+        return picked
     if table.flags.c_contiguous and table.shape[0]:
         return np.take(table, index, 0, out, "clip")
     out[...] = table[index]
@@ -147,9 +148,7 @@ def _put_mask(pieces: Sequence[Any], params: MaskParams, lo: int, _hi: int, out:
 
 # the values, in C order, where the mask over the leading axes is true
 PUT_MASK = row(
-    Indexing(
-        "put_mask", _mask_block, _put_mask, rows=lambda _shapes, p: p.block, loop="gather"
-    )
+    Indexing("put_mask", _mask_block, _put_mask, rows=lambda _shapes, p: p.block, loop="gather")
 )
 
 

@@ -37,7 +37,7 @@ class Split(NamedTuple):
 
     order: np.ndarray
     cuts: list[int]
-    index: list[np.ndarray]  # of each run, counted from the owner's first row
+    asked: list[np.ndarray]  # of each run, counted from the owner's first row
     values: list[Any]  # of each run, for a scatter
 
 
@@ -73,12 +73,12 @@ def split_index(job: SplitJob, *data: Ref) -> Split:
 
 def index_of(split: Split, number: int) -> np.ndarray:
     """Return what one owner is asked for."""
-    return split.index[number]
+    return split.asked[number]
 
 
 def pairs_of(split: Split, number: int) -> tuple[np.ndarray, Any]:
     """Return the indices and values of one owner."""
-    return split.index[number], split.values[number]
+    return split.asked[number], split.values[number]
 
 
 def take_here(bindings: Bindings, lead: int, index: np.ndarray, *data: Ref) -> np.ndarray:
@@ -160,9 +160,7 @@ class TakenRows:
         for k, place in enumerate(places):
             asked = graph.add("pick", r.node, index_of, split, k)
             rows, data = bind(graph, place.node, [Want(self.table, place.lo, place.hi)])
-            answers.append(
-                graph.add("take", place.node, take_here, rows, self.lead, asked, *data)
-            )
+            answers.append(graph.add("take", place.node, take_here, rows, self.lead, asked, *data))
         shape = (r.hi - r.lo, *self.shape[1:])
         return graph.add("order", r.node, put_in_order, shape, self.dtype, split, *answers)
 
@@ -194,9 +192,7 @@ class PutRows:
         ordered = sorted(ranges, key=lambda r: r.lo)
         lead = self.params.lead
         ends = _ends(ordered, prod(self.base.shape[1:lead]))
-        splits = [
-            self._split(graph, place, ends) for place in owners(graph, self.index)
-        ]
+        splits = [self._split(graph, place, ends) for place in owners(graph, self.index)]
         return [(r, self._task(graph, r, k, splits)) for k, r in enumerate(ordered)]
 
     def _split(self, graph: Graph, place: Range, ends: tuple[int, ...]) -> tuple[Range, Ref]:
@@ -269,7 +265,8 @@ def exchange_for(
         lead = expr.params.lead  # type: ignore[attr-defined]
         return TakenRows(lead, expr.shape, expr.dtype, operands[0], operands[1], grid)
     if expr.op is PUT and not all(_replicable(o, small) for o in operands[1:]):
-        return PutRows(expr.params, *operands, grid)  # type: ignore[arg-type]
+        base, index, values = operands
+        return PutRows(expr.params, base, index, values, grid)  # type: ignore[arg-type]
     return None
 
 

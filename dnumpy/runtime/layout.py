@@ -170,7 +170,11 @@ class Layout:
         return self._by_rows(expr.op.name, updated, work, [base])
 
     def _by_rows(
-        self, what: str, producer: Producer | TakenRows | PutRows, work: Work, by_rows: Sequence[Operand]
+        self,
+        what: str,
+        producer: Producer | TakenRows | PutRows,
+        work: Work,
+        by_rows: Sequence[Operand],
     ) -> Laid:
         granule = producer.granule()
         current, moving = self._placement(by_rows, work.rows)
