@@ -16,6 +16,7 @@ from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
 from dnumpy.expr.expr import make as make_expr
@@ -229,6 +230,25 @@ def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     if len(args) == 1:
         return 0, args[0], 1
     return args[0], args[1], args[2] if len(args) > 2 else 1
+
+
+def _ranged(function: Any) -> Any:
+    """Return linspace or its kin: NumPy's code over a range that the nodes make, where large."""
+    plain, by_rows = _maker(function), transplanted(function)
+
+    def make(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+        large = type(num) is int and num * np.dtype(float).itemsize >= GENERATED_BYTES
+        scalars = isinstance(start, int | float) and isinstance(stop, int | float)
+        if large and scalars and engine.has_workers():
+            return by_rows(start, stop, num, *args, **kwargs)
+        return plain(start, stop, num, *args, **kwargs)
+
+    return make
+
+
+linspace = _ranged(np.linspace)
+logspace = _ranged(np.logspace)
+geomspace = _ranged(np.geomspace)
 
 
 def _shaped_like(maker: Any) -> Any:
