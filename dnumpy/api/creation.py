@@ -10,7 +10,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import adopt, facts, from_expr, is_managed_dtype, ndarray, wrap
+from dnumpy.api.array import adopt, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
@@ -244,6 +244,44 @@ def _ranged(function: Any) -> Any:
         return plain(start, stop, num, *args, **kwargs)
 
     return make
+
+
+def _window(function: Any) -> Any:
+    """Return a window function: NumPy's code over a range that the nodes make, where large."""
+    plain, by_rows = _maker(function), transplanted(function)
+
+    def make(M: Any, *args: Any) -> Any:
+        large = type(M) is int and M * np.dtype(float).itemsize >= GENERATED_BYTES
+        return (by_rows if large and engine.has_workers() else plain)(M, *args)
+
+    return make
+
+
+WINDOWS = {
+    name: _window(getattr(np, name))
+    for name in ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+}
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As ``numpy.ascontiguousarray`` for managed arrays."""
+    return _arranged(a, dtype, "C", like)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As ``numpy.asfortranarray`` for managed arrays."""
+    return _arranged(a, dtype, "F", like)
+
+
+def _arranged(a: Any, dtype: Any, order: str, like: Any) -> Any:
+    if type(a) is not ndarray or a._np is not None or like is not None or not a.ndim:
+        return NotImplemented
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        a = a.astype(dtype)
+    flags = ghost(a).flags
+    if flags.c_contiguous if order == "C" else flags.f_contiguous:
+        return a
+    return a.copy() if order == "C" else a.T.copy().T
 
 
 linspace = _ranged(np.linspace)
