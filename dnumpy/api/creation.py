@@ -250,9 +250,10 @@ def _window(function: Any) -> Any:
     """Return a window function: NumPy's code over a range that the nodes make, where large."""
     plain, by_rows = _maker(function), transplanted(function)
 
-    def make(M: Any, *args: Any) -> Any:
-        large = type(M) is int and M * np.dtype(float).itemsize >= GENERATED_BYTES
-        return (by_rows if large and engine.has_workers() else plain)(M, *args)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        size = args[0] if args else kwargs.get("M")
+        large = type(size) is int and size * np.dtype(float).itemsize >= GENERATED_BYTES
+        return (by_rows if large and engine.has_workers() else plain)(*args, **kwargs)
 
     return make
 
