@@ -261,14 +261,14 @@ _METHOD_WRITES = frozenset(
     {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
 )
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "clip", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "diagonal", "dot", "max",
+    "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
-    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put",
-    "repeat", "searchsorted", "setfield", "sort", "take", "to_device", "tobytes", "tofile",
-    "tolist", "trace",
+    "argpartition", "argsort", "byteswap", "choose", "compress", "dump", "dumps", "fill",
+    "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted", "setfield", "sort",
+    "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
 
 

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, callables, composites, creation, gufuncs, reductions, stand_ins
+from dnumpy.api import (
+    blocks,
+    callables,
+    composites,
+    counting,
+    creation,
+    gufuncs,
+    reductions,
+    scans,
+    stand_ins,
+)
 from dnumpy.api.transplant import transplanted
 
 if TYPE_CHECKING:
@@ -44,6 +54,8 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "dot": composites.dot,
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
+    **counting.NATIVE,
+    **scans.NATIVE,
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
