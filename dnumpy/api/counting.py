@@ -275,13 +275,16 @@ def _conjugate(x: Any) -> Any:
 def _sequences(a: Any, v: Any, mode: Any) -> tuple[Any, Any] | None:
     if mode not in ("full", "same", "valid"):
         return None
-    pair: list[Any] = [np.asarray(x) if type(x) in (list, tuple) else x for x in (a, v)]
-    for x in pair:
-        if not isinstance(x, ndarray | np.ndarray) or x.ndim != 1 or not x.size:
-            return None
-        if x.dtype.kind not in "biufc" or not is_managed_dtype(x.dtype):
-            return None
-    return pair[0], pair[1]
+    pair = [np.asarray(x) if type(x) in (list, tuple) else x for x in (a, v)]
+    return (pair[0], pair[1]) if all(_is_sequence(x) for x in pair) else None
+
+
+def _is_sequence(x: Any) -> bool:
+    if not isinstance(x, ndarray | np.ndarray):
+        return False
+    seen: Any = x
+    numbers = seen.dtype.kind in "biufc" and is_managed_dtype(seen.dtype)
+    return bool(numbers and seen.ndim == 1 and seen.size)
 
 
 def _slid(long: Any, short: Any, mode: str) -> ndarray:

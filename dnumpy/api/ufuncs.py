@@ -10,6 +10,7 @@ import numpy as np
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
+from dnumpy.api.locks import recording, writing
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -23,6 +24,7 @@ from dnumpy.api.record import (
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.origin import error_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +163,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
             return overrides.call_ufunc(self, "at", args, {})
-        self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+        with writing(*args[:1]):
+            self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
         return None
 
     def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
@@ -211,8 +214,7 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def errors_raise() -> bool:
     """Under ``errstate(...='raise')`` NumPy raises at the call, so the call cannot be deferred."""
-    states = np.geterr().values()
-    return "raise" in states or "call" in states
+    return error_state().at_once
 
 
 def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
@@ -242,9 +244,7 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     outs = _as_outs(outs, wrapped.nout)
     if mask is not True:
         mask = _mask(mask, outs)
-    written = outs
-    if outs is not None:
-        args, written, mask = _in_memory_order(args, outs, mask)
+    args, written, mask = _in_memory_order(args, outs or (), mask)
     placed, axes = (args, None) if outs else arranged(args)
     operands = [operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
@@ -380,7 +380,11 @@ def _inplace(wrapped: np.ufunc) -> Any:
         a = self._np
         if a is None:
             if type(other) in IMMEDIATE or _is_at_hand(other):
-                a = peek_for_writing(self)
+                with recording(self):
+                    a = peek_for_writing(self)
+                    if a is not None:
+                        wrapped(a, calls.unwrap(other), out=(a,))
+                        return self
         elif type(other) is not ndarray and type(other) not in IMMEDIATE:
             a = None  # an operand that may override the ufunc
         if a is not None:
