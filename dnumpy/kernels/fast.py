@@ -2,7 +2,8 @@
 
 They are used where ``config.accuracy = "fast"`` asks for them. Each is a real ufunc over a loop
 that LLVM vectorises for the CPU at hand, so that every lowering calls it as it calls NumPy's.
-Elements beyond a bound, infinities and NaN are left to the C library, one by one.
+Elements beyond a bound, infinities and NaN are left to the C library, one by one. Operands near
+zero may be told of as underflow, which NumPy ignores unless it is asked not to.
 
 =====  ==============================================  ==================================
 name   method                                          largest error found
