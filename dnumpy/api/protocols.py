@@ -127,10 +127,12 @@ _MOST_BITS = 63  # of a Python integer that any NumPy integer holds
 def _defers(self: DeferredScalar, other: Any, *, takes_complex: bool) -> bool:
     """Say whether the result with ``other`` may wait: the ufunc then says what the scalar would."""
     kind = type(other)
-    if kind is ndarray or kind is DeferredScalar:
+    if kind is ndarray:
         return True
     dtype = getattr(other, "dtype", None)
     if not takes_complex and "c" in (self.dtype.kind, getattr(dtype, "kind", "")):
+        return False
+    if self.dtype.char in "qQ":  # of which ufuncs make int64
         return False
     if kind is int:
         return other.bit_length() < _MOST_BITS
