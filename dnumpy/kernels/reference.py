@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
+from dnumpy.kernels import draws
 from dnumpy.ops.families import (
     Contraction,
     Elementwise,
@@ -44,7 +45,11 @@ def apply(op: Op, args: Sequence[Any], params: Params, shape: Shape, dtype: np.d
             out = np.empty(shape, dtype)
             generate_into(op, params, out, 0)
             return out
-        case Contraction() | Scan() | Indexing() | Sorting() | Random():
+        case Random():
+            out = np.empty(shape, dtype)
+            draws.fill(args[0], out, 0)
+            return out
+        case Contraction() | Scan() | Indexing() | Sorting():
             assert family.call is not None
             result = family.call(*args, **dict(params))
             return np.ascontiguousarray(result, dtype).reshape(shape)

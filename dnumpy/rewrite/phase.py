@@ -13,7 +13,7 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Reduction
+from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Random, Reduction
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,7 +166,7 @@ def verify(phase: Phase) -> None:
     for slot, step in enumerate(phase.steps, start=first):
         if any(arg >= slot for arg in step.args):
             raise _broken(phase, f"%{slot} reads a slot that is not yet computed")
-        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf)):
+        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf, Random)):
             raise _broken(phase, f"%{slot}: {step.op!r} cannot run by rows")
     partial = {o.slot for o in phase.outputs if o.partial}
     for slot, step in enumerate(phase.steps, start=first):
