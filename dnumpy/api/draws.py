@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Arguments = dict[str, Any]
 
+RECORDED_BYTES = 8 << 20  # below this the threads that would share the work are not worth waking
 SPECULATED_FROM = 1 << 19  # values from which a draw that may reject is shared by the threads
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _WORD = Unit(64, 1)
@@ -59,13 +60,22 @@ def recorded(bit_generator: Any, method: str, args: tuple[Any, ...], kwargs: Arg
     if not shape or not prod(shape):
         return NotImplemented
     cut = _CUTS[method](given) if method in _CUTS else None
-    if cut is not None and (target is None or facts(target).dtype == cut.dtype):
+    if (
+        cut is not None
+        and _is_worth(prod(shape) * cut.dtype.itemsize)
+        and (target is None or facts(target).dtype == cut.dtype)
+    ):
         made = _numpys(bit_generator, cut, shape)
         if made is not None:
             return _delivered(made, target)
     if config.random == "parallel" and target is None:
         return _parallel(bit_generator, method, given, shape)
     return NotImplemented
+
+
+def _is_worth(drawn_bytes: int) -> bool:
+    """Say whether drawing later can win anything: less than this is drawn by one thread anyway."""
+    return drawn_bytes >= RECORDED_BYTES or config.mode != "default"
 
 
 def _delivered(made: Any, target: ndarray | None) -> Any:
@@ -182,8 +192,7 @@ def _integers(given: Arguments) -> Cut | None:
         return None
     if dtype.char not in "?bBhHiIlLqQ" or not dtype.isnative:
         return None
-    bounds = (0, 1) if dtype == bool else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    if not bounds[0] <= low < high <= bounds[1]:
+    if not _fits(dtype, low, high):
         return None  # an error, or a constant
     span = high - low + 1
     unit, values = _integer_unit(dtype, span)
@@ -194,9 +203,16 @@ def _integers(given: Arguments) -> Cut | None:
     return Cut("integers", arguments, dtype, unit, rejection)
 
 
+def _fits(dtype: np.dtype, low: int, high: int) -> bool:
+    if dtype.kind == "b":
+        return (low, high) == (0, 1)
+    info = np.iinfo(dtype.type)
+    return info.min <= low < high <= info.max
+
+
 def _integer_unit(dtype: np.dtype, span: int) -> tuple[Unit, int]:
     """Return what a value takes, and how many values that can have."""
-    if dtype == bool:
+    if dtype.kind == "b":
         return Unit(32, 32), 2
     if dtype.itemsize == 8:
         bits = 32 if span <= 1 << 32 else 64

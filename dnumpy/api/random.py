@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from dnumpy.api import calls, draws
-from dnumpy.api.array import ndarray, small, wrap
+from dnumpy.api.array import ndarray, wrap
 from dnumpy.api.dispatch import WRITING
 from dnumpy.config import config
 
 _np_array = np.ndarray
+_new = object.__new__
 _AS_THEY_ARE = frozenset({int, float, bool, str, type(None), type, np.dtype})
 
 
@@ -29,36 +30,42 @@ def _calling(name: str, base: type) -> Any:
     return _described(method, wrapped, base, name)
 
 
-def _drawing(name: str, base: type) -> Any:
+def _drawing(name: str, base: type) -> Any:  # noqa: C901 - every path of a call, inline for speed
     """Return a method that draws: large draws are recorded where they can be cut."""
     wrapped = getattr(base, name)
     parameters = list(inspect.signature(wrapped).parameters)[1:]  # without self
     size_at = parameters.index("size") if "size" in parameters else len(parameters)
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: C901 - likewise
+        if not args and not kwargs:
+            drawn = wrapped(self._plain or self)
+            return drawn if type(drawn) is float else calls.wrap_result(drawn)
         size = args[size_at] if len(args) > size_at else kwargs.get("size")
         if (size is not None and _is_large(size)) or ("out" in kwargs and _is_managed(kwargs)):
             found = draws.recorded(self.bit_generator, name, args, kwargs)
             if found is not NotImplemented:
                 return found
         plain = self._plain or self
-        for given in (args, kwargs.values()) if kwargs else (args,):
-            for a in given:
+        for a in args:
+            if type(a) not in _AS_THEY_ARE and not _is_shape(a):
+                return calls.run(wrapped, (plain, *args), kwargs)
+        if kwargs:
+            for a in kwargs.values():
                 if type(a) not in _AS_THEY_ARE and not _is_shape(a):
                     return calls.run(wrapped, (plain, *args), kwargs)
-        return _own(wrapped(plain, *args, **kwargs))
+            drawn = wrapped(plain, *args, **kwargs)
+        else:
+            drawn = wrapped(plain, *args)
+        kind = type(drawn)
+        if kind is float:
+            return drawn
+        if kind is _np_array and drawn.size < config.eager_below:
+            own = _new(ndarray)
+            own._np = drawn
+            return own
+        return wrap(drawn) if kind is _np_array else calls.wrap_result(drawn)
 
     return _described(method, wrapped, base, name)
-
-
-def _own(drawn: Any) -> Any:
-    """Return what was just drawn as ours."""
-    kind = type(drawn)
-    if kind is float or kind is int:
-        return drawn
-    if kind is _np_array:
-        return small(drawn) if drawn.size < config.eager_below else wrap(drawn)
-    return calls.wrap_result(drawn)
 
 
 def _is_shape(a: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from dnumpy.ops.streams import SEEKABLE, Draw, Stream, enter, enter_jumped, stream_of
 
 GRANULE = 1 << 16  # values that come from one jumped stream
-_PIECE = 1 << 14  # values drawn at a time where NumPy cannot draw into given memory
+_PIECE = 1 << 16  # values drawn at a time where NumPy cannot draw into given memory
 _INTO_MEMORY = frozenset({"random", "standard_exponential", "standard_normal", "standard_gamma"})
 _NOWHERE = -1
 

@@ -8,9 +8,24 @@ bit for bit, leftover halves and Philox's buffer of four words included.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
+
+
+class Seekable(Protocol):
+    """A bit generator of NumPy's that can be put at any place of its stream."""
+
+    state: Any
+
+    def advance(self, delta: int) -> object:
+        """Skip words; Philox: blocks of words."""
+        ...
+
+    def random_raw(self, size: int) -> np.ndarray:
+        """Return the next words."""
+        ...
+
 
 SEEKABLE: dict[str, Any] = {
     kind.__name__: kind for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox)
@@ -66,11 +81,11 @@ class Draw:
     unit: Unit | None
 
 
-def stream_of(bit_generator: Any) -> Stream | None:
+def stream_of(bit_generator: object) -> Stream | None:
     """Return where a bit generator stands, None for a kind that cannot be entered anywhere."""
     for kind, base in SEEKABLE.items():
         if isinstance(bit_generator, base):
-            return Stream(kind, _numbers(bit_generator.state))
+            return Stream(kind, _numbers(cast("Seekable", bit_generator).state))
     return None
 
 
@@ -83,7 +98,7 @@ def _numbers(state: dict[str, Any]) -> tuple[int, ...]:
     return (inner["state"], inner["inc"], *half)
 
 
-def enter(bit_generator: Any, stream: Stream, unit: Unit, values: int) -> None:
+def enter(bit_generator: Seekable, stream: Stream, unit: Unit, values: int) -> None:
     """Make a bit generator of the stream's kind stand after ``values`` values."""
     words = -(-values // unit.per)
     if unit.bits == 32:
@@ -99,13 +114,13 @@ def ahead(stream: Stream, unit: Unit, values: int) -> Stream:
     return Stream(stream.kind, _numbers(reader.state))
 
 
-def enter_jumped(bit_generator: Any, stream: Stream, jumps: int) -> None:
+def enter_jumped(bit_generator: Seekable, stream: Stream, jumps: int) -> None:
     """Make a bit generator stand where ``jumped(jumps)`` of one at ``stream`` does (PCG only)."""
     bit_generator.state = stream.state()
     bit_generator.advance(jumps * _JUMP % (1 << 128))
 
 
-def _skip_words(bit_generator: Any, stream: Stream, words: int) -> None:
+def _skip_words(bit_generator: Seekable, stream: Stream, words: int) -> None:
     *_, has_half, half = stream.numbers
     if stream.kind == "Philox":
         _skip_blocks(bit_generator, stream, words)
@@ -119,7 +134,7 @@ def _skip_words(bit_generator: Any, stream: Stream, words: int) -> None:
             bit_generator.state = after
 
 
-def _skip_blocks(bit_generator: Any, stream: Stream, words: int) -> None:
+def _skip_blocks(bit_generator: Seekable, stream: Stream, words: int) -> None:
     state = stream.state()
     position = state["buffer_pos"] + words
     block, last = divmod(position - 1, _PHILOX_BLOCK)
@@ -137,7 +152,7 @@ def _skip_blocks(bit_generator: Any, stream: Stream, words: int) -> None:
     bit_generator.random_raw(last + 1)  # which fills the buffer as NumPy's own draws would
 
 
-def _skip_halves(bit_generator: Any, stream: Stream, halves: int) -> None:
+def _skip_halves(bit_generator: Seekable, stream: Stream, halves: int) -> None:
     *words, has_half, half = stream.numbers
     if halves <= has_half:
         kept = (*words, has_half - halves, half)
@@ -146,4 +161,5 @@ def _skip_halves(bit_generator: Any, stream: Stream, halves: int) -> None:
     fresh = halves - has_half
     before = (fresh - 1) // 2
     _skip_words(bit_generator, Stream(stream.kind, (*words, 0, half)), before)
-    np.random.Generator(bit_generator).random(fresh - 2 * before, dtype=np.float32)
+    generator = np.random.Generator(cast("np.random.BitGenerator", bit_generator))
+    generator.random(fresh - 2 * before, dtype=np.float32)

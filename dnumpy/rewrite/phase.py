@@ -125,6 +125,16 @@ class Phase:
                 total += prod(self.shape_of(output.slot)) * self.dtype_of(output.slot).itemsize
         return total
 
+    def extent_bytes(self) -> int:
+        """Return the bytes whose size says how long a run takes: traffic, and what it draws."""
+        given = {output.slot for output in self.outputs}
+        drawn = [
+            prod(step.shape) * step.dtype.itemsize
+            for slot, step in enumerate(self.steps, start=len(self.inputs))
+            if isinstance(step.op, Random) and slot not in given
+        ]
+        return self.traffic_bytes() + sum(drawn)
+
     def title(self) -> str:
         """Return the names of the ops, a few of them."""
         names = [s.op.name for s in self.steps]
