@@ -46,9 +46,9 @@ class Config:
     cluster : str
         ``auto`` uses the current ``distributed.Client`` when there is one, ``off`` never does.
     random : str
-        ``numpy``: a seed gives NumPy's values. ``parallel``: large draws that NumPy can only make
-        in order (normal, exponential, ...) come from streams of their own, one per granule of
-        values: other values than NumPy's, but the same on any number of threads and workers.
+        ``numpy``: a seed gives NumPy's values. ``parallel``: large draws of a Generator that NumPy
+        can only make in order (normal, exponential, ...) come from streams of their own, one per
+        granule of values: other values than NumPy's, the same on any number of threads and workers.
     """
 
     mode: str = "default"
