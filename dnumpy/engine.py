@@ -11,6 +11,8 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnumpy.config import config, thread_count
 from dnumpy.expr.expr import make
 from dnumpy.expr.recipe import Recipe, write_down
@@ -29,8 +31,6 @@ from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import numpy as np
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.expr.expr import Expr
@@ -179,3 +179,12 @@ def gather(value: Any) -> np.ndarray:
     """Return a stored value as one C-contiguous NumPy array in this process."""
     with lock:
         return chunked.gather(value)
+
+
+def spreads(expr: Expr) -> bool:
+    """Say whether ``expr`` lies on nodes other than this process, or will be computed there."""
+    if config.mode == "split":
+        return True
+    if expr.value is not None:
+        return not isinstance(expr.value, np.ndarray)
+    return has_workers()

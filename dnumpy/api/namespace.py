@@ -20,7 +20,7 @@ from dnumpy.api import callables, dispatch, ufuncs
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
-from dnumpy.api.native import COMPOSITE, CREATION, PRIMITIVE
+from dnumpy.api.native import COMPOSITE, CREATION, PRIMITIVE, TRANSPLANTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,16 +38,14 @@ _KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ct
 
 def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     """Return (class, reason) of a public NumPy name: exactly one class each."""
-    top = module == "numpy"
+    key = f"{module}.{name}".removeprefix("numpy.")
     if isinstance(value, np.ufunc):
         return "primitive", "elementwise ufunc" if value.signature is None else "generalised ufunc"
-    if top and name in PRIMITIVE:
+    if key in PRIMITIVE:
         return "primitive", "recorded as one op"
-    if (
-        (top and name in COMPOSITE)
-        or (top and name in CREATION)
-        or name in random_streams.OVERRIDES
-    ):
+    if key in TRANSPLANTED:
+        return "composite", "NumPy's own code over dnumpy"
+    if key in COMPOSITE or key in CREATION or name in random_streams.OVERRIDES:
         return "composite", "written over primitives"
     if isinstance(value, type):
         return "type", "NumPy's own class" if value is not np.ndarray else "dnumpy's array"

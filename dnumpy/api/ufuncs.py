@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import facts, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, restored
 from dnumpy.api.record import (
     Unmanaged,
@@ -38,6 +38,14 @@ _registry: dict[np.ufunc, ufunc] = {}
 _folds: list[
     Any
 ] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
+
+
+_generalised: list[Any] = []  # what records generalised ufuncs, likewise
+
+
+def record_generalised_with(record: Any) -> None:
+    """Let ``record`` be what records a generalised ufunc."""
+    _generalised[:] = [record]
 
 
 def fold_with(record: Any) -> None:
@@ -182,9 +190,10 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         out = kwargs.get("out")
         outs = out if type(out) is tuple else (out,)
         wants_engine = any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))
-    if wants_engine and wrapped.signature is None and not errors_raise():
+    if wants_engine and (wrapped.signature is not None or not errors_raise()):
+        record = _record if wrapped.signature is None else _generalised[0]
         try:
-            return _record(wrapped, args, dict(kwargs))
+            return record(wrapped, args, dict(kwargs))
         except Unmanaged:
             pass
     return calls.run(wrapped, args, kwargs)
@@ -206,6 +215,10 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
+    mask = True if mask is _NO_VALUE else mask
+    keeps_array = outs is ...
+    if keeps_array:
+        outs = None
     given_twice = len(args) > wrapped.nin and outs is not None
     if given_twice or type(kwargs.pop("subok", True)) is not bool:
         raise Unmanaged  # NumPy says why
@@ -224,7 +237,8 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
     if outs is None:
-        results = [result_of(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
+        made = from_expr if keeps_array else result_of
+        results = [made(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
         if axes is not None:
             results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)

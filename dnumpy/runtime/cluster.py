@@ -17,7 +17,7 @@ from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.graph import Graph, Range, Segment
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
-from dnumpy.runtime.producers import FoldedRows
+from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.records import Record
 
 if TYPE_CHECKING:
@@ -155,6 +155,10 @@ class _Run:
             made = self._build(laid, (stage.expr,), stage.expr.nbytes)
             if isinstance(laid.producer, FoldedRows):
                 self._fold(stage.expr, made, 0, tasks.summed)
+            elif isinstance(laid.producer, FoldedBlocks):
+                fold = laid.producer
+                what = (fold.op, fold.params, fold.shape, fold.dtype)
+                self._fold(stage.expr, made, 0, tasks.merged, *what)
             else:
                 self._give(stage.expr, laid, made, 0)
 

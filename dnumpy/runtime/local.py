@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +17,16 @@ from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import reference
+from dnumpy.kernels.blocked import compute_rows, grid_rows, partial_results, row_bytes_of, shapes_of
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.tiled import combine, partial_dtype
+from dnumpy.ops.families import Blocked, Fold
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import Record
+from dnumpy.runtime.threads import in_threads, share_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
 BATCHES_PER_THREAD = 8
 HERE = "local"  # the name of this process's node
-_executors: dict[int, ThreadPoolExecutor] = {}
 
 
 def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault]]:
@@ -160,18 +161,6 @@ def _run_rows(
     return set().union(*in_threads([lambda: drain(queue)] * threads))
 
 
-def in_threads(calls: Sequence[Any]) -> list[Any]:
-    """Run ``calls`` as tasks of Dask's threaded scheduler; return their results in order."""
-    from dask import threaded
-    from dask._task_spec import Task
-
-    count = len(calls)
-    if count not in _executors:
-        _executors[count] = ThreadPoolExecutor(count, thread_name_prefix="dnumpy")
-    graph = {f"part-{k}": Task(f"part-{k}", call) for k, call in enumerate(calls)}
-    return list(threaded.get(graph, list(graph), pool=_executors[count], num_workers=count))
-
-
 def _run_whole(expr: Expr) -> list[StepFault]:
     if expr.op is UPDATE:
         _run_update(expr)
@@ -183,9 +172,56 @@ def _run_whole(expr: Expr) -> list[StepFault]:
         faults.add((0, kind))
 
     with np.errstate(all="call", call=note):
-        value = reference.apply(expr.op, args, expr.params, expr.shape, expr.dtype)
+        if isinstance(expr.op, Blocked):
+            value = _blocked(expr, expr.op, args)
+        elif isinstance(expr.op, Fold):
+            value = _folded(expr, expr.op, args)
+        else:
+            value = reference.apply(expr.op, args, expr.params, expr.shape, expr.dtype)
     settle(expr, value)
     return collect((expr,), faults)
+
+
+def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
+    """Return a blocked op's result, its blocks shared out among the threads."""
+    out = pool.empty(expr.shape, expr.dtype)
+    rows = expr.shape[0]
+    grid = grid_rows(op, shapes_of(args), expr.params, rows, row_bytes_of(args, out))
+    if _inline(args, out):
+        compute_rows(op, args, expr.params, out, (0, rows, grid))
+        return out
+    batch = -(-rows // (grid * thread_count() * BATCHES_PER_THREAD)) * grid
+
+    def compute(lo: int) -> None:
+        hi = min(lo + batch, rows)
+        compute_rows(op, args, expr.params, out[lo:hi], (lo, hi, grid))
+
+    share_out(compute, range(0, rows, batch))
+    return out
+
+
+def _folded(expr: Expr, op: Fold, args: Sequence[Any]) -> np.ndarray:
+    """Return a fold's result, its blocks shared out among the threads."""
+    rows = args[0].shape[0]
+    grid = grid_rows(op, shapes_of(args), expr.params, rows, row_bytes_of(args))
+    partials: list[Any] = [None] * -(-rows // grid)
+
+    def compute(lo: int) -> None:
+        block = (lo, min(lo + grid, rows), grid)
+        (partials[lo // grid],) = partial_results(op, args, expr.params, block)
+
+    if _inline(args, None):
+        for lo in range(0, rows, grid):
+            compute(lo)
+    else:
+        share_out(compute, range(0, rows, grid))
+    return reference.result_of_merge(op.merge(partials, expr.params), expr.shape, expr.dtype)
+
+
+def _inline(args: Sequence[Any], out: np.ndarray | None) -> bool:
+    """Say whether a call is so small that waking threads costs more than it gains."""
+    size = sum(a.nbytes for a in (*args, out) if isinstance(a, np.ndarray))
+    return thread_count() == 1 or size < INLINE_BYTES
 
 
 def _run_update(expr: Expr) -> None:

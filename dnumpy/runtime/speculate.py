@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from dnumpy.config import thread_count
 from dnumpy.kernels.draws import fill_to_end
 from dnumpy.ops.streams import ahead
-from dnumpy.runtime.local import in_threads
 from dnumpy.runtime.memory import pool
+from dnumpy.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable

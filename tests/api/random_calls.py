@@ -118,7 +118,7 @@ FAULTY: list[Callable[[Any], Any]] = [
     lambda g: g.random(3, out=numpy.empty(4)),
     lambda g: g.random(out=numpy.empty(4, "f4")),
     lambda g: g.random(3, 4, 5, 6),
-    lambda g: g.random(sise=3),
+    lambda g: g.random(count=3),
     lambda g: g.uniform(3.0, 1.0, 10),
     lambda g: g.uniform(0.0, float("inf"), 10),
     lambda g: g.uniform(0.0, "one", 10),
