@@ -10,7 +10,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import adopt, facts, from_expr, is_managed_dtype, ndarray, wrap
+from dnumpy.api.array import adopt, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
@@ -18,7 +18,7 @@ from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
-from dnumpy.expr.expr import Const
+from dnumpy.expr.expr import Const, exact
 from dnumpy.expr.expr import make as make_expr
 from dnumpy.ops.table import ARANGE, FULL
 
@@ -175,7 +175,7 @@ def _filler(function: Any, fill: Any) -> Any:
     def make(shape: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
         if "distributed" in modules and not kwargs and order == "C" and engine.has_workers():
             kind = np.dtype(dtype or float)
-            made = _generated(FULL, (kind.type(fill),), _shape(shape), kind)
+            made = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
             if made is not None:
                 return made
         if kwargs and kwargs.get("like") is not None:
@@ -204,7 +204,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     plain = isinstance(fill_value, int | float | complex | np.generic)
     if not kwargs and order == "C" and plain and engine.has_workers():
         cell = np.full((), fill_value, dtype)
-        made = _generated(FULL, (cell[()],), _shape(shape), cell.dtype)
+        made = _generated(FULL, exact(cell[()]), _shape(shape), cell.dtype)
         if made is not None:
             return made
     return _plain_full(shape, fill_value, dtype, order, **kwargs)
@@ -244,6 +244,45 @@ def _ranged(function: Any) -> Any:
         return plain(start, stop, num, *args, **kwargs)
 
     return make
+
+
+def _window(function: Any) -> Any:
+    """Return a window function: NumPy's code over a range that the nodes make, where large."""
+    plain, by_rows = _maker(function), transplanted(function)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        size = args[0] if args else kwargs.get("M")
+        large = type(size) is int and size * np.dtype(float).itemsize >= GENERATED_BYTES
+        return (by_rows if large and engine.has_workers() else plain)(*args, **kwargs)
+
+    return make
+
+
+WINDOWS = {
+    name: _window(getattr(np, name))
+    for name in ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+}
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As ``numpy.ascontiguousarray`` for managed arrays."""
+    return _arranged(a, dtype, "C", like)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As ``numpy.asfortranarray`` for managed arrays."""
+    return _arranged(a, dtype, "F", like)
+
+
+def _arranged(a: Any, dtype: Any, order: str, like: Any) -> Any:
+    if type(a) is not ndarray or a._np is not None or like is not None or not a.ndim:
+        return NotImplemented
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        a = a.astype(dtype)
+    flags = ghost(a).flags
+    if flags.c_contiguous if order == "C" else flags.f_contiguous:
+        return a
+    return a.copy() if order == "C" else a.T.copy().T
 
 
 linspace = _ranged(np.linspace)

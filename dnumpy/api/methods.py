@@ -24,6 +24,7 @@ from dnumpy.api.array import (
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import flatiter
+from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -182,7 +183,8 @@ def _part(name: str) -> property:
 
     def change(self: ndarray, value: Any) -> None:
         if self._np is not None or self.dtype.kind != "c":
-            setattr(calls.for_writing(self), name, calls.unwrap(value))
+            with writing(self):
+                setattr(calls.for_writing(self), name, calls.unwrap(value))
         else:
             native(self)[...] = value
 
@@ -222,7 +224,9 @@ def _flat(self: ndarray) -> flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
-    calls.for_writing(self).flat = calls.unwrap(value)
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).flat = plain
 
 
 # ---------------------------------------------------------------- methods
@@ -261,14 +265,14 @@ _METHOD_WRITES = frozenset(
     {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
 )
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "clip", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "diagonal", "dot", "max",
+    "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
-    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put",
-    "repeat", "searchsorted", "setfield", "sort", "take", "to_device", "tobytes", "tofile",
-    "tolist", "trace",
+    "argpartition", "argsort", "byteswap", "choose", "compress", "dump", "dumps", "fill",
+    "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted", "setfield", "sort",
+    "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
 
 
@@ -374,7 +378,9 @@ def _fill(self: ndarray, value: Any) -> None:
             cell.fill(value)  # raises what NumPy raises
             write(self, Const(cell[()]))
             return
-    calls.for_writing(self).fill(calls.unwrap(value))
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).fill(plain)
 
 
 # ---------------------------------------------------------------- conversions

@@ -11,6 +11,7 @@ import numpy as np
 from dnumpy.api import calls, draws
 from dnumpy.api.array import ndarray, wrap
 from dnumpy.api.dispatch import WRITING
+from dnumpy.api.locks import writing
 from dnumpy.config import config
 
 _np_array = np.ndarray
@@ -96,7 +97,9 @@ def _described(method: Any, wrapped: Any, base: type, name: str) -> Any:
 
 def _shuffle(self: Any, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target = args[0] if args else kwargs.pop("x")
-    return wrapped(self, calls.for_writing(target), *[calls.unwrap(a) for a in args[1:]], **kwargs)
+    with writing(target):
+        plain = [calls.unwrap(a) for a in args[1:]]
+        return wrapped(self, calls.for_writing(target), *plain, **kwargs)
 
 
 # what NumPy itself calls, and takes NumPy's own objects from

@@ -10,6 +10,7 @@ import numpy as np
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, restored
+from dnumpy.api.locks import recording, writing
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -23,6 +24,7 @@ from dnumpy.api.record import (
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.origin import error_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,11 +43,17 @@ _folds: list[
 
 
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise
+_methods: dict[str, Callable[..., Any]] = {}  # what records the other methods, likewise
 
 
 def record_generalised_with(record: Any) -> None:
     """Let ``record`` be what records a generalised ufunc."""
     _generalised[:] = [record]
+
+
+def record_method_with(name: str, record: Callable[..., Any]) -> None:
+    """Let ``record`` be what the method ``name`` of ufuncs calls for managed arrays."""
+    _methods[name] = record
 
 
 def fold_with(record: Any) -> None:
@@ -129,6 +137,10 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
 
     def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Running fold along an axis; as ``numpy.ufunc.accumulate``."""
+        if is_lazy(array):
+            found = _methods["accumulate"](self._np, array, axis, dtype, out)
+            if found is not NotImplemented:
+                return found
         return self._run("accumulate", (array, axis, dtype), out, {})
 
     def reduceat(
@@ -151,7 +163,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
             return overrides.call_ufunc(self, "at", args, {})
-        self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+        with writing(*args[:1]):
+            self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
         return None
 
     def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
@@ -201,8 +214,7 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def errors_raise() -> bool:
     """Under ``errstate(...='raise')`` NumPy raises at the call, so the call cannot be deferred."""
-    states = np.geterr().values()
-    return "raise" in states or "call" in states
+    return error_state().at_once
 
 
 def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
@@ -357,7 +369,11 @@ def _inplace(wrapped: np.ufunc) -> Any:
         a = self._np
         if a is None:
             if type(other) in IMMEDIATE or _is_at_hand(other):
-                a = peek_for_writing(self)
+                with recording(self):
+                    a = peek_for_writing(self)
+                    if a is not None:
+                        wrapped(a, calls.unwrap(other), out=(a,))
+                        return self
         elif type(other) is not ndarray and type(other) not in IMMEDIATE:
             a = None  # an operand that may override the ufunc
         if a is not None:

@@ -7,6 +7,7 @@ run.
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from dnumpy.ops.families import Elementwise, Leaf, Movement, Random, Reduction
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.rewrite.phase import Phase, Step
 
@@ -78,7 +79,7 @@ class TiledKernel:
             faults.add((space.step, kind))
 
         env: list[Any] = list(values) + [None] * len(self._plan)
-        with np.errstate(all="call", call=note):
+        with np.errstate(all="call", call=note), _naming_step(space):
             for number, start in enumerate(range(lo, hi, size)):
                 stop = min(start + size, hi)
                 for k in self._by_rows:
@@ -145,6 +146,16 @@ class TiledKernel:
                 if place is not None:
                     free.append(place)
         return places, sizes
+
+
+@contextmanager
+def _naming_step(space: _Workspace) -> Iterator[None]:
+    """Let an error say which step raised it: its attribute ``dnumpy_step``."""
+    try:
+        yield
+    except Exception as error:
+        error.dnumpy_step = space.step  # type: ignore[attr-defined]
+        raise
 
 
 def _take(free: list[int], sizes: list[int], need: int) -> int:

@@ -144,3 +144,14 @@ def _einsum(*operands: np.ndarray, subscripts: str, optimize: bool) -> np.ndarra
 
 
 EINSUM = row(Contraction("einsum", call=_einsum))
+
+# ufuncs whose folds of parts may be folded in turn
+REORDERABLE = frozenset({
+    np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
+})  # fmt: skip
+
+
+def folds_parts(op: Reduction) -> bool:
+    """Say whether partial results of ``op`` give its result: not for subtraction, say."""
+    return op.ufunc is None or op.ufunc in REORDERABLE

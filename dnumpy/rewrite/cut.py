@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, RowMap
 from dnumpy.ops.families import Elementwise, Leaf, Random, Reduction
-from dnumpy.ops.table import LEAF, UPDATE, VIEW
+from dnumpy.ops.table import LEAF, UPDATE, VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def row_space(expr: Expr, grain: Grain) -> int | None:
     if isinstance(op, Reduction):
         operand = expr.args[0]
         assert isinstance(operand, Expr)
+        if folds_rows(expr) and not folds_parts(op):
+            return None
         big = operand.shape and operand.size >= max(grain.min_size, 1)
         return operand.shape[0] if big and operand.size and expr.size else None
     return None
