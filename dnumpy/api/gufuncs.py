@@ -21,9 +21,14 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.gufuncs import GUFUNC, GufuncParams, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dnumpy.expr.expr import Shape
+
+# What runs a call with one matrix or vector on nodes, by the ufunc's name: of the operands, then
+# shape and dtype of the outputs that were given, it makes the results, or None where one task on
+# one node is right.
+ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], list[Any] | None]] = {}
 
 _RAISED = {"call": "raise", "log": "call", "print": "call", "warn": "call"}
 
@@ -52,7 +57,9 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if outs is None
         else tuple(_core_of(o, moves, k, wrapped.nin) for k, o in enumerate(outs))
     )
-    results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
+    results = None if loop else _alone(wrapped, (*args, *(into or ())), kwargs)
+    if results is None:
+        results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
     if moves is not None:
         results = [_moved_back(r, m) for r, m in zip(results, moves[wrapped.nin :], strict=True)]
     if outs is not None:
@@ -62,6 +69,11 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if ufuncs.errors_raise():
         _settle(results)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _alone(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    known = ALONE.get(wrapped.__name__)
+    return None if known is None else known(args, kwargs)
 
 
 def _matmul(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

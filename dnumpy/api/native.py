@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, callables, composites, creation, gufuncs, reductions
+from dnumpy.api import blocks, callables, composites, creation, gufuncs, linalg, reductions
 from dnumpy.api.transplant import transplanted
 
 if TYPE_CHECKING:
@@ -140,8 +140,9 @@ def _first_of(*functions: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-NATIVE: dict[str, Callable[..., Any]] = {**TRANSPLANTED, **PRIMITIVE, **COMPOSITE}
-for _name in TRANSPLANTED.keys() & {*PRIMITIVE, *COMPOSITE}:
+OURS: dict[str, Callable[..., Any]] = {**PRIMITIVE, **COMPOSITE, **linalg.NATIVE}
+NATIVE: dict[str, Callable[..., Any]] = {**TRANSPLANTED, **OURS}
+for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
 CREATION: dict[str, Callable[..., Any]] = {
