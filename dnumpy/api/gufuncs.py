@@ -46,9 +46,7 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     args = tuple(_as_array(x) for x in args)
     if moves is not None:
         args = tuple(_moved(x, m) for x, m in zip(args, moves, strict=False))
-    exprs = [operand(x) for x in args]
-    if not all(isinstance(e, Expr) for e in exprs) and any(ranks[0]):
-        exprs = [operand(x if hasattr(x, "shape") else np.asarray(x)) for x in args]
+    exprs = _operands(args, ranks[0])
     loop = _loop(exprs, ranks[0])
     if 0 in loop or (not loop and not blocks.spread(*args)):
         raise Unmanaged
@@ -81,6 +79,13 @@ def _matmul(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if found is NotImplemented:
         raise Unmanaged
     return found
+
+
+def _operands(args: tuple[Any, ...], ranks: list[int]) -> list[Any]:
+    exprs = [operand(x) for x in args]
+    if not all(isinstance(e, Expr) for e in exprs) and any(ranks):
+        exprs = [operand(x if hasattr(x, "shape") else np.asarray(x)) for x in args]
+    return exprs
 
 
 def _as_array(x: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls
+from dnumpy.api import calls, take
 from dnumpy.api.array import (
     concrete,
     concrete_for_writing,
@@ -85,7 +85,13 @@ def get(array: ndarray, key: Any) -> Any:
     if computed and _is_quick(key):
         plain = key
     else:
-        plain = key if is_basic(key) else _plain_key(key)
+        plain = key
+        if not is_basic(key):
+            if take.is_far(array, key):
+                found = take.get(array, key)
+                if found is not NotImplemented:
+                    return found
+            plain = _plain_key(key)
         if not is_basic(plain):
             return _get_advanced(array, plain)
     if computed:
@@ -141,6 +147,9 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
         value = value.force()  # NumPy refuses infinity and NaN at this line
     if not is_basic(key):
         if _set_masked(array, key, value):
+            return
+        far = not array._buf.shared and take.is_far(array, key, value)
+        if far and take.set_(array, key, value):
             return
         key = _plain_key(key)
     if is_basic(key):

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, composites, factors, gufuncs, ufuncs
+from dnumpy.api import blocks, calls, composites, factors, gufuncs, ufuncs
 from dnumpy.api.array import ndarray
 from dnumpy.api.creation import asarray
-from dnumpy.api.transplant import stand_in
+from dnumpy.api.transplant import put_in_place
 from dnumpy.config import config
 
 if TYPE_CHECKING:
@@ -248,10 +248,13 @@ def _makearray(a: Any) -> tuple[Any, Callable[..., Any]]:
     made = asarray(a)
     if type(a) is np.ndarray:  # whose results are ours
         return made, lambda result: result
-    return made, getattr(a, "__array_wrap__", made.__array_wrap__)
+    wrap = getattr(a, "__array_wrap__", made.__array_wrap__)
+    if isinstance(a, np.ndarray):  # of a subclass, which wraps NumPy's arrays
+        return made, lambda result: wrap(calls.unwrap(result))
+    return made, wrap
 
 
-stand_in(np.linalg._linalg._makearray, _makearray)
+put_in_place(np.linalg._linalg._makearray, _makearray)
 
 _lapack: Any = np.linalg._umath_linalg
 

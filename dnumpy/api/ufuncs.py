@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import facts, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, restored
 from dnumpy.api.record import (
     Unmanaged,
@@ -41,11 +41,17 @@ _folds: list[
 
 
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise
+_methods: dict[str, Callable[..., Any]] = {}  # what records the other methods, likewise
 
 
 def record_generalised_with(record: Any) -> None:
     """Let ``record`` be what records a generalised ufunc."""
     _generalised[:] = [record]
+
+
+def record_method_with(name: str, record: Callable[..., Any]) -> None:
+    """Let ``record`` be what the method ``name`` of ufuncs calls for managed arrays."""
+    _methods[name] = record
 
 
 def fold_with(record: Any) -> None:
@@ -129,6 +135,10 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
 
     def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Running fold along an axis; as ``numpy.ufunc.accumulate``."""
+        if is_lazy(array):
+            found = _methods["accumulate"](self._np, array, axis, dtype, out)
+            if found is not NotImplemented:
+                return found
         return self._run("accumulate", (array, axis, dtype), out, {})
 
     def reduceat(
@@ -215,6 +225,10 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
+    mask = True if mask is _NO_VALUE else mask
+    keeps_array = outs is ...
+    if keeps_array:
+        outs = None
     given_twice = len(args) > wrapped.nin and outs is not None
     if given_twice or type(kwargs.pop("subok", True)) is not bool:
         raise Unmanaged  # NumPy says why
@@ -233,7 +247,8 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
     if outs is None:
-        results = [result_of(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
+        made = from_expr if keeps_array else result_of
+        results = [made(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
         if axes is not None:
             results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)

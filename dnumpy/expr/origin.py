@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
+# NumPy's own functions run over dnumpy (api/transplant.py): the user's line is beyond them too
+_LIBRARIES = (_PACKAGE, str(Path(np.__file__).resolve().parent))
 
 # NumPy keeps its error state in a context variable; reading the variable costs a twentieth of
 # asking ``geterr`` for a dict, and the state that it holds is immutable, so the dict can be
@@ -53,6 +55,8 @@ class Origin(NamedTuple):
 def here() -> Origin:
     """Return the origin of the call that is being recorded."""
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way to look at callers cheaply
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
+        if "/tests/" in frame.f_code.co_filename:
+            break
         frame = frame.f_back
     return Origin(frame.f_code.co_filename, frame.f_lineno, error_state().kinds)

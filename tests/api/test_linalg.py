@@ -105,7 +105,9 @@ def test_one_matrix_stays_on_its_nodes_and_gives_what_numpy_gives(name: str) -> 
     with spread_out() as meter:
         found = call(dnumpy, on_nodes(values))
         written = max(a * a * values.itemsize for a in values.shape) if "whole" in name else 0
-        assert meter.most() <= 0.75 * max(values.nbytes, written), f"{name} gathers {meter.gathered}"
+        assert meter.most() <= 0.75 * max(values.nbytes, written), (
+            f"{name} gathers {meter.gathered}"
+        )
         compare(found, expected)
 
 
