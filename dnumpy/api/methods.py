@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, overrides, ufuncs
+from dnumpy.api import calls, composites, docs, indexing, overrides, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -23,7 +23,7 @@ from dnumpy.api.array import (
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import flatiter
-from dnumpy.api.native import NATIVE
+from dnumpy.api.native import NATIVE, PRIMITIVE
 from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
@@ -550,19 +550,25 @@ def install() -> None:
 
 def describe() -> None:
     """Give every method NumPy's documentation and signature."""
-    for name, method in vars(ndarray).items():
-        wrapped = getattr(_np_array, name, None)
-        if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
-            method.__doc__ = wrapped.__doc__
-            method.__wrapped__ = wrapped
+    docs.describe_members(ndarray, _np_array, kind_of)
+    ndarray.__doc__ = _np_array.__doc__
+
+
+def kind_of(name: str) -> str:
+    """Return the class of a method: that of the function of its name, where it has one."""
+    if name.startswith("_"):
+        return "special"
+    if name in _METHOD_PLAIN:
+        return "fallback"
+    return "primitive" if name in PRIMITIVE else "composite"
 
 
 def _repr(self: ndarray) -> str:
     return repr(concrete(self))
 
 
-def _class_getitem(_cls: type, item: Any) -> Any:
-    return np.ndarray[item]
+def _class_getitem(cls: type, item: Any) -> Any:
+    return types.GenericAlias(cls, np.ndarray[item].__args__)  # raises what NumPy raises
 
 
 _DIRECT: dict[str, Any] = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, ufuncs
+from dnumpy.api import callables, dispatch, docs, ufuncs
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
@@ -39,8 +39,8 @@ _KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ct
 def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     """Return (class, reason) of a public NumPy name: exactly one class each."""
     top = module == "numpy"
-    if isinstance(value, np.ufunc):
-        return "primitive", "elementwise ufunc" if value.signature is None else "generalised ufunc"
+    if isinstance(value, np.ufunc) and value.signature is None:
+        return "primitive", "elementwise ufunc"
     if top and name in PRIMITIVE:
         return "primitive", "recorded as one op"
     if (
@@ -84,7 +84,7 @@ def counterpart(name: str, value: Any, module: str) -> Any:
         return callables.Indexer(value)
     if isinstance(value, type) or not callable(value) or name in _PASS_THROUGH:
         return value
-    return dispatch.function(name, value, f"{module}.{name}")
+    return dispatch.function(name, value, f"{module}.{name}", classify(name, value, module)[0])
 
 
 def _mirrored(value: types.ModuleType) -> Any:
@@ -183,3 +183,31 @@ def late(name: str) -> Any:
     """Return a name that is resolved when first used: a module, or what NumPy loads lazily."""
     value = getattr(np, name)
     return counterpart(name, value, "numpy")
+
+
+def _kind_of_draw(method: str) -> str:
+    return classify(method, random_streams.Generator.normal, "numpy.random")[0]
+
+
+def _describe_classes() -> None:
+    """Give the classes that stand for NumPy's, and what they hold, NumPy's documentation."""
+    text: Any = docs.Documentation(
+        str(np.ufunc.__doc__),
+        lambda f: docs.documented(f._np.__doc__, classify(f.__name__, f._np)[0]),
+    )
+    ufuncs.ufunc.__doc__ = text
+    derived = frozenset(x for x in random_streams.OVERRIDES.values() if isinstance(x, type))
+    for kind in derived:
+        theirs: Any = kind.__base__
+        docs.describe_members(kind, theirs, _kind_of_draw)
+    docs.describe_members(flatiter, np.flatiter, lambda _name: "")
+    flatiter.__doc__ = np.flatiter.__doc__
+    default_rng = random_streams.OVERRIDES["default_rng"]
+    docs.describe(default_rng, np.random.default_rng, "composite")
+    pairs = ((ufuncs.ufunc, np.ufunc), (flatiter, np.flatiter), (ndarray, np.ndarray))
+    for ours, numpys in pairs:
+        setattr(type(ours), "__signature__", docs.signature_of(numpys))  # noqa: B010 - of a metaclass
+    type(random_streams.Generator).__signature__ = docs.signature_of_derived(derived)
+
+
+_describe_classes()
