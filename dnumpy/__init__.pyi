@@ -764,13 +764,7 @@ class flatiter(Generic[_ArrayT_co]):
 
     # NOTE: `dtype` and `copy` are no-ops at runtime, so we don't support them here to
     # avoid confusion
-    def __array__(
-        self: flatiter[ndarray[Any, _DTypeT]],
-        dtype: None = None,
-        /,
-        *,
-        copy: None = None,
-    ) -> ndarray[tuple[int], _DTypeT]: ...
+    def __array__(self: flatiter[ndarray[Any, _DTypeT]], dtype: None=None, /, *, copy: None=None) -> _NumPyArray[tuple[int], _DTypeT]: ...
 
     # This returns a flat copy of the underlying array, not of the iterator itself
     def copy(self: flatiter[ndarray[Any, _DTypeT]], /) -> ndarray[tuple[int], _DTypeT]: ...

@@ -154,7 +154,15 @@ def _class_edits(node: ast.ClassDef, module: str) -> Iterator[tuple[int, int, st
     assert node.end_lineno is not None
     if _is_numpys(node.name, path):
         yield first, node.end_lineno, f"from {path} import {node.name} as {node.name}"
-    elif node.name == "ndarray":
+    elif path.startswith("numpy.random") and not node.name.startswith("_") and not node.bases:
+        base = f"_NumPys{node.name}"
+        lines = [
+            f"from numpy.random import {node.name} as {base}",
+            *map(_decorator, node.decorator_list),
+            f"class {node.name}({base}):",
+        ]
+        yield first, node.lineno, "\n".join(lines)
+    elif node.name in ("ndarray", "flatiter"):
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "__array__":
                 assert method.returns is not None
@@ -163,6 +171,10 @@ def _class_edits(node: ast.ClassDef, module: str) -> Iterator[tuple[int, int, st
                 assert method.end_lineno is not None
                 replacement = f"    def __array__({given}) -> {returns}: ..."
                 yield method.lineno, method.end_lineno, replacement
+
+
+def _decorator(node: ast.expr) -> str:
+    return f"@{ast.unparse(node)}"
 
 
 def _is_numpys(name: str, path: str) -> bool:

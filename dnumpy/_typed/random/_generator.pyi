@@ -27,7 +27,8 @@ _DTypeLikeFloat64: TypeAlias = (
     | _DoubleCodes
 )
 
-class Generator:
+from numpy.random import Generator as _NumPysGenerator
+class Generator(_NumPysGenerator):
     def __init__(self, bit_generator: BitGenerator) -> None: ...
     def __repr__(self) -> str: ...
     def __str__(self) -> str: ...

@@ -65,7 +65,8 @@ __all__ = [
     "zipf",
 ]
 
-class RandomState:
+from numpy.random import RandomState as _NumPysRandomState
+class RandomState(_NumPysRandomState):
     _bit_generator: BitGenerator
     def __init__(self, seed: _ArrayLikeInt_co | BitGenerator | None = ...) -> None: ...
     def __repr__(self) -> str: ...
