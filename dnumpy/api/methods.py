@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, docs, indexing, overrides, ufuncs
+from dnumpy.api import calls, composites, indexing, overrides, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
     ghost,
     ghost_geometry,
+    is_managed_dtype,
     ndarray,
     peek,
     small,
@@ -23,8 +24,9 @@ from dnumpy.api.array import (
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import flatiter
-from dnumpy.api.native import NATIVE, PRIMITIVE
-from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
+from dnumpy.api.locks import writing
+from dnumpy.api.native import NATIVE
+from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
@@ -181,7 +183,8 @@ def _part(name: str) -> property:
 
     def change(self: ndarray, value: Any) -> None:
         if self._np is not None or self.dtype.kind != "c":
-            setattr(calls.for_writing(self), name, calls.unwrap(value))
+            with writing(self):
+                setattr(calls.for_writing(self), name, calls.unwrap(value))
         else:
             native(self)[...] = value
 
@@ -221,7 +224,9 @@ def _flat(self: ndarray) -> flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
-    calls.for_writing(self).flat = calls.unwrap(value)
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).flat = plain
 
 
 # ---------------------------------------------------------------- methods
@@ -239,7 +244,10 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
             r = wrapped(a)
             return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
         if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
-            found = native(self, *args, **kwargs)
+            try:
+                found = native(self, *args, **kwargs)
+            except Unmanaged:
+                found = NotImplemented
             if found is not NotImplemented:
                 return found
         return run(wrapped, (self, *args), kwargs)
@@ -257,14 +265,14 @@ _METHOD_WRITES = frozenset(
     {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
 )
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "clip", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "diagonal", "dot", "max",
+    "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
-_METHOD_PLAIN = (
-    "__array_wrap__", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
-    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put",
-    "repeat", "searchsorted", "setfield", "sort", "take", "to_device", "tobytes", "tofile",
-    "tolist", "trace",
+METHOD_PLAIN = (  # what NumPy runs, on gathered memory
+    "argpartition", "argsort", "byteswap", "choose", "compress", "dump", "dumps", "fill",
+    "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted", "setfield", "sort",
+    "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
 
 
@@ -292,9 +300,10 @@ def _copy(self: ndarray, order: str = "C") -> Any:
 
 
 def _flatten(self: ndarray, order: str = "C") -> Any:
-    a = self._np
-    if a is None and order in ("C", "A", "K"):
-        return composites.reshape(composites.copy(self, "C"), -1)
+    if self._np is None and is_managed_dtype(self.dtype):
+        flat = composites.ravel(self, order)
+        if flat is not NotImplemented:
+            return fresh(content(flat)) if flat._buf is self._buf else flat
     values: Any = concrete(self)
     return calls.wrap_result(values.flatten(order))
 
@@ -369,7 +378,9 @@ def _fill(self: ndarray, value: Any) -> None:
             cell.fill(value)  # raises what NumPy raises
             write(self, Const(cell[()]))
             return
-    calls.for_writing(self).fill(calls.unwrap(value))
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).fill(plain)
 
 
 # ---------------------------------------------------------------- conversions
@@ -535,7 +546,7 @@ def install() -> None:
     for name in _METHOD_NATIVE:
         setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
     ndarray.astype = _method("astype", composites.astype, writes=False)
-    for name in _METHOD_PLAIN:
+    for name in METHOD_PLAIN:
         setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
     for name in (
         "bool", "int", "float", "complex", "index", "str", "format", "sizeof",
@@ -548,23 +559,22 @@ def install() -> None:
         setattr(ndarray, name, function)
 
 
-def describe() -> None:
-    """Give every method NumPy's documentation and signature."""
-    docs.describe_members(ndarray, _np_array, kind_of)
-    ndarray.__doc__ = _np_array.__doc__
-
-
-def kind_of(name: str) -> str:
-    """Return the class of a method: that of the function of its name, where it has one."""
-    if name.startswith("_"):
-        return "special"
-    if name in _METHOD_PLAIN:
-        return "fallback"
-    return "primitive" if name in PRIMITIVE else "composite"
-
-
 def _repr(self: ndarray) -> str:
     return repr(concrete(self))
+
+
+def _array_wrap(
+    self: ndarray, array: Any, /, context: Any = None, return_scalar: bool = False
+) -> Any:
+    """Return ``array`` as one of this class; ours already are, and stay where they lie."""
+    if type(array) is not ndarray:
+        return calls.run(_np_array.__array_wrap__, (self, array, context, return_scalar), {})
+    return array[()] if return_scalar and not array.ndim else array
+
+
+def _missing(self: ndarray, name: str) -> Any:
+    msg = f"'numpy.ndarray' object has no attribute {name!r}"
+    raise AttributeError(msg, name=name, obj=self)
 
 
 def _class_getitem(cls: type, item: Any) -> Any:
@@ -577,7 +587,8 @@ _DIRECT: dict[str, Any] = {
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
-    "__class_getitem__": classmethod(_class_getitem),
+    "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
+    "__getattr__": _missing,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip

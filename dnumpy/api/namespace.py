@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, docs, ufuncs
+from dnumpy.api import callables, dispatch, stand_ins, ufuncs
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
-from dnumpy.api.native import COMPOSITE, CREATION, PRIMITIVE
+from dnumpy.api.native import COMPOSITE, CREATION, PRIMITIVE, TRANSPLANTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,16 +38,16 @@ _KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ct
 
 def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     """Return (class, reason) of a public NumPy name: exactly one class each."""
-    top = module == "numpy"
+    key = f"{module}.{name}".removeprefix("numpy.")
     if isinstance(value, np.ufunc) and value.signature is None:
         return "primitive", "elementwise ufunc"
-    if top and name in PRIMITIVE:
+    if key in PRIMITIVE:
         return "primitive", "recorded as one op"
-    if (
-        (top and name in COMPOSITE)
-        or (top and name in CREATION)
-        or name in random_streams.OVERRIDES
-    ):
+    if key in TRANSPLANTED:
+        return "composite", "NumPy's own code over dnumpy"
+    if key in stand_ins.NATIVE:
+        return "composite", "asked of NumPy with shapes and dtypes alone"
+    if key in COMPOSITE or key in CREATION or name in random_streams.OVERRIDES:
         return "composite", "written over primitives"
     if isinstance(value, type):
         return "type", "NumPy's own class" if value is not np.ndarray else "dnumpy's array"
@@ -183,31 +183,3 @@ def late(name: str) -> Any:
     """Return a name that is resolved when first used: a module, or what NumPy loads lazily."""
     value = getattr(np, name)
     return counterpart(name, value, "numpy")
-
-
-def _kind_of_draw(method: str) -> str:
-    return classify(method, random_streams.Generator.normal, "numpy.random")[0]
-
-
-def _describe_classes() -> None:
-    """Give the classes that stand for NumPy's, and what they hold, NumPy's documentation."""
-    text: Any = docs.Documentation(
-        str(np.ufunc.__doc__),
-        lambda f: docs.documented(f._np.__doc__, classify(f.__name__, f._np)[0]),
-    )
-    ufuncs.ufunc.__doc__ = text
-    derived = frozenset(x for x in random_streams.OVERRIDES.values() if isinstance(x, type))
-    for kind in derived:
-        theirs: Any = kind.__base__
-        docs.describe_members(kind, theirs, _kind_of_draw)
-    docs.describe_members(flatiter, np.flatiter, lambda _name: "")
-    flatiter.__doc__ = np.flatiter.__doc__
-    default_rng = random_streams.OVERRIDES["default_rng"]
-    docs.describe(default_rng, np.random.default_rng, "composite")
-    pairs = ((ufuncs.ufunc, np.ufunc), (flatiter, np.flatiter), (ndarray, np.ndarray))
-    for ours, numpys in pairs:
-        setattr(type(ours), "__signature__", docs.signature_of(numpys))  # noqa: B010 - of a metaclass
-    type(random_streams.Generator).__signature__ = docs.signature_of_derived(derived)
-
-
-_describe_classes()

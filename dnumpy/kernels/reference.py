@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
+from dnumpy.kernels import draws
+from dnumpy.kernels.blocked import compute_rows, grid_rows, partial_results, row_bytes_of, shapes_of
 from dnumpy.ops.families import (
+    Blocked,
     Contraction,
     Elementwise,
-    Indexing,
+    Fold,
     Leaf,
     Movement,
     Op,
     Random,
     Reduction,
-    Scan,
-    Sorting,
 )
 from dnumpy.ops.table import ARANGE, CAST, EMPTY, FULL, VIEW, WHERE
 
@@ -44,12 +45,35 @@ def apply(op: Op, args: Sequence[Any], params: Params, shape: Shape, dtype: np.d
             out = np.empty(shape, dtype)
             generate_into(op, params, out, 0)
             return out
-        case Contraction() | Scan() | Indexing() | Sorting() | Random():
+        case Random():
+            out = np.empty(shape, dtype)
+            draws.fill(args[0], out, 0)
+            return out
+        case Blocked():
+            out = np.empty(shape, dtype)
+            grid = grid_rows(family, shapes_of(args), params, shape[0], row_bytes_of(args, out))
+            compute_rows(family, args, params, out, (0, shape[0], grid))
+            return out
+        case Fold():
+            rows = args[0].shape[0]
+            grid = grid_rows(family, shapes_of(args), params, rows, row_bytes_of(args))
+            merged = family.merge(partial_results(family, args, params, (0, rows, grid)), params)
+            return result_of_merge(merged, shape, dtype)
+        case Contraction():
             assert family.call is not None
             result = family.call(*args, **dict(params))
             return np.ascontiguousarray(result, dtype).reshape(shape)
         case _:
             assert_never(family)
+
+
+def result_of_merge(merged: Any, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """Return a fold's result as an array of this shape; one of unknown size goes into a box."""
+    if dtype.hasobject and not shape:
+        box = np.empty((), object)
+        box[()] = merged
+        return box
+    return np.ascontiguousarray(merged, dtype).reshape(shape)
 
 
 def elementwise_into(op: Elementwise, args: Sequence[Any], params: Params, out: np.ndarray) -> None:

@@ -1,12 +1,19 @@
-"""The nine families of ops, as frozen rows of data."""
+"""The families of ops, as frozen rows of data.
+
+What is neither elementwise nor a ufunc's fold is told by *which rows of the operands it reads* for
+rows ``lo:hi`` of its result (:class:`Blocked`), or by what it makes of each block of rows and how
+that is merged (:class:`Fold`). One executor per kind of node then runs every such row: the threads
+of this process, virtual nodes, or the workers of a cluster.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
@@ -69,22 +76,8 @@ class Reduction(Op):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Scan(Op):
-    """Running folds along an axis."""
-
-    call: Callable[..., Any] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Movement(Op):
     """``view``: other strides over the same memory. ``update``: a copy with one region replaced."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Indexing(Op):
-    """Gathers and scatters by index arrays."""
-
-    call: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -94,18 +87,94 @@ class Contraction(Op):
     call: Callable[..., Any] | None = None
 
 
+class Piece(NamedTuple):
+    """What a block reads of one operand: all of it, or rows ``first:stop``.
+
+    ``inner`` holds (start, stop) for each of the next axes, to be cut out where the rows lie.
+    """
+
+    operand: int
+    first: int | None = None
+    stop: int | None = None
+    inner: tuple[tuple[int, int], ...] = ()
+
+    def of(self, array: Any) -> Any:
+        """Return the piece of a whole operand that is at hand."""
+        if self.first is None:
+            return array
+        return array[(slice(self.first, self.stop), *(slice(*ends) for ends in self.inner))]
+
+
+Shapes = tuple[tuple[int, ...], ...]  # of the operands; () for a scalar
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Sorting(Op):
+class Blocked(Op):
+    """Rows of the result from stated rows of the operands.
+
+    ``reads(shapes, params, lo, hi)`` returns the :class:`Piece` s that rows ``lo:hi`` need;
+    ``call(pieces, params, lo, hi, out)`` computes them into ``out``. ``rows(shapes, params)`` is
+    the grid on which blocks must lie for the same bits on any partition; None where any cut gives
+    the same bits.
+    """
+
+    reads: Callable[[Shapes, Any, int, int], tuple[Piece, ...]]
+    call: Callable[[Sequence[Any], Any, int, int, Any], None]
+    rows: Callable[[Shapes, Any], int] | None = None
+    loop: str = "other"
+    flops: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scan(Blocked):
+    """Running folds along an axis.
+
+    ``join(before, params, out)`` joins, in place, a block's running folds with the last one
+    before it. A call without a second operand for what goes before is one run over all blocks.
+    """
+
+    join: Callable[[Any, Any, Any], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Indexing(Blocked):
+    """Gathers and scatters by index arrays and masks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sorting(Blocked):
     """Reorders elements by value."""
 
-    call: Callable[..., Any] | None = None
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Rowwise(Blocked):
+    """A NumPy function, named by its path, on each block of rows; see :func:`rowwise_of`."""
+
+    def __reduce__(self) -> tuple[Callable[..., Op], tuple[Any, ...]]:
+        """Pickle by the function's name."""
+        return rowwise_of, (self.name,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Fold(Op):
+    """What ``merge(partials, params)`` makes of ``call(pieces, params, lo, hi)`` of all blocks.
+
+    Blocks are of rows of the first operand; the others are read by rows where ``params[0]`` says
+    so, else whole. A result of unknown size is an object array without axes that holds it.
+    """
+
+    call: Callable[[Sequence[Any], Any, int, int], Any]
+    merge: Callable[[Sequence[Any], Any], Any]
+    rows: Callable[[Shapes, Any], int] | None = None
+    loop: str = "other"
+    flops: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Random(Op):
-    """Draws from a stream."""
+    """Draws from a stream: the one operand is a Draw, and rows are made from their index."""
 
-    call: Callable[..., Any] | None = None
+    loop: str = "exp"
 
 
 OpT = TypeVar("OpT", bound=Op)
@@ -150,4 +219,45 @@ def reduction_of(ufunc: np.ufunc) -> Reduction:
         ("r", id(ufunc)), Reduction(f"foreign.{ufunc.__name__}.reduce.{id(ufunc)}", ufunc=ufunc)
     )
     assert isinstance(made, Reduction)
+    return made
+
+
+class RowParams(NamedTuple):
+    """Parameters of a :class:`Rowwise` or :class:`Fold` row.
+
+    ``by_rows`` says of each operand whether it is read by rows or whole; ``kwargs`` are the
+    function's own.
+    """
+
+    by_rows: tuple[bool, ...]
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+
+def named(path: str) -> Any:
+    """Return the function called ``package.module.name``."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def read_by_rows(_shapes: Shapes, params: Any, lo: int, hi: int) -> tuple[Piece, ...]:
+    """Return rows ``lo:hi`` of the operands that ``params[0]`` says go by rows, others whole."""
+    return tuple(Piece(k, lo, hi) if by_rows else Piece(k) for k, by_rows in enumerate(params[0]))
+
+
+def rowwise_of(path: str) -> Rowwise:
+    """Return the row that calls the function ``path`` on blocks of rows.
+
+    Row ``i`` of its result must depend on row ``i`` of the operands that go by rows and on the
+    other operands whole. Its parameters are a :class:`RowParams`.
+    """
+    known = ROWS.get(path)
+    if isinstance(known, Rowwise):
+        return known
+    function = named(path)
+
+    def call(pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: Any) -> None:
+        out[...] = function(*pieces, **dict(params.kwargs))
+
+    made = ROWS.setdefault(path, Rowwise(path, read_by_rows, call))
+    assert isinstance(made, Rowwise)
     return made

@@ -14,7 +14,7 @@ from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime.chunked import Source, refuse_above_limit
-from dnumpy.runtime.operands import Bindings, Literal, Read, Ref, Take
+from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Take, cut_inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,11 +75,12 @@ def source_of(expr: Expr) -> Source:
 
 
 class Want(NamedTuple):
-    """Rows ``lo:hi`` of an operand, or all of it."""
+    """Rows ``lo:hi`` of an operand, or all of it; with ``inner``, a part of each row."""
 
     operand: Operand
     lo: int | None = None
     hi: int | None = None
+    inner: Inner = ()
 
 
 class _Need(NamedTuple):
@@ -89,6 +90,7 @@ class _Need(NamedTuple):
     first: int
     stop: int
     stride: int
+    inner: Inner = ()
 
 
 def bind(
@@ -142,48 +144,56 @@ class _Binder:
         for geometry in want.operand.views:
             array = geometry.over(np.ascontiguousarray(array))
         if want.lo is not None:
-            array = array[want.lo : want.hi]
-        what = (want.operand.views, want.lo, want.hi)
+            array = cut_inside(array[want.lo : want.hi], want.inner)
+        what = (want.operand.views, want.lo, want.hi, want.inner)
         argument = self.graph.place(source, what, array, self.node)
-        return Read(self._window([(argument, None, None)]))
+        return Read(self._window([(argument, None, None, ())]))
 
     def _read(self, want: Want, need: _Need, window: _Need) -> Read:
         if window not in self._placed:
             self._placed[window] = self._fetch(window)
         number = self._placed[window]
         views = want.operand.views
-        row_map = _row_map(want)
-        if want.lo is None or (views and row_map is None):
+        if want.lo is None and len(views) == 1 and window.source.expr is None:
+            return Read(number, (_moved(want, window),), None, want.inner)
+        if want.lo is None or len(views) > 1:
             rows = None if want.lo is None else slice(want.lo, want.hi)
-            return Read(number, views, rows)
+            return Read(number, views, rows, want.inner)
         assert want.hi is not None
-        count = want.hi - want.lo
+        if not views:
+            return Read(number, (), _rows(need.first - window.first, want.hi - want.lo, window))
+        row_map = _row_map(want)
         if row_map is None:
-            begin = need.first - window.first
-            return Read(number, (), _rows(begin, count, window))
-        return _local_read(number, want, row_map, window)
+            return Read(number, (_moved(want, window),), None, want.inner)
+        return _local_read(number, want, row_map, window)._replace(inner=want.inner)
 
     def _fetch(self, need: _Need) -> int:
         source = need.source
         array = source.at_home()
         rows = need.stop - need.first
-        if array is not None and self.graph.sends_rows(source, rows) and need.stride == 1:
+        plain = need.stride == 1 and not need.inner
+        if array is not None and self.graph.sends_rows(source, rows) and plain:
             self.graph.send_missing(source, self.node, need.first, need.stop)
         elif array is not None:
             if array.ndim and (need.first, need.stop, need.stride) != (0, len(array), 1):
                 array = array[need.first : need.stop : need.stride]
-            what = (need.first, need.stop, need.stride)
-            return self._window([(self.graph.place(source, what, array, self.node), None, None)])
-        if need.stop - need.first >= max(source.shape[0] if source.shape else 1, 1):
+            what = need[1:]
+            array = cut_inside(array, need.inner)
+            ref = self.graph.place(source, what, array, self.node)
+            return self._window([(ref, None, None, ())])
+        if rows >= max(source.shape[0] if source.shape else 1, 1) and not need.inner:
             refuse_above_limit(source.nbytes, f"an operand of shape {source.shape} needed whole")
-        pieces = self.graph.pieces(source, self.node, need.first, need.stop, need.stride)
+        wanted = (need.first, need.stop, need.stride)
+        pieces = self.graph.pieces(source, self.node, wanted, need.inner)
         if not pieces:  # an array without rows
             segment = self.graph.segments(source)[0]
-            pieces = [(segment.arg, segment.item, None)]
+            pieces = [(segment.arg, segment.item, None, ())]
         return self._window(pieces)
 
-    def _window(self, pieces: list[tuple[Ref, int | None, slice | None]]) -> int:
-        takes = [Take(self._argument_number(arg), item, rows) for arg, item, rows in pieces]
+    def _window(self, pieces: list[tuple[Ref, int | None, slice | None, Inner]]) -> int:
+        takes = [
+            Take(self._argument_number(arg), item, rows, inner) for arg, item, rows, inner in pieces
+        ]
         self.windows.append(tuple(takes))
         return len(self.windows) - 1
 
@@ -209,19 +219,52 @@ def _need(want: Want) -> _Need | None:
         return None
     row_map = _row_map(want)
     everything = _Need(source, 0, source.shape[0] if source.shape else 1, 1)
-    if want.lo is None or want.hi is None or (want.operand.views and row_map is None):
+    if want.lo is None and len(want.operand.views) == 1 and source.expr is None:
+        return _Need(source, *_spanned(want, source), 1)  # a few elements, as a rule
+    if want.lo is None or want.hi is None or len(want.operand.views) > 1:
         seen_at_home = source.expr is not None and want.operand.views
         return None if seen_at_home else everything
-    if row_map is None:
-        return _Need(source, want.lo, want.hi, 1)
-    ends = (row_map.start + row_map.step * want.lo, row_map.start + row_map.step * (want.hi - 1))
-    return _Need(source, min(ends), max(ends) + 1, abs(row_map.step))
+    if row_map is not None:
+        last = want.hi - 1
+        ends = (row_map.start + row_map.step * want.lo, row_map.start + row_map.step * last)
+        return _Need(source, min(ends), max(ends) + 1, abs(row_map.step))
+    if not want.operand.views:
+        return _Need(source, want.lo, want.hi, 1, want.inner)
+    if source.expr is not None:
+        return None
+    return _Need(source, *_spanned(want, source), 1)
+
+
+def _spanned(want: Want, source: Source) -> tuple[int, int]:
+    """Return the rows of the memory in which the wanted rows of a view lie."""
+    view = _wanted_of_view(want)
+    if not source.shape or not source.row_bytes or 0 in view.shape:
+        return 0, source.shape[0] if source.shape else 1
+    low, high = view.offset, view.offset + view.dtype.itemsize
+    for extent, stride in zip(view.shape, view.strides, strict=True):
+        reach = (extent - 1) * stride
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+    return low // source.row_bytes, -(-high // source.row_bytes)
+
+
+def _wanted_of_view(want: Want) -> Geometry:
+    view = want.operand.views[0]
+    if want.lo is None or want.hi is None:
+        return view
+    offset = view.offset + want.lo * view.strides[0]
+    return Geometry(offset, (want.hi - want.lo, *view.shape[1:]), view.strides, view.dtype)
+
+
+def _moved(want: Want, window: _Need) -> Geometry:
+    """Return where the wanted rows of a view lie in a window of rows of its base."""
+    view = _wanted_of_view(want)
+    return view._replace(offset=view.offset - window.first * window.source.row_bytes)
 
 
 def _merged(needs: Sequence[_Need]) -> dict[_Need, _Need]:
     """Map each need to its window: the union of the unit-stride needs that overlap it."""
     windows = {need: need for need in needs}
-    dense = [need for need in windows if need.stride == 1]
+    dense = [need for need in windows if need.stride == 1 and not need.inner]
     for source in {need.source for need in dense}:
         run: list[_Need] = []
         for need in sorted((n for n in dense if n.source is source), key=lambda n: n.first):

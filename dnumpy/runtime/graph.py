@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
-    from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.operands import Inner, Ref
 
 
 class Range(NamedTuple):
@@ -165,12 +166,17 @@ class Graph:
         ]
 
     def pieces(
-        self, source: Source, node: str, first: int, stop: int, stride: int
-    ) -> list[tuple[Ref, int | None, slice | None]]:
-        """Return (argument, item, rows) of each piece of ``first:stop:stride``, for ``node``.
+        self,
+        source: Source,
+        node: str,
+        rows_wanted: tuple[int, int, int],
+        inner: Inner = (),
+    ) -> list[tuple[Ref, int | None, slice | None, Inner]]:
+        """Return (argument, item, rows, inner) of each piece of the rows wanted on ``node``.
 
         Rows on other nodes are cut out there, so that only what is needed travels.
         """
+        first, stop, stride = rows_wanted
         found = []
         for segment in self.require(source, first, stop):
             rows = rows_inside(segment, first, stop, stride)
@@ -178,20 +184,24 @@ class Graph:
                 continue
             whole = rows == slice(0, segment.stop - segment.start, 1)
             if segment.node == node:
-                found.append((segment.arg, segment.item, None if whole else rows))
+                found.append((segment.arg, segment.item, None if whole else rows, inner))
             else:
-                found.append((self._cut_out(source, segment, rows, whole=whole), None, None))
+                cut = self._cut_out(source, segment, None if whole else rows, inner)
+                found.append((cut, None, None, ()))
         return found
 
-    def _cut_out(self, source: Source, segment: Segment, rows: slice, *, whole: bool) -> Ref:
-        self.moved_bytes += len(range(rows.start, rows.stop, rows.step)) * source.row_bytes
-        if whole and segment.item is None:
+    def _cut_out(self, source: Source, segment: Segment, rows: slice | None, inner: Inner) -> Ref:
+        if rows is None and not inner and segment.item is None:
+            self.moved_bytes += (segment.stop - segment.start) * source.row_bytes
             return segment.arg
-        key = (source, segment.start, segment.node, segment.item, rows.start, rows.stop, rows.step)
+        ends = None if rows is None else (rows.start, rows.stop, rows.step)
+        key = (source, segment.start, segment.node, segment.item, ends, inner)
         if key not in self._sent:
-            taken = None if whole else rows
+            count = segment.stop - segment.start if ends is None else len(range(*ends))
+            share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
+            self.moved_bytes += round(count * source.row_bytes * share)
             self._sent[key] = self.add(
-                "slice", segment.node, slice_rows, segment.arg, segment.item, taken
+                "slice", segment.node, slice_rows, segment.arg, segment.item, rows, inner
             )
         return self._sent[key]
 

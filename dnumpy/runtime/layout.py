@@ -7,14 +7,20 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
+from dnumpy.cost.work import Work
 from dnumpy.expr.geometry import Geometry, RowMap, contiguous_strides
+from dnumpy.kernels.blocked import grid_rows
+from dnumpy.ops.families import Blocked, Fold, Scan
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
+from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.producers import (
+    BlockedRows,
     ContractedRows,
+    FoldedBlocks,
     FoldedRows,
     FusedRows,
     UpdatedRows,
@@ -25,7 +31,6 @@ from dnumpy.runtime.producers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import FusedStage
@@ -36,9 +41,13 @@ if TYPE_CHECKING:
 
 Placement = tuple[tuple[str, int], ...]
 
+REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
+
 
 class Planner(Protocol):
     """The cluster as the layout sees it."""
+
+    home_bytes: int  # results up to this size come home
 
     def plan(
         self,
@@ -68,7 +77,7 @@ class Laid:
     """
 
     what: str
-    producer: Producer
+    producer: Producer | TakenRows | PutRows
     ranges: list[Range]
     plan: Plan | None = None
     work: Work | None = None
@@ -103,6 +112,10 @@ class Layout:
         if expr.op is UPDATE:
             return self.update(expr)
         operands = tuple(operand_of(arg, self.known) for arg in expr.args)
+        if isinstance(expr.op, Blocked) and expr.shape[0] and not _runs_on(expr):
+            return self._blocked(expr, expr.op, operands)
+        if isinstance(expr.op, Fold) and operands[0].shape[0]:
+            return self._partials(expr, expr.op, operands)
         rows_first = _transposed_rows(expr, operands)
         if rows_first is not None:
             return self._folded(expr, rows_first, operands[1])
@@ -114,6 +127,29 @@ class Layout:
             return self._by_rows(expr.op.name, rows, work, [first])
         producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, operands)
         return self._in_one_task(expr.op.name, producer, expr)
+
+    def _blocked(self, expr: Expr, op: Blocked, operands: tuple[Operand, ...]) -> Laid:
+        shapes = tuple(operand.shape for operand in operands)
+        grid = grid_rows(op, shapes, expr.params, expr.shape[0], _widest_row(expr, operands))
+        rows = BlockedRows(op, expr.params, expr.shape, expr.dtype, operands, grid)
+        work, followed = _blocked_work(expr, rows)
+        exchanged = exchange_for(expr, operands, grid, REPLICATED * self.planner.home_bytes)
+        if exchanged is not None:
+            work = replace(work, fixed_bytes=0.0)
+            return self._by_rows(op.name, exchanged, work, followed)
+        return self._by_rows(op.name, rows, work, followed)
+
+    def _partials(self, expr: Expr, op: Fold, operands: tuple[Operand, ...]) -> Laid:
+        shapes = tuple(operand.shape for operand in operands)
+        rows = operands[0].shape[0]
+        row_bytes = prod(operands[0].shape[1:]) * operands[0].dtype.itemsize
+        grid = grid_rows(op, shapes, expr.params, rows, row_bytes)
+        folded = FoldedBlocks(op, expr.params, expr.shape, expr.dtype, operands, grid)
+        by_rows = [o for o, goes in zip(operands, expr.params[0], strict=True) if goes]
+        read = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in by_rows)
+        loops = ((op.loop, sum(prod(o.shape[1:]) for o in by_rows) * op.flops),)
+        work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=_whole_bytes(operands, by_rows))
+        return self._by_rows(op.name, folded, work, by_rows)
 
     def _folded(self, expr: Expr, left: Operand, right: Operand) -> Laid:
         producer = FoldedRows(expr.op, expr.params, expr.shape, expr.dtype, left, right)
@@ -134,7 +170,11 @@ class Layout:
         return self._by_rows(expr.op.name, updated, work, [base])
 
     def _by_rows(
-        self, what: str, producer: Producer, work: Work, by_rows: Sequence[Operand]
+        self,
+        what: str,
+        producer: Producer | TakenRows | PutRows,
+        work: Work,
+        by_rows: Sequence[Operand],
     ) -> Laid:
         granule = producer.granule()
         current, moving = self._placement(by_rows, work.rows)
@@ -180,6 +220,43 @@ class Layout:
             hi = min(max(-(-(segment.stop - row_map.start) // row_map.step), 0), rows)
             counts[segment.node] = counts.get(segment.node, 0) + hi - lo
         return tuple(counts.items()) or None
+
+
+def _runs_on(expr: Expr) -> bool:
+    """Say whether each block of a scan waits for the one before: none is told what goes before."""
+    return isinstance(expr.op, Scan) and expr.op.join is not None and len(expr.args) == 1
+
+
+def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
+    """Return the work of a blocked op, and the operands whose rows the result's rows follow."""
+    count = expr.shape[0]
+    wants = rows.wants(0, count)
+    by_rows = [w.operand for w in wants if w.lo is not None]
+    apart = list({id(o): o for o in by_rows}.values())
+    read = sum(prod(o.shape) * o.dtype.itemsize for o in apart) / count
+    elements = max([prod(expr.shape[1:]), *(prod(o.shape) / count for o in apart)])
+    work = Work(
+        count,
+        bytes_read=read,
+        bytes_written=prod(expr.shape[1:]) * expr.dtype.itemsize,
+        loops=((rows.op.loop, elements * rows.op.flops),),
+        fixed_bytes=_whole_bytes(rows.operands, apart),
+    )
+    followed = [
+        w.operand for w in wants if (w.lo, w.hi) == (0, count) and w.operand.shape[0] == count
+    ]
+    return work, followed
+
+
+def _whole_bytes(operands: Sequence[Operand], by_rows: Sequence[Operand]) -> float:
+    """Return the bytes of the operands that every node must hold whole."""
+    whole = [o for o in operands if o.source is not None and not any(o is x for x in by_rows)]
+    return float(sum(prod(o.shape) * o.dtype.itemsize for o in whole))
+
+
+def _widest_row(expr: Expr, operands: Sequence[Operand]) -> int:
+    arrays = [(o.shape, o.dtype) for o in operands if o.source is not None and o.shape]
+    return max(prod(s[1:]) * d.itemsize for s, d in [*arrays, (expr.shape, expr.dtype)])
 
 
 def cut_range(node: str, lo: int, hi: int, granule: int, pieces: int) -> list[Range]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnumpy.config import thread_count
-from dnumpy.runtime.local import in_threads
 from dnumpy.runtime.memory import pool
+from dnumpy.runtime.threads import share_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 SMALLEST = 1 << 18  # elements; below this waking threads costs more than it gains
 _BLOCKS_PER_THREAD = 4
@@ -43,14 +43,14 @@ def take(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
     def count(k: int) -> None:
         counts[k] = int(np.count_nonzero(chosen[blocks[k]]))
 
-    _share_out(count, len(blocks))
+    share_out(count, range(len(blocks)))
     starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
     out = pool.empty((starts[-1],), values.dtype)
 
     def fill(k: int) -> None:
         out[starts[k] : starts[k + 1]] = flat[blocks[k]][chosen[blocks[k]]]
 
-    _share_out(fill, len(blocks))
+    share_out(fill, range(len(blocks)))
     return out
 
 
@@ -66,7 +66,7 @@ def put(values: np.ndarray, mask: np.ndarray, new: np.ndarray) -> bool:
     def count(k: int) -> None:
         counts[k] = int(np.count_nonzero(chosen[blocks[k]]))
 
-    _share_out(count, len(blocks))
+    share_out(count, range(len(blocks)))
     starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
     if starts[-1] != new.shape[0]:
         return False
@@ -74,7 +74,7 @@ def put(values: np.ndarray, mask: np.ndarray, new: np.ndarray) -> bool:
     def write(k: int) -> None:
         flat[blocks[k]][chosen[blocks[k]]] = new[starts[k] : starts[k + 1]]
 
-    _share_out(write, len(blocks))
+    share_out(write, range(len(blocks)))
     return True
 
 
@@ -82,14 +82,3 @@ def _blocks(size: int) -> Sequence[slice]:
     count = thread_count() * _BLOCKS_PER_THREAD
     step = -(-size // count)
     return [slice(lo, min(lo + step, size)) for lo in range(0, size, step)]
-
-
-def _share_out(work: Callable[[int], None], count: int) -> None:
-    """Call ``work`` for each block; the threads draw from one queue."""
-    queue = iter(range(count))
-
-    def drain() -> None:
-        for k in queue:
-            work(k)
-
-    in_threads([drain] * thread_count())

@@ -16,10 +16,10 @@ Ref = Any  # what a task is given: a value, or Dask's reference to the result of
 
 
 class Made(NamedTuple):
-    """What a task gives: row outputs, one entry per tile of partial outputs, and how it went."""
+    """What a task gives: row outputs, partial outputs with an entry per tile, and how it went."""
 
     rows: tuple[np.ndarray, ...]
-    partials: tuple[np.ndarray, ...]
+    partials: tuple[Any, ...]
     seconds: float
     faults: frozenset[tuple[int, str]]
     lowering: str = "numpy"
@@ -30,23 +30,28 @@ class Made(NamedTuple):
         return sum(rows.nbytes for rows in self.rows)
 
 
+Inner = tuple[tuple[int, int], ...]  # (start, stop) of the axes after the first
+
+
 class Take(NamedTuple):
     """Rows of one argument; with ``item``, of that row output of a :class:`Made`."""
 
     arg: int
     item: int | None
     rows: slice | None
+    inner: Inner = ()
 
 
 Window = tuple[Take, ...]
 
 
 class Read(NamedTuple):
-    """One operand: a window, seen through views of its memory one by one, then some rows."""
+    """One operand: a window, seen through views of its memory one by one, then a part of it."""
 
     window: int
     views: tuple[Geometry, ...] = ()
     rows: slice | None = None
+    inner: Inner = ()
 
 
 class Literal(NamedTuple):
@@ -80,10 +85,17 @@ def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
 def taken(take: Take, data: Sequence[Any]) -> np.ndarray:
     """Return the rows that ``take`` names, without a copy."""
     piece: np.ndarray = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
-    return piece if take.rows is None else piece[take.rows]
+    piece = piece if take.rows is None else piece[take.rows]
+    return cut_inside(piece, take.inner)
+
+
+def cut_inside(array: np.ndarray, inner: Inner) -> np.ndarray:
+    """Return the part of every row that ``inner`` names, a view."""
+    return array[(slice(None), *(slice(*ends) for ends in inner))] if inner else array
 
 
 def _seen(read: Read, memory: np.ndarray) -> np.ndarray:
     for geometry in read.views:
         memory = geometry.over(np.ascontiguousarray(memory))
-    return memory if read.rows is None else memory[read.rows]
+    memory = memory if read.rows is None else memory[read.rows]
+    return cut_inside(memory, read.inner)

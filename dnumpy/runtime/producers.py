@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dnumpy.config import config
 from dnumpy.expr.geometry import Geometry
+from dnumpy.ops.families import read_by_rows
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
 from dnumpy.runtime.bind import Operand, Want, bind, in_one_piece
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import RowMap
-    from dnumpy.ops.families import Op
+    from dnumpy.ops.families import Blocked, Fold, Op
     from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.chunked import Source
     from dnumpy.runtime.graph import Graph, Range
@@ -220,6 +221,98 @@ class FoldedRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class BlockedRows:
+    """Rows of a blocked op, from the pieces of the operands that it names."""
+
+    op: Blocked
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    operands: tuple[Operand, ...]
+    grid: int
+
+    def depth(self) -> int:
+        """Return the number of stages that led here."""
+        return max((operand.depth for operand in self.operands), default=0)
+
+    def granule(self) -> int:
+        """Return the rows at whose multiples ranges are cut."""
+        return self.grid
+
+    def row_outputs(self) -> int:
+        """Return how many arrays each task gives rows of."""
+        return 1
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add a task for each range."""
+        return [(r, self._task(graph, r)) for r in ranges]
+
+    def _task(self, graph: Graph, r: Range) -> Ref:
+        step = self.grid if self.op.rows is not None else max(r.hi - r.lo, 1)
+        blocks: list[tuple[int, int, Bindings]] = []
+        data: list[Ref] = []
+        for lo in range(r.lo, r.hi, step):
+            hi = min(lo + step, r.hi)
+            bindings, data = bind(graph, r.node, self.wants(lo, hi), data)
+            blocks.append((lo, hi, bindings))
+        shape = (r.hi - r.lo, *self.shape[1:])
+        job = tasks.BlockJob(self.op, self.params, shape, self.dtype, r.lo, tuple(blocks))
+        return graph.add(_word(self.op), r.node, tasks.run_blocks, job, *data)
+
+    def wants(self, lo: int, hi: int) -> list[Want]:
+        """Return what rows ``lo:hi`` read."""
+        shapes = tuple(operand.shape for operand in self.operands)
+        pieces = self.op.reads(shapes, self.params, lo, hi)
+        return [Want(self.operands[p.operand], p.first, p.stop, p.inner) for p in pieces]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedBlocks:
+    """What a fold makes of each block of rows: rows of no operand leave their node."""
+
+    op: Fold
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    operands: tuple[Operand, ...]
+    grid: int
+
+    def depth(self) -> int:
+        """Return the number of stages that led here."""
+        return max(operand.depth for operand in self.operands)
+
+    def granule(self) -> int:
+        """Return the rows of a block; fixed, so that bits do not depend on the cut."""
+        return self.grid
+
+    def row_outputs(self) -> int:
+        """Return zero: the tasks give partial results only."""
+        return 0
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add a task for each range."""
+        return [(r, self._task(graph, r)) for r in ranges]
+
+    def _task(self, graph: Graph, r: Range) -> Ref:
+        shapes = tuple(operand.shape for operand in self.operands)
+        blocks: list[tuple[int, int, Bindings]] = []
+        data: list[Ref] = []
+        for lo in range(r.lo, r.hi, self.grid):
+            hi = min(lo + self.grid, r.hi)
+            pieces = read_by_rows(shapes, self.params, lo, hi)
+            wants = [Want(self.operands[p.operand], p.first, p.stop) for p in pieces]
+            bindings, data = bind(graph, r.node, wants, data)
+            blocks.append((lo, hi, bindings))
+        job = tasks.PartialJob(self.op, self.params, tuple(blocks))
+        return graph.add(_word(self.op), r.node, tasks.run_partials, job, *data)
+
+
+def _word(op: Op) -> str:
+    """Return a word for the keys of an op's tasks."""
+    return op.name.rpartition(".")[2].strip("_") or "block"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WholeResult:
     """One op on whole operands, in one task."""
 
@@ -249,7 +342,9 @@ class WholeResult:
         return [(ranges[0], graph.add("whole", node, tasks.run_whole, job, *data))]
 
 
-Producer = FusedRows | UpdatedRows | ContractedRows | FoldedRows | WholeResult
+Producer = (
+    FusedRows | UpdatedRows | ContractedRows | FoldedRows | BlockedRows | FoldedBlocks | WholeResult
+)
 
 CONTRACTION_ROWS = 256  # of the first operand in one library call, or the bytes below if more
 CONTRACTION_BYTES = 1 << 19

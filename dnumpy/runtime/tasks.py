@@ -15,14 +15,14 @@ from dnumpy.kernels import reference
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.tiled import combine, partial_dtype
 from dnumpy.runtime.memory import pool
-from dnumpy.runtime.operands import Bindings, Made, Take, taken
+from dnumpy.runtime.operands import Bindings, Inner, Made, Take, taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import Geometry
-    from dnumpy.ops.families import Op
+    from dnumpy.ops.families import Blocked, Fold, Op
     from dnumpy.rewrite.phase import Output, Phase, Step
     from dnumpy.runtime.operands import Ref
 
@@ -72,6 +72,25 @@ class FoldJob(NamedTuple):
     dtype: np.dtype
     bindings: Bindings
     granule: int
+
+
+class BlockJob(NamedTuple):
+    """Rows ``lo:hi`` of a blocked op, in blocks that tile them, each with pieces of its own."""
+
+    op: Blocked
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    lo: int
+    blocks: tuple[tuple[int, int, Bindings], ...]
+
+
+class PartialJob(NamedTuple):
+    """What a fold makes of each of some blocks of rows."""
+
+    op: Fold
+    params: Params
+    blocks: tuple[tuple[int, int, Bindings], ...]
 
 
 class Report(NamedTuple):
@@ -161,6 +180,46 @@ def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
     return out
 
 
+def run_blocks(job: BlockJob, *data: Ref) -> Made:
+    """Compute the job's rows, block by block."""
+    started = time.perf_counter()
+    out = pool.empty(job.shape, job.dtype)
+
+    def compute() -> None:
+        for lo, hi, bindings in job.blocks:
+            rows = out[lo - job.lo : hi - job.lo]
+            job.op.call(bindings.values(data), job.params, lo, hi, rows)
+
+    faults = _noted(compute)
+    return Made((out,), (), time.perf_counter() - started, faults)
+
+
+def run_partials(job: PartialJob, *data: Ref) -> Made:
+    """Return what the fold makes of each block, as one partial output: a list."""
+    started = time.perf_counter()
+    found: list[Any] = []
+
+    def compute() -> None:
+        for lo, hi, bindings in job.blocks:
+            found.append(job.op.call(bindings.values(data), job.params, lo, hi))
+
+    faults = _noted(compute)
+    return Made((), (found,), time.perf_counter() - started, faults)
+
+
+def merged(op: Fold, params: Params, shape: Shape, dtype: np.dtype, *partials: list[Any]) -> Made:
+    """Return a fold's result from what all nodes made of their blocks, in the order of rows."""
+    started = time.perf_counter()
+    made: list[np.ndarray] = []
+
+    def merge() -> None:
+        every = [one for part in partials for one in part]
+        made.append(reference.result_of_merge(op.merge(every, params), shape, dtype))
+
+    faults = _noted(merge)
+    return Made((made[0],), (), time.perf_counter() - started, faults)
+
+
 def run_fold(job: FoldJob, *data: Ref) -> Made:
     """Return the products of all granules of the block, stacked, as a partial output."""
     started = time.perf_counter()
@@ -204,9 +263,9 @@ def _noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
     return frozenset(faults)
 
 
-def slice_rows(piece: Ref, item: int | None, rows: slice | None) -> np.ndarray:
+def slice_rows(piece: Ref, item: int | None, rows: slice | None, inner: Inner = ()) -> np.ndarray:
     """Return a fresh array of these rows, to be sent to another node."""
-    return np.ascontiguousarray(taken(Take(0, item, rows), (piece,)))
+    return np.ascontiguousarray(taken(Take(0, item, rows, inner), (piece,)))
 
 
 def joined(*pieces: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ import pytest
 
 import dnumpy
 from dnumpy.api.coverage import MODULES
+from dnumpy.api.describe import kind_of
 from dnumpy.api.docs import HOW, documented
-from dnumpy.api.methods import kind_of
 from dnumpy.api.namespace import classify, public_names
 
 TOLD = frozenset(HOW)

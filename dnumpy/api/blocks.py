@@ -1,0 +1,93 @@
+"""Recording of blocked ops and folds, which composites of many functions are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy import engine
+from dnumpy.api.array import from_expr, ndarray
+from dnumpy.api.record import content, fresh
+from dnumpy.expr.expr import Const, Expr, make
+from dnumpy.expr.origin import here
+from dnumpy.kernels.blocked import fold_rows
+from dnumpy.ops.blocked import COMPRESS, COUNTS, PERMUTE, CompressParams, CountParams, PermuteParams
+from dnumpy.ops.families import Fold, Op, RowParams, rowwise_of
+from dnumpy.ops.table import CAST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.expr.expr import Params, Shape
+
+
+def record(
+    op: Op, args: Sequence[Expr | Const], params: Params, shape: Shape, dtype: np.dtype
+) -> Expr:
+    """Record an op at the user's line."""
+    expr = make(op, tuple(args), params, shape, dtype)
+    if expr.origin is None:
+        expr.origin = here()
+    return expr
+
+
+def rowwise(
+    path: str,
+    args: Sequence[Expr | Const],
+    by_rows: tuple[bool, ...],
+    result: tuple[Shape, np.dtype],
+    **kwargs: Any,
+) -> ndarray:
+    """Return what the function called ``path`` gives, on blocks of rows; see ``rowwise_of``."""
+    params = RowParams(by_rows, tuple(kwargs.items()))
+    return from_expr(record(rowwise_of(path), args, params, *result))
+
+
+def copied(expr: Expr) -> Expr:
+    """Return an Expr with memory of its own and the content of ``expr``."""
+    return make(CAST, (expr,), (), expr.shape, expr.dtype)
+
+
+def merged(op: Fold, args: Sequence[Expr | Const], params: Params) -> Any:
+    """Compute a fold now and return its result, of a size that only computing it tells."""
+    box = record(op, args, params, (), np.dtype(object))
+    return engine.value(box)[()]
+
+
+def spread(*arrays: Any) -> bool:
+    """Say whether operands lie on nodes, or will be computed there: nothing should be gathered."""
+    return any(type(a) is ndarray and a._np is None and _is_spread(a) for a in arrays)
+
+
+def _is_spread(array: ndarray) -> bool:
+    return engine.spreads(array._buf.expr)
+
+
+def permuted(array: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """Return a C-contiguous copy of ``array.transpose(axes)``, exchanged between the nodes."""
+    if axes[0] == 0:
+        return fresh(content(array.transpose(axes)))
+    expr = content(array)
+    shape = tuple(expr.shape[k] for k in axes)
+    if not expr.size:
+        return fresh(content(array.transpose(axes)))
+    return from_expr(record(PERMUTE, [expr], PermuteParams(axes), shape, expr.dtype))
+
+
+def compressed(array: ndarray, mask: ndarray) -> ndarray:
+    """Return the rows of ``array`` where the 1-D ``mask`` is true; the mask is counted now."""
+    chosen = content(mask)
+    rows = chosen.shape[0]
+    block = fold_rows(rows, 1)
+    expr = content(array)
+    counts = engine.value(
+        record(
+            COUNTS, [chosen], CountParams((True,), block), (-(-rows // block),), np.dtype(np.int64)
+        )
+    )
+    starts = (0, *np.cumsum(counts).tolist())
+    shape = (starts[-1], *expr.shape[1:])
+    return from_expr(
+        record(COMPRESS, [expr, chosen], CompressParams(block, starts), shape, expr.dtype)
+    )
