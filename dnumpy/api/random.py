@@ -74,10 +74,11 @@ def _is_shape(a: Any) -> bool:
 
 
 def _is_large(size: Any) -> bool:
-    if type(size) is int:
-        return size >= config.eager_below
+    kind = type(size)
+    if kind is int or isinstance(size, np.integer):
+        return bool(size >= config.eager_below)
     try:
-        return bool(prod(size) >= config.eager_below) if type(size) in (tuple, list) else True
+        return (kind is tuple or kind is list) and bool(prod(size) >= config.eager_below)
     except TypeError:
         return False
 
