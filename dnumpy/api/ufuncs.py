@@ -9,7 +9,7 @@ import numpy as np
 
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
-from dnumpy.api.layout import arranged, restored
+from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import recording, writing
 from dnumpy.api.record import (
     Unmanaged,
@@ -244,6 +244,7 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     outs = _as_outs(outs, wrapped.nout)
     if mask is not True:
         mask = _mask(mask, outs)
+    args, written, mask = _in_memory_order(args, outs or (), mask)
     placed, axes = (args, None) if outs else arranged(args)
     operands = [operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
@@ -254,7 +255,18 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         if axes is not None:
             results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
-    return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
+    _record_into(wrapped, operands, kwargs, written, None if mask is True else mask)
+    return outs[0] if len(outs) == 1 else outs
+
+
+def _in_memory_order(args: Any, outs: Any, mask: Any) -> tuple[Any, Any, Any]:
+    """Return operands, outputs and mask with their axes in the order of the one output's memory."""
+    order = result_order(outs) if len(outs) == 1 else None
+    given = [np.asarray(x) if type(x) in (list, tuple) else x for x in (*args, mask)]
+    if order is None or any(getattr(x, "ndim", 0) > len(order) for x in given):
+        return args, outs, mask
+    *args, mask = [permuted(x, order) for x in given]
+    return args, (permuted(outs[0], order),), mask
 
 
 def _mask(mask: Any, outs: Any) -> Any:
@@ -279,7 +291,7 @@ def _as_outs(outs: Any, count: int) -> tuple[Any, ...] | None:
 
 def _record_into(
     wrapped: np.ufunc, operands: list[Any], kwargs: dict[str, Any], outs: tuple[Any, ...], mask: Any
-) -> Any:
+) -> None:
     if any(o._readonly for o in outs) or any(o._buf.shared for o in outs):
         raise Unmanaged
     casting = kwargs.get("casting", "same_kind")
@@ -303,7 +315,6 @@ def _record_into(
             raise Unmanaged  # NumPy says why
     for out, expr in zip(outs, exprs, strict=True):
         write(out, expr)
-    return outs[0] if len(outs) == 1 else outs
 
 
 def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
