@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MODES = ("default", "lazy", "split")
 _CHOICES: dict[str, tuple[object, ...]] = {
     "accuracy": ("exact", "fast"),
+    "random": ("numpy", "parallel"),
     "reproducible": (True, False),
 }
 
@@ -49,6 +50,10 @@ class Config:
         Relative speeds of the in-process nodes in the ``split`` mode.
     cluster : str
         ``auto`` uses the current ``distributed.Client`` when there is one, ``off`` never does.
+    random : str
+        ``numpy``: a seed gives NumPy's values. ``parallel``: large draws of a Generator that NumPy
+        can only make in order (normal, exponential, ...) come from streams of their own, one per
+        granule of values: other values than NumPy's, the same on any number of threads and workers.
     accuracy : str
         ``exact``: elementwise functions give NumPy's bits. ``fast``: arrays that go through the
         engine use vectorised loops of our own for functions of float64 that NumPy computes one by
@@ -72,6 +77,7 @@ class Config:
     pool_bytes: int = 2 << 30
     split_rows: tuple[float, ...] = field(default=(5.0, 3.0, 2.0))
     cluster: str = "auto"
+    random: str = "numpy"
     accuracy: str = "exact"
     reproducible: bool = False
 

@@ -114,7 +114,7 @@ def out_position(function: Callable[..., Any]) -> int:
 def _find_out(function: Any) -> int:
     if isinstance(function, np.ufunc):
         return function.nin
-    for known in (function, getattr(np, getattr(function, "__name__", ""), None)):
+    for known in (function, vars(np).get(getattr(function, "__name__", ""))):
         try:
             parameters = list(inspect.signature(known).parameters)  # type: ignore[arg-type]
         except (TypeError, ValueError):  # built in, without a signature

@@ -97,11 +97,6 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
                     return r
         return call(self._np, args, kwargs)
 
-    @property
-    def __doc__(self) -> str | None:  # type: ignore[override]
-        """NumPy's documentation."""
-        return self._np.__doc__
-
     def __repr__(self) -> str:
         """Return NumPy's repr."""
         return repr(self._np)

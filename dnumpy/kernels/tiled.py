@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
-from dnumpy.kernels import reference, sums
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Reduction
+from dnumpy.kernels import draws, reference, sums
+from dnumpy.ops.families import Elementwise, Leaf, Movement, Random, Reduction
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -215,6 +215,8 @@ def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
             return out
 
         return fill
+    if isinstance(op, Random):
+        return _lower_draw(args)
     assert isinstance(op, Elementwise)
     if op.ufunc is not None and not params:
         return _lower_ufunc(op.ufunc, args)
@@ -225,6 +227,17 @@ def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
         return out
 
     return compute
+
+
+def _lower_draw(args: tuple[int, ...]) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    (drawn,) = args
+
+    def draw(env: list[Any], out: np.ndarray | None, row: int) -> Any:
+        assert out is not None
+        draws.fill(env[drawn], out, row)
+        return out
+
+    return draw
 
 
 def _lower_ufunc(

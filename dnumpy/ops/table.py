@@ -9,7 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dnumpy.ops.families import Contraction, Elementwise, Leaf, Movement, Op, Reduction, row
+from dnumpy.ops.families import (
+    Contraction,
+    Elementwise,
+    Leaf,
+    Movement,
+    Op,
+    Random,
+    Reduction,
+    row,
+)
 
 __all__ = ["CAST", "FULL", "LEAF", "UPDATE", "VIEW", "WHERE", "Op"]
 
@@ -17,6 +26,7 @@ LEAF = row(Leaf("leaf"))
 FULL = row(Leaf("full"))
 EMPTY = row(Leaf("empty"))  # every element is about to be overwritten
 ARANGE = row(Leaf("arange"))
+DRAW = row(Random("draw"))
 VIEW = row(Movement("view"))
 UPDATE = row(Movement("update"))
 WHERE = row(Elementwise("where", loop="select", scalar="({1} if {0} else {2})"))

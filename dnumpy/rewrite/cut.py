@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, RowMap
-from dnumpy.ops.families import Elementwise, Leaf, Reduction
+from dnumpy.ops.families import Elementwise, Leaf, Random, Reduction
 from dnumpy.ops.table import LEAF, UPDATE, VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase
 
@@ -85,7 +85,7 @@ def cut(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[S
 def row_space(expr: Expr, grain: Grain) -> int | None:
     """Return the rows of the phase that can compute ``expr``, or None if it is no row-wise op."""
     op = expr.op
-    if isinstance(op, Elementwise) or (isinstance(op, Leaf) and op is not LEAF):
+    if isinstance(op, Elementwise | Random) or (isinstance(op, Leaf) and op is not LEAF):
         return expr.shape[0] if expr.shape and expr.size >= max(grain.min_size, 1) else None
     if isinstance(op, Reduction):
         operand = expr.args[0]

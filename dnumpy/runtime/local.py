@@ -164,7 +164,7 @@ def _run_rows(
     told: frozenset[str],
 ) -> Faults:
     threads = min(thread_count(), phase.tiles)
-    if threads == 1 or phase.traffic_bytes() < INLINE_BYTES:
+    if threads == 1 or phase.extent_bytes() < INLINE_BYTES:
         return kernel.run(values, outs, 0, phase.rows, told=told)
     batch = max(1, phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))
