@@ -131,6 +131,8 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """Return an array of its own memory."""
     if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
         return NotImplemented
+    if not is_managed_dtype(a.dtype):
+        return NotImplemented
     axes = _order_of_copy(a, order)
     if axes is not None:
         return restored(fresh(content(permuted(a, axes))), axes)

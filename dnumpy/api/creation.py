@@ -10,12 +10,13 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import adopt, facts, from_expr, is_managed_dtype, ndarray, wrap
+from dnumpy.api.array import adopt, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
 from dnumpy.expr.expr import make as make_expr
@@ -229,6 +230,64 @@ def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     if len(args) == 1:
         return 0, args[0], 1
     return args[0], args[1], args[2] if len(args) > 2 else 1
+
+
+def _ranged(function: Any) -> Any:
+    """Return linspace or its kin: NumPy's code over a range that the nodes make, where large."""
+    plain, by_rows = _maker(function), transplanted(function)
+
+    def make(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+        large = type(num) is int and num * np.dtype(float).itemsize >= GENERATED_BYTES
+        scalars = isinstance(start, int | float) and isinstance(stop, int | float)
+        if large and scalars and engine.has_workers():
+            return by_rows(start, stop, num, *args, **kwargs)
+        return plain(start, stop, num, *args, **kwargs)
+
+    return make
+
+
+def _window(function: Any) -> Any:
+    """Return a window function: NumPy's code over a range that the nodes make, where large."""
+    plain, by_rows = _maker(function), transplanted(function)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        size = args[0] if args else kwargs.get("M")
+        large = type(size) is int and size * np.dtype(float).itemsize >= GENERATED_BYTES
+        return (by_rows if large and engine.has_workers() else plain)(*args, **kwargs)
+
+    return make
+
+
+WINDOWS = {
+    name: _window(getattr(np, name))
+    for name in ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+}
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As ``numpy.ascontiguousarray`` for managed arrays."""
+    return _arranged(a, dtype, "C", like)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As ``numpy.asfortranarray`` for managed arrays."""
+    return _arranged(a, dtype, "F", like)
+
+
+def _arranged(a: Any, dtype: Any, order: str, like: Any) -> Any:
+    if type(a) is not ndarray or a._np is not None or like is not None or not a.ndim:
+        return NotImplemented
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        a = a.astype(dtype)
+    flags = ghost(a).flags
+    if flags.c_contiguous if order == "C" else flags.f_contiguous:
+        return a
+    return a.copy() if order == "C" else a.T.copy().T
+
+
+linspace = _ranged(np.linspace)
+logspace = _ranged(np.logspace)
+geomspace = _ranged(np.geomspace)
 
 
 def _shaped_like(maker: Any) -> Any:

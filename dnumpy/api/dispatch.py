@@ -11,7 +11,7 @@ import numpy as np
 from dnumpy.api import callables, calls, overrides
 from dnumpy.api.array import ndarray
 from dnumpy.api.native import CREATION, NATIVE
-from dnumpy.api.record import is_lazy
+from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
 from dnumpy.expr.origin import here
@@ -69,7 +69,7 @@ def _describe(made: Any, wrapped: Any, qualified: str) -> None:
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
-def _dispatched(  # noqa: C901 - every path of a call, inline for speed
+def _dispatched(
     native: Callable[..., Any] | None, wrapped: Any, qualified: str
 ) -> Callable[..., Any]:
     """Return the public function: small operands go to NumPy, managed ones to ``native``."""
@@ -99,14 +99,20 @@ def _dispatched(  # noqa: C901 - every path of a call, inline for speed
         ):
             return overrides.call_function(wrapped, args, kwargs)
         if asks_engine(args, kwargs):
-            if native is not None:
-                found = native(*args, **kwargs)
-                if found is not NotImplemented:
-                    return found
+            found = NotImplemented if native is None else _recorded(native, args, kwargs)
+            if found is not NotImplemented:
+                return found
             _note_gather(qualified, args, kwargs)
         return runner(wrapped, args, kwargs)
 
     return public
+
+
+def _recorded(native: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return native(*args, **kwargs)
+    except Unmanaged:
+        return NotImplemented
 
 
 def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

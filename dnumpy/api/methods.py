@@ -15,6 +15,7 @@ from dnumpy.api.array import (
     exported,
     ghost,
     ghost_geometry,
+    is_managed_dtype,
     ndarray,
     peek,
     small,
@@ -24,7 +25,7 @@ from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import flatiter
 from dnumpy.api.native import NATIVE
-from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
+from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
@@ -239,7 +240,10 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
             r = wrapped(a)
             return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
         if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
-            found = native(self, *args, **kwargs)
+            try:
+                found = native(self, *args, **kwargs)
+            except Unmanaged:
+                found = NotImplemented
             if found is not NotImplemented:
                 return found
         return run(wrapped, (self, *args), kwargs)
@@ -257,14 +261,14 @@ _METHOD_WRITES = frozenset(
     {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
 )
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "clip", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "diagonal", "dot", "max",
+    "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
 _METHOD_PLAIN = (
-    "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
-    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put",
-    "repeat", "searchsorted", "setfield", "sort", "take", "to_device", "tobytes", "tofile",
-    "tolist", "trace",
+    "argpartition", "argsort", "byteswap", "choose", "compress", "dump", "dumps", "fill",
+    "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted", "setfield", "sort",
+    "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
 
 
@@ -292,9 +296,10 @@ def _copy(self: ndarray, order: str = "C") -> Any:
 
 
 def _flatten(self: ndarray, order: str = "C") -> Any:
-    a = self._np
-    if a is None and order in ("C", "A", "K"):
-        return composites.reshape(composites.copy(self, "C"), -1)
+    if self._np is None and is_managed_dtype(self.dtype):
+        flat = composites.ravel(self, order)
+        if flat is not NotImplemented:
+            return fresh(content(flat)) if flat._buf is self._buf else flat
     values: Any = concrete(self)
     return calls.wrap_result(values.flatten(order))
 
@@ -570,6 +575,11 @@ def _array_wrap(
     return array[()] if return_scalar and not array.ndim else array
 
 
+def _missing(self: ndarray, name: str) -> Any:
+    msg = f"'numpy.ndarray' object has no attribute {name!r}"
+    raise AttributeError(msg, name=name, obj=self)
+
+
 def _class_getitem(_cls: type, item: Any) -> Any:
     return np.ndarray[item]
 
@@ -581,6 +591,7 @@ _DIRECT: dict[str, Any] = {
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
+    "__getattr__": _missing,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, callables, composites, creation, gufuncs, reductions, stand_ins
+from dnumpy.api import (
+    blocks,
+    callables,
+    composites,
+    counting,
+    creation,
+    gufuncs,
+    reductions,
+    scans,
+    stand_ins,
+)
 from dnumpy.api.transplant import transplanted
 
 if TYPE_CHECKING:
@@ -44,6 +54,8 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "dot": composites.dot,
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
+    **counting.NATIVE,
+    **scans.NATIVE,
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
@@ -61,6 +73,8 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "vstack": composites.vstack,
     "hstack": composites.hstack,
     "column_stack": composites.column_stack,
+    "ascontiguousarray": creation.ascontiguousarray,
+    "asfortranarray": creation.asfortranarray,
     "zeros_like": creation.zeros_like,
     "ones_like": creation.ones_like,
     "empty_like": creation.empty_like,
@@ -82,8 +96,8 @@ _NUMPYS_CODE = (
     "cumulative_sum", "delete", "diag", "diagflat", "digitize", "dsplit", "dstack", "ediff1d",
     "extract", "fix", "flatnonzero", "fliplr", "flipud", "gradient", "histogram", "histogram2d",
     "histogram_bin_edges", "histogramdd", "hsplit", "i0", "insert", "intersect1d", "iscomplex",
-    "isclose", "isin", "isneginf", "isposinf", "isreal", "kron", "linspace", "logspace",
-    "geomspace", "matrix_transpose", "median", "meshgrid", "nan_to_num", "nanargmax", "nanargmin",
+    "isclose", "isfortran", "isin", "isneginf", "isposinf", "isreal", "kron", "matrix_transpose",
+    "median", "meshgrid", "nan_to_num", "nanargmax", "nanargmin",
     "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
     "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "piecewise", "polyadd",
     "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "quantile",
@@ -91,7 +105,7 @@ _NUMPYS_CODE = (
     "sort_complex", "split", "take_along_axis", "put_along_axis", "tile", "trace", "trapezoid",
     "tril", "tril_indices_from", "triu", "triu_indices_from", "trim_zeros", "union1d", "unique",
     "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "unwrap", "vander",
-    "vsplit", "fill_diagonal", "diag_indices_from", "ix_", "place",
+    "vsplit", "fill_diagonal", "diag_indices_from", "ix_", "place", "poly", "require",
     "lib.stride_tricks.sliding_window_view", "linalg.cholesky", "linalg.cond", "linalg.cross",
     "linalg.det", "linalg.diagonal", "linalg.eig", "linalg.eigh", "linalg.eigvals",
     "linalg.eigvalsh", "linalg.inv", "linalg.lstsq", "linalg.matmul", "linalg.matrix_norm",
@@ -165,6 +179,10 @@ CREATION: dict[str, Callable[..., Any]] = {
     "empty": creation.empty,
     "full": creation.full,
     "arange": creation.arange,
+    "linspace": creation.linspace,
+    "logspace": creation.logspace,
+    "geomspace": creation.geomspace,
+    **creation.WINDOWS,
     "load": creation.load,
     "copyto": creation.copyto,
     "bmat": callables.bmat,

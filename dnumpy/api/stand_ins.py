@@ -43,8 +43,8 @@ def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
 NATIVE: dict[str, Callable[..., Any]] = {
     name: _answered(getattr(np, name))
     for name in (
-        "can_cast", "common_type", "einsum_path", "iscomplexobj", "isrealobj", "min_scalar_type",
-        "ndim", "result_type", "shape", "size",
+        "can_cast", "common_type", "einsum_path", "iscomplexobj", "isrealobj", "isscalar",
+        "iterable", "min_scalar_type", "ndim", "result_type", "shape", "size",
     )
 }  # fmt: skip
 

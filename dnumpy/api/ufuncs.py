@@ -41,11 +41,17 @@ _folds: list[
 
 
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise
+_methods: dict[str, Callable[..., Any]] = {}  # what records the other methods, likewise
 
 
 def record_generalised_with(record: Any) -> None:
     """Let ``record`` be what records a generalised ufunc."""
     _generalised[:] = [record]
+
+
+def record_method_with(name: str, record: Callable[..., Any]) -> None:
+    """Let ``record`` be what the method ``name`` of ufuncs calls for managed arrays."""
+    _methods[name] = record
 
 
 def fold_with(record: Any) -> None:
@@ -129,6 +135,10 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
 
     def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Running fold along an axis; as ``numpy.ufunc.accumulate``."""
+        if is_lazy(array):
+            found = _methods["accumulate"](self._np, array, axis, dtype, out)
+            if found is not NotImplemented:
+                return found
         return self._run("accumulate", (array, axis, dtype), out, {})
 
     def reduceat(

@@ -11,7 +11,7 @@ from dnumpy.cost.work import Work
 from dnumpy.expr.geometry import Geometry, RowMap, contiguous_strides
 from dnumpy.kernels.blocked import grid_rows
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
-from dnumpy.ops.families import Blocked, Fold, RowParams, rowwise_of
+from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
@@ -128,7 +128,7 @@ class Layout:
         if expr.op is UPDATE:
             return self.update(expr)
         operands = tuple(operand_of(arg, self.known) for arg in expr.args)
-        if isinstance(expr.op, Blocked) and expr.shape[0]:
+        if isinstance(expr.op, Blocked) and expr.shape[0] and not _runs_on(expr):
             return self._blocked(expr, expr.op, operands)
         if isinstance(expr.op, Fold) and operands[0].shape[0]:
             return self._partials(expr, expr.op, operands)
@@ -289,6 +289,11 @@ class Layout:
             hi = min(max(-(-(segment.stop - row_map.start) // row_map.step), 0), rows)
             counts[segment.node] = counts.get(segment.node, 0) + hi - lo
         return tuple(counts.items()) or None
+
+
+def _runs_on(expr: Expr) -> bool:
+    """Say whether each block of a scan waits for the one before: none is told what goes before."""
+    return isinstance(expr.op, Scan) and expr.op.join is not None and len(expr.args) == 1
 
 
 def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:

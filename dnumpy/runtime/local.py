@@ -17,10 +17,17 @@ from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import reference
-from dnumpy.kernels.blocked import compute_rows, grid_rows, partial_results, row_bytes_of, shapes_of
+from dnumpy.kernels.blocked import (
+    compute_rows,
+    grid_rows,
+    partial_results,
+    row_bytes_of,
+    shapes_of,
+    what_goes_before,
+)
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.tiled import combine, partial_dtype
-from dnumpy.ops.families import Blocked, Fold
+from dnumpy.ops.families import Blocked, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
 from dnumpy.runtime.faults import StepFault, collect, told_of
@@ -31,11 +38,13 @@ from dnumpy.runtime.threads import in_threads, share_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dnumpy.expr.expr import Params
     from dnumpy.kernels.choose import Kernel
     from dnumpy.kernels.tiled import Faults
     from dnumpy.rewrite.phase import Phase
 
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
+SCAN_BYTES = 16 << 20  # of a result: the threads of a scan meet twice, and go over it twice
 BATCHES_PER_THREAD = 8
 HERE = "local"  # the name of this process's node
 
@@ -190,6 +199,12 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
     if _inline(args, out):
         compute_rows(op, args, expr.params, out, (0, rows, grid))
         return out
+    if isinstance(op, Scan) and op.join is not None and len(args) == 1:
+        if out.nbytes < SCAN_BYTES:
+            compute_rows(op, args, expr.params, out, (0, rows, grid))
+            return out
+        _scanned(op, args[0], expr.params, out, grid)
+        return out
     batch = -(-rows // (grid * thread_count() * BATCHES_PER_THREAD)) * grid
 
     def compute(lo: int) -> None:
@@ -198,6 +213,23 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
 
     share_out(compute, range(0, rows, batch))
     return out
+
+
+def _scanned(op: Scan, rows: np.ndarray, params: Params, out: np.ndarray, grid: int) -> None:
+    """Compute running folds: every block's own, then each joined with what goes before it."""
+
+    def alone(lo: int) -> None:
+        block = out[lo : lo + grid]
+        op.call((rows[lo : lo + grid],), params, 0, len(block), block)
+
+    share_out(alone, range(0, len(rows), grid))
+    before = what_goes_before(op, params, out, grid)
+
+    def join(lo: int) -> None:
+        assert op.join is not None
+        op.join(before[lo // grid - 1], params, out[lo : lo + grid])
+
+    share_out(join, range(grid, len(rows), grid))
 
 
 def _folded(expr: Expr, op: Fold, args: Sequence[Any]) -> np.ndarray:
