@@ -13,6 +13,7 @@ from dnumpy.api import (
     counting,
     creation,
     gufuncs,
+    picks,
     reductions,
     scans,
     stand_ins,
@@ -55,6 +56,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
     **counting.NATIVE,
+    **picks.NATIVE,
     **scans.NATIVE,
 }
 

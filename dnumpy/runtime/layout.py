@@ -8,10 +8,11 @@ from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 from dnumpy.cost.work import Work
-from dnumpy.expr.geometry import Geometry, RowMap, contiguous_strides
+from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.blocked import grid_rows
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
 from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
+from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
@@ -35,6 +36,7 @@ from dnumpy.runtime.regions import (
     last_view,
     memory_order,
     overlaps,
+    rows_beginning,
     seen_through,
     value_for,
     with_axes,
@@ -154,6 +156,8 @@ class Layout:
         grid = grid_rows(op, shapes, expr.params, expr.shape[0], _widest_row(expr, operands))
         rows = BlockedRows(op, expr.params, expr.shape, expr.dtype, operands, grid)
         work, followed = _blocked_work(expr, rows)
+        if op is TAKE:
+            operands = (self.in_order(operands[0]), *operands[1:])
         exchanged = exchange_for(expr, operands, grid, REPLICATED * self.planner.home_bytes)
         if exchanged is not None:
             work = replace(work, fixed_bytes=0.0)
@@ -277,18 +281,14 @@ class Layout:
     def _place_of(self, operand: Operand, rows: int) -> Placement | None:
         source = operand.source
         assert source is not None
-        row_map: RowMap | None = RowMap(0, 1)
-        if operand.views:
-            one = len(operand.views) == 1
-            row_map = operand.views[0].row_map(source.shape, source.dtype) if one else None
-        if row_map is None or row_map.step < 0:
+        backwards = bool(operand.views) and operand.views[-1].strides[0] <= 0
+        if backwards or exchanged_axes(operand) is not None or operand.shape[0] != rows:
             return None
         counts: dict[str, int] = {}
         for segment in self.graph.segments(source):
-            lo = min(max(-(-(segment.start - row_map.start) // row_map.step), 0), rows)
-            hi = min(max(-(-(segment.stop - row_map.start) // row_map.step), 0), rows)
+            lo, hi = rows_beginning(operand, segment.start, segment.stop, rows)
             counts[segment.node] = counts.get(segment.node, 0) + hi - lo
-        return tuple(counts.items()) or None
+        return tuple(counts.items()) if any(counts.values()) else None
 
 
 def _runs_on(expr: Expr) -> bool:

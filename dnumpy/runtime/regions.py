@@ -193,6 +193,25 @@ def slabs_within(region: Geometry, low: int, high: int) -> tuple[int, int]:
     return first, max(min(stop, count), first)
 
 
+def rows_beginning(operand: Operand, first: int, stop: int, rows: int) -> tuple[int, int]:
+    """Return which of an operand's ``rows`` rows begin in rows ``first:stop`` of its memory."""
+    source = operand.source
+    assert source is not None
+    if not operand.views:
+        return first, stop
+    view = operand.views[0]
+    if len(operand.views) > 1 or not view.strides[0] or not source.row_bytes:
+        return 0, 0
+    stride = view.strides[0]
+    low, high = (end * source.row_bytes - view.offset for end in (first, stop))
+    if stride > 0:
+        lo, hi = -(-low // stride), -(-high // stride)
+    else:
+        lo, hi = -high // -stride + 1, -low // -stride + 1
+    lo = min(max(lo, 0), rows)
+    return lo, max(min(hi, rows), lo)
+
+
 def exchanged_axes(operand: Operand) -> Axes | None:
     """Return the memory order of a view that every node would have to read whole, else None."""
     source = operand.source

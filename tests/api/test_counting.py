@@ -36,7 +36,10 @@ EXACT = {
     "histogram2d": (V, lambda np_, a: np_.histogram2d(a, a * a, [4, 3])),
     "histogramdd": (P, lambda np_, a: np_.histogramdd(a, [2, 3, 4])),
     "interp": (V, lambda np_, a: np_.interp(a, [-1.0, 0.0, 2.0], [3.0, 4.0, 1.0], left=-7)),
-    "interp-period": (P, lambda np_, a: np_.interp(a, [0.1, 0.3, 0.2], [3.0, 4.0, 1.0], period=0.5)),
+    "interp-period": (
+        P,
+        lambda np_, a: np_.interp(a, [0.1, 0.3, 0.2], [3.0, 4.0, 1.0], period=0.5),
+    ),
     "packbits": (I, lambda np_, a: np_.packbits(a > 4)),
     "packbits-rows": (P, lambda np_, a: np_.packbits(a > 0.4, axis=0, bitorder="little")),
     "packbits-columns": (P, lambda np_, a: np_.packbits(a > 0.4, axis=1)),
