@@ -13,6 +13,7 @@ from dnumpy.api import (
     counting,
     creation,
     gufuncs,
+    linalg,
     picks,
     reductions,
     scans,
@@ -163,13 +164,14 @@ def _first_of(*functions: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+OURS: dict[str, Callable[..., Any]] = {**PRIMITIVE, **COMPOSITE, **linalg.NATIVE}
 NATIVE: dict[str, Callable[..., Any]] = {
     **TRANSPLANTED,
     **stand_ins.NATIVE,
-    **PRIMITIVE,
-    **COMPOSITE,
+    **picks.SUBMODULES,
+    **OURS,
 }
-for _name in TRANSPLANTED.keys() & {*PRIMITIVE, *COMPOSITE}:
+for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
 CREATION: dict[str, Callable[..., Any]] = {

@@ -325,11 +325,9 @@ def as_strided(
     strides: Any = None,
     subok: bool = False,
     writeable: bool = True,
-    *,
-    check_bounds: bool | None = None,
 ) -> Any:
     """Return a view with any shape and strides, if it stays within the memory of its base."""
-    if type(x) is not ndarray or x._np is not None or check_bounds:
+    if type(x) is not ndarray or x._np is not None:
         return NotImplemented
     seen = ghost(x)
     wanted = tuple(seen.shape if shape is None else shape)
@@ -458,8 +456,9 @@ NATIVE: dict[str, Callable[..., Any]] = {
     "unravel_index": unravel_index,
     "shares_memory": _shares(np.shares_memory),
     "may_share_memory": _shares(np.may_share_memory),
-    "lib.stride_tricks.as_strided": as_strided,
 }
+
+SUBMODULES: dict[str, Callable[..., Any]] = {"lib.stride_tricks.as_strided": as_strided}
 
 METHODS: dict[str, Callable[..., Any]] = {
     "take": take,

@@ -16,6 +16,7 @@ from dnumpy import engine
 from dnumpy.api import blocks, calls
 from dnumpy.api.array import facts, from_expr, ghost, ndarray, view_of
 from dnumpy.api.composites import broadcast_to, transpose
+from dnumpy.api.locks import recording
 from dnumpy.api.record import Unmanaged, cast, content, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
@@ -423,10 +424,11 @@ def scattered(found: Placed, value: Expr | Const) -> None:
     params = PutParams(len(axes), full)
     first = bool(axes[0])
     target = transpose(view, (0, *axes, *rest[1:]) if first else (*axes, *rest))
-    base = content(target)
     op = PUT_INSIDE if first else PUT
-    written = blocks.record(op, [base, found.counted, value], params, base.shape, base.dtype)
-    write(target, written)
+    with recording(target):
+        base = content(target)
+        args = [base, found.counted, value]
+        write(target, blocks.record(op, args, params, base.shape, base.dtype))
 
 
 def _fitting(value: Expr, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -481,8 +483,10 @@ def _put_masked(array: ndarray, mask: ndarray, value: Expr | Const) -> None:
         params = params._replace(full=False)
     if not total or 0 in rest:
         return
-    base = content(array)
-    write(array, blocks.record(PUT_MASK, [base, chosen, value], params, base.shape, base.dtype))
+    with recording(array):
+        base = content(array)
+        args = [base, chosen, value]
+        write(array, blocks.record(PUT_MASK, args, params, base.shape, base.dtype))
 
 
 def _mask_values(value: Expr, total: int, rest: tuple[int, ...]) -> tuple[Expr, bool]:
