@@ -34,7 +34,8 @@ from dnumpy.api.record import (
     write,
 )
 from dnumpy.api.record import where as where_expr
-from dnumpy.expr.expr import Const, Expr, make
+from dnumpy.expr.expr import Const, Expr, exact, make
+from dnumpy.expr.geometry import same_dtype
 from dnumpy.expr.origin import here
 from dnumpy.ops.table import DOT, EINSUM, EMPTY, FULL, MATMUL, TENSORDOT
 
@@ -109,7 +110,7 @@ def astype(
         np.empty(0, have).astype(wanted, casting=casting)  # raises NumPy's error
     if have.kind == "c" and wanted.kind not in "cb":
         np.empty(0, have).astype(wanted)  # warns about discarded imaginary parts
-    if have == wanted and not copy:
+    if same_dtype(have, wanted) and not copy:
         return a
     axes = _order_of_copy(a, order)
     try:
@@ -314,7 +315,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     cell = np.empty((), array.dtype)
     cell[...] = fill
     shape = tuple(n + before + after for n, (before, after) in zip(array.shape, pairs, strict=True))
-    padded = from_expr(make(FULL, (), (cell[()],), shape, cell.dtype))
+    padded = from_expr(make(FULL, (), exact(cell[()]), shape, cell.dtype))
     if array.size:
         key = tuple(slice(b, b + n) for n, (b, _) in zip(array.shape, pairs, strict=True))
         write(view_of(padded, ghost(padded)[key]), inner)

@@ -150,8 +150,7 @@ def histogramdd(
     bins, range = calls.unwrap(bins), calls.unwrap(range)
     each = columns if len(columns) > 1 or columns[0].ndim == 1 else list(columns[0].T)
     extents = [ends(column) for column in each]
-    edges = np.histogramdd(np.stack(extents, axis=1), bins, range)[1]
-    edges = [np.asarray(e) for e in edges]
+    edges = [np.asarray(e) for e in np.histogramdd(np.stack(extents, axis=1), bins, range)[1]]
     shape = tuple(len(e) - 1 for e in edges)
     try:
         args = [operand(x) for x in (*columns, *([] if weights is None else [weights]), *edges)]
@@ -277,12 +276,15 @@ def _sequences(a: Any, v: Any, mode: Any) -> tuple[Any, Any] | None:
     if mode not in ("full", "same", "valid"):
         return None
     pair = [np.asarray(x) if type(x) in (list, tuple) else x for x in (a, v)]
-    for x in pair:
-        if not isinstance(x, ndarray | np.ndarray) or x.ndim != 1 or not x.size:
-            return None
-        if x.dtype.kind not in "biufc" or not is_managed_dtype(x.dtype):
-            return None
-    return pair[0], pair[1]
+    return (pair[0], pair[1]) if all(_is_sequence(x) for x in pair) else None
+
+
+def _is_sequence(x: Any) -> bool:
+    if not isinstance(x, ndarray | np.ndarray):
+        return False
+    seen: Any = x
+    numbers = seen.dtype.kind in "biufc" and is_managed_dtype(seen.dtype)
+    return bool(numbers and seen.ndim == 1 and seen.size)
 
 
 def _slid(long: Any, short: Any, mode: str) -> ndarray:

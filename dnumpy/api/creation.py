@@ -18,7 +18,7 @@ from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
-from dnumpy.expr.expr import Const
+from dnumpy.expr.expr import Const, exact
 from dnumpy.expr.expr import make as make_expr
 from dnumpy.ops.table import ARANGE, FULL
 
@@ -175,7 +175,7 @@ def _filler(function: Any, fill: Any) -> Any:
     def make(shape: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
         if "distributed" in modules and not kwargs and order == "C" and engine.has_workers():
             kind = np.dtype(dtype or float)
-            made = _generated(FULL, (kind.type(fill),), _shape(shape), kind)
+            made = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
             if made is not None:
                 return made
         if kwargs and kwargs.get("like") is not None:
@@ -204,7 +204,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     plain = isinstance(fill_value, int | float | complex | np.generic)
     if not kwargs and order == "C" and plain and engine.has_workers():
         cell = np.full((), fill_value, dtype)
-        made = _generated(FULL, (cell[()],), _shape(shape), cell.dtype)
+        made = _generated(FULL, exact(cell[()]), _shape(shape), cell.dtype)
         if made is not None:
             return made
     return _plain_full(shape, fill_value, dtype, order, **kwargs)

@@ -20,6 +20,7 @@ from dnumpy.api.array import (
     view_seen,
     wrap,
 )
+from dnumpy.api.locks import recording, writing
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -155,23 +156,26 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
     if is_basic(key):
         _set_basic(array, key, value)
     else:
-        _set_advanced(concrete_for_writing(array), key, calls.unwrap(value))
+        plain = calls.unwrap(value)
+        with writing(array):
+            _set_advanced(concrete_for_writing(array), key, plain)
 
 
 def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     """Write a small region at once, when it is computed and nobody reads it later."""
-    buffer = array._buf
-    memory = buffer.expr.value
-    if type(memory) is not np.ndarray or buffer.has_readers() or not _is_quick(key):
-        return False
     plain = value if type(value) in IMMEDIATE else _at_hand(value)
-    if plain is None:
+    if plain is None or not _is_quick(key):
         return False
-    whole = _over(array, memory)
-    region = whole[key]
-    if type(region) is np.ndarray and region.size > min(_DIRECT_WRITE, config.eager_below):
-        return False
-    whole[key] = plain
+    buffer = array._buf
+    with recording(array):
+        memory = buffer.expr.value
+        if type(memory) is not np.ndarray or buffer.has_readers():
+            return False
+        whole = _over(array, memory)
+        region = whole[key]
+        if type(region) is np.ndarray and region.size > min(_DIRECT_WRITE, config.eager_below):
+            return False
+        whole[key] = plain
     return True
 
 
@@ -213,7 +217,9 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
         else:
             _record(array, seen, recorded)
             return
-    concrete_for_writing(array)[key] = calls.unwrap(value)
+    plain = calls.unwrap(value)
+    with writing(array):
+        concrete_for_writing(array)[key] = plain
 
 
 def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:

@@ -24,6 +24,7 @@ from dnumpy.api.array import (
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import flatiter
+from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -182,7 +183,8 @@ def _part(name: str) -> property:
 
     def change(self: ndarray, value: Any) -> None:
         if self._np is not None or self.dtype.kind != "c":
-            setattr(calls.for_writing(self), name, calls.unwrap(value))
+            with writing(self):
+                setattr(calls.for_writing(self), name, calls.unwrap(value))
         else:
             native(self)[...] = value
 
@@ -222,7 +224,9 @@ def _flat(self: ndarray) -> flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
-    calls.for_writing(self).flat = calls.unwrap(value)
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).flat = plain
 
 
 # ---------------------------------------------------------------- methods
@@ -265,7 +269,7 @@ _METHOD_NATIVE = (
     "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
-_METHOD_PLAIN = (
+METHOD_PLAIN = (  # what NumPy runs, on gathered memory
     "argpartition", "argsort", "byteswap", "choose", "compress", "dump", "dumps", "fill",
     "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted", "setfield", "sort",
     "take", "to_device", "tobytes", "tofile", "tolist", "trace",
@@ -374,7 +378,9 @@ def _fill(self: ndarray, value: Any) -> None:
             cell.fill(value)  # raises what NumPy raises
             write(self, Const(cell[()]))
             return
-    calls.for_writing(self).fill(calls.unwrap(value))
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).fill(plain)
 
 
 # ---------------------------------------------------------------- conversions
@@ -540,7 +546,7 @@ def install() -> None:
     for name in _METHOD_NATIVE:
         setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
     ndarray.astype = _method("astype", composites.astype, writes=False)
-    for name in _METHOD_PLAIN:
+    for name in METHOD_PLAIN:
         setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
     for name in (
         "bool", "int", "float", "complex", "index", "str", "format", "sizeof",
@@ -551,15 +557,6 @@ def install() -> None:
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
-
-
-def describe() -> None:
-    """Give every method NumPy's documentation and signature."""
-    for name, method in vars(ndarray).items():
-        wrapped = getattr(_np_array, name, None)
-        if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
-            method.__doc__ = wrapped.__doc__
-            method.__wrapped__ = wrapped
 
 
 def _repr(self: ndarray) -> str:
@@ -580,8 +577,8 @@ def _missing(self: ndarray, name: str) -> Any:
     raise AttributeError(msg, name=name, obj=self)
 
 
-def _class_getitem(_cls: type, item: Any) -> Any:
-    return np.ndarray[item]
+def _class_getitem(cls: type, item: Any) -> Any:
+    return types.GenericAlias(cls, np.ndarray[item].__args__)  # raises what NumPy raises
 
 
 _DIRECT: dict[str, Any] = {

@@ -9,7 +9,8 @@ import numpy as np
 
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
-from dnumpy.api.layout import arranged, restored
+from dnumpy.api.layout import arranged, permuted, restored, result_order
+from dnumpy.api.locks import recording, writing
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -23,6 +24,7 @@ from dnumpy.api.record import (
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.origin import error_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,11 +95,6 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
                     return r
         return call(self._np, args, kwargs)
 
-    @property
-    def __doc__(self) -> str | None:  # type: ignore[override]
-        """NumPy's documentation."""
-        return self._np.__doc__
-
     def __repr__(self) -> str:
         """Return NumPy's repr."""
         return repr(self._np)
@@ -161,7 +158,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
             return overrides.call_ufunc(self, "at", args, {})
-        self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+        with writing(*args[:1]):
+            self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
         return None
 
     def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
@@ -211,8 +209,7 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def errors_raise() -> bool:
     """Under ``errstate(...='raise')`` NumPy raises at the call, so the call cannot be deferred."""
-    states = np.geterr().values()
-    return "raise" in states or "call" in states
+    return error_state().at_once
 
 
 def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
@@ -242,6 +239,7 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     outs = _as_outs(outs, wrapped.nout)
     if mask is not True:
         mask = _mask(mask, outs)
+    args, written, mask = _in_memory_order(args, outs or (), mask)
     placed, axes = (args, None) if outs else arranged(args)
     operands = [operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
@@ -252,7 +250,18 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         if axes is not None:
             results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
-    return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
+    _record_into(wrapped, operands, kwargs, written, None if mask is True else mask)
+    return outs[0] if len(outs) == 1 else outs
+
+
+def _in_memory_order(args: Any, outs: Any, mask: Any) -> tuple[Any, Any, Any]:
+    """Return operands, outputs and mask with their axes in the order of the one output's memory."""
+    order = result_order(outs) if len(outs) == 1 else None
+    given = [np.asarray(x) if type(x) in (list, tuple) else x for x in (*args, mask)]
+    if order is None or any(getattr(x, "ndim", 0) > len(order) for x in given):
+        return args, outs, mask
+    *args, mask = [permuted(x, order) for x in given]
+    return args, (permuted(outs[0], order),), mask
 
 
 def _mask(mask: Any, outs: Any) -> Any:
@@ -277,7 +286,7 @@ def _as_outs(outs: Any, count: int) -> tuple[Any, ...] | None:
 
 def _record_into(
     wrapped: np.ufunc, operands: list[Any], kwargs: dict[str, Any], outs: tuple[Any, ...], mask: Any
-) -> Any:
+) -> None:
     if any(o._readonly for o in outs) or any(o._buf.shared for o in outs):
         raise Unmanaged
     casting = kwargs.get("casting", "same_kind")
@@ -301,7 +310,6 @@ def _record_into(
             raise Unmanaged  # NumPy says why
     for out, expr in zip(outs, exprs, strict=True):
         write(out, expr)
-    return outs[0] if len(outs) == 1 else outs
 
 
 def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
@@ -367,7 +375,11 @@ def _inplace(wrapped: np.ufunc) -> Any:
         a = self._np
         if a is None:
             if type(other) in IMMEDIATE or _is_at_hand(other):
-                a = peek_for_writing(self)
+                with recording(self):
+                    a = peek_for_writing(self)
+                    if a is not None:
+                        wrapped(a, calls.unwrap(other), out=(a,))
+                        return self
         elif type(other) is not ndarray and type(other) not in IMMEDIATE:
             a = None  # an operand that may override the ufunc
         if a is not None:

@@ -172,9 +172,9 @@ class Fold(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Random(Op):
-    """Draws from a stream."""
+    """Draws from a stream: the one operand is a Draw, and rows are made from their index."""
 
-    call: Callable[..., Any] | None = None
+    loop: str = "exp"
 
 
 OpT = TypeVar("OpT", bound=Op)

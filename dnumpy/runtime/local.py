@@ -15,7 +15,7 @@ import numpy as np
 
 from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.expr.geometry import Geometry
+from dnumpy.expr.geometry import Geometry, typed
 from dnumpy.kernels import reference
 from dnumpy.kernels.blocked import (
     compute_rows,
@@ -30,6 +30,7 @@ from dnumpy.kernels.tiled import combine, partial_dtype
 from dnumpy.ops.families import Blocked, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
+from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import Record
@@ -49,32 +50,44 @@ BATCHES_PER_THREAD = 8
 HERE = "local"  # the name of this process's node
 
 
-def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault]]:
-    """Run ``stages`` in order, emptying the list, and give every output Expr its value."""
+def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    """Run ``stages`` in order, emptying the list, and give every output Expr its value.
+
+    What a stage that failed would have given, and what depends on it, stays pending.
+    """
     records: list[Record] = []
     faults: list[StepFault] = []
+    failures: list[Failure] = []
     stages.reverse()
     while stages:
         stage = stages.pop()
-        started = time.perf_counter()
-        if isinstance(stage, FusedStage):
-            phase = stage.phase
-            found, lowering = _run_fused(stage)
-            what, rows, size = phase.title(), phase.rows, phase.traffic_bytes()
-        elif stage.expr.value is not None:
+        if not isinstance(stage, FusedStage) and stage.expr.value is not None:
             continue  # an update whose region was computed into its place
-        else:
-            expr, phase = stage.expr, None
-            what, rows, size = expr.op.name, _rows(expr), expr.nbytes
-            found, lowering = _run_whole(expr), "numpy"
-            del expr
-        del stage
+        if failures and not is_ready(stage):
+            continue
+        try:
+            record, found = _run(stage)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
+            failures.append(failure(stage, error))
+            continue
+        records.append(record)
         faults += found
-        seconds = time.perf_counter() - started
-        records.append(
-            Record(what, ((HERE, rows),), seconds, size, lowering, (seconds,), phase=phase)
-        )
-    return records, faults
+    return records, faults, failures
+
+
+def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
+    started = time.perf_counter()
+    if isinstance(stage, FusedStage):
+        phase = stage.phase
+        found, lowering = _run_fused(stage)
+        what, rows, size = phase.title(), phase.rows, phase.traffic_bytes()
+    else:
+        phase = None
+        what, rows, size = stage.expr.op.name, _rows(stage.expr), stage.expr.nbytes
+        found, lowering = _run_whole(stage.expr), "numpy"
+    seconds = time.perf_counter() - started
+    record = Record(what, ((HERE, rows),), seconds, size, lowering, (seconds,), phase=phase)
+    return record, found
 
 
 def value_of(expr: Expr | Const) -> Any:
@@ -89,7 +102,7 @@ def value_of(expr: Expr | Const) -> Any:
 
 def settle(expr: Expr, value: np.ndarray) -> None:
     """Store the result and let go of the operands, so that their memory can be reused."""
-    expr.value = value
+    expr.value = typed(value, expr.dtype)
     expr.args = ()
 
 
@@ -151,7 +164,7 @@ def _run_rows(
     told: frozenset[str],
 ) -> Faults:
     threads = min(thread_count(), phase.tiles)
-    if threads == 1 or phase.traffic_bytes() < INLINE_BYTES:
+    if threads == 1 or phase.extent_bytes() < INLINE_BYTES:
         return kernel.run(values, outs, 0, phase.rows, told=told)
     batch = max(1, phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))

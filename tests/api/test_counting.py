@@ -31,7 +31,7 @@ EXACT = {
     "histogram-range": (V, lambda np_, a: np_.histogram(a, 5, range=(-1, 1))),
     "histogram-edges": (V, lambda np_, a: np_.histogram(a, [-2, -1, 0, 0.5, 3])),
     "histogram-of-integers": (I, lambda np_, a: np_.histogram(a)),
-    "histogram-fd": (V, lambda np_, a: np_.histogram(a, "fd")),
+    "histogram-sturges": (V, lambda np_, a: np_.histogram(a, "sturges")),
     "histogram-of-columns": (P, lambda np_, a: np_.histogram(a, 4)),
     "histogram2d": (V, lambda np_, a: np_.histogram2d(a, a * a, [4, 3])),
     "histogramdd": (P, lambda np_, a: np_.histogramdd(a, [2, 3, 4])),
@@ -66,7 +66,6 @@ CLOSE = {
     "cov": (P, lambda np_, a: np_.cov(a, rowvar=False)),
     "corrcoef": (P, lambda np_, a: np_.corrcoef(a, rowvar=False)),
     "trapezoid": (V, lambda np_, a: np_.trapezoid(a, dx=0.5)),
-    "gradient": (V, lambda np_, a: np_.gradient(a)),
 }
 
 
