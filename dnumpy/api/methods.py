@@ -269,7 +269,7 @@ _METHOD_NATIVE = (
     "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
-_METHOD_PLAIN = (
+METHOD_PLAIN = (  # what NumPy runs, on gathered memory
     "argpartition", "argsort", "byteswap", "choose", "compress", "dump", "dumps", "fill",
     "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted", "setfield", "sort",
     "take", "to_device", "tobytes", "tofile", "tolist", "trace",
@@ -546,7 +546,7 @@ def install() -> None:
     for name in _METHOD_NATIVE:
         setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
     ndarray.astype = _method("astype", composites.astype, writes=False)
-    for name in _METHOD_PLAIN:
+    for name in METHOD_PLAIN:
         setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
     for name in (
         "bool", "int", "float", "complex", "index", "str", "format", "sizeof",
@@ -557,15 +557,6 @@ def install() -> None:
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
-
-
-def describe() -> None:
-    """Give every method NumPy's documentation and signature."""
-    for name, method in vars(ndarray).items():
-        wrapped = getattr(_np_array, name, None)
-        if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
-            method.__doc__ = wrapped.__doc__
-            method.__wrapped__ = wrapped
 
 
 def _repr(self: ndarray) -> str:
@@ -586,8 +577,8 @@ def _missing(self: ndarray, name: str) -> Any:
     raise AttributeError(msg, name=name, obj=self)
 
 
-def _class_getitem(_cls: type, item: Any) -> Any:
-    return np.ndarray[item]
+def _class_getitem(cls: type, item: Any) -> Any:
+    return types.GenericAlias(cls, np.ndarray[item].__args__)  # raises what NumPy raises
 
 
 _DIRECT: dict[str, Any] = {
