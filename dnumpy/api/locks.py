@@ -36,6 +36,12 @@ class _Several:
             lock.release()
 
 
+def recording(target: ndarray) -> AbstractContextManager[Any]:
+    """Return what keeps other threads from writing to an array while a write is recorded."""
+    lock: AbstractContextManager[Any] = target._buf.lock
+    return lock
+
+
 def writing(*targets: Any) -> AbstractContextManager[Any]:
     """Return what keeps other threads from writing to the arrays, and tuples of arrays, meanwhile.
 

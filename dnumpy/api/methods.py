@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, overrides, ufuncs
+from dnumpy.api import calls, composites, indexing, overrides, picks, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -23,7 +23,7 @@ from dnumpy.api.array import (
 )
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
-from dnumpy.api.flat import flatiter
+from dnumpy.api.flat import fill, flatiter
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
@@ -224,6 +224,8 @@ def _flat(self: ndarray) -> flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
+    if fill(self, value):
+        return
     plain = calls.unwrap(value)
     with writing(self):
         calls.for_writing(self).flat = plain
@@ -269,7 +271,7 @@ _METHOD_NATIVE = (
     "mean", "min",
     "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
 )  # fmt: skip
-_METHOD_PLAIN = (
+METHOD_PLAIN = (  # what NumPy runs, on gathered memory
     "argpartition", "argsort", "byteswap", "choose", "compress", "dump", "dumps", "fill",
     "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted", "setfield", "sort",
     "take", "to_device", "tobytes", "tofile", "tolist", "trace",
@@ -546,8 +548,9 @@ def install() -> None:
     for name in _METHOD_NATIVE:
         setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
     ndarray.astype = _method("astype", composites.astype, writes=False)
-    for name in _METHOD_PLAIN:
-        setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
+    for name in METHOD_PLAIN:
+        native = picks.METHODS.get(name)
+        setattr(ndarray, name, _method(name, native, writes=name in _METHOD_WRITES))
     for name in (
         "bool", "int", "float", "complex", "index", "str", "format", "sizeof",
     ):  # fmt: skip
@@ -557,15 +560,6 @@ def install() -> None:
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
-
-
-def describe() -> None:
-    """Give every method NumPy's documentation and signature."""
-    for name, method in vars(ndarray).items():
-        wrapped = getattr(_np_array, name, None)
-        if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
-            method.__doc__ = wrapped.__doc__
-            method.__wrapped__ = wrapped
 
 
 def _repr(self: ndarray) -> str:
@@ -586,8 +580,8 @@ def _missing(self: ndarray, name: str) -> Any:
     raise AttributeError(msg, name=name, obj=self)
 
 
-def _class_getitem(_cls: type, item: Any) -> Any:
-    return np.ndarray[item]
+def _class_getitem(cls: type, item: Any) -> Any:
+    return types.GenericAlias(cls, np.ndarray[item].__args__)  # raises what NumPy raises
 
 
 _DIRECT: dict[str, Any] = {

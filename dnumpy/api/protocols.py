@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls, dispatch, methods, overrides, ufuncs
+from dnumpy.api import calls, dispatch, overrides, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray
+from dnumpy.api.describe import describe_classes
 from dnumpy.api.scalar import DeferredScalar
 
 
@@ -108,7 +109,7 @@ def install() -> None:
     ndarray.__dlpack_device__ = _dlpack_device
     ndarray.__arrow_array__ = _arrow_array
     ndarray._repr_html_ = _repr_html
-    methods.describe()
+    describe_classes()
     DeferredScalar.__array_ufunc__ = _array_ufunc
     DeferredScalar.__array_function__ = _array_function
     for name, wrapped in ufuncs.BINARY.items():
