@@ -12,8 +12,10 @@ from dnumpy.api import (
     composites,
     counting,
     creation,
+    fft,
     gufuncs,
     linalg,
+    picks,
     reductions,
     scans,
     stand_ins,
@@ -56,6 +58,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
     **counting.NATIVE,
+    **picks.NATIVE,
     **scans.NATIVE,
 }
 
@@ -88,6 +91,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
 }
 
 GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
+gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
 _NUMPYS_CODE = (
@@ -163,7 +167,12 @@ def _first_of(*functions: Callable[..., Any]) -> Callable[..., Any]:
 
 
 OURS: dict[str, Callable[..., Any]] = {**PRIMITIVE, **COMPOSITE, **linalg.NATIVE}
-NATIVE: dict[str, Callable[..., Any]] = {**TRANSPLANTED, **stand_ins.NATIVE, **OURS}
+NATIVE: dict[str, Callable[..., Any]] = {
+    **TRANSPLANTED,
+    **stand_ins.NATIVE,
+    **picks.SUBMODULES,
+    **OURS,
+}
 for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
