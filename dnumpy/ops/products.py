@@ -55,7 +55,8 @@ PRODUCT = row(Fold("product", _product, _pairwise, rows=_block, loop="arith", fl
 
 
 def _rows(pieces: Sequence[Any], _params: ProductParams, _lo: int, _hi: int, out: Any) -> None:
-    np.matmul(*map(np.ascontiguousarray, pieces), out=out)
+    left, right = map(np.ascontiguousarray, pieces)
+    np.matmul(left, right, out=out)
 
 
 PRODUCT_ROWS = row(
