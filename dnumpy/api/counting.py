@@ -19,6 +19,7 @@ from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr
+from dnumpy.kernels.blocked import most_rows
 from dnumpy.ops.counting import (
     BINCOUNT,
     CORRELATE,
@@ -41,7 +42,7 @@ BLOCK = 65_536  # rows: NumPy's own block of a histogram, so that weights are ad
 def block_rows(rows: int, partial_size: int) -> int:
     """Return the rows counted at a time: blocks are few beside the size of their counts."""
     block = BLOCK * max(1, -(-partial_size // BLOCK))
-    return max(1, min(rows, block, config.tile_rows_max))
+    return max(1, min(rows, block, most_rows(rows)))
 
 
 def _numbers(a: Any, kinds: str = "iuf") -> bool:
