@@ -6,6 +6,7 @@ on one node.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.gufuncs import GUFUNC, GufuncParams, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.expr.expr import Shape
 
@@ -55,18 +56,24 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if outs is None
         else tuple(_core_of(o, moves, k, wrapped.nin) for k, o in enumerate(outs))
     )
-    results = None if loop else _alone(wrapped, (*args, *(into or ())), kwargs)
-    if results is None:
-        results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
-    if moves is not None:
-        results = [_moved_back(r, m) for r, m in zip(results, moves[wrapped.nin :], strict=True)]
-    if outs is not None:
-        for out, result in zip(outs, results, strict=True):
-            write(out, operand(result))
-        results = list(outs)
-    if ufuncs.errors_raise():
-        _settle(results)
+    with _told():
+        results = None if loop else _alone(wrapped, (*args, *(into or ())), kwargs)
+        if results is None:
+            results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
+        if moves is not None:
+            back = moves[wrapped.nin :]
+            results = [_moved_back(r, m) for r, m in zip(results, back, strict=True)]
+        if outs is not None:
+            results = _written(outs, results)
+        if ufuncs.errors_raise():
+            _settle(results)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _written(outs: tuple[Any, ...], results: list[Any]) -> list[Any]:
+    for out, result in zip(outs, results, strict=True):
+        write(out, operand(result))
+    return list(outs)
 
 
 def _alone(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
@@ -273,8 +280,14 @@ def _settle(results: Sequence[Any]) -> None:
     """Compute now, since the caller wants to be told of faults during the call."""
     pending = [r._buf.expr for r in results if type(r) is ndarray and r._np is None]
     pending += [r.expr for r in results if type(r) is DeferredScalar and r.expr is not None]
+    engine.compute(pending)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Call the handler of the error state for a fault met while what is recorded is computed."""
     try:
-        engine.compute(pending)
+        yield
     except FloatingPointError as error:
         handler = np.geterrcall()
         if "call" not in np.geterr().values() or handler is None:
