@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, overrides, ufuncs
+from dnumpy.api import calls, composites, indexing, overrides, sorting, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -257,13 +257,18 @@ _METHOD_WRITES = frozenset(
     {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
 )
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "clip", "diagonal", "dot", "max", "mean", "min",
-    "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "diagonal", "dot", "max",
+    "mean", "min", "prod", "ravel", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes",
+    "var",
 )  # fmt: skip
+_METHOD_IN_PLACE = {
+    "partition": sorting.partition_in_place,
+    "sort": sorting.sort_in_place,
+}
 _METHOD_PLAIN = (
-    "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod",
-    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "partition", "put",
-    "repeat", "searchsorted", "setfield", "sort", "take", "to_device", "tobytes", "tofile",
+    "byteswap", "choose", "compress", "cumprod",
+    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "put",
+    "repeat", "setfield", "take", "to_device", "tobytes", "tofile",
     "tolist", "trace",
 )  # fmt: skip
 
@@ -535,6 +540,8 @@ def install() -> None:
     for name in _METHOD_NATIVE:
         setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
     ndarray.astype = _method("astype", composites.astype, writes=False)
+    for name, native in _METHOD_IN_PLACE.items():
+        setattr(ndarray, name, _method(name, native, writes=True))
     for name in _METHOD_PLAIN:
         setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
     for name in (
