@@ -87,7 +87,7 @@ def timed(cluster: DaskCluster, size: int) -> tuple[float, Record, float]:
     grain = Grain(16_384, config.tile_bytes, config.tile_rows_max)
     stages = cut(pending_in_order([root]), [root], grain)
     started = perf_counter()
-    records, _ = execute(stages, cluster)
+    records, _, _ = execute(stages, cluster)
     return perf_counter() - started, records[0], float(root.value)
 
 

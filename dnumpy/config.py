@@ -45,6 +45,10 @@ class Config:
         Relative speeds of the in-process nodes in the ``split`` mode.
     cluster : str
         ``auto`` uses the current ``distributed.Client`` when there is one, ``off`` never does.
+    random : str
+        ``numpy``: a seed gives NumPy's values. ``parallel``: large draws of a Generator that NumPy
+        can only make in order (normal, exponential, ...) come from streams of their own, one per
+        granule of values: other values than NumPy's, the same on any number of threads and workers.
     """
 
     mode: str = "default"
@@ -58,6 +62,7 @@ class Config:
     pool_bytes: int = 2 << 30
     split_rows: tuple[float, ...] = field(default=(5.0, 3.0, 2.0))
     cluster: str = "auto"
+    random: str = "numpy"
 
 
 def config_from(environ: Mapping[str, str]) -> Config:

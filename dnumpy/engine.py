@@ -15,6 +15,7 @@ import numpy as np
 
 from dnumpy.config import config, thread_count
 from dnumpy.expr.expr import make
+from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.table import CAST, VIEW
@@ -24,6 +25,7 @@ from dnumpy.runtime import chunked, local
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
 from dnumpy.runtime.dask_cluster import current_client
+from dnumpy.runtime.failures import raise_for
 from dnumpy.runtime.find import cluster_for
 from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.failures import Failure
+    from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.records import Record
 
 lock = threading.RLock()
@@ -56,7 +60,9 @@ class Window:
         self.owners[key] = owner
         self.exprs += 1
         self.elements += expr.size
-        if self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
+        if told_at_once():
+            compute([expr])
+        elif self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
             flush()
 
     def drain(self) -> list[Expr]:
@@ -81,30 +87,45 @@ def grain() -> Grain:
 
 
 def compute(roots: Iterable[Expr]) -> None:
-    """Give every root, and whatever else live arrays are waiting for, its value."""
+    """Give every root, and whatever else live arrays are waiting for, its value.
+
+    Raises the error that keeps a root from having one; an error of anything else waits until that
+    is asked for.
+    """
     with lock:
         roots = list(roots)
         if all(root.value is not None for root in roots):
             return
-        # everything that waits is computed along: what it shares with the roots is then read once,
-        # and nothing is ever computed twice
-        roots += [e for e in window.drain() if e not in roots]
-        order = pending_in_order(roots)
-        wanted = [e for e in order if _is_live(e)]
-        known = {id(e) for e in wanted}
-        wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
-        stages = cut_again(order, wanted, grain())
-        run: list[Record] = []
-        for expr in wanted:
-            _runs[expr] = run
-            del expr
-        kept = {id(_base(expr)) for expr in wanted}
-        del order, wanted, roots
-        where = cluster_for(stages)
-        records, found = local.execute(stages) if where is None else execute(stages, where, kept)
-        run += records
-        history.extend(records)
-    fp_faults.warn(found)
+        asked = [weakref.ref(root) for root in roots]  # which do not keep memory from being reused
+        found, failed = _evaluate(roots)
+    fp_faults.tell(found)
+    if failed:
+        raise_for([root for ref in asked if (root := ref()) is not None], failed)
+
+
+def _evaluate(roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
+    """Run what the roots and live arrays wait for, emptying the list of roots."""
+    # everything that waits is computed along: what it shares with the roots is then read once,
+    # and nothing is ever computed twice
+    roots += [e for e in window.drain() if e not in roots]
+    order = pending_in_order(roots)
+    wanted = [e for e in order if _is_live(e)]
+    known = {id(e) for e in wanted}
+    wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
+    stages = cut_again(order, wanted, grain())
+    run: list[Record] = []
+    for expr in wanted:
+        _runs[expr] = run
+        del expr
+    kept = {id(_base(expr)) for expr in wanted}
+    del order, wanted
+    roots.clear()
+    where = cluster_for(stages)
+    done = local.execute(stages) if where is None else execute(stages, where, kept)
+    records, found, failed = done
+    run += records
+    history.extend(records)
+    return found, failed
 
 
 def _base(expr: Expr) -> Expr:
@@ -122,9 +143,10 @@ def _is_live(expr: Expr) -> bool:
 
 
 def flush() -> None:
-    """Compute everything that a live array is waiting for."""
+    """Compute everything that a live array is waiting for; what fails stays pending."""
     with lock:
-        compute(window.drain())
+        found, _ = _evaluate([])
+    fp_faults.tell(found)
 
 
 def forecast(roots: Iterable[Expr]) -> list[Forecast]:

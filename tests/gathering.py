@@ -55,3 +55,11 @@ def on_nodes(values: Any) -> Any:
     if placed._np is None:
         engine.compute([placed._buf.expr])
     return placed
+
+
+def computed(found: Any) -> Any:
+    """Return results, computed where they are to lie."""
+    for one in found if isinstance(found, tuple | list) else (found,):
+        if type(one) is dnumpy.ndarray and one._np is None:
+            engine.compute([one._buf.expr])
+    return found

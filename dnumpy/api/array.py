@@ -10,7 +10,7 @@ from dnumpy import engine
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
-from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.expr.geometry import Geometry, contiguous_strides, same_dtype
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.memory import Lease
 
@@ -228,7 +228,7 @@ def ghost(array: ndarray) -> np.ndarray:
     geometry = array._geo
     if geometry is not None:
         seen = np.asarray(_Ghostly(geometry, readonly=array._readonly))
-        if seen.dtype != geometry.dtype:  # fields, of which the protocol knows the size only
+        if not same_dtype(seen.dtype, geometry.dtype):  # the protocol knows no fields, no longlong
             seen.dtype = geometry.dtype  # type: ignore[misc]
         return seen
     buffer = array._buf
@@ -236,6 +236,8 @@ def ghost(array: ndarray) -> np.ndarray:
         strides = contiguous_strides(buffer.shape, buffer.dtype.itemsize)
         whole = Geometry(0, buffer.shape, strides, buffer.dtype)
         buffer.ghost = np.asarray(_Ghostly(whole, readonly=False))
+        if not same_dtype(buffer.ghost.dtype, buffer.dtype):
+            buffer.ghost.dtype = buffer.dtype  # type: ignore[misc]
     if not array._readonly:
         return buffer.ghost
     seen = buffer.ghost.view()

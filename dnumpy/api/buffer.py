@@ -10,6 +10,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.expr.expr import Expr, leaf
+from dnumpy.expr.geometry import typed
 from dnumpy.ops.table import CAST, LEAF
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Buffer:
         if alive is None or alive.memory is not memory:
             alive = Export(memory, writeable=self.writeable)
             self._export = weakref.ref(alive)
-        return np.asarray(alive)
+        return typed(np.asarray(alive), self.dtype)
 
     def snapshot(self, geometry: Geometry | None) -> Expr:
         """Return a leaf with a copy of what the geometry shows now."""

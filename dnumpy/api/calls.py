@@ -17,6 +17,7 @@ from dnumpy.api.array import (
     small,
     wrap,
 )
+from dnumpy.api.locks import writing
 from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
@@ -70,6 +71,14 @@ def for_writing(x: Any) -> Any:
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call NumPy's ``function`` now; ``out`` is written in place."""
+    placed = args[out_position(function) :] if len(args) > 1 else ()
+    if placed or "out" in kwargs:
+        with writing(*placed, kwargs.get("out")):
+            return _run(function, args, kwargs)
+    return _run(function, args, kwargs)
+
+
+def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     plain = [unwrap(a) for a in args]
     handles: list[Any] = list(args)
     if len(args) > 1:
@@ -105,7 +114,7 @@ def out_position(function: Callable[..., Any]) -> int:
 def _find_out(function: Any) -> int:
     if isinstance(function, np.ufunc):
         return function.nin
-    for known in (function, getattr(np, getattr(function, "__name__", ""), None)):
+    for known in (function, vars(np).get(getattr(function, "__name__", ""))):
         try:
             parameters = list(inspect.signature(known).parameters)  # type: ignore[arg-type]
         except (TypeError, ValueError):  # built in, without a signature
@@ -155,6 +164,13 @@ def _convertible(x: Any) -> Any:
 
 def run_writing(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a NumPy function that writes to its first argument."""
+    with writing(*args[:1], *[kwargs[name] for name in _TARGETS.intersection(kwargs)]):
+        return _run_writing(function, args, kwargs)
+
+
+def _run_writing(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     target = for_writing(args[0]) if args else None
     plain = [target, *[unwrap(a) for a in args[1:]]] if args else []
     named = {k: unwrap(v) for k, v in kwargs.items()}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import ufuncs
+from dnumpy.api import calls, ufuncs
 from dnumpy.api.array import (
     facts,
     from_expr,
@@ -34,7 +34,8 @@ from dnumpy.api.record import (
     write,
 )
 from dnumpy.api.record import where as where_expr
-from dnumpy.expr.expr import Const, Expr, make
+from dnumpy.expr.expr import Const, Expr, exact, make
+from dnumpy.expr.geometry import same_dtype
 from dnumpy.expr.origin import here
 from dnumpy.ops.table import DOT, EINSUM, EMPTY, FULL, MATMUL, TENSORDOT
 
@@ -109,7 +110,7 @@ def astype(
         np.empty(0, have).astype(wanted, casting=casting)  # raises NumPy's error
     if have.kind == "c" and wanted.kind not in "cb":
         np.empty(0, have).astype(wanted)  # warns about discarded imaginary parts
-    if have == wanted and not copy:
+    if same_dtype(have, wanted) and not copy:
         return a
     axes = _order_of_copy(a, order)
     try:
@@ -130,6 +131,8 @@ def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = N
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """Return an array of its own memory."""
     if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
+        return NotImplemented
+    if not is_managed_dtype(a.dtype):
         return NotImplemented
     axes = _order_of_copy(a, order)
     if axes is not None:
@@ -207,6 +210,21 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     return _through_ghost(array, lambda g: np.broadcast_to(g, shape))
 
 
+def broadcast_writeable(array: Any, shape: Any, *, subok: bool, readonly: bool) -> Any:
+    """Return a view with broadcast axes; one that is not ``readonly`` warns when written to."""
+    if type(array) is not ndarray or array._np is not None:
+        plain = calls.unwrap(array)
+        return calls.wrap_result(
+            _numpys_broadcast(plain, shape, subok=subok, readonly=readonly), (array,)
+        )
+    made = broadcast_to(array, shape)
+    made._readonly = readonly or array._readonly
+    return made
+
+
+_numpys_broadcast = vars(np.lib)["_stride_tricks_impl"]._broadcast_to
+
+
 def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return a view where NumPy would, else a copy."""
     if type(a) is not ndarray or shape is None:
@@ -225,8 +243,13 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
 
 def ravel(a: Any, order: str = "C") -> Any:
     """Return a 1-D view where NumPy would, else a copy."""
-    if order not in ("C", "F") or type(a) is not ndarray:
+    if order not in ("C", "F", "K", "A") or type(a) is not ndarray:
         return NotImplemented
+    if order == "A":
+        order = "F" if ghost(a).flags.fnc else "C"
+    if order == "K":
+        axes = _order_of_copy(a, "K")
+        a, order = (a if axes is None else permuted(a, axes)), "C"
     flags = ghost(a).flags
     if flags.c_contiguous if order == "C" else flags.f_contiguous:
         return reshape(a, -1, order)
@@ -292,7 +315,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     cell = np.empty((), array.dtype)
     cell[...] = fill
     shape = tuple(n + before + after for n, (before, after) in zip(array.shape, pairs, strict=True))
-    padded = from_expr(make(FULL, (), (cell[()],), shape, cell.dtype))
+    padded = from_expr(make(FULL, (), exact(cell[()]), shape, cell.dtype))
     if array.size:
         key = tuple(slice(b, b + n) for n, (b, _) in zip(array.shape, pairs, strict=True))
         write(view_of(padded, ghost(padded)[key]), inner)

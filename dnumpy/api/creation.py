@@ -10,12 +10,15 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import adopt, facts, from_expr, is_managed_dtype, ndarray, wrap
+from dnumpy.api.array import adopt, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
-from dnumpy.api.record import is_lazy
+from dnumpy.api.record import Unmanaged, is_lazy, operand, write
+from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
+from dnumpy.expr.expr import Const, exact
 from dnumpy.expr.expr import make as make_expr
 from dnumpy.ops.table import ARANGE, FULL
 
@@ -43,10 +46,11 @@ def array(
             made._np = r
             return made
         return wrap(r)
-    if is_lazy(object) and not ndmin and like is None and type(object) is ndarray:
+    if is_lazy(object) and like is None and type(object) is ndarray:
         found = _from_managed(object, dtype, copy, order)
         if found is not NotImplemented:
-            return found
+            new = ndmin - found.ndim
+            return found if new <= 0 else found[(None,) * new]
     kwargs: dict[str, Any] = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
     if ndmax is not None:
         kwargs["ndmax"] = ndmax
@@ -171,7 +175,7 @@ def _filler(function: Any, fill: Any) -> Any:
     def make(shape: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
         if "distributed" in modules and not kwargs and order == "C" and engine.has_workers():
             kind = np.dtype(dtype or float)
-            made = _generated(FULL, (kind.type(fill),), _shape(shape), kind)
+            made = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
             if made is not None:
                 return made
         if kwargs and kwargs.get("like") is not None:
@@ -200,7 +204,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     plain = isinstance(fill_value, int | float | complex | np.generic)
     if not kwargs and order == "C" and plain and engine.has_workers():
         cell = np.full((), fill_value, dtype)
-        made = _generated(FULL, (cell[()],), _shape(shape), cell.dtype)
+        made = _generated(FULL, exact(cell[()]), _shape(shape), cell.dtype)
         if made is not None:
             return made
     return _plain_full(shape, fill_value, dtype, order, **kwargs)
@@ -226,6 +230,64 @@ def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     if len(args) == 1:
         return 0, args[0], 1
     return args[0], args[1], args[2] if len(args) > 2 else 1
+
+
+def _ranged(function: Any) -> Any:
+    """Return linspace or its kin: NumPy's code over a range that the nodes make, where large."""
+    plain, by_rows = _maker(function), transplanted(function)
+
+    def make(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+        large = type(num) is int and num * np.dtype(float).itemsize >= GENERATED_BYTES
+        scalars = isinstance(start, int | float) and isinstance(stop, int | float)
+        if large and scalars and engine.has_workers():
+            return by_rows(start, stop, num, *args, **kwargs)
+        return plain(start, stop, num, *args, **kwargs)
+
+    return make
+
+
+def _window(function: Any) -> Any:
+    """Return a window function: NumPy's code over a range that the nodes make, where large."""
+    plain, by_rows = _maker(function), transplanted(function)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        size = args[0] if args else kwargs.get("M")
+        large = type(size) is int and size * np.dtype(float).itemsize >= GENERATED_BYTES
+        return (by_rows if large and engine.has_workers() else plain)(*args, **kwargs)
+
+    return make
+
+
+WINDOWS = {
+    name: _window(getattr(np, name))
+    for name in ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+}
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As ``numpy.ascontiguousarray`` for managed arrays."""
+    return _arranged(a, dtype, "C", like)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As ``numpy.asfortranarray`` for managed arrays."""
+    return _arranged(a, dtype, "F", like)
+
+
+def _arranged(a: Any, dtype: Any, order: str, like: Any) -> Any:
+    if type(a) is not ndarray or a._np is not None or like is not None or not a.ndim:
+        return NotImplemented
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        a = a.astype(dtype)
+    flags = ghost(a).flags
+    if flags.c_contiguous if order == "C" else flags.f_contiguous:
+        return a
+    return a.copy() if order == "C" else a.T.copy().T
+
+
+linspace = _ranged(np.linspace)
+logspace = _ranged(np.logspace)
+geomspace = _ranged(np.geomspace)
 
 
 def _shaped_like(maker: Any) -> Any:
@@ -280,4 +342,32 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if recorded and np.can_cast(src.dtype, dst.dtype, casting):
         dst[...] = src
         return
+    if type(dst) is ndarray and dst._np is None and _copied_where(dst, src, casting, where):
+        return
     calls.run_writing(np.copyto, (dst, src), {"casting": casting, "where": where})
+
+
+def _copied_where(dst: ndarray, src: Any, casting: Any, mask: Any) -> bool:
+    """Record a masked copy; False where NumPy must perform it, or say why not."""
+    if not (is_lazy(dst) or is_lazy(src) or is_lazy(mask)) or dst._readonly or dst._buf.shared:
+        return False
+    shape, dtype = facts(dst)
+    kind = getattr(mask, "dtype", None)
+    plain = isinstance(src, int | float | complex | np.number | np.bool_ | ndarray)
+    if kind != np.dtype(bool) or not plain or not shape:
+        return False
+    if not {np.shape(src), np.shape(mask)} <= {shape, ()}:
+        return False
+    try:  # NumPy is asked whether the cast is allowed
+        given = np.empty(0, src.dtype) if type(src) is ndarray else src
+        np.copyto(np.empty(0, dtype), given, casting=casting)
+    except (TypeError, OverflowError):
+        return False
+    try:
+        chosen, chooser, before = operand(src), operand(mask), operand(dst)
+    except Unmanaged:
+        return False
+    if isinstance(chosen, Const):
+        chosen = Const(np.asarray(chosen.value).astype(dtype)[()])
+    write(dst, where_expr(chooser, chosen, before))
+    return True

@@ -21,9 +21,14 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.gufuncs import GUFUNC, GufuncParams, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dnumpy.expr.expr import Shape
+
+# What runs a call with one matrix or vector on nodes, by the ufunc's name: of the operands, then
+# shape and dtype of the outputs that were given, it makes the results, or None where one task on
+# one node is right.
+ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], list[Any] | None]] = {}
 
 _RAISED = {"call": "raise", "log": "call", "print": "call", "warn": "call"}
 
@@ -41,9 +46,7 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     args = tuple(_as_array(x) for x in args)
     if moves is not None:
         args = tuple(_moved(x, m) for x, m in zip(args, moves, strict=False))
-    exprs = [operand(x) for x in args]
-    if not all(isinstance(e, Expr) for e in exprs) and any(ranks[0]):
-        exprs = [operand(x if hasattr(x, "shape") else np.asarray(x)) for x in args]
+    exprs = _operands(args, ranks[0])
     loop = _loop(exprs, ranks[0])
     if 0 in loop or (not loop and not blocks.spread(*args)):
         raise Unmanaged
@@ -52,7 +55,9 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if outs is None
         else tuple(_core_of(o, moves, k, wrapped.nin) for k, o in enumerate(outs))
     )
-    results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
+    results = None if loop else _alone(wrapped, (*args, *(into or ())), kwargs)
+    if results is None:
+        results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
     if moves is not None:
         results = [_moved_back(r, m) for r, m in zip(results, moves[wrapped.nin :], strict=True)]
     if outs is not None:
@@ -64,11 +69,23 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return results[0] if len(results) == 1 else tuple(results)
 
 
+def _alone(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    known = ALONE.get(wrapped.__name__)
+    return None if known is None else known(args, kwargs)
+
+
 def _matmul(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = composites.matmul(*args, **kwargs)
     if found is NotImplemented:
         raise Unmanaged
     return found
+
+
+def _operands(args: tuple[Any, ...], ranks: list[int]) -> list[Any]:
+    exprs = [operand(x) for x in args]
+    if not all(isinstance(e, Expr) for e in exprs) and any(ranks):
+        exprs = [operand(x if hasattr(x, "shape") else np.asarray(x)) for x in args]
+    return exprs
 
 
 def _as_array(x: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls
+from dnumpy.api import calls, take
 from dnumpy.api.array import (
     concrete,
     concrete_for_writing,
@@ -20,6 +20,7 @@ from dnumpy.api.array import (
     view_seen,
     wrap,
 )
+from dnumpy.api.locks import recording, writing
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -85,7 +86,13 @@ def get(array: ndarray, key: Any) -> Any:
     if computed and _is_quick(key):
         plain = key
     else:
-        plain = key if is_basic(key) else _plain_key(key)
+        plain = key
+        if not is_basic(key):
+            if take.is_far(array, key):
+                found = take.get(array, key)
+                if found is not NotImplemented:
+                    return found
+            plain = _plain_key(key)
         if not is_basic(plain):
             return _get_advanced(array, plain)
     if computed:
@@ -142,27 +149,33 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
     if not is_basic(key):
         if _set_masked(array, key, value):
             return
+        far = not array._buf.shared and take.is_far(array, key, value)
+        if far and take.set_(array, key, value):
+            return
         key = _plain_key(key)
     if is_basic(key):
         _set_basic(array, key, value)
     else:
-        _set_advanced(concrete_for_writing(array), key, calls.unwrap(value))
+        plain = calls.unwrap(value)
+        with writing(array):
+            _set_advanced(concrete_for_writing(array), key, plain)
 
 
 def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     """Write a small region at once, when it is computed and nobody reads it later."""
-    buffer = array._buf
-    memory = buffer.expr.value
-    if type(memory) is not np.ndarray or buffer.has_readers() or not _is_quick(key):
-        return False
     plain = value if type(value) in IMMEDIATE else _at_hand(value)
-    if plain is None:
+    if plain is None or not _is_quick(key):
         return False
-    whole = _over(array, memory)
-    region = whole[key]
-    if type(region) is np.ndarray and region.size > min(_DIRECT_WRITE, config.eager_below):
-        return False
-    whole[key] = plain
+    buffer = array._buf
+    with recording(array):
+        memory = buffer.expr.value
+        if type(memory) is not np.ndarray or buffer.has_readers():
+            return False
+        whole = _over(array, memory)
+        region = whole[key]
+        if type(region) is np.ndarray and region.size > min(_DIRECT_WRITE, config.eager_below):
+            return False
+        whole[key] = plain
     return True
 
 
@@ -204,7 +217,9 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
         else:
             _record(array, seen, recorded)
             return
-    concrete_for_writing(array)[key] = calls.unwrap(value)
+    plain = calls.unwrap(value)
+    with writing(array):
+        concrete_for_writing(array)[key] = plain
 
 
 def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:

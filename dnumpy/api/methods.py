@@ -15,6 +15,7 @@ from dnumpy.api.array import (
     exported,
     ghost,
     ghost_geometry,
+    is_managed_dtype,
     ndarray,
     peek,
     small,
@@ -23,8 +24,9 @@ from dnumpy.api.array import (
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import flatiter
+from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
-from dnumpy.api.record import Unmanaged, is_lazy, operand, to_numpy, write
+from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
@@ -181,7 +183,8 @@ def _part(name: str) -> property:
 
     def change(self: ndarray, value: Any) -> None:
         if self._np is not None or self.dtype.kind != "c":
-            setattr(calls.for_writing(self), name, calls.unwrap(value))
+            with writing(self):
+                setattr(calls.for_writing(self), name, calls.unwrap(value))
         else:
             native(self)[...] = value
 
@@ -221,7 +224,9 @@ def _flat(self: ndarray) -> flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
-    calls.for_writing(self).flat = calls.unwrap(value)
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).flat = plain
 
 
 # ---------------------------------------------------------------- methods
@@ -239,7 +244,10 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
             r = wrapped(a)
             return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
         if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
-            found = native(self, *args, **kwargs)
+            try:
+                found = native(self, *args, **kwargs)
+            except Unmanaged:
+                found = NotImplemented
             if found is not NotImplemented:
                 return found
         return run(wrapped, (self, *args), kwargs)
@@ -253,23 +261,15 @@ def _any_lazy(args: tuple[Any, ...]) -> bool:
     return any(is_lazy(a) for a in args)
 
 
-_METHOD_WRITES = frozenset(
-    {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
-)
+_METHOD_WRITES = frozenset({"byteswap", "fill", "partition", "put", "resize", "setfield", "sort"})
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "diagonal", "dot", "max",
-    "mean", "min", "prod", "ravel", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes",
-    "var",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "cumprod", "cumsum", "dot",
+    "diagonal", "max", "mean", "min", "prod", "ravel", "round", "searchsorted", "squeeze", "std",
+    "sum", "swapaxes", "var",
 )  # fmt: skip
-_METHOD_IN_PLACE = {
-    "partition": sorting.partition_in_place,
-    "sort": sorting.sort_in_place,
-}
 _METHOD_PLAIN = (
-    "byteswap", "choose", "compress", "cumprod",
-    "cumsum", "dump", "dumps", "fill", "getfield", "item", "nonzero", "put",
-    "repeat", "setfield", "take", "to_device", "tobytes", "tofile",
-    "tolist", "trace",
+    "byteswap", "choose", "compress", "dump", "dumps", "fill", "getfield", "item", "nonzero", "put",
+    "repeat", "setfield", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
 
 
@@ -297,9 +297,10 @@ def _copy(self: ndarray, order: str = "C") -> Any:
 
 
 def _flatten(self: ndarray, order: str = "C") -> Any:
-    a = self._np
-    if a is None and order in ("C", "A", "K"):
-        return composites.reshape(composites.copy(self, "C"), -1)
+    if self._np is None and is_managed_dtype(self.dtype):
+        flat = composites.ravel(self, order)
+        if flat is not NotImplemented:
+            return fresh(content(flat)) if flat._buf is self._buf else flat
     values: Any = concrete(self)
     return calls.wrap_result(values.flatten(order))
 
@@ -374,7 +375,9 @@ def _fill(self: ndarray, value: Any) -> None:
             cell.fill(value)  # raises what NumPy raises
             write(self, Const(cell[()]))
             return
-    calls.for_writing(self).fill(calls.unwrap(value))
+    plain = calls.unwrap(value)
+    with writing(self):
+        calls.for_writing(self).fill(plain)
 
 
 # ---------------------------------------------------------------- conversions
@@ -537,16 +540,11 @@ def install() -> None:
     ndarray.base = property(_base)
     ndarray.flags = property(_flags)
     ndarray.flat = property(_flat, _set_flat)
-    for name in _METHOD_NATIVE:
-        setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
-    ndarray.astype = _method("astype", composites.astype, writes=False)
-    for name, native in _METHOD_IN_PLACE.items():
-        setattr(ndarray, name, _method(name, native, writes=True))
-    for name in _METHOD_PLAIN:
-        setattr(ndarray, name, _method(name, None, writes=name in _METHOD_WRITES))
-    for name in (
-        "bool", "int", "float", "complex", "index", "str", "format", "sizeof",
-    ):  # fmt: skip
+    natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
+    natives |= {"astype": composites.astype, **sorting.IN_PLACE}
+    for name in (*natives, *_METHOD_PLAIN):
+        setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
+    for name in ("bool", "int", "float", "complex", "index", "str", "format", "sizeof"):
         setattr(ndarray, f"__{name}__", _converter(f"__{name}__"))
     for short, wrapped in ufuncs.COMPARE.items():
         setattr(ndarray, f"__{short}__", _comparison(short, wrapped))
@@ -577,6 +575,11 @@ def _array_wrap(
     return array[()] if return_scalar and not array.ndim else array
 
 
+def _missing(self: ndarray, name: str) -> Any:
+    msg = f"'numpy.ndarray' object has no attribute {name!r}"
+    raise AttributeError(msg, name=name, obj=self)
+
+
 def _class_getitem(_cls: type, item: Any) -> Any:
     return np.ndarray[item]
 
@@ -588,6 +591,7 @@ _DIRECT: dict[str, Any] = {
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
+    "__getattr__": _missing,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, ufuncs
+from dnumpy.api import callables, dispatch, stand_ins, ufuncs
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
@@ -45,6 +45,8 @@ def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
         return "primitive", "recorded as one op"
     if key in TRANSPLANTED:
         return "composite", "NumPy's own code over dnumpy"
+    if key in stand_ins.NATIVE:
+        return "composite", "asked of NumPy with shapes and dtypes alone"
     if key in COMPOSITE or key in CREATION or name in random_streams.OVERRIDES:
         return "composite", "written over primitives"
     if isinstance(value, type):

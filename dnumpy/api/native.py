@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, callables, composites, creation, gufuncs, reductions, sorting
+from dnumpy.api import (
+    blocks,
+    callables,
+    composites,
+    counting,
+    creation,
+    gufuncs,
+    linalg,
+    reductions,
+    scans,
+    sorting,
+    stand_ins,
+)
 from dnumpy.api.transplant import transplanted
 
 if TYPE_CHECKING:
@@ -44,6 +56,8 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "dot": composites.dot,
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
+    **counting.NATIVE,
+    **scans.NATIVE,
     **sorting.NATIVE,
 }
 
@@ -62,6 +76,8 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "vstack": composites.vstack,
     "hstack": composites.hstack,
     "column_stack": composites.column_stack,
+    "ascontiguousarray": creation.ascontiguousarray,
+    "asfortranarray": creation.asfortranarray,
     "zeros_like": creation.zeros_like,
     "ones_like": creation.ones_like,
     "empty_like": creation.empty_like,
@@ -76,10 +92,38 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
 GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
-_NUMPYS_CODE = ["allclose", "angle", "append", "apply_over_axes", "argwhere", "array_equal", "array_equiv", "array_split", "asarray_chkfinite", "atleast_1d", "atleast_2d", "atleast_3d", "average", "block", "broadcast_arrays", "convolve", "corrcoef", "correlate", "cov", "cross", "cumulative_prod", "cumulative_sum", "delete", "diag", "diagflat", "digitize", "dsplit", "dstack", "ediff1d", "extract", "fix", "flatnonzero", "fliplr", "flipud", "gradient", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "i0", "insert", "intersect1d", "iscomplex", "isclose", "isin", "isneginf", "isposinf", "isreal", "kron", "linspace", "logspace", "geomspace", "matrix_transpose", "median", "meshgrid", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "piecewise", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "quantile", "real_if_close", "resize", "roots", "row_stack", "select", "setdiff1d", "setxor1d", "sinc", "sort_complex", "split", "take_along_axis", "put_along_axis", "tile", "trace", "trapezoid", "tril", "tril_indices_from", "triu", "triu_indices_from", "trim_zeros", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "unwrap", "vander", "vsplit", "fill_diagonal", "diag_indices_from", "ix_", "place", "lib.stride_tricks.sliding_window_view", "linalg.cholesky", "linalg.cond", "linalg.cross", "linalg.det", "linalg.diagonal", "linalg.eig", "linalg.eigh", "linalg.eigvals", "linalg.eigvalsh", "linalg.inv", "linalg.lstsq", "linalg.matmul", "linalg.matrix_norm", "linalg.matrix_power", "linalg.matrix_rank", "linalg.matrix_transpose", "linalg.multi_dot", "linalg.norm", "linalg.outer", "linalg.pinv", "linalg.qr", "linalg.slogdet", "linalg.solve", "linalg.svd", "linalg.svdvals", "linalg.tensordot", "linalg.tensorinv", "linalg.tensorsolve", "linalg.trace", "linalg.vecdot", "linalg.vector_norm", "fft.fft", "fft.fft2", "fft.fftn", "fft.fftshift", "fft.hfft", "fft.ifft", "fft.ifft2", "fft.ifftn", "fft.ifftshift", "fft.ihfft", "fft.irfft", "fft.irfft2", "fft.irfftn", "fft.rfft", "fft.rfft2", "fft.rfftn"]
+_NUMPYS_CODE = (
+    "allclose", "angle", "append", "apply_over_axes", "argwhere", "array_equal", "array_equiv",
+    "array_split", "asarray_chkfinite", "atleast_1d", "atleast_2d", "atleast_3d", "average",
+    "block", "convolve", "corrcoef", "correlate", "cov", "cross", "cumulative_prod",
+    "cumulative_sum", "delete", "diag", "diagflat", "digitize", "dsplit", "dstack", "ediff1d",
+    "extract", "fix", "flatnonzero", "fliplr", "flipud", "gradient", "histogram", "histogram2d",
+    "histogram_bin_edges", "histogramdd", "hsplit", "i0", "insert", "intersect1d", "iscomplex",
+    "isclose", "isfortran", "isin", "isneginf", "isposinf", "isreal", "kron", "matrix_transpose",
+    "median", "meshgrid", "nan_to_num", "nanargmax", "nanargmin",
+    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
+    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "piecewise", "polyadd",
+    "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "quantile",
+    "real_if_close", "resize", "roots", "row_stack", "select", "setdiff1d", "setxor1d", "sinc",
+    "sort_complex", "split", "take_along_axis", "put_along_axis", "tile", "trace", "trapezoid",
+    "tril", "tril_indices_from", "triu", "triu_indices_from", "trim_zeros", "union1d", "unique",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "unwrap", "vander",
+    "vsplit", "fill_diagonal", "diag_indices_from", "ix_", "place", "poly", "require",
+    "lib.stride_tricks.sliding_window_view", "linalg.cholesky", "linalg.cond", "linalg.cross",
+    "linalg.det", "linalg.diagonal", "linalg.eig", "linalg.eigh", "linalg.eigvals",
+    "linalg.eigvalsh", "linalg.inv", "linalg.lstsq", "linalg.matmul", "linalg.matrix_norm",
+    "linalg.matrix_power", "linalg.matrix_rank", "linalg.matrix_transpose", "linalg.multi_dot",
+    "linalg.norm", "linalg.outer", "linalg.pinv", "linalg.qr", "linalg.slogdet", "linalg.solve",
+    "linalg.svd", "linalg.svdvals", "linalg.tensordot", "linalg.tensorinv", "linalg.tensorsolve",
+    "linalg.trace", "linalg.vecdot", "linalg.vector_norm", "fft.fft", "fft.fft2", "fft.fftn",
+    "fft.fftshift", "fft.hfft", "fft.ifft", "fft.ifft2", "fft.ifftn", "fft.ifftshift", "fft.ihfft",
+    "fft.irfft", "fft.irfft2", "fft.irfftn", "fft.rfft", "fft.rfft2", "fft.rfftn",
+)  # fmt: skip
 
 # the same, where the operands lie on nodes; at home NumPy's own loops over small pieces are faster
-_NUMPYS_CODE_ON_NODES = ["apply_along_axis", "pad"]
+_NUMPYS_CODE_ON_NODES = (
+    "apply_along_axis", "pad",
+)  # fmt: skip
 
 
 def _of_numpy(path: str) -> Callable[..., Any]:
@@ -100,6 +144,9 @@ def _on_nodes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 TRANSPLANTED: dict[str, Callable[..., Any]] = {
     **{path: _of_numpy(path) for path in _NUMPYS_CODE},
+    "broadcast_arrays": transplanted(
+        np.broadcast_arrays, _broadcast_to=composites.broadcast_writeable
+    ),
     **{path: _on_nodes(_of_numpy(path)) for path in _NUMPYS_CODE_ON_NODES},
 }
 
@@ -117,8 +164,9 @@ def _first_of(*functions: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-NATIVE: dict[str, Callable[..., Any]] = {**TRANSPLANTED, **PRIMITIVE, **COMPOSITE}
-for _name in TRANSPLANTED.keys() & {*PRIMITIVE, *COMPOSITE}:
+OURS: dict[str, Callable[..., Any]] = {**PRIMITIVE, **COMPOSITE, **linalg.NATIVE}
+NATIVE: dict[str, Callable[..., Any]] = {**TRANSPLANTED, **stand_ins.NATIVE, **OURS}
+for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
 CREATION: dict[str, Callable[..., Any]] = {
@@ -130,6 +178,10 @@ CREATION: dict[str, Callable[..., Any]] = {
     "empty": creation.empty,
     "full": creation.full,
     "arange": creation.arange,
+    "linspace": creation.linspace,
+    "logspace": creation.logspace,
+    "geomspace": creation.geomspace,
+    **creation.WINDOWS,
     "load": creation.load,
     "copyto": creation.copyto,
     "bmat": callables.bmat,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -105,35 +106,82 @@ def install() -> None:
     DeferredScalar.__array_ufunc__ = _array_ufunc
     DeferredScalar.__array_function__ = _array_function
     for name, wrapped in ufuncs.BINARY.items():
-        setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, reflected=False))
-        setattr(DeferredScalar, f"__r{name}__", _scalar_operator(wrapped, reflected=True))
+        plain = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+        setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, plain))
+        setattr(DeferredScalar, f"__r{name}__", _scalar_reflected(wrapped, plain))
     for name, wrapped in ufuncs.COMPARE.items():
-        setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, reflected=False))
+        plain = getattr(operator, name)
+        setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, plain))
     for name, wrapped in ufuncs.UNARY.items():
         setattr(DeferredScalar, f"__{name}__", _scalar_unary(wrapped))
-    DeferredScalar.__pow__ = _scalar_operator(np.power, reflected=False)
-    DeferredScalar.__rpow__ = _scalar_operator(np.power, reflected=True)
+    DeferredScalar.__pow__ = _scalar_power
+    DeferredScalar.__rpow__ = _scalar_reflected_power
+    DeferredScalar.__matmul__ = _scalar_matmul
+    DeferredScalar.__rmatmul__ = _scalar_reflected_matmul
 
 
-_TAKEN = int | float | complex | np.generic | np.ndarray | list  # what a scalar computes with
+_NUMBERS = tuple(type(np.dtype(code)) for code in "?bhilqBHILQefdgFDG")  # classes of their dtypes
+_MOST_BITS = 63  # of a Python integer that any NumPy integer holds
 
 
-def _scalar_operator(wrapped: np.ufunc, *, reflected: bool) -> Any:
+def _defers(self: DeferredScalar, other: Any, *, takes_complex: bool) -> bool:
+    """Say whether the result with ``other`` may wait: the ufunc then says what the scalar would."""
+    kind = type(other)
+    if kind is ndarray or kind is DeferredScalar:
+        return True
+    dtype = getattr(other, "dtype", None)
+    if not takes_complex and "c" in (self.dtype.kind, getattr(dtype, "kind", "")):
+        return False
+    if kind is int:
+        return other.bit_length() < _MOST_BITS
+    return kind is float or kind is bool or isinstance(dtype, _NUMBERS)
+
+
+def _scalar_operator(wrapped: np.ufunc, plain: Any) -> Any:
+    takes_complex = "DD->D" in wrapped.types or "DD->?" in wrapped.types
+
     def method(self: DeferredScalar, other: Any) -> Any:
-        ours = type(other) is ndarray or type(other) is DeferredScalar
-        if not ours and not isinstance(other, _TAKEN):
-            return NotImplemented
-        pair = (other, self) if reflected else (self, other)
-        if wrapped is np.power:
-            return _scalar_power(*pair)
-        return ufuncs.call(wrapped, pair, {})
+        if _defers(self, other, takes_complex=takes_complex):
+            return ufuncs.call(wrapped, (self, other), {})
+        return calls.wrap_result(plain(self.force(), calls.unwrap(other)))
 
     return method
 
 
-def _scalar_power(base: Any, exponent: Any) -> Any:
+def _scalar_reflected(wrapped: np.ufunc, plain: Any) -> Any:
+    takes_complex = "DD->D" in wrapped.types
+
+    def method(self: DeferredScalar, other: Any) -> Any:
+        if _defers(self, other, takes_complex=takes_complex):
+            return ufuncs.call(wrapped, (other, self), {})
+        return calls.wrap_result(plain(calls.unwrap(other), self.force()))
+
+    return method
+
+
+def _scalar_power(self: DeferredScalar, exponent: Any, modulo: Any = None) -> Any:
     """NumPy's scalars have a power of their own: integers to negative powers differ."""
-    return calls.unwrap(base) ** calls.unwrap(exponent)
+    if modulo is not None:
+        return pow(self.force(), calls.unwrap(exponent), modulo)
+    if type(exponent) is ndarray:
+        return ufuncs.call(np.power, (self, exponent), {})
+    return calls.wrap_result(self.force() ** calls.unwrap(exponent))
+
+
+def _scalar_reflected_power(self: DeferredScalar, base: Any, modulo: Any = None) -> Any:
+    if modulo is not None:
+        return pow(calls.unwrap(base), self.force(), modulo)
+    if type(base) is ndarray:
+        return ufuncs.call(np.power, (base, self), {})
+    return calls.wrap_result(calls.unwrap(base) ** self.force())
+
+
+def _scalar_matmul(self: DeferredScalar, other: Any) -> Any:
+    return calls.wrap_result(self.force() @ calls.unwrap(other))
+
+
+def _scalar_reflected_matmul(self: DeferredScalar, other: Any) -> Any:
+    return calls.wrap_result(calls.unwrap(other) @ self.force())
 
 
 def _scalar_unary(wrapped: np.ufunc) -> Any:

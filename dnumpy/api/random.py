@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls
+from dnumpy.api import calls, draws
+from dnumpy.api.array import ndarray, wrap
 from dnumpy.api.dispatch import WRITING
+from dnumpy.api.locks import writing
+from dnumpy.config import config
+
+_np_array = np.ndarray
+_new = object.__new__
+_AS_THEY_ARE = frozenset({int, float, bool, str, type(None), type, np.dtype})
 
 
-def _drawing(name: str, base: type) -> Any:
+def _calling(name: str, base: type) -> Any:
+    """Return a method that gives NumPy's plain operands and wraps what it returns."""
     wrapped = getattr(base, name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -18,15 +28,78 @@ def _drawing(name: str, base: type) -> Any:
             return _shuffle(self, wrapped, args, kwargs)
         return calls.run(wrapped, (self, *args), kwargs)
 
+    return _described(method, wrapped, base, name)
+
+
+def _drawing(name: str, base: type) -> Any:  # noqa: C901 - every path of a call, inline for speed
+    """Return a method that draws: large draws are recorded where they can be cut."""
+    wrapped = getattr(base, name)
+    parameters = list(inspect.signature(wrapped).parameters)[1:]  # without self
+    size_at = parameters.index("size") if "size" in parameters else len(parameters)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: C901 - likewise
+        if not args and not kwargs:
+            drawn = wrapped(self._plain or self)
+            return drawn if type(drawn) is float else calls.wrap_result(drawn)
+        size = args[size_at] if len(args) > size_at else kwargs.get("size")
+        if (size is not None and _is_large(size)) or ("out" in kwargs and _is_managed(kwargs)):
+            found = draws.recorded(self.bit_generator, name, args, kwargs)
+            if found is not NotImplemented:
+                return found
+        plain = self._plain or self
+        for a in args:
+            if type(a) not in _AS_THEY_ARE and not _is_shape(a):
+                return calls.run(wrapped, (plain, *args), kwargs)
+        if kwargs:
+            for a in kwargs.values():
+                if type(a) not in _AS_THEY_ARE and not _is_shape(a):
+                    return calls.run(wrapped, (plain, *args), kwargs)
+            drawn = wrapped(plain, *args, **kwargs)
+        else:
+            drawn = wrapped(plain, *args)
+        kind = type(drawn)
+        if kind is float:
+            return drawn
+        if kind is _np_array and drawn.size < config.eager_below:
+            own = _new(ndarray)
+            own._np = drawn
+            return own
+        return wrap(drawn) if kind is _np_array else calls.wrap_result(drawn)
+
+    return _described(method, wrapped, base, name)
+
+
+def _is_shape(a: Any) -> bool:
+    return type(a) is tuple and all(type(e) is int for e in a)
+
+
+def _is_large(size: Any) -> bool:
+    if type(size) is int:
+        return size >= config.eager_below
+    try:
+        return bool(prod(size) >= config.eager_below) if type(size) in (tuple, list) else True
+    except TypeError:
+        return False
+
+
+def _is_managed(kwargs: dict[str, Any]) -> bool:
+    out = kwargs["out"]
+    return type(out) is ndarray and out._np is None
+
+
+def _described(method: Any, wrapped: Any, base: type, name: str) -> Any:
     method.__name__ = name
     method.__qualname__ = f"{base.__name__}.{name}"
     method.__doc__ = wrapped.__doc__
+    method.__wrapped__ = wrapped
     return method
 
 
 def _shuffle(self: Any, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target = args[0] if args else kwargs.pop("x")
-    return wrapped(self, calls.for_writing(target), *[calls.unwrap(a) for a in args[1:]], **kwargs)
+    with writing(target):
+        plain = [calls.unwrap(a) for a in args[1:]]
+        return wrapped(self, calls.for_writing(target), *plain, **kwargs)
 
 
 # what NumPy itself calls, and takes NumPy's own objects from
@@ -48,10 +121,14 @@ def _derived(base: type) -> Any:
         for n in dir(base)
         if not n.startswith("_") and n not in _NUMPYS_OWN and callable(getattr(base, n))
     ]
-    namespace: dict[str, Any] = {n: _drawing(n, base) for n in drawn}
+    draws_values = base is np.random.Generator
+    namespace: dict[str, Any] = {
+        n: (_drawing if draws_values and n not in WRITING else _calling)(n, base) for n in drawn
+    }
     namespace["__doc__"] = base.__doc__
     namespace["__module__"] = "dnumpy.random"
     namespace["__init__"] = _initialiser(base)
+    namespace["_plain"] = None
     if base in _BY_BIT_GENERATOR:
         namespace["__reduce__"] = _reducer(base)
     return _Derived(base.__name__, (base,), namespace)
@@ -61,6 +138,9 @@ def _initialiser(base: type) -> Any:
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         named = {k: calls.unwrap(v) for k, v in kwargs.items()}
         base.__init__(self, *map(calls.unwrap, args), **named)  # type: ignore[misc]
+        if base is np.random.Generator and type(self) is Generator:
+            # what NumPy's methods call of themselves then gives them NumPy's arrays
+            self._plain = np.random.Generator(self.bit_generator)
 
     initialise.__wrapped__ = base.__init__  # type: ignore[misc]
     return initialise

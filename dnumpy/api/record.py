@@ -21,9 +21,11 @@ from dnumpy.api.array import (
     is_managed_dtype,
     ndarray,
 )
+from dnumpy.api.locks import recording
 from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
+from dnumpy.expr.geometry import same_dtype
 from dnumpy.expr.origin import here
 from dnumpy.ops.families import Elementwise, elementwise_of
 from dnumpy.ops.table import CAST, UPDATE, VIEW, WHERE
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 Operand = Any  # ndarray, DeferredScalar, a NumPy or Python scalar, or anything np.asarray takes
 
 _PYTHON_SCALARS = (int, float, complex, bool)
-_empties: dict[np.dtype, np.ndarray] = {}
+_empties: dict[tuple[np.dtype, int], np.ndarray] = {}
 _resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
 _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the answer
 
@@ -92,9 +94,9 @@ def facts_of(x: Expr | Const) -> Facts:
 
 def empty_like(dtype: np.dtype) -> np.ndarray:
     """Return the shared empty array of a dtype, with which NumPy is asked for rules."""
-    found = _empties.get(dtype)
+    found = _empties.get((dtype, dtype.num))  # int64 and longlong compare equal
     if found is None:
-        found = _empties[dtype] = np.empty((0,), dtype)
+        found = _empties[dtype, dtype.num] = np.empty((0,), dtype)
     return found
 
 
@@ -104,9 +106,9 @@ def resolve(ufunc: np.ufunc, operands: list[Expr | Const], **kwargs: Any) -> tup
     for x in operands:
         if isinstance(x, Expr):
             # 0-d arrays and arrays promote alike under NEP 50
-            key.append(x.dtype)
+            key.append((x.dtype, x.dtype.num))
         elif isinstance(x.value, np.generic):
-            key.append((np.generic, x.value.dtype))
+            key.append((np.generic, x.value.dtype, x.value.dtype.num))
         elif type(x.value) is int and not 0 <= x.value <= _SAFE_INT:
             key.append((int, x.value))
         else:
@@ -202,7 +204,7 @@ def result_of(expr: Expr) -> Any:
 
 def cast(expr: Expr | Const, dtype: np.dtype, shape: Shape) -> Expr:
     """Return ``expr`` with another dtype, elementwise."""
-    if isinstance(expr, Expr) and expr.dtype == dtype and expr.shape == shape:
+    if isinstance(expr, Expr) and same_dtype(expr.dtype, dtype) and expr.shape == shape:
         return expr
     return elementwise(CAST, [expr], (), shape, dtype)
 
@@ -240,12 +242,14 @@ def write(target: ndarray, value: Expr | Const) -> None:
     buffer = target._buf
     shape, dtype = facts(target)
     if target._geo is None:
-        buffer.set(_owned(cast(value, dtype, shape)))
+        content_now = _owned(cast(value, dtype, shape))
+        with recording(target):
+            buffer.set(content_now)
         return
     if isinstance(value, Expr) and (value.dtype != dtype) and value.size:
         value = cast(value, dtype, value.shape)
     origin = here()
-    with engine.lock:  # a write of another thread comes before or after, never in between
+    with recording(target), engine.lock:  # a write of another thread comes before or after
         base = buffer.expr
         updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
         del base

@@ -16,17 +16,13 @@ from dnumpy.api import ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.layout import Axes, permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of
-from dnumpy.expr.expr import Expr, make
+from dnumpy.expr.expr import Expr, exact, make
 from dnumpy.expr.origin import here
 from dnumpy.ops.families import Reduction, reduction_of
-from dnumpy.ops.table import ARGMAX, ARGMIN
+from dnumpy.ops.table import ARGMAX, ARGMIN, REORDERABLE
 from dnumpy.rewrite.phase import ReduceParams
 
 _NO_VALUE = np._NoValue
-_REORDERABLE = frozenset({
-    np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
-    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
-})  # fmt: skip
 
 
 def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must answer
@@ -40,7 +36,7 @@ def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must ans
     where: Any = True,
 ) -> Any:
     """Record ``wrapped.reduce``; NotImplemented where NumPy must run it."""
-    if wrapped not in _REORDERABLE or out is not None or type(array) is not ndarray:
+    if wrapped not in REORDERABLE or out is not None or type(array) is not ndarray:
         return NotImplemented
     if ufuncs.errors_raise():
         return NotImplemented
@@ -66,7 +62,9 @@ def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must ans
         return NotImplemented
     asked = None if dtype is None else np.dtype(dtype)
     if initial_value is not None:
-        initial_value = (np.full((), initial_value[0], result_dtype)[()],)
+        initial_value = exact(np.full((), initial_value[0], result_dtype)[()])
+        if wrapped is np.add and len(initial_value) > 1 and "-0" in initial_value[1]:
+            return NotImplemented  # a recorded sum is never -0.0, which NumPy's then can be
     params = ReduceParams(axes, bool(keepdims), asked, initial_value, len(args) > 1)
     order = result_order([array])
     if order is not None:

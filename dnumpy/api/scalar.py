@@ -7,6 +7,7 @@ managed arrays stays in the engine.
 
 from __future__ import annotations
 
+import math
 import operator
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ class DeferredScalar:
 
     def __getattr__(self, name: str) -> Any:
         """Anything else is asked of the NumPy scalar."""
-        if name.startswith("__array_") and name != "__array_priority__":
+        if name.startswith("__array_") and name not in _FORWARDED:
             raise AttributeError(name)
         return getattr(self.force(), name)
 
@@ -100,12 +101,12 @@ def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-_UNARY = ("index",)
-_PLAIN: tuple[Callable[..., Any], ...] = (int, float, complex, bool, str, hash, format, round)
+_FORWARDED = ("__array_priority__", "__array_wrap__")
+_PLAIN: tuple[Callable[..., Any], ...] = (
+    int, float, complex, bool, str, hash, format, round, bytes, math.trunc, math.floor,
+    math.ceil, operator.index, operator.getitem, operator.contains,
+)  # fmt: skip
 
-for _name in _UNARY:
-    setattr(DeferredScalar, f"__{_name}__", _forward(getattr(operator, _name)))
 for _function in _PLAIN:
     setattr(DeferredScalar, f"__{_function.__name__}__", _forward(_function))
-for _name in ("getitem", "contains"):
-    setattr(DeferredScalar, f"__{_name}__", _forward(getattr(operator, _name)))
+setattr(DeferredScalar, "__buffer__", lambda self, _flags: memoryview(self.force()))  # noqa: B010

@@ -346,9 +346,9 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
         return from_expr(
             blocks.record(rowwise_of("numpy.searchsorted"), exprs, params, wanted.shape, INDICES)
         )
-    params = rows.SearchParams((True, False), block_rows(table.size, table.itemsize), side)
+    searching = rows.SearchParams((True, False), block_rows(table.size, table.itemsize), side)
     exprs = [content(table), content(composites.reshape(wanted, -1))]
-    found = from_expr(blocks.record(rows.SEARCH, exprs, params, (wanted.size,), INDICES))
+    found = from_expr(blocks.record(rows.SEARCH, exprs, searching, (wanted.size,), INDICES))
     return found[0] if not wanted.ndim else composites.reshape(found, wanted.shape)
 
 
@@ -366,7 +366,8 @@ def _promoted(table: ndarray, wanted: ndarray) -> tuple[Any, Any]:
     dtype = np.promote_types(table.dtype, wanted.dtype)
     if not is_managed_dtype(dtype):
         return None, None
-    return tuple(x if x.dtype == dtype else x.astype(dtype) for x in (table, wanted))
+    first, second = (x if x.dtype == dtype else x.astype(dtype) for x in (table, wanted))
+    return first, second
 
 
 def sort_in_place(
@@ -400,4 +401,10 @@ NATIVE: dict[str, Callable[..., Any]] = {
     "argpartition": argpartition,
     "lexsort": lexsort,
     "searchsorted": searchsorted,
+}
+
+# methods of the class, which write to their array
+IN_PLACE: dict[str, Callable[..., Any]] = {
+    "partition": partition_in_place,
+    "sort": sort_in_place,
 }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls, overrides
+from dnumpy.api.stand_ins import REPLACED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,12 +44,18 @@ def transplanted(function: Callable[..., Any], **instead: Any) -> Callable[..., 
     return run
 
 
+def put_in_place(function: Callable[..., Any], ours: Callable[..., Any]) -> None:
+    """Let all code that is transplanted find ``ours`` in place of a helper of NumPy's."""
+    _made[function] = ours
+
+
 def _rebuilt(source: types.FunctionType, instead: Mapping[str, Any] | None = None) -> Any:
     if not instead and source in _made:
         return _made[source]
     space = _space(source.__globals__)
     if instead:
-        space = {**space, **instead}
+        space = _Space(source.__globals__)
+        space.update(instead)
     made = types.FunctionType(
         source.__code__, space, source.__name__, source.__defaults__, source.__closure__
     )
@@ -94,6 +101,8 @@ class _Names:
 
 def ours(value: Any) -> Any:
     """Return what code that is transplanted finds in place of an object of NumPy's."""
+    if isinstance(value, type) and value in REPLACED:
+        return REPLACED[value]
     if isinstance(value, types.ModuleType):
         return _Names(value) if value.__name__.partition(".")[0] == "numpy" else value
     public = _public(value)
@@ -126,6 +135,7 @@ def _public(value: Any) -> Any:
 
     if isinstance(value, np.ufunc):
         return namespace.counterpart(value.__name__, value, "numpy")
+    value = _dispatcher_of(value)
     try:
         known = overrides.registered(value)
     except TypeError:  # not hashable
@@ -141,6 +151,15 @@ def _public(value: Any) -> Any:
             mirror = importlib.import_module("dnumpy" + home.removeprefix("numpy"))
             return getattr(mirror, name)
     return None
+
+
+def _dispatcher_of(value: Any) -> Any:
+    """Return the public function whose implementation ``value`` is, if it is one's."""
+    if isinstance(value, types.BuiltinFunctionType | types.FunctionType):
+        public = getattr(np, value.__name__, None)
+        if getattr(public, "_implementation", None) is value:
+            return public
+    return value
 
 
 _MIRRORED = frozenset({"numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks"})

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import facts, ndarray, peek, peek_for_writing, wrap
-from dnumpy.api.layout import arranged, restored
+from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.layout import arranged, permuted, restored, result_order
+from dnumpy.api.locks import recording, writing
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -23,6 +24,7 @@ from dnumpy.api.record import (
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.origin import error_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,11 +43,17 @@ _folds: list[
 
 
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise
+_methods: dict[str, Callable[..., Any]] = {}  # what records the other methods, likewise
 
 
 def record_generalised_with(record: Any) -> None:
     """Let ``record`` be what records a generalised ufunc."""
     _generalised[:] = [record]
+
+
+def record_method_with(name: str, record: Callable[..., Any]) -> None:
+    """Let ``record`` be what the method ``name`` of ufuncs calls for managed arrays."""
+    _methods[name] = record
 
 
 def fold_with(record: Any) -> None:
@@ -129,6 +137,10 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
 
     def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Running fold along an axis; as ``numpy.ufunc.accumulate``."""
+        if is_lazy(array):
+            found = _methods["accumulate"](self._np, array, axis, dtype, out)
+            if found is not NotImplemented:
+                return found
         return self._run("accumulate", (array, axis, dtype), out, {})
 
     def reduceat(
@@ -151,7 +163,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
             return overrides.call_ufunc(self, "at", args, {})
-        self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
+        with writing(*args[:1]):
+            self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
         return None
 
     def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
@@ -201,8 +214,7 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def errors_raise() -> bool:
     """Under ``errstate(...='raise')`` NumPy raises at the call, so the call cannot be deferred."""
-    states = np.geterr().values()
-    return "raise" in states or "call" in states
+    return error_state().at_once
 
 
 def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
@@ -215,6 +227,10 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
+    mask = True if mask is _NO_VALUE else mask
+    keeps_array = outs is ...
+    if keeps_array:
+        outs = None
     given_twice = len(args) > wrapped.nin and outs is not None
     if given_twice or type(kwargs.pop("subok", True)) is not bool:
         raise Unmanaged  # NumPy says why
@@ -228,16 +244,29 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     outs = _as_outs(outs, wrapped.nout)
     if mask is not True:
         mask = _mask(mask, outs)
+    args, written, mask = _in_memory_order(args, outs or (), mask)
     placed, axes = (args, None) if outs else arranged(args)
     operands = [operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
     if outs is None:
-        results = [result_of(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
+        made = from_expr if keeps_array else result_of
+        results = [made(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
         if axes is not None:
             results = [restored(r, axes) for r in results]
         return results[0] if len(results) == 1 else tuple(results)
-    return _record_into(wrapped, operands, kwargs, outs, None if mask is True else mask)
+    _record_into(wrapped, operands, kwargs, written, None if mask is True else mask)
+    return outs[0] if len(outs) == 1 else outs
+
+
+def _in_memory_order(args: Any, outs: Any, mask: Any) -> tuple[Any, Any, Any]:
+    """Return operands, outputs and mask with their axes in the order of the one output's memory."""
+    order = result_order(outs) if len(outs) == 1 else None
+    given = [np.asarray(x) if type(x) in (list, tuple) else x for x in (*args, mask)]
+    if order is None or any(getattr(x, "ndim", 0) > len(order) for x in given):
+        return args, outs, mask
+    *args, mask = [permuted(x, order) for x in given]
+    return args, (permuted(outs[0], order),), mask
 
 
 def _mask(mask: Any, outs: Any) -> Any:
@@ -262,7 +291,7 @@ def _as_outs(outs: Any, count: int) -> tuple[Any, ...] | None:
 
 def _record_into(
     wrapped: np.ufunc, operands: list[Any], kwargs: dict[str, Any], outs: tuple[Any, ...], mask: Any
-) -> Any:
+) -> None:
     if any(o._readonly for o in outs) or any(o._buf.shared for o in outs):
         raise Unmanaged
     casting = kwargs.get("casting", "same_kind")
@@ -286,7 +315,6 @@ def _record_into(
             raise Unmanaged  # NumPy says why
     for out, expr in zip(outs, exprs, strict=True):
         write(out, expr)
-    return outs[0] if len(outs) == 1 else outs
 
 
 def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
@@ -352,7 +380,11 @@ def _inplace(wrapped: np.ufunc) -> Any:
         a = self._np
         if a is None:
             if type(other) in IMMEDIATE or _is_at_hand(other):
-                a = peek_for_writing(self)
+                with recording(self):
+                    a = peek_for_writing(self)
+                    if a is not None:
+                        wrapped(a, calls.unwrap(other), out=(a,))
+                        return self
         elif type(other) is not ndarray and type(other) not in IMMEDIATE:
             a = None  # an operand that may override the ufunc
         if a is not None:

@@ -38,6 +38,13 @@ class Const:
         return type(value), repr(value)  # which shows the signs of zeros
 
 
+def exact(value: Any) -> Params:
+    """Return parameters for a number that no equal number has: 0.0 and -0.0 are two."""
+    if value and not isinstance(value, complex | np.complexfloating):
+        return (value,)
+    return value, repr(value)
+
+
 class Expr:
     """One operation: ``op`` with ``params`` on ``args`` gives ``shape`` and ``dtype``.
 
@@ -115,6 +122,7 @@ def make(
         params,
         shape,
         dtype,
+        dtype.num,  # int64 and longlong compare equal
     )
     try:
         known = _interned.get(key)

@@ -11,6 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 
+def same_dtype(a: np.dtype, b: np.dtype) -> bool:
+    """Say whether two dtypes are one; int64 and longlong compare equal and are two."""
+    return a is b or (a == b and a.num == b.num)
+
+
+def typed(value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return ``value`` with the very dtype, where its own one compares equal to it."""
+    other = value.dtype.num != dtype.num and value.dtype == dtype
+    return value.view(dtype) if other else value
+
+
 class RowMap(NamedTuple):
     """Row ``i`` of a view lies in row ``start + step * i`` of its base."""
 
@@ -39,7 +50,7 @@ class Geometry(NamedTuple):
         return (
             self.offset == 0
             and self.shape == shape
-            and self.dtype == dtype
+            and same_dtype(self.dtype, dtype)
             and self.strides == contiguous_strides(shape, dtype.itemsize)
         )
 

@@ -8,7 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dnumpy.expr.watch import Watch, watch
+
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
+# NumPy's own functions run over dnumpy (api/transplant.py): the user's line is beyond them too
+_LIBRARIES = (_PACKAGE, str(Path(np.__file__).resolve().parent))
 
 # NumPy keeps its error state in a context variable; reading the variable costs a twentieth of
 # asking ``geterr`` for a dict, and the state that it holds is immutable, so the dict can be
@@ -25,6 +29,7 @@ class ErrorState(NamedTuple):
 
 _remembered: list[tuple[object, ErrorState]] = []
 _MOST_REMEMBERED = 8
+_LATER = ("ignore", "warn")  # answers to a fault that may come when the value is computed
 
 
 def error_state() -> ErrorState:
@@ -34,7 +39,7 @@ def error_state() -> ErrorState:
         if known is token and token is not None:
             return state
     kinds = np.geterr()
-    at_once = any(value in ("raise", "call") for value in kinds.values())
+    at_once = any(value not in _LATER for value in kinds.values())
     state = ErrorState(tuple((k, str(v)) for k, v in kinds.items()), at_once)
     if len(_remembered) >= _MOST_REMEMBERED:
         del _remembered[1:]  # the first is the default, asked for most
@@ -43,16 +48,29 @@ def error_state() -> ErrorState:
 
 
 class Origin(NamedTuple):
-    """File and line of the first frame outside this package, and the error state there."""
+    """The first frame outside this package, the error state there, and who listens to warnings."""
 
     file: str
     line: int
     errors: tuple[tuple[str, str], ...]
+    module: str
+    function: str
+    watch: Watch
 
 
 def here() -> Origin:
     """Return the origin of the call that is being recorded."""
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way to look at callers cheaply
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
+        if "/tests/" in frame.f_code.co_filename:
+            break
         frame = frame.f_back
-    return Origin(frame.f_code.co_filename, frame.f_lineno, error_state().kinds)
+    module = frame.f_globals.get("__name__") or "<unknown>"
+    code = frame.f_code
+    kinds = error_state().kinds
+    return Origin(code.co_filename, frame.f_lineno, kinds, module, code.co_name, watch())
+
+
+def told_at_once() -> bool:
+    """Say whether the program wants to know of a fault during the very call that causes it."""
+    return error_state().at_once or watch().at_once

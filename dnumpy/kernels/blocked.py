@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import config
-from dnumpy.ops.families import read_by_rows
+from dnumpy.ops.families import Scan, read_by_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dnumpy.ops.families import Blocked, Fold, Shapes
 
 BLOCK_BYTES = 1 << 19  # of one operand or result in one block: enough to keep a call's cost small
+LEAST_ROWS = 32  # of one block of a scan
 MOST_BLOCKS = 256  # of one fold or scan: each has a partial result of its own
 
 
@@ -31,6 +32,16 @@ def fold_rows(rows: int, row_bytes: int) -> int:
     """Return the rows of one block of a fold or scan: few enough blocks that merging is cheap."""
     block = max(1, BLOCK_BYTES // max(row_bytes, 1), -(-rows // MOST_BLOCKS))
     return max(1, min(rows, config.tile_rows_max, block))
+
+
+def scan_rows(shape: tuple[int, ...], itemsize: int) -> int:
+    """Return the rows of one block of a scan: all, where NumPy alone would run one of this size."""
+    rows = shape[0]
+    if prod(shape) < config.eager_below:
+        return max(rows, 1)
+    row_bytes = max(prod(shape[1:]) * itemsize, 1)
+    few = min(rows, LEAST_ROWS)  # what goes before each block is small beside the block
+    return min(max(fold_rows(rows, row_bytes), few), max(config.tile_rows_max, 1))
 
 
 def shapes_of(args: Sequence[Any]) -> Shapes:
@@ -52,12 +63,37 @@ def compute_rows(
     ``rows`` is (lo, hi, grid); ``lo`` lies on the grid, and ``out`` holds row ``lo`` first.
     """
     lo, hi, grid = rows
+    if isinstance(op, Scan) and op.join is not None and len(args) == 1:
+        run_over_blocks(op, args[0], params, out, grid)
+        return
     shapes = shapes_of(args)
     step = grid if op.rows is not None else hi - lo
     for start in range(lo, hi, max(step, 1)):
         stop = min(start + step, hi)
         pieces = [p.of(args[p.operand]) for p in op.reads(shapes, params, start, stop)]
         op.call(pieces, params, start, stop, out[start - lo : stop - lo])
+
+
+def run_over_blocks(op: Scan, rows: Any, params: Params, out: np.ndarray, grid: int) -> None:
+    """Compute all running folds, one block after the other while it is in the cache."""
+    assert op.join is not None
+    for lo in range(0, len(rows), grid):
+        block = out[lo : lo + grid]
+        op.call((rows[lo : lo + grid],), params, 0, len(block), block)
+        if lo:
+            op.join(out[lo - 1], params, block)
+
+
+def what_goes_before(op: Scan, params: Params, out: np.ndarray, grid: int) -> list[Any]:
+    """Return what goes before each block but the first, of which ``out`` holds their own folds."""
+    assert op.join is not None
+    found: list[Any] = []
+    for last in range(grid - 1, len(out) - 1, grid):
+        total = out[last : last + 1].copy()
+        if found:
+            op.join(found[-1], params, total)
+        found.append(total[0])
+    return found
 
 
 def partial_results(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
+from dnumpy.kernels import draws
 from dnumpy.kernels.blocked import compute_rows, grid_rows, partial_results, row_bytes_of, shapes_of
 from dnumpy.ops.families import (
     Blocked,
@@ -44,6 +45,10 @@ def apply(op: Op, args: Sequence[Any], params: Params, shape: Shape, dtype: np.d
             out = np.empty(shape, dtype)
             generate_into(op, params, out, 0)
             return out
+        case Random():
+            out = np.empty(shape, dtype)
+            draws.fill(args[0], out, 0)
+            return out
         case Blocked():
             out = np.empty(shape, dtype)
             grid = grid_rows(family, shapes_of(args), params, shape[0], row_bytes_of(args, out))
@@ -54,7 +59,7 @@ def apply(op: Op, args: Sequence[Any], params: Params, shape: Shape, dtype: np.d
             grid = grid_rows(family, shapes_of(args), params, rows, row_bytes_of(args))
             merged = family.merge(partial_results(family, args, params, (0, rows, grid)), params)
             return result_of_merge(merged, shape, dtype)
-        case Contraction() | Random():
+        case Contraction():
             assert family.call is not None
             result = family.call(*args, **dict(params))
             return np.ascontiguousarray(result, dtype).reshape(shape)

@@ -7,18 +7,19 @@ run.
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
-from dnumpy.kernels import reference, sums
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Reduction
+from dnumpy.kernels import draws, reference, sums
+from dnumpy.ops.families import Elementwise, Leaf, Movement, Random, Reduction
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.rewrite.phase import Phase, Step
 
@@ -78,7 +79,7 @@ class TiledKernel:
             faults.add((space.step, kind))
 
         env: list[Any] = list(values) + [None] * len(self._plan)
-        with np.errstate(all="call", call=note):
+        with np.errstate(all="call", call=note), _naming_step(space):
             for number, start in enumerate(range(lo, hi, size)):
                 stop = min(start + size, hi)
                 for k in self._by_rows:
@@ -147,6 +148,16 @@ class TiledKernel:
         return places, sizes
 
 
+@contextmanager
+def _naming_step(space: _Workspace) -> Iterator[None]:
+    """Let an error say which step raised it: its attribute ``dnumpy_step``."""
+    try:
+        yield
+    except Exception as error:
+        error.dnumpy_step = space.step  # type: ignore[attr-defined]
+        raise
+
+
 def _take(free: list[int], sizes: list[int], need: int) -> int:
     fitting = [k for k in free if sizes[k] == need]
     if fitting:
@@ -204,6 +215,8 @@ def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
             return out
 
         return fill
+    if isinstance(op, Random):
+        return _lower_draw(args)
     assert isinstance(op, Elementwise)
     if op.ufunc is not None and not params:
         return _lower_ufunc(op.ufunc, args)
@@ -214,6 +227,17 @@ def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
         return out
 
     return compute
+
+
+def _lower_draw(args: tuple[int, ...]) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    (drawn,) = args
+
+    def draw(env: list[Any], out: np.ndarray | None, row: int) -> Any:
+        assert out is not None
+        draws.fill(env[drawn], out, row)
+        return out
+
+    return draw
 
 
 def _lower_ufunc(

@@ -127,7 +127,13 @@ class Blocked(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scan(Blocked):
-    """Running folds along an axis."""
+    """Running folds along an axis.
+
+    ``join(before, params, out)`` joins, in place, a block's running folds with the last one
+    before it. A call without a second operand for what goes before is one run over all blocks.
+    """
+
+    join: Callable[[Any, Any, Any], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -166,9 +172,9 @@ class Fold(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Random(Op):
-    """Draws from a stream."""
+    """Draws from a stream: the one operand is a Draw, and rows are made from their index."""
 
-    call: Callable[..., Any] | None = None
+    loop: str = "exp"
 
 
 OpT = TypeVar("OpT", bound=Op)

@@ -45,7 +45,7 @@ class BlockParams(NamedTuple):
 
     by_rows: tuple[bool, ...]
     block: int
-    kind: str | None = None
+    kind: Any = None
 
 
 def key_fields(count: int) -> list[str]:
@@ -109,12 +109,12 @@ KEYED_BLOCKS = row(Sorting("keyed_blocks", _same_rows, _key_block, _block, "othe
 
 
 class SampleParams(NamedTuple):
-    """``each`` samples of each block; ``count`` splitters of all of them."""
+    """``each`` samples of each block; ``splitters`` of all of them."""
 
     by_rows: tuple[bool, ...]
     block: int
     each: int
-    count: int
+    splitters: int
 
 
 def _sample(pieces: Sequence[Any], params: SampleParams, _lo: int, _hi: int) -> np.ndarray:
@@ -127,7 +127,7 @@ def _sample(pieces: Sequence[Any], params: SampleParams, _lo: int, _hi: int) -> 
 def _splitters(samples: Sequence[np.ndarray], params: SampleParams) -> np.ndarray:
     every = np.concatenate(samples)
     ordered = every[_order(every)] if every.dtype.names else np.sort(every, kind="stable")
-    at = np.arange(1, params.count + 1) * len(ordered) // (params.count + 1)
+    at = np.arange(1, params.splitters + 1) * len(ordered) // (params.splitters + 1)
     chosen = ordered[at]
     first = np.searchsorted(chosen, chosen, "left") == np.arange(len(chosen))
     return np.array(chosen[first])
@@ -238,7 +238,9 @@ def merged(parts: Sequence[np.ndarray], field: str | None) -> np.ndarray:
         values.sort(kind="stable")
         return values
     order = _order(values)
-    return values[order] if field is None else values[field][order]
+    kept: np.ndarray = values if field is None else values[field]
+    taken: np.ndarray = kept[order]
+    return taken
 
 
 def _merge(pieces: Sequence[Any], params: MergeParams, lo: int, hi: int, out: Any) -> None:
@@ -337,7 +339,7 @@ class SearchParams(NamedTuple):
 
 def _search(pieces: Sequence[Any], params: SearchParams, _lo: int, _hi: int) -> np.ndarray:
     table, values = pieces
-    return np.searchsorted(table, values, params.side)
+    return np.searchsorted(table, values, params.side)  # type: ignore[call-overload,no-any-return]
 
 
 SEARCH = row(Fold("search", _search, lambda found, _params: sum(found), _block, "gather", 0.1))

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dnumpy.ops.families import Contraction, Elementwise, Leaf, Movement, Op, Reduction, row
+from dnumpy.ops.families import (
+    Contraction,
+    Elementwise,
+    Leaf,
+    Movement,
+    Op,
+    Random,
+    Reduction,
+    row,
+)
 
 __all__ = ["CAST", "FULL", "LEAF", "UPDATE", "VIEW", "WHERE", "Op"]
 
@@ -17,6 +26,7 @@ LEAF = row(Leaf("leaf"))
 FULL = row(Leaf("full"))
 EMPTY = row(Leaf("empty"))  # every element is about to be overwritten
 ARANGE = row(Leaf("arange"))
+DRAW = row(Random("draw"))
 VIEW = row(Movement("view"))
 UPDATE = row(Movement("update"))
 WHERE = row(Elementwise("where", loop="select", scalar="({1} if {0} else {2})"))
@@ -134,3 +144,14 @@ def _einsum(*operands: np.ndarray, subscripts: str, optimize: bool) -> np.ndarra
 
 
 EINSUM = row(Contraction("einsum", call=_einsum))
+
+# ufuncs whose folds of parts may be folded in turn
+REORDERABLE = frozenset({
+    np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
+})  # fmt: skip
+
+
+def folds_parts(op: Reduction) -> bool:
+    """Say whether partial results of ``op`` give its result: not for subtraction, say."""
+    return op.ufunc is None or op.ufunc in REORDERABLE

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.cost.work import OP_CLASSES, Work, merged_loops
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Reduction
+from dnumpy.ops.families import Elementwise, Leaf, Movement, Random, Reduction
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def _loops(phase: Phase, step: Step) -> Loops:
         return ()
     if isinstance(op, Leaf):
         return (("arith", float(prod(step.shape[1:]))),)
+    if isinstance(op, Random):
+        return ((_known_class(op.loop), float(prod(step.shape[1:]))),)
     if isinstance(op, Reduction):
         return ((_known_class(op.loop), float(prod(phase.shape_of(step.args[0])[1:]))),)
     assert isinstance(op, Elementwise)

@@ -61,11 +61,22 @@ def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...
             if number is None:
                 number = numbers[id(arg)] = len(numbers)
                 # which operand is the constant matters: 2 - x is not x - 2
-                lines.append((arg.shape, arg.dtype) if type(arg) is Expr else None)
+                if isinstance(arg, Expr):
+                    lines.append((arg.shape, arg.dtype, arg.dtype.num))
+                else:
+                    lines.append(None)
             args.append(number)
         numbers[id(expr)] = len(numbers)
         lines.append(
-            (expr.op, tuple(args), expr.params, expr.shape, expr.dtype, id(expr) in outputs)
+            (
+                expr.op,
+                tuple(args),
+                expr.params,
+                expr.shape,
+                expr.dtype,
+                expr.dtype.num,  # int64 and longlong compare equal
+                id(expr) in outputs,
+            )
         )
     return tuple(lines)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, RowMap
-from dnumpy.ops.families import Elementwise, Leaf, Reduction
-from dnumpy.ops.table import LEAF, UPDATE, VIEW
+from dnumpy.ops.families import Elementwise, Leaf, Random, Reduction
+from dnumpy.ops.table import LEAF, UPDATE, VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase
 
 if TYPE_CHECKING:
@@ -85,11 +85,13 @@ def cut(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[S
 def row_space(expr: Expr, grain: Grain) -> int | None:
     """Return the rows of the phase that can compute ``expr``, or None if it is no row-wise op."""
     op = expr.op
-    if isinstance(op, Elementwise) or (isinstance(op, Leaf) and op is not LEAF):
+    if isinstance(op, Elementwise | Random) or (isinstance(op, Leaf) and op is not LEAF):
         return expr.shape[0] if expr.shape and expr.size >= max(grain.min_size, 1) else None
     if isinstance(op, Reduction):
         operand = expr.args[0]
         assert isinstance(operand, Expr)
+        if folds_rows(expr) and not folds_parts(op):
+            return None
         big = operand.shape and operand.size >= max(grain.min_size, 1)
         return operand.shape[0] if big and operand.size and expr.size else None
     return None

@@ -13,7 +13,7 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Reduction
+from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Random, Reduction
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,6 +125,16 @@ class Phase:
                 total += prod(self.shape_of(output.slot)) * self.dtype_of(output.slot).itemsize
         return total
 
+    def extent_bytes(self) -> int:
+        """Return the bytes whose size says how long a run takes: traffic, and what it draws."""
+        given = {output.slot for output in self.outputs}
+        drawn = [
+            prod(step.shape) * step.dtype.itemsize
+            for slot, step in enumerate(self.steps, start=len(self.inputs))
+            if isinstance(step.op, Random) and slot not in given
+        ]
+        return self.traffic_bytes() + sum(drawn)
+
     def title(self) -> str:
         """Return the names of the ops, a few of them."""
         names = [s.op.name for s in self.steps]
@@ -166,7 +176,7 @@ def verify(phase: Phase) -> None:
     for slot, step in enumerate(phase.steps, start=first):
         if any(arg >= slot for arg in step.args):
             raise _broken(phase, f"%{slot} reads a slot that is not yet computed")
-        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf)):
+        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf, Random)):
             raise _broken(phase, f"%{slot}: {step.op!r} cannot run by rows")
     partial = {o.slot for o in phase.outputs if o.partial}
     for slot, step in enumerate(phase.steps, start=first):

@@ -154,6 +154,8 @@ class _Binder:
             self._placed[window] = self._fetch(window)
         number = self._placed[window]
         views = want.operand.views
+        if want.lo is None and len(views) == 1 and window.source.expr is None:
+            return Read(number, (_moved(want, window),), None, want.inner)
         if want.lo is None or len(views) > 1:
             rows = None if want.lo is None else slice(want.lo, want.hi)
             return Read(number, views, rows, want.inner)
@@ -217,6 +219,8 @@ def _need(want: Want) -> _Need | None:
         return None
     row_map = _row_map(want)
     everything = _Need(source, 0, source.shape[0] if source.shape else 1, 1)
+    if want.lo is None and len(want.operand.views) == 1 and source.expr is None:
+        return _Need(source, *_spanned(want, source), 1)  # a few elements, as a rule
     if want.lo is None or want.hi is None or len(want.operand.views) > 1:
         seen_at_home = source.expr is not None and want.operand.views
         return None if seen_at_home else everything
@@ -232,29 +236,29 @@ def _need(want: Want) -> _Need | None:
 
 
 def _spanned(want: Want, source: Source) -> tuple[int, int]:
-    """Return the rows of the memory in which rows ``lo:hi`` of a view lie."""
-    view = want.operand.views[0]
-    assert want.lo is not None
-    assert want.hi is not None
-    if not source.shape or not source.row_bytes or want.lo >= want.hi or 0 in view.shape:
+    """Return the rows of the memory in which the wanted rows of a view lie."""
+    view = _wanted_of_view(want)
+    if not source.shape or not source.row_bytes or 0 in view.shape:
         return 0, source.shape[0] if source.shape else 1
-    low = view.offset + want.lo * view.strides[0]
-    high = low + view.dtype.itemsize
-    extents = (want.hi - want.lo, *view.shape[1:])
-    for extent, stride in zip(extents, view.strides, strict=True):
+    low, high = view.offset, view.offset + view.dtype.itemsize
+    for extent, stride in zip(view.shape, view.strides, strict=True):
         reach = (extent - 1) * stride
         low, high = (low + reach, high) if reach < 0 else (low, high + reach)
     return low // source.row_bytes, -(-high // source.row_bytes)
 
 
-def _moved(want: Want, window: _Need) -> Geometry:
-    """Return where rows ``lo:hi`` of a view lie in a window of rows of its base."""
+def _wanted_of_view(want: Want) -> Geometry:
     view = want.operand.views[0]
-    assert want.lo is not None
-    assert want.hi is not None
-    offset = view.offset + want.lo * view.strides[0] - window.first * window.source.row_bytes
-    shape = (want.hi - want.lo, *view.shape[1:])
-    return Geometry(offset, shape, view.strides, view.dtype)
+    if want.lo is None or want.hi is None:
+        return view
+    offset = view.offset + want.lo * view.strides[0]
+    return Geometry(offset, (want.hi - want.lo, *view.shape[1:]), view.strides, view.dtype)
+
+
+def _moved(want: Want, window: _Need) -> Geometry:
+    """Return where the wanted rows of a view lie in a window of rows of its base."""
+    view = _wanted_of_view(want)
+    return view._replace(offset=view.offset - window.first * window.source.row_bytes)
 
 
 def _merged(needs: Sequence[_Need]) -> dict[_Need, _Need]:

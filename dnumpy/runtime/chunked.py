@@ -11,6 +11,7 @@ import numpy as np
 
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import GatherTooLarge
+from dnumpy.expr.geometry import typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,7 +179,7 @@ class Chunked:
         that cannot be computed again.
         """
         refuse_above_limit(self.nbytes, f"an array of shape {self.shape} and dtype {self.dtype}")
-        return self.home.bring_home(self)
+        return typed(self.home.bring_home(self), self.dtype)
 
     def __repr__(self) -> str:
         """Return dtype, shape and rows per node."""

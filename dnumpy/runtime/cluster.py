@@ -10,9 +10,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dnumpy.errors import WorkerLost
+from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import tasks
 from dnumpy.runtime.chunked import Chunked, Part, Source
+from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.graph import Graph, Range, Segment
 from dnumpy.runtime.layout import Layout
@@ -271,7 +274,7 @@ class _Run:
         segments = self.graph.segments(source)
         parts = tuple(_part(s, results[s.arg.key]) for s in segments)
         if output.home:
-            expr.value = tasks.joined(*[part.data for part in parts])
+            expr.value = typed(tasks.joined(*[part.data for part in parts]), expr.dtype)
             source.settle_home(expr)
         else:
             expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
@@ -333,7 +336,7 @@ ATTEMPTS = 4
 
 def execute(
     stages: list[Stage], cluster: Cluster, wanted: Collection[int] | None = None
-) -> tuple[list[Record], list[StepFault]]:
+) -> tuple[list[Record], list[StepFault], list[Failure]]:
     """Run ``stages`` in order, emptying the list, and give output Exprs their value.
 
     With ``wanted``, ids of Exprs, an output that is not among them stays pending unless its value
@@ -341,18 +344,50 @@ def execute(
 
     When nodes are lost on the way, the stages are planned again over those that are left, and rows
     that were lost are computed again; raises :class:`~dnumpy.errors.WorkerLost` where that is not
-    possible.
+    possible. When a task raises, the stages are run one by one, and what depends on the one that
+    fails stays pending.
     """
+    try:
+        records, faults = _persistently(stages, cluster, wanted)
+    except WorkerLost:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
+        return _one_by_one(stages, cluster, error)
+    stages.clear()
+    return records, faults, []
+
+
+def _persistently(
+    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
+) -> tuple[list[Record], list[StepFault]]:
     for attempt in range(ATTEMPTS):
         try:
             cluster.refresh()
-            finished = _attempt(stages, cluster, wanted)
+            return _attempt(stages, cluster, wanted)
         except NodesLost as lost:
             cluster.recover(attempt, lost)
-            continue
-        stages.clear()
-        return finished
     raise AssertionError  # recover raises WorkerLost on the last attempt
+
+
+def _one_by_one(
+    stages: list[Stage], cluster: Cluster, met: Exception
+) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    """Run what can be run after all stages together met an error; one alone met that very one."""
+    if len(stages) == 1:
+        return [], [], [failure(stages.pop(), met)]
+    records: list[Record] = []
+    faults: list[StepFault] = []
+    failures: list[Failure] = []
+    for stage in stages:
+        given = not isinstance(stage, FusedStage) and stage.expr.value is not None
+        if given or not is_ready(stage):
+            continue
+        done, found, failed = execute([stage], cluster)
+        records += done
+        faults += found
+        failures += failed
+    stages.clear()
+    return records, faults, failures
 
 
 def _attempt(

@@ -1,16 +1,29 @@
-"""Floating-point faults found while running, given back as NumPy's warnings at the user's line."""
+"""Floating-point faults found while running, told as the error state at recording asks.
+
+A warning comes at the line that recorded the operation, through the filters and into the registry
+that Python would have used there. NumPy warns from C code, for which Python takes the innermost
+Python frame: where an operation runs at once that is a line of this library, so a filter in front
+of all others passes such warnings on to the user's line.
+"""
 
 from __future__ import annotations
 
+import sys
+import threading
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from dnumpy.expr.origin import here
+from dnumpy.expr.watch import watch
 from dnumpy.ops.families import Elementwise, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dnumpy.expr.expr import Expr
+    from dnumpy.expr.origin import Origin
 
 _SETTING = {
     "divide by zero": "divide",
@@ -18,26 +31,37 @@ _SETTING = {
     "underflow": "under",
     "invalid value": "invalid",
 }
+_FLAG = {"divide by zero": 1, "overflow": 2, "underflow": 4, "invalid value": 8}
+
+_OF_SCALARS = frozenset(  # operators that NumPy's scalars compute themselves
+    {np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder, np.power,
+     np.divmod, np.negative, np.absolute}
+)  # fmt: skip
 
 
 class StepFault(NamedTuple):
-    """What happened in which op, recorded where."""
+    """What happened in which op, what is to be done about it, and where it was recorded."""
 
     kind: str
     name: str
-    file: str
-    line: int
+    answer: str
+    origin: Origin
+
+    @property
+    def text(self) -> str:
+        """NumPy's words."""
+        return f"{self.kind} encountered in {self.name}"
 
 
 def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[StepFault]:
-    """Return the faults that the error state at recording asks to warn about."""
+    """Return the faults that the error state at recording does not ignore."""
     found: list[StepFault] = []
     for number, kind in sorted(faults):
         expr = steps[number]
         origin = expr.origin
-        if origin is None or dict(origin.errors).get(_SETTING.get(kind, "")) != "warn":
-            continue
-        found.append(StepFault(kind, _name(expr), origin.file, origin.line))
+        answer = "ignore" if origin is None else dict(origin.errors).get(_SETTING.get(kind, ""))
+        if origin is not None and answer not in (None, "ignore"):
+            found.append(StepFault(kind, _name(expr), str(answer), origin))
     return found
 
 
@@ -52,12 +76,112 @@ def _name(expr: Expr) -> str:
     if isinstance(op, Reduction):
         return "reduce"
     if isinstance(op, Elementwise) and op.ufunc is not None:
-        return op.ufunc.__name__
+        scalar = not expr.shape and op.ufunc in _OF_SCALARS
+        return f"scalar {op.ufunc.__name__}" if scalar else op.ufunc.__name__
     return op.name
 
 
-def warn(faults: Iterable[StepFault]) -> None:
-    """Emit each fault once, with NumPy's text, at the line that recorded it."""
-    for fault in dict.fromkeys(faults):
-        text = f"{fault.kind} encountered in {fault.name}"
-        warnings.warn_explicit(text, RuntimeWarning, fault.file, fault.line)
+def tell(faults: Iterable[StepFault]) -> None:
+    """Answer each fault once, warnings first; raises FloatingPointError where that is asked."""
+    once = {(f.kind, f.name, f.answer, f.origin.file, f.origin.line): f for f in faults}
+    for fault in sorted(once.values(), key=lambda f: f.answer == "raise"):
+        match fault.answer:
+            case "warn":
+                _warn(fault)
+            case "raise":
+                raise FloatingPointError(fault.text)
+            case "call":
+                handler: Any = np.geterrcall()
+                handler(fault.kind, _FLAG[fault.kind])
+            case "log":
+                log: Any = np.geterrcall()
+                log.write(f"Warning: {fault.text}\n")
+            case _:
+                sys.stderr.write(f"Warning: {fault.text}\n")
+
+
+def _warn(fault: StepFault) -> None:
+    """Warn under the filters that stood when the operation was recorded."""
+    origin = fault.origin
+    if origin.watch is watch():
+        _warn_at(fault.text, RuntimeWarning, origin)
+        return
+    if origin.watch.action(fault.text, RuntimeWarning, origin.module, origin.line) == "ignore":
+        return
+    with warnings.catch_warnings():
+        warnings.filters[:] = origin.watch.filters  # type: ignore[index]
+        vars(warnings)["_showwarnmsg_impl"] = origin.watch.show
+        _warn_at(fault.text, RuntimeWarning, origin)
+
+
+def _warn_at(text: str, category: type[Warning], origin: Origin) -> None:
+    module = sys.modules.get(origin.module)
+    registry = None if module is None else vars(module).setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, category, origin.file, origin.line, origin.module, registry)
+
+
+# ---------------------------------------------------------------- operations that ran at once
+
+_PACKAGE = "dnumpy."
+
+
+class _Asked(threading.local):
+    """What Python has asked the filter so far about the warning that this thread gives."""
+
+    text = ""
+    module = ""
+    busy = False
+
+
+_asked = _Asked()
+
+
+class _Text:
+    """The text pattern of the filter: takes every text."""
+
+    def match(self, text: str) -> bool:
+        """Note the text."""
+        _asked.text = text
+        return True
+
+
+class _Module:
+    """The module pattern of the filter: takes the modules of this library."""
+
+    def match(self, module: str) -> bool:
+        """Note a module of this library."""
+        ours = module.startswith(_PACKAGE) and not _asked.busy
+        _asked.module = module if ours else ""
+        return ours
+
+
+class _CategoryType(type):
+    def __subclasscheck__(cls, category: type) -> bool:
+        """Give the warning at the user's line; then the one that Python asks about is ignored."""
+        if not _asked.module:
+            return False
+        _asked.module = ""
+        _asked.busy = True
+        try:
+            _warn_at(_asked.text, category, here())
+        finally:
+            _asked.busy = False
+        return True
+
+
+class _Category(Warning, metaclass=_CategoryType):
+    """The category of the filter, of which Python asks last, when text and module are known."""
+
+
+def pass_on_warnings() -> None:
+    """Let warnings that name this library come at the user's line.
+
+    It puts a filter in front of the list, so it is for the moment of import: what the program says
+    about warnings afterwards goes before it.
+    """
+    if any(category is _Category for _, _, category, _, _ in warnings.filters):
+        return
+    entry: Any = ("ignore", _Text(), _Category, _Module(), 0)
+    warnings.filters.insert(0, entry)  # type: ignore[attr-defined]
+    with warnings.catch_warnings():  # on leaving, Python forgets what other filters decided
+        pass

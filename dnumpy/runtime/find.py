@@ -43,7 +43,7 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
 
 def _bytes(stage: Stage) -> int:
     if isinstance(stage, FusedStage):
-        return stage.phase.traffic_bytes()
+        return stage.phase.extent_bytes()
     return stage.expr.nbytes + sum(arg.nbytes for arg in stage.expr.operands())
 
 

@@ -172,7 +172,7 @@ class Graph:
         rows_wanted: tuple[int, int, int],
         inner: Inner = (),
     ) -> list[tuple[Ref, int | None, slice | None, Inner]]:
-        """Return (argument, item, rows, inner) of each piece of ``first:stop:stride``, for ``node``.
+        """Return (argument, item, rows, inner) of each piece of the rows wanted on ``node``.
 
         Rows on other nodes are cut out there, so that only what is needed travels.
         """

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 from dnumpy.cost.work import Work
 from dnumpy.expr.geometry import Geometry, RowMap, contiguous_strides
 from dnumpy.kernels.blocked import grid_rows
-from dnumpy.ops.families import Blocked, Fold
+from dnumpy.ops.families import Blocked, Fold, Scan
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
+from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.producers import (
     BlockedRows,
@@ -40,9 +41,13 @@ if TYPE_CHECKING:
 
 Placement = tuple[tuple[str, int], ...]
 
+REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
+
 
 class Planner(Protocol):
     """The cluster as the layout sees it."""
+
+    home_bytes: int  # results up to this size come home
 
     def plan(
         self,
@@ -72,7 +77,7 @@ class Laid:
     """
 
     what: str
-    producer: Producer
+    producer: Producer | TakenRows | PutRows
     ranges: list[Range]
     plan: Plan | None = None
     work: Work | None = None
@@ -107,7 +112,7 @@ class Layout:
         if expr.op is UPDATE:
             return self.update(expr)
         operands = tuple(operand_of(arg, self.known) for arg in expr.args)
-        if isinstance(expr.op, Blocked) and expr.shape[0]:
+        if isinstance(expr.op, Blocked) and expr.shape[0] and not _runs_on(expr):
             return self._blocked(expr, expr.op, operands)
         if isinstance(expr.op, Fold) and operands[0].shape[0]:
             return self._partials(expr, expr.op, operands)
@@ -128,6 +133,10 @@ class Layout:
         grid = grid_rows(op, shapes, expr.params, expr.shape[0], _widest_row(expr, operands))
         rows = BlockedRows(op, expr.params, expr.shape, expr.dtype, operands, grid)
         work, followed = _blocked_work(expr, rows)
+        exchanged = exchange_for(expr, operands, grid, REPLICATED * self.planner.home_bytes)
+        if exchanged is not None:
+            work = replace(work, fixed_bytes=0.0)
+            return self._by_rows(op.name, exchanged, work, followed)
         return self._by_rows(op.name, rows, work, followed)
 
     def _partials(self, expr: Expr, op: Fold, operands: tuple[Operand, ...]) -> Laid:
@@ -161,7 +170,11 @@ class Layout:
         return self._by_rows(expr.op.name, updated, work, [base])
 
     def _by_rows(
-        self, what: str, producer: Producer, work: Work, by_rows: Sequence[Operand]
+        self,
+        what: str,
+        producer: Producer | TakenRows | PutRows,
+        work: Work,
+        by_rows: Sequence[Operand],
     ) -> Laid:
         granule = producer.granule()
         current, moving = self._placement(by_rows, work.rows)
@@ -207,6 +220,11 @@ class Layout:
             hi = min(max(-(-(segment.stop - row_map.start) // row_map.step), 0), rows)
             counts[segment.node] = counts.get(segment.node, 0) + hi - lo
         return tuple(counts.items()) or None
+
+
+def _runs_on(expr: Expr) -> bool:
+    """Say whether each block of a scan waits for the one before: none is told what goes before."""
+    return isinstance(expr.op, Scan) and expr.op.join is not None and len(expr.args) == 1
 
 
 def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:

@@ -15,14 +15,22 @@ import numpy as np
 
 from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.expr.geometry import Geometry
+from dnumpy.expr.geometry import Geometry, typed
 from dnumpy.kernels import reference
-from dnumpy.kernels.blocked import compute_rows, grid_rows, partial_results, row_bytes_of, shapes_of
+from dnumpy.kernels.blocked import (
+    compute_rows,
+    grid_rows,
+    partial_results,
+    row_bytes_of,
+    shapes_of,
+    what_goes_before,
+)
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.tiled import combine, partial_dtype
-from dnumpy.ops.families import Blocked, Fold
+from dnumpy.ops.families import Blocked, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
+from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import Record
@@ -31,41 +39,55 @@ from dnumpy.runtime.threads import in_threads, share_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dnumpy.expr.expr import Params
     from dnumpy.kernels.choose import Kernel
     from dnumpy.kernels.tiled import Faults
     from dnumpy.rewrite.phase import Phase
 
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
+SCAN_BYTES = 16 << 20  # of a result: the threads of a scan meet twice, and go over it twice
 BATCHES_PER_THREAD = 8
 HERE = "local"  # the name of this process's node
 
 
-def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault]]:
-    """Run ``stages`` in order, emptying the list, and give every output Expr its value."""
+def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    """Run ``stages`` in order, emptying the list, and give every output Expr its value.
+
+    What a stage that failed would have given, and what depends on it, stays pending.
+    """
     records: list[Record] = []
     faults: list[StepFault] = []
+    failures: list[Failure] = []
     stages.reverse()
     while stages:
         stage = stages.pop()
-        started = time.perf_counter()
-        if isinstance(stage, FusedStage):
-            phase = stage.phase
-            found, lowering = _run_fused(stage)
-            what, rows, size = phase.title(), phase.rows, phase.traffic_bytes()
-        elif stage.expr.value is not None:
+        if not isinstance(stage, FusedStage) and stage.expr.value is not None:
             continue  # an update whose region was computed into its place
-        else:
-            expr, phase = stage.expr, None
-            what, rows, size = expr.op.name, _rows(expr), expr.nbytes
-            found, lowering = _run_whole(expr), "numpy"
-            del expr
-        del stage
+        if failures and not is_ready(stage):
+            continue
+        try:
+            record, found = _run(stage)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
+            failures.append(failure(stage, error))
+            continue
+        records.append(record)
         faults += found
-        seconds = time.perf_counter() - started
-        records.append(
-            Record(what, ((HERE, rows),), seconds, size, lowering, (seconds,), phase=phase)
-        )
-    return records, faults
+    return records, faults, failures
+
+
+def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
+    started = time.perf_counter()
+    if isinstance(stage, FusedStage):
+        phase = stage.phase
+        found, lowering = _run_fused(stage)
+        what, rows, size = phase.title(), phase.rows, phase.traffic_bytes()
+    else:
+        phase = None
+        what, rows, size = stage.expr.op.name, _rows(stage.expr), stage.expr.nbytes
+        found, lowering = _run_whole(stage.expr), "numpy"
+    seconds = time.perf_counter() - started
+    record = Record(what, ((HERE, rows),), seconds, size, lowering, (seconds,), phase=phase)
+    return record, found
 
 
 def value_of(expr: Expr | Const) -> Any:
@@ -80,7 +102,7 @@ def value_of(expr: Expr | Const) -> Any:
 
 def settle(expr: Expr, value: np.ndarray) -> None:
     """Store the result and let go of the operands, so that their memory can be reused."""
-    expr.value = value
+    expr.value = typed(value, expr.dtype)
     expr.args = ()
 
 
@@ -142,7 +164,7 @@ def _run_rows(
     told: frozenset[str],
 ) -> Faults:
     threads = min(thread_count(), phase.tiles)
-    if threads == 1 or phase.traffic_bytes() < INLINE_BYTES:
+    if threads == 1 or phase.extent_bytes() < INLINE_BYTES:
         return kernel.run(values, outs, 0, phase.rows, told=told)
     batch = max(1, phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))
@@ -190,6 +212,12 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
     if _inline(args, out):
         compute_rows(op, args, expr.params, out, (0, rows, grid))
         return out
+    if isinstance(op, Scan) and op.join is not None and len(args) == 1:
+        if out.nbytes < SCAN_BYTES:
+            compute_rows(op, args, expr.params, out, (0, rows, grid))
+            return out
+        _scanned(op, args[0], expr.params, out, grid)
+        return out
     batch = -(-rows // (grid * thread_count() * BATCHES_PER_THREAD)) * grid
 
     def compute(lo: int) -> None:
@@ -198,6 +226,23 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
 
     share_out(compute, range(0, rows, batch))
     return out
+
+
+def _scanned(op: Scan, rows: np.ndarray, params: Params, out: np.ndarray, grid: int) -> None:
+    """Compute running folds: every block's own, then each joined with what goes before it."""
+
+    def alone(lo: int) -> None:
+        block = out[lo : lo + grid]
+        op.call((rows[lo : lo + grid],), params, 0, len(block), block)
+
+    share_out(alone, range(0, len(rows), grid))
+    before = what_goes_before(op, params, out, grid)
+
+    def join(lo: int) -> None:
+        assert op.join is not None
+        op.join(before[lo // grid - 1], params, out[lo : lo + grid])
+
+    share_out(join, range(grid, len(rows), grid))
 
 
 def _folded(expr: Expr, op: Fold, args: Sequence[Any]) -> np.ndarray:

@@ -21,8 +21,6 @@ C = X + 1j * X[::-1]
 M = _rng.random((30, 4, 4)) + 4 * np.eye(4)
 SPD = M @ M.swapaxes(-1, -2)
 
-Call = "Callable[[Any, Any], Any]"
-
 # name -> (operand, the call); the operand lies on three nodes and must not be gathered
 TABLE: dict[str, tuple[np.ndarray, Callable[[Any, Any], Any]]] = {
     "angle": (C, lambda xp, a: xp.angle(a)),

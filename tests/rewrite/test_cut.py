@@ -158,3 +158,20 @@ def test_any_number_of_threads_gives_the_same_bits(
             local.execute(cut(pending_in_order([total]), [total], Grain(1, 256, 1 << 40)))
             found.add((axes, tuple(map(repr, total.value.ravel()))))  # bytes would show padding
     assert len(found) == len({axes for axes, _ in found})
+
+
+@pytest.mark.parametrize("name", ["subtract", "divide", "power", "arctan2", "hypot", "remainder"])
+@pytest.mark.parametrize("axis", [(0,), (1,)])
+def test_folds_that_depend_on_the_order_are_not_cut_by_rows(
+    name: str, axis: tuple[int, ...]
+) -> None:
+    values = np.linspace(1.0, 2.0, 60).reshape(12, 5)
+    ufunc = getattr(np, name)
+    params = ReduceParams(axis, False, None, None, masked=False)
+    stored = leaf(values, values.shape, values.dtype)
+    expected = ufunc.reduce(values, axis=axis)
+    made = make(reduction_of(ufunc), (stored,), params, expected.shape, expected.dtype)
+    stages = cut([made], [made], Grain(1, 64, 3))
+    assert isinstance(stages[0], WholeStage) == (axis == (0,))
+    local.execute(stages)
+    np.testing.assert_array_equal(made.value, expected)

@@ -101,7 +101,9 @@ def meaning(roots: Sequence[Expr]) -> list[np.ndarray]:
 def run(roots: Sequence[Expr], cluster: Cluster, tile_rows: int = 5) -> list[Record]:
     """Evaluate the roots on the cluster and return the records."""
     stages = cut(pending_in_order(roots), list(roots), Grain(1, 1 << 18, tile_rows))
-    records, _ = execute(stages, cluster)
+    records, _, failures = execute(stages, cluster)
+    for failure in failures:
+        raise failure.error
     return records
 
 

@@ -1,0 +1,195 @@
+"""Running folds along rows: sums, products, extrema and whatever else folds in blocks.
+
+Rows are cut at multiples of a fixed number of rows. The folds of whole blocks give what goes
+before each block, and a block's running folds, made by NumPy's own loop, are joined with that. So
+the bits depend on the size alone, and an error grows with the length of a block and the number of
+blocks rather than with their product, as one running sum's does. Running sums of numbers that are
+not negative never descend: what goes before a block is the last element of the block before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnumpy.ops.families import Fold, Piece, Scan, row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.ops.families import Shapes
+
+# x(a, x(b, c)) = x(x(a, b), c), for floats but for rounding
+FOLDS_IN_BLOCKS = frozenset({
+    "add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or",
+    "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "logaddexp", "logaddexp2",
+    "hypot",
+})  # fmt: skip
+
+
+class ScanParams(NamedTuple):
+    """``ufunc`` is accumulated in ``dtype`` over blocks of ``block`` rows."""
+
+    by_rows: tuple[bool, ...]
+    ufunc: str
+    dtype: np.dtype
+    block: int
+
+
+def rounds(params: ScanParams) -> bool:
+    """Say whether the order of joining matters to the last bits."""
+    return params.dtype.kind in "fc" and params.ufunc in _ROUNDING
+
+
+_ROUNDING = frozenset({"add", "multiply", "logaddexp", "logaddexp2", "hypot"})
+
+
+def _block(_shapes: Shapes, params: ScanParams) -> int:
+    return params.block
+
+
+def _total(pieces: Sequence[Any], params: ScanParams, _lo: int, _hi: int) -> Any:
+    """Return the last of a block's running folds."""
+    ufunc = getattr(np, params.ufunc)
+    if rounds(params):  # in the very order in which the block's running folds are made
+        return ufunc.accumulate(pieces[0], axis=0, dtype=params.dtype)[-1]
+    return ufunc.reduce(pieces[0], axis=0, dtype=params.dtype)
+
+
+def _before(partials: Sequence[Any], params: ScanParams) -> Any:
+    """Return what goes before each block; nothing goes before the first, whose row is not read."""
+    totals = np.stack([np.asarray(p, params.dtype) for p in partials])
+    found = np.empty_like(totals)
+    found[:1] = totals[:1]
+    getattr(np, params.ufunc).accumulate(totals[:-1], axis=0, dtype=params.dtype, out=found[1:])
+    return found
+
+
+BEFORE = row(Fold("scan.before", _total, _before, rows=_block, loop="reduce"))
+
+
+def _rows_and_before(shapes: Shapes, params: ScanParams, lo: int, hi: int) -> tuple[Piece, ...]:
+    rows = (Piece(0, lo, hi),)
+    if len(shapes) == 1:
+        return rows
+    return (*rows, Piece(1, lo // params.block, lo // params.block + 1))
+
+
+def _accumulate(pieces: Sequence[Any], params: ScanParams, lo: int, _hi: int, out: Any) -> None:
+    getattr(np, params.ufunc).accumulate(pieces[0], axis=0, dtype=params.dtype, out=out)
+    if lo and len(pieces) > 1:
+        _join(pieces[1][0], params, out)
+
+
+def _join(before: Any, params: ScanParams, out: Any) -> None:
+    getattr(np, params.ufunc)(before, out, out=out)
+
+
+SCAN = row(Scan("scan", _rows_and_before, _accumulate, rows=_block, loop="reduce", join=_join))
+
+
+# ---------------------------------------------------------------- products of floats
+
+
+class _Factor(NamedTuple):
+    """A product as ``scaled * 2**exponent``; how far its running magnitudes went, as log2."""
+
+    scaled: Any
+    exponent: Any
+    highest: Any
+    lowest: Any
+
+
+_CHUNK = 256  # factors of at least 1/2, whose product is in the range of a float64
+
+
+def _wide(dtype: np.dtype) -> np.dtype:
+    return np.result_type(dtype, np.complex128 if dtype.kind == "c" else np.float64)
+
+
+def _factor(pieces: Sequence[Any], params: ScanParams, _lo: int, _hi: int) -> _Factor:
+    """Return the product of a block, which need not be in the range of floats."""
+    rows = np.asarray(pieces[0], _wide(params.dtype))
+    exponents = np.frexp(np.abs(rows))[1]
+    scaled = np.ones(rows.shape[1:], rows.dtype)
+    exponent = np.zeros(rows.shape[1:], np.int64)
+    for lo in range(0, len(rows), _CHUNK):
+        shift = -exponents[lo : lo + _CHUNK]
+        scaled = scaled * np.multiply.reduce(_shifted(rows[lo : lo + _CHUNK], shift), axis=0)
+        back = np.frexp(np.abs(scaled))[1]
+        scaled = _shifted(scaled, -back)
+        exponent = exponent + back - shift.sum(axis=0, dtype=np.int64)
+    magnitudes = np.add.accumulate(np.log2(np.abs(rows)), axis=0)
+    return _Factor(
+        scaled, exponent, np.fmax.reduce(magnitudes, axis=0), np.fmin.reduce(magnitudes, axis=0)
+    )
+
+
+def _shifted(x: Any, exponents: Any) -> Any:
+    """Return ``x * 2**exponents``."""
+    exponents = np.clip(exponents, -(1 << 20), 1 << 20).astype(np.int32)
+    if np.asarray(x).dtype.kind != "c":
+        return np.ldexp(x, exponents)
+    return np.ldexp(x.real, exponents) + 1j * np.ldexp(x.imag, exponents)
+
+
+def _products_before(partials: Sequence[_Factor], params: ScanParams) -> Any:
+    """Return the product of all that goes before each block.
+
+    What was infinite or zero on the way stays so, as it does in one running product.
+    """
+    limits = np.finfo(params.dtype)
+    scaled, exponent = np.ones_like(partials[0].scaled), np.zeros_like(partials[0].exponent)
+    found = []
+    with np.errstate(all="ignore"):
+        for part in partials:
+            found.append(_shifted(scaled, exponent).astype(params.dtype))
+            at = np.log2(np.abs(scaled)) + exponent
+            over = at + part.highest >= limits.maxexp
+            under = at + part.lowest < limits.minexp - limits.nmant - 1
+            scaled = scaled * part.scaled
+            scaled = np.where(over, scaled * np.inf, np.where(under, scaled * 0.0, scaled))
+            back = np.frexp(np.abs(scaled))[1]
+            scaled, exponent = _shifted(scaled, -back), exponent + part.exponent + back
+    return np.stack(found)
+
+
+FACTORS = row(Fold("scan.factors", _factor, _products_before, rows=_block, loop="exp", flops=30.0))
+
+
+def _multiply_on(pieces: Sequence[Any], params: ScanParams, lo: int, _hi: int, out: Any) -> None:
+    rows = pieces[0]
+    if lo:
+        rows = np.array(rows, params.dtype)
+        np.multiply(pieces[1][0], rows[0], out=rows[:1].reshape(rows.shape[1:]))
+    np.multiply.accumulate(rows, axis=0, dtype=params.dtype, out=out)
+
+
+RUNNING_PRODUCTS = row(
+    Scan("scan.products", _rows_and_before, _multiply_on, rows=_block, loop="reduce")
+)
+
+
+# ---------------------------------------------------------------- along the other axes
+
+
+class AlongParams(NamedTuple):
+    """``ufunc`` is accumulated in ``dtype`` along ``axis``, which is not 0."""
+
+    by_rows: tuple[bool, ...]
+    ufunc: str
+    dtype: np.dtype
+    axis: int
+
+
+def _these_rows(_shapes: Shapes, _params: Any, lo: int, hi: int) -> tuple[Piece, ...]:
+    return (Piece(0, lo, hi),)
+
+
+def _along(pieces: Sequence[Any], params: AlongParams, _lo: int, _hi: int, out: Any) -> None:
+    ufunc = getattr(np, params.ufunc)
+    ufunc.accumulate(pieces[0], axis=params.axis, dtype=params.dtype, out=out)
+
+
+ALONG = row(Scan("scan.along", _these_rows, _along, loop="reduce"))

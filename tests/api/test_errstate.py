@@ -1,0 +1,214 @@
+"""Floating-point faults are told as the error state and the filters at the user's line say."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dnumpy
+from dnumpy.expr.watch import watch
+
+pytestmark = pytest.mark.usefixtures("managed")
+
+Fault = Callable[[Any], Any]
+FAULTS: dict[str, Fault] = {
+    "divide": lambda xp: xp.arange(40.0) / xp.zeros(40)[:],
+    "log": lambda xp: xp.log(xp.arange(40.0) - 3),
+    "overflow": lambda xp: xp.exp(xp.arange(40.0) * 100),
+    "cast": lambda xp: (xp.arange(40.0) * 1e300).astype("f4"),
+    "integer division": lambda xp: xp.arange(40) // xp.zeros(40, int),
+    "reduction": lambda xp: (xp.zeros(40) + 1e308).sum(),
+    "fused": lambda xp: xp.sqrt(xp.arange(40.0) - 20) + 1 / xp.arange(40.0),
+    "in place": lambda xp: xp.arange(40.0).__itruediv__(0.0),
+    "matrix product": lambda xp: (xp.zeros((6, 6)) + 1e200) @ (xp.zeros((6, 6)) + 1e200),
+    "mean": lambda xp: xp.mean(xp.zeros(40) + 1e308),
+    "scalar": lambda xp: xp.arange(40.0).sum() / xp.zeros(40).sum(),
+}
+QUIET: dict[str, Fault] = {
+    "nothing wrong": lambda xp: xp.arange(40.0) + 1,
+    "underflow": lambda xp: xp.exp(xp.zeros(40) - 800),
+}
+EVERY = {**FAULTS, **QUIET}
+every = pytest.mark.parametrize("name", EVERY)
+
+
+def caught(name: str, xp: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        EVERY[name](xp)
+    return [str(w.message) for w in seen]
+
+
+@every
+def test_a_block_that_collects_warnings_sees_what_numpy_would_show(name: str) -> None:
+    found, expected = caught(name, dnumpy), caught(name, np)
+    assert sorted(set(found)) == sorted(set(expected))
+    assert bool(expected) == (name in FAULTS)
+
+
+@every
+def test_a_warning_made_an_error_is_raised_by_the_call(name: str) -> None:
+    def outcome(xp: Any) -> str:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                EVERY[name](xp)
+            except RuntimeWarning as error:
+                return str(error)
+        return "quiet"
+
+    found, expected = outcome(dnumpy), outcome(np)
+    assert (found == "quiet") == (expected == "quiet")
+    assert found in {expected, *caught(name, np)}
+
+
+@every
+def test_a_fault_that_is_ignored_where_it_is_recorded_stays_so(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        result = EVERY[name](dnumpy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.asarray(result)
+
+
+@every
+def test_errstate_raise_raises_by_the_call(name: str) -> None:
+    def outcome(xp: Any) -> str:
+        with np.errstate(all="raise", under="ignore"):
+            try:
+                EVERY[name](xp)
+            except FloatingPointError as error:
+                return str(error)
+        return "quiet"
+
+    found, expected = outcome(dnumpy), outcome(np)
+    assert (found == "quiet") == (expected == "quiet")
+    assert found in {expected, *caught(name, np)}
+
+
+@every
+def test_the_error_state_at_recording_counts_and_not_the_one_at_looking(name: str) -> None:
+    with np.errstate(all="ignore"):
+        quiet = EVERY[name](dnumpy)
+    loud = EVERY[name](dnumpy)
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.asarray(quiet)
+    with np.errstate(all="ignore"):
+        np.asarray(loud)
+
+
+@pytest.mark.parametrize("answer", ["call", "log", "print"])
+def test_a_handler_is_told_during_the_call(answer: str, capfd: pytest.CaptureFixture[str]) -> None:
+    class Log:
+        def __init__(self) -> None:
+            self.told: list[Any] = []
+
+        def __call__(self, kind: str, flag: int) -> None:
+            self.told.append((kind, flag))
+
+        def write(self, text: str) -> None:
+            self.told.append(text)
+
+    def told(xp: Any, name: str) -> Any:
+        log = Log()
+        with xp.errstate(all=answer, under="ignore", call=log):
+            FAULTS[name](xp)
+        return log.told, capfd.readouterr().err
+
+    for name in ("divide", "cast", "overflow"):
+        expected = told(np, name)
+        assert expected != ([], "")
+        assert told(dnumpy, name) == expected
+
+
+def test_the_warning_names_the_line_that_recorded() -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        x = dnumpy.arange(40.0) / dnumpy.zeros(40)
+        line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    assert {(w.filename, w.lineno) for w in seen} == {(__file__, line)}
+    del x
+
+
+def test_a_value_recorded_before_a_block_does_not_warn_into_it() -> None:
+    before = dnumpy.arange(40.0) / dnumpy.zeros(40)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        after = dnumpy.log(dnumpy.zeros(40))
+    assert {str(w.message) for w in seen} == {"divide by zero encountered in log"}
+    del before, after
+
+
+def test_pytest_warns_and_numpys_own_check_see_the_warning() -> None:
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        FAULTS["divide"](dnumpy)
+    np.testing.assert_warns(RuntimeWarning, FAULTS["divide"], dnumpy)
+    with np.testing.suppress_warnings() as quiet:
+        log = quiet.record(RuntimeWarning)
+        FAULTS["log"](dnumpy)
+    assert len(log)
+
+
+def test_work_is_deferred_unless_somebody_listens() -> None:
+    assert not watch().at_once
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not watch().at_once
+        warnings.filterwarnings("error", "never said", RuntimeWarning)
+        assert watch().at_once
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        assert watch().at_once
+    assert not watch().at_once
+
+
+SCRIPT = """
+import warnings
+import dnumpy as np
+
+def ratio(n):
+    return np.ones(n) / np.zeros(n)
+
+for _ in range(3):
+    print(ratio(3)[0], ratio(3)[1])
+a = np.log(np.zeros(3))
+print(a)
+warnings.filterwarnings("ignore", module="__main__")
+print(np.sqrt(np.zeros(3) - 1))
+warnings.filterwarnings("error", "invalid", module="__main__")
+try:
+    np.sqrt(np.zeros(5) - 1)
+except RuntimeWarning as error:
+    print("raised", error)
+with warnings.catch_warnings(record=True) as seen:
+    np.cosh(np.zeros(4) + 1e4)
+print(len(seen))
+"""
+
+
+@pytest.mark.parametrize("mode", ["default", "lazy", "split"])
+def test_a_script_warns_once_a_line_and_filters_by_module(mode: str) -> None:
+    def run(source: str) -> Any:
+        return subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(source)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"DNUMPY_MODE": mode, "PYTHONPATH": ":".join(sys.path)},
+        )
+
+    found = run(SCRIPT)
+    expected = run(SCRIPT.replace("import dnumpy as np", "import numpy as np"))
+    assert found.stdout == expected.stdout
+    assert found.stderr == expected.stderr
+    assert expected.stderr.count("RuntimeWarning") == 2
