@@ -39,7 +39,7 @@ class CallableObject:
         self._made = made
         self._wrap = wrap
         self.__wrapped__ = wrapped
-        self.__doc__ = wrapped.__doc__
+        self.__doc__ = made.__doc__
         self.__name__ = made.__name__
         self.__module__ = made.__module__
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, calls, overrides
+from dnumpy.api import callables, calls, docs, overrides
 from dnumpy.api.array import ndarray
 from dnumpy.api.native import CREATION, NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy
@@ -28,8 +28,13 @@ fallbacks: dict[tuple[str, str, int], list[int]] = {}  # (name, file, line) -> [
 _warned: set[str] = set()
 
 
-def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable[..., Any]:
-    """Return the public function for NumPy's ``wrapped``: one, whatever its names."""
+def function(
+    name: str, wrapped: Callable[..., Any], qualified: str, kind: str
+) -> Callable[..., Any]:
+    """Return the public function for NumPy's ``wrapped``: one, whatever its names.
+
+    ``kind`` is its class in the table, which its documentation tells.
+    """
     known = overrides.registered(wrapped)
     if known is not None:
         return known
@@ -37,30 +42,29 @@ def function(name: str, wrapped: Callable[..., Any], qualified: str) -> Callable
     made = CREATION.get(key)
     if made is None:
         made = _dispatched(NATIVE.get(key), wrapped, qualified)
-    _describe(made, wrapped, qualified)
+    _describe(made, wrapped, qualified, kind)
     public: Any = made
     if isinstance(wrapped, types.BuiltinFunctionType):
         public = callables.Builtin(made)
     elif callables.has_methods(wrapped):
         public = callables.CallableObject(
-            made, wrapped, lambda method, inner: function(inner, method, f"{qualified}.{inner}")
+            made,
+            wrapped,
+            lambda method, inner: function(inner, method, f"{qualified}.{inner}", kind),
         )
     overrides.register(wrapped, public)
     return public
 
 
-def _describe(made: Any, wrapped: Any, qualified: str) -> None:
+def _describe(made: Any, wrapped: Any, qualified: str, kind: str) -> None:
     module, _, name = qualified.rpartition(".")
     own = getattr(wrapped, "__name__", name)
     if module == "numpy" and getattr(np, own, None) is wrapped:
         name = own  # concat is concatenate
     made.__name__ = name
     made.__qualname__ = name
-    made.__doc__ = wrapped.__doc__
-    made.__wrapped__ = wrapped
+    docs.describe(made, wrapped, kind)
     made.__module__ = "dnumpy" + module.removeprefix("numpy")
-    if hasattr(wrapped, "__signature__"):
-        made.__signature__ = wrapped.__signature__
     implementation = getattr(wrapped, "_implementation", None)
     if implementation is not None:  # what numpy.ndarray.__array_function__ calls
         made._implementation = lambda *args, **kwargs: calls.run(implementation, args, kwargs)

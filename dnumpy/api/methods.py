@@ -267,7 +267,7 @@ _METHOD_NATIVE = (
     "diagonal", "max", "mean", "min", "prod", "ravel", "round", "searchsorted", "squeeze", "std",
     "sum", "swapaxes", "var",
 )  # fmt: skip
-_METHOD_PLAIN = (
+METHOD_PLAIN = (  # what NumPy runs, on gathered memory
     "byteswap", "choose", "compress", "dump", "dumps", "fill", "getfield", "item", "nonzero", "put",
     "repeat", "setfield", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
@@ -542,7 +542,7 @@ def install() -> None:
     ndarray.flat = property(_flat, _set_flat)
     natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
     natives |= {"astype": composites.astype, **sorting.IN_PLACE}
-    for name in (*natives, *_METHOD_PLAIN):
+    for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
     for name in ("bool", "int", "float", "complex", "index", "str", "format", "sizeof"):
         setattr(ndarray, f"__{name}__", _converter(f"__{name}__"))
@@ -551,15 +551,6 @@ def install() -> None:
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
-
-
-def describe() -> None:
-    """Give every method NumPy's documentation and signature."""
-    for name, method in vars(ndarray).items():
-        wrapped = getattr(_np_array, name, None)
-        if isinstance(method, types.FunctionType) and callable(wrapped) and name != "__new__":
-            method.__doc__ = wrapped.__doc__
-            method.__wrapped__ = wrapped
 
 
 def _repr(self: ndarray) -> str:
@@ -580,8 +571,8 @@ def _missing(self: ndarray, name: str) -> Any:
     raise AttributeError(msg, name=name, obj=self)
 
 
-def _class_getitem(_cls: type, item: Any) -> Any:
-    return np.ndarray[item]
+def _class_getitem(cls: type, item: Any) -> Any:
+    return types.GenericAlias(cls, np.ndarray[item].__args__)  # raises what NumPy raises
 
 
 _DIRECT: dict[str, Any] = {

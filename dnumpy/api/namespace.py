@@ -39,8 +39,8 @@ _KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ct
 def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     """Return (class, reason) of a public NumPy name: exactly one class each."""
     key = f"{module}.{name}".removeprefix("numpy.")
-    if isinstance(value, np.ufunc):
-        return "primitive", "elementwise ufunc" if value.signature is None else "generalised ufunc"
+    if isinstance(value, np.ufunc) and value.signature is None:
+        return "primitive", "elementwise ufunc"
     if key in PRIMITIVE:
         return "primitive", "recorded as one op"
     if key in TRANSPLANTED:
@@ -84,7 +84,7 @@ def counterpart(name: str, value: Any, module: str) -> Any:
         return callables.Indexer(value)
     if isinstance(value, type) or not callable(value) or name in _PASS_THROUGH:
         return value
-    return dispatch.function(name, value, f"{module}.{name}")
+    return dispatch.function(name, value, f"{module}.{name}", classify(name, value, module)[0])
 
 
 def _mirrored(value: types.ModuleType) -> Any:

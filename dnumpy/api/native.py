@@ -12,6 +12,7 @@ from dnumpy.api import (
     composites,
     counting,
     creation,
+    fft,
     gufuncs,
     linalg,
     reductions,
@@ -90,6 +91,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
 }
 
 GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
+gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
 _NUMPYS_CODE = (

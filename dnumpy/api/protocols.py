@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls, dispatch, methods, overrides, ufuncs
+from dnumpy.api import calls, dispatch, overrides, ufuncs
 from dnumpy.api.array import exported, ndarray
+from dnumpy.api.describe import describe_classes
 from dnumpy.api.scalar import DeferredScalar
 
 
@@ -102,7 +103,7 @@ def install() -> None:
     ndarray.__dlpack_device__ = _dlpack_device
     ndarray.__arrow_array__ = _arrow_array
     ndarray._repr_html_ = _repr_html
-    methods.describe()
+    describe_classes()
     DeferredScalar.__array_ufunc__ = _array_ufunc
     DeferredScalar.__array_function__ = _array_function
     for name, wrapped in ufuncs.BINARY.items():
@@ -127,10 +128,12 @@ _MOST_BITS = 63  # of a Python integer that any NumPy integer holds
 def _defers(self: DeferredScalar, other: Any, *, takes_complex: bool) -> bool:
     """Say whether the result with ``other`` may wait: the ufunc then says what the scalar would."""
     kind = type(other)
-    if kind is ndarray or kind is DeferredScalar:
+    if kind is ndarray:
         return True
     dtype = getattr(other, "dtype", None)
     if not takes_complex and "c" in (self.dtype.kind, getattr(dtype, "kind", "")):
+        return False
+    if self.dtype.char in "qQ":  # of which ufuncs make int64
         return False
     if kind is int:
         return other.bit_length() < _MOST_BITS

@@ -15,7 +15,6 @@ import threading
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +114,8 @@ def _platform() -> str:
     import llvmlite.binding as llvm
 
     features = llvm.get_host_cpu_features().flatten()
+    from importlib.metadata import version
+
     versions = f"{version('numba')} {llvmlite.__version__} {np.__version__}"
     return f"{_FORMAT} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} {versions}"
 

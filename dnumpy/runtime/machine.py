@@ -6,7 +6,6 @@ import os
 import platform
 import sys
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -94,6 +93,8 @@ def cpu_model() -> str:
 @lru_cache(maxsize=1)
 def versions() -> tuple[tuple[str, str], ...]:
     """Return the versions that the measured rates depend on."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = [("python", platform.python_version())]
     for package in PACKAGES:
         try:

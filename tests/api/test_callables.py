@@ -42,7 +42,7 @@ def test_two_names_of_one_function_are_one_object() -> None:
                 assert getattr(dnumpy, name) is getattr(dnumpy, other)
 
 
-def test_signatures_and_texts_are_numpys() -> None:
+def test_signatures_are_numpys() -> None:
     for name in (
         "sum",
         "array",
@@ -56,7 +56,6 @@ def test_signatures_and_texts_are_numpys() -> None:
     ):
         ours, theirs = getattr(dnumpy, name), getattr(numpy, name)
         assert inspect.signature(ours) == inspect.signature(theirs)
-        assert ours.__doc__ == theirs.__doc__
     for name in (
         "sum",
         "reshape",
@@ -71,7 +70,6 @@ def test_signatures_and_texts_are_numpys() -> None:
     ):
         ours, theirs = getattr(dnumpy.ndarray, name), getattr(numpy.ndarray, name)
         assert inspect.signature(ours) == inspect.signature(theirs)
-        assert ours.__doc__ == theirs.__doc__
 
 
 def test_masked_functions_keep_their_methods() -> None:
@@ -81,7 +79,7 @@ def test_masked_functions_keep_their_methods() -> None:
             xp.ma.minimum.reduce(a, axis=0).tolist(),
             xp.ma.add.outer(a[0], a[1]).tolist(),
             xp.ma.maximum(a, 2).tolist(),
-            xp.ma.atleast_2d.__doc__,
+            xp.ma.atleast_2d.__doc__.partition("Notes")[0].strip(),
         ]
 
     assert_as_numpy(program)

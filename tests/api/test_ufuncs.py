@@ -215,7 +215,7 @@ def test_a_ufunc_is_one_object_and_looks_like_numpys() -> None:
     assert dnumpy.add.nin == 2
     assert dnumpy.add.identity == 0
     assert dnumpy.add.__name__ == "add"
-    assert dnumpy.add.__doc__ == np.add.__doc__
+    assert dnumpy.add.__doc__.startswith(np.add.__doc__.partition("Notes")[0].strip())
     assert repr(dnumpy.add) == repr(np.add)
     assert pickle.loads(pickle.dumps(dnumpy.add)) is dnumpy.add
     with pytest.raises(AttributeError):
