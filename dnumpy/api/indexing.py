@@ -223,9 +223,10 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
 
 
 def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:
-    """Whether writing at once is best: computed, nobody reads it later, and little to write."""
+    """Whether writing at once is best: at home, nobody reads it later, and little to write."""
     buffer = array._buf
-    return not buffer.pending and seen.size <= _DIRECT_WRITE and not buffer.has_readers()
+    at_home = buffer.memory_here() is not None
+    return at_home and seen.size <= _DIRECT_WRITE and not buffer.has_readers()
 
 
 def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:

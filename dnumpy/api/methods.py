@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, overrides, sorting, ufuncs
+from dnumpy.api import calls, composites, indexing, overrides, picks, sorting, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -23,7 +23,7 @@ from dnumpy.api.array import (
 )
 from dnumpy.api.composites import _through_ghost
 from dnumpy.api.flags import Flags, set_writeable
-from dnumpy.api.flat import flatiter
+from dnumpy.api.flat import fill, flatiter
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
@@ -224,6 +224,8 @@ def _flat(self: ndarray) -> flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
+    if fill(self, value):
+        return
     plain = calls.unwrap(value)
     with writing(self):
         calls.for_writing(self).flat = plain
@@ -541,7 +543,7 @@ def install() -> None:
     ndarray.flags = property(_flags)
     ndarray.flat = property(_flat, _set_flat)
     natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
-    natives |= {"astype": composites.astype, **sorting.IN_PLACE}
+    natives |= {"astype": composites.astype, **sorting.IN_PLACE, **picks.METHODS}
     for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
     for name in ("bool", "int", "float", "complex", "index", "str", "format", "sizeof"):

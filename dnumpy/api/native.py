@@ -15,6 +15,7 @@ from dnumpy.api import (
     fft,
     gufuncs,
     linalg,
+    picks,
     reductions,
     scans,
     sorting,
@@ -58,6 +59,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
     **counting.NATIVE,
+    **picks.NATIVE,
     **scans.NATIVE,
     **sorting.NATIVE,
 }
@@ -167,7 +169,12 @@ def _first_of(*functions: Callable[..., Any]) -> Callable[..., Any]:
 
 
 OURS: dict[str, Callable[..., Any]] = {**PRIMITIVE, **COMPOSITE, **linalg.NATIVE}
-NATIVE: dict[str, Callable[..., Any]] = {**TRANSPLANTED, **stand_ins.NATIVE, **OURS}
+NATIVE: dict[str, Callable[..., Any]] = {
+    **TRANSPLANTED,
+    **stand_ins.NATIVE,
+    **picks.SUBMODULES,
+    **OURS,
+}
 for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
