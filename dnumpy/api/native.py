@@ -19,6 +19,7 @@ from dnumpy.api import (
     picks,
     reductions,
     scans,
+    sorting,
     stand_ins,
 )
 from dnumpy.api.transplant import transplanted
@@ -61,6 +62,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     **counting.NATIVE,
     **picks.NATIVE,
     **scans.NATIVE,
+    **sorting.NATIVE,
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
