@@ -14,11 +14,12 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import blocks
+from dnumpy.api.record import view
 from dnumpy.config import config
-from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.expr.geometry import Geometry
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
-from dnumpy.ops.gufuncs import GUFUNC, GufuncParams
 from dnumpy.ops.einstein import STRIP, SUM_FOLD, SUM_ROWS, StripParams, SumParams
+from dnumpy.ops.gufuncs import GUFUNC, GufuncParams
 from dnumpy.ops.table import DOT, EINSUM, MATMUL, TENSORDOT, VIEW
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class Term(NamedTuple):
 
 def recorded(op: Op, args: list[Any], params: Params, shape: Shape, dtype: np.dtype) -> Expr | None:
     """Return the contraction as recorded for operands on nodes; None where it need not be."""
-    if not any(_far(e) for e in args) or not shape or 0 in shape:
-        return None
+    if config.reproducible or not any(_far(e) for e in args) or not shape or 0 in shape:
+        return None  # one call on whole operands gives the same bits at home and on nodes
     if config.mode != "split" and max(e.nbytes for e in args) < LEAST_BYTES:
         return None
     if op is MATMUL and max(e.ndim for e in args) > 2:
@@ -61,7 +62,7 @@ def recorded(op: Op, args: list[Any], params: Params, shape: Shape, dtype: np.dt
     ):
         return None  # an axis of length one is repeated
     best = min(sizes, key=lambda k: _moved_bytes(terms, out, k, sizes, dtype))
-    if op in (MATMUL, DOT) and best == inputs[0][0]:
+    if op in (MATMUL, DOT) and args[0].ndim == 2 and best == inputs[0][0]:
         return _by_strips(args, shape, dtype)
     return _along(terms, out, best, sizes, dtype)
 
@@ -95,26 +96,31 @@ def _labels(op: Op, args: list[Any], params: Params) -> list[str] | None:
 
 
 def _as_it_lies(expr: Expr, labels: str) -> Term:
-    """Return a transposed view as the array that it is a view of."""
+    """Return a view with its axes as they lie in memory, slowest first, or what it is a view of."""
     if expr.op is not VIEW or expr.value is not None:
         return Term(expr, labels)
     base, geometry = expr.operands()[0], Geometry(*expr.params)
-    order = sorted(range(expr.ndim), key=lambda k: -geometry.strides[k])
-    shape = tuple(expr.shape[k] for k in order)
-    strides = tuple(geometry.strides[k] for k in order)
-    plain = contiguous_strides(base.shape, base.dtype.itemsize)
-    whole = (0, base.shape, plain, base.dtype)
-    if (geometry.offset, shape, strides, geometry.dtype) != whole:
-        return Term(expr, labels)
-    return Term(base, "".join(labels[k] for k in order))
+    order = sorted(range(expr.ndim), key=lambda k: -abs(geometry.strides[k]))
+    lies = geometry._replace(
+        shape=tuple(expr.shape[k] for k in order),
+        strides=tuple(geometry.strides[k] for k in order),
+    )
+    labels = "".join(labels[k] for k in order)
+    whole = lies.is_whole(base.shape, base.dtype)
+    return Term(base if whole else view(base, lies), labels)
 
 
 def _moved_bytes(
     terms: list[Term], out: str, label: str, sizes: dict[str, int], dtype: np.dtype
 ) -> int:
-    moved = sum(t.expr.nbytes for t in terms if not t.labels.startswith(label))
+    moved = sum(_held_bytes(t.expr) for t in terms if not t.labels.startswith(label))
     written = dtype.itemsize * int(np.prod([sizes[k] for k in out], dtype=float))
     return moved if out.startswith(label) else moved + written
+
+
+def _held_bytes(expr: Expr) -> int:
+    """Return the bytes that are read for all of an operand: those of what it is a view of."""
+    return expr.operands()[0].nbytes if expr.op is VIEW and expr.value is None else expr.nbytes
 
 
 def _along(terms: list[Term], out: str, label: str, sizes: dict[str, int], dtype: np.dtype) -> Expr:
@@ -155,7 +161,7 @@ def _stacked(args: list[Any], shape: Shape, dtype: np.dtype) -> Expr | None:
 def _by_strips(args: list[Any], shape: Shape, dtype: np.dtype) -> Expr | None:
     """Return a product whose second operand is too large for a node, strip after strip."""
     first, second = args
-    if second.nbytes <= WHOLE_BYTES or first.ndim != 2 or first.dtype != second.dtype:
+    if second.nbytes <= WHOLE_BYTES or second.ndim != 2 or first.dtype != second.dtype:
         return None
     rows = first.shape[1]
     step = max(1, STRIP_BYTES // max(second.nbytes // rows, 1))
