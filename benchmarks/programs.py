@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from benchmarks import draws
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -250,4 +252,19 @@ PROGRAMS = (
     Program("logistic", "logistic regression, 500,000 x 20", make_labelled, logistic, 1e-9),
     Program("filter", "boolean filter, 20M", make_signal, boolean_filter, 1e-9),
     Program("life", "Game of Life, 2,000 x 2,000", make_board, life, 0.0),
+    Program(
+        "tiny_draws",
+        f"random() and random(3), {draws.TINY_DRAWS:,} times",
+        draws.make_count,
+        draws.tiny_draws,
+        0.0,
+    ),
+    Program("doubles", "random, 10M", draws.make_count, draws.doubles, 0.0),
+    Program("singles", "random float32, 10M", draws.make_count, draws.singles, 0.0),
+    Program("powers", "integers(0, 2**20), 10M", draws.make_count, draws.powers, 0.0),
+    Program("hundreds", "integers(0, 100), 10M", draws.make_count, draws.hundreds, 0.0),
+    Program("uniforms", "uniform, 10M", draws.make_count, draws.uniforms, 0.0),
+    Program("laplaces", "laplace, 10M", draws.make_count, draws.laplaces, 0.0),
+    Program("normals", "standard_normal, 10M", draws.make_count, draws.normals, 0.0),
+    Program("pi", "pi by 10M random points", draws.make_count, draws.pi, 0.0),
 )

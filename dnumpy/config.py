@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MODES = ("default", "lazy", "split")
+_CHOICES: dict[str, tuple[object, ...]] = {
+    "accuracy": ("exact", "fast"),
+    "random": ("numpy", "parallel"),
+    "reproducible": (True, False),
+}
 
 
 @dataclass(slots=True)
@@ -49,6 +54,16 @@ class Config:
         ``numpy``: a seed gives NumPy's values. ``parallel``: large draws of a Generator that NumPy
         can only make in order (normal, exponential, ...) come from streams of their own, one per
         granule of values: other values than NumPy's, the same on any number of threads and workers.
+    accuracy : str
+        ``exact``: elementwise functions give NumPy's bits. ``fast``: arrays that go through the
+        engine use vectorised loops of our own for functions of float64 that NumPy computes one by
+        one (sin, cos, hypot), with an error of at most 1.25 ulp (:mod:`dnumpy.kernels.fast`).
+    reproducible : bool
+        Matrix products (matmul, dot, vdot, inner, tensordot, einsum) of managed arrays give the
+        same bits for any number and any speeds of the nodes, and at home: they are made of products
+        of fixed blocks, added up in a fixed order. It costs large products at home a few per cent,
+        since the library is called once for each block, and einsum runs on one node. All other
+        results are so always.
     """
 
     mode: str = "default"
@@ -63,6 +78,15 @@ class Config:
     split_rows: tuple[float, ...] = field(default=(5.0, 3.0, 2.0))
     cluster: str = "auto"
     random: str = "numpy"
+    accuracy: str = "exact"
+    reproducible: bool = False
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a setting; raises ValueError for what is not among its choices."""
+        if name in _CHOICES and value not in _CHOICES[name]:
+            msg = f"config.{name} = {value!r}: expected one of {_CHOICES[name]}"
+            raise ValueError(msg)
+        object.__setattr__(self, name, value)
 
 
 def config_from(environ: Mapping[str, str]) -> Config:

@@ -44,6 +44,7 @@ lock = threading.RLock()
 history: deque[Record] = deque(maxlen=10_000)  # what the latest evaluations of this process did
 _runs: weakref.WeakKeyDictionary[Expr, list[Record]] = weakref.WeakKeyDictionary()
 
+MOST_ELEMENTS = 1 << 47  # no address space holds more
 WINDOW_ELEMENTS = 1_000_000_000  # element operations pending: about a second of work
 
 
@@ -59,7 +60,10 @@ class Window:
         """Count a newly recorded Expr; start evaluation when the window is worth starting."""
         self.owners[key] = owner
         self.exprs += 1
-        self.elements += expr.size
+        size = expr.size
+        if size > MOST_ELEMENTS:
+            np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
+        self.elements += size
         if told_at_once():
             compute([expr])
         elif self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:

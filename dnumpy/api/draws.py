@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api import record
 from dnumpy.api.array import facts, from_expr, ndarray, wrap
-from dnumpy.config import config
+from dnumpy.config import config, memory_limit_bytes
 from dnumpy.expr.expr import Const, make
 from dnumpy.expr.origin import here
 from dnumpy.kernels.draws import fill_from
@@ -57,7 +58,7 @@ def recorded(bit_generator: Any, method: str, args: tuple[Any, ...], kwargs: Arg
     target = given.pop("out", None)
     size = given.pop("size", None)
     shape = _target_shape(target, size) if target is not None else _shape(size)
-    if not shape or not prod(shape):
+    if not shape or not prod(shape) or prod(shape) < config.eager_below:
         return NotImplemented
     cut = _CUTS[method](given) if method in _CUTS else None
     if (
@@ -68,13 +69,16 @@ def recorded(bit_generator: Any, method: str, args: tuple[Any, ...], kwargs: Arg
         made = _numpys(bit_generator, cut, shape)
         if made is not None:
             return _delivered(made, target)
-    if config.random == "parallel" and target is None:
+    in_order = cut is None or stream_of(bit_generator) is None
+    if config.random == "parallel" and in_order and target is None:
         return _parallel(bit_generator, method, given, shape)
     return NotImplemented
 
 
 def _is_worth(drawn_bytes: int) -> bool:
-    """Say whether drawing later can win anything: less than this is drawn by one thread anyway."""
+    """Say whether to draw later: not what is small, nor what NumPy refuses for its size."""
+    if drawn_bytes > memory_limit_bytes() and not engine.has_workers():
+        return False
     return drawn_bytes >= RECORDED_BYTES or config.mode != "default"
 
 
@@ -294,7 +298,11 @@ def _parallel(bit_generator: Any, method: str, given: Arguments, shape: Shape) -
     """Return values from streams of their own, which take the generator's next words as seed."""
     plain = all(isinstance(value, (*_SCALARS, str, type, np.dtype)) for value in given.values())
     none = _drawn_none(method, given) if method in _ONE_BY_ONE and plain else None
-    if none is None or (method == "integers" and none.dtype.itemsize < 4):
+    if not isinstance(bit_generator, np.random.BitGenerator) or none is None:
+        return NotImplemented
+    if prod(shape) * none.itemsize > memory_limit_bytes() and not engine.has_workers():
+        return NotImplemented
+    if method == "integers" and none.dtype.itemsize < 4:
         return NotImplemented
     arguments = {name: v for name, v in given.items() if name != "dtype" or method == "integers"}
     with bit_generator.lock:

@@ -1,4 +1,4 @@
-"""The flat iterator: NumPy's, over an array of ours."""
+"""The flat iterator: NumPy's over memory at home, indexing of the flattened array on nodes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls
-from dnumpy.api.array import exported
+from dnumpy.api.array import exported, facts, is_managed_dtype, looked_at
+from dnumpy.api.composites import copy, ravel, reshape
+from dnumpy.api.picks import repeated
+from dnumpy.api.record import Unmanaged
+from dnumpy.api.take import bounds, is_far
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnumpy.api.array import ndarray
+
+BLOCK = 1 << 15  # elements that an iteration over an array on nodes brings home at a time
 
 
 class _FlatType(type):
@@ -24,12 +30,32 @@ class _FlatType(type):
 class flatiter(metaclass=_FlatType):
     """Iterates over an array in C order; indexable, and writes go to the array."""
 
-    __slots__ = ("_array", "_np")
+    __slots__ = ("_array", "_at", "_block", "_made")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, array: ndarray) -> None:
         self._array = array
-        self._np = exported(array).flat
+        self._at = 0  # of an iteration over an array on nodes
+        self._block: tuple[Any, int, np.ndarray] | None = None
+        self._made: np.flatiter | None = None
+        if not self._far():
+            self._made = exported(array).flat
+
+    def _far(self) -> bool:
+        """Say whether the elements lie on nodes."""
+        array = self._array
+        if self._made is not None or array._np is not None or not is_far(array):
+            return False
+        return bool(array.ndim) and is_managed_dtype(facts(array).dtype)
+
+    @property
+    def _np(self) -> np.flatiter:
+        """NumPy's iterator, at the same element."""
+        if self._made is None:
+            self._made = exported(self._array).flat
+            for _ in range(self._at):
+                next(self._made)
+        return self._made
 
     @property
     def base(self) -> ndarray:
@@ -39,31 +65,112 @@ class flatiter(metaclass=_FlatType):
     @property
     def coords(self) -> tuple[int, ...]:
         """Index of the next element as one integer per axis."""
+        if self._far() and self._at < len(self):
+            return self._coordinates(self._at)
         return self._np.coords
 
     @property
     def index(self) -> int:
         """Index of the next element in C order."""
-        return self._np.index
+        return self._at if self._far() else self._np.index
 
     def copy(self) -> Any:
         """Return the elements as a new 1-D array."""
+        if self._far():
+            return copy(ravel(self._array))
         return calls.wrap_result(self._np.copy())
 
     def __iter__(self) -> flatiter:
         return self
 
     def __next__(self) -> Any:
-        return next(self._np)
+        if not self._far():
+            return next(self._np)
+        if self._at >= len(self):
+            raise StopIteration
+        element = self._at_hand()[self._at % BLOCK]
+        self._at += 1
+        return element
+
+    def _at_hand(self) -> np.ndarray:
+        """Return the block of elements that the next one is in, as it is now."""
+        first = self._at - self._at % BLOCK
+        content = self._array._buf.expr
+        if self._block is None or self._block[0] is not content or self._block[1] != first:
+            part: Any = ravel(self._array)[first : first + BLOCK]
+            values = looked_at(part)
+            self._block = (self._array._buf.expr, first, values)
+        return self._block[2]
 
     def __len__(self) -> int:
-        return len(self._np)
+        return int(self._array.size) if self._far() else len(self._np)
 
     def __getitem__(self, key: Any) -> Any:
+        if self._far():
+            wanted = self._key(key)
+            if type(wanted) is tuple:
+                return self._array[wanted]
+            if wanted is not None:
+                found = ravel(self._array)[wanted]
+                return copy(found) if type(wanted) is slice else found
         return calls.wrap_result(self._np[calls.unwrap(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self._far() and not self._array._readonly and not self._array._buf.shared:
+            wanted = self._key(key)
+            try:
+                if wanted is not None and self._write(wanted, value):
+                    return
+            except Unmanaged:
+                pass
         self._np[calls.unwrap(key)] = calls.unwrap(value)
+
+    def _key(self, key: Any) -> Any:
+        """Return an index into the flattened array, None for what NumPy must answer.
+
+        One element is told by its index in the array itself, a tuple.
+        """
+        if key is Ellipsis or (type(key) is tuple and not key):
+            return slice(None)
+        if type(key) is tuple and len(key) == 1:
+            key = key[0]
+        if type(key) is slice:
+            return key
+        if isinstance(key, int | np.integer) and type(key) is not bool:
+            return self._coordinates(int(key))
+        if type(key) is list:
+            key = np.asarray(calls.unwrap(key))
+        shape = getattr(key, "shape", ())
+        kind = getattr(getattr(key, "dtype", None), "kind", "")
+        if not shape or 0 in shape or (kind == "b" and shape != (len(self),)):
+            return None
+        if kind in "iu" and kind:
+            found = bounds(key, len(self))
+            if found.offending is not None:
+                msg = f"index {found.offending} is out of bounds for size {len(self)}"
+                raise IndexError(msg)
+        return key if kind and kind in "biu" else None
+
+    def _coordinates(self, at: int) -> tuple[int, ...]:
+        if not -len(self) <= at < len(self):
+            msg = f"index {at} is out of bounds for size {len(self)}"
+            raise IndexError(msg)
+        return tuple(int(k) for k in np.unravel_index(at % len(self), self._array.shape))
+
+    def _write(self, key: Any, value: Any) -> bool:
+        array = self._array
+        given = calls.unwrap(value) if type(value) in (list, tuple) else value
+        values = given if hasattr(given, "reshape") else np.asarray(calls.unwrap(given))
+        if not values.size:
+            return False
+        if type(key) is tuple:
+            array[key] = values.reshape(-1)[0]
+            return True
+        flat = ravel(array)
+        _fill(flat, key, values)
+        if flat._buf is not array._buf:
+            array[...] = reshape(flat, array.shape)
+        return True
 
     def __delitem__(self, _key: Any) -> None:
         msg = "Cannot delete iterator elements"
@@ -71,6 +178,32 @@ class flatiter(metaclass=_FlatType):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._np.__array__(), dtype=dtype, copy=copy)
+
+
+def _fill(flat: Any, key: Any, values: Any) -> None:
+    """Write values, over and over, to what a key shows of a 1-D array."""
+    if type(key) is slice:
+        count = len(range(*key.indices(flat.shape[0])))
+        shape: tuple[int, ...] = (count,)
+    elif key.dtype == bool:
+        count = int(key.sum())
+        shape = (count,)
+    else:
+        count, shape = key.size, key.shape
+    if count:
+        new = repeated(values, count)
+        flat[key] = new if new.size == 1 else new.reshape(shape)
+
+
+def fill(array: ndarray, value: Any) -> bool:
+    """Perform ``array.flat = value`` on nodes; False where NumPy must do it."""
+    iterator = flatiter(array)
+    if not iterator._far() or array._readonly or array._buf.shared:
+        return False
+    try:
+        return iterator._write(slice(None), value)
+    except Unmanaged:
+        return False
 
 
 def _comparison(name: str) -> Callable[[flatiter, Any], Any]:

@@ -20,7 +20,7 @@ from dnumpy.api.array import (
     view_seen,
     wrap,
 )
-from dnumpy.api.locks import recording, writing
+from dnumpy.api.locks import writing
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -167,7 +167,7 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     if plain is None or not _is_quick(key):
         return False
     buffer = array._buf
-    with recording(array):
+    with buffer.lock:
         memory = buffer.expr.value
         if type(memory) is not np.ndarray or buffer.has_readers():
             return False
@@ -223,9 +223,10 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
 
 
 def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:
-    """Whether writing at once is best: computed, nobody reads it later, and little to write."""
+    """Whether writing at once is best: at home, nobody reads it later, and little to write."""
     buffer = array._buf
-    return not buffer.pending and seen.size <= _DIRECT_WRITE and not buffer.has_readers()
+    at_home = buffer.memory_here() is not None
+    return at_home and seen.size <= _DIRECT_WRITE and not buffer.has_readers()
 
 
 def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, calls, composites, factors, gufuncs, ufuncs
+from dnumpy.api import blocks, calls, composites, factors, ufuncs
 from dnumpy.api.array import ndarray
 from dnumpy.api.creation import asarray
 from dnumpy.api.transplant import put_in_place
@@ -258,10 +258,10 @@ put_in_place(np.linalg._linalg._makearray, _makearray)
 
 _lapack: Any = np.linalg._umath_linalg
 
-gufuncs.ALONE.update({
+ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], Results | None]] = {
     "solve": _solve, "solve1": _solve, "inv": _inv, "det": _det, "slogdet": _slogdet,
     "cholesky_lo": _cholesky, "cholesky_up": _cholesky_up, "svd": _svd_values,
     "svd_s": _svd_with(whole=False), "svd_f": _svd_with(whole=True), "lstsq": _lstsq,
-})  # fmt: skip
+}  # fmt: skip
 
 NATIVE: dict[str, Callable[..., Any]] = {"linalg.qr": _qr}

@@ -12,10 +12,13 @@ from dnumpy.api import (
     composites,
     counting,
     creation,
+    fft,
     gufuncs,
     linalg,
+    picks,
     reductions,
     scans,
+    sorting,
     stand_ins,
 )
 from dnumpy.api.transplant import transplanted
@@ -56,7 +59,9 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "tensordot": composites.tensordot,
     "einsum": composites.einsum,
     **counting.NATIVE,
+    **picks.NATIVE,
     **scans.NATIVE,
+    **sorting.NATIVE,
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
@@ -88,6 +93,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
 }
 
 GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
+gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
 _NUMPYS_CODE = (
@@ -163,7 +169,12 @@ def _first_of(*functions: Callable[..., Any]) -> Callable[..., Any]:
 
 
 OURS: dict[str, Callable[..., Any]] = {**PRIMITIVE, **COMPOSITE, **linalg.NATIVE}
-NATIVE: dict[str, Callable[..., Any]] = {**TRANSPLANTED, **stand_ins.NATIVE, **OURS}
+NATIVE: dict[str, Callable[..., Any]] = {
+    **TRANSPLANTED,
+    **stand_ins.NATIVE,
+    **picks.SUBMODULES,
+    **OURS,
+}
 for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 

@@ -32,41 +32,50 @@ def _calling(name: str, base: type) -> Any:
 
 
 def _drawing(name: str, base: type) -> Any:  # noqa: C901 - every path of a call, inline for speed
-    """Return a method that draws: large draws are recorded where they can be cut."""
+    """Return a method that draws: a Generator's large draws are recorded where they can be cut."""
+    records = base is np.random.Generator
     wrapped = getattr(base, name)
     parameters = list(inspect.signature(wrapped).parameters)[1:]  # without self
     size_at = parameters.index("size") if "size" in parameters else len(parameters)
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: C901 - likewise
-        if not args and not kwargs:
-            drawn = wrapped(self._plain or self)
-            return drawn if type(drawn) is float else calls.wrap_result(drawn)
+    def general(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         size = args[size_at] if len(args) > size_at else kwargs.get("size")
-        if (size is not None and _is_large(size)) or ("out" in kwargs and _is_managed(kwargs)):
+        large = (size is not None and _is_large(size)) or ("out" in kwargs and _is_managed(kwargs))
+        if records and large:
             found = draws.recorded(self.bit_generator, name, args, kwargs)
             if found is not NotImplemented:
                 return found
         plain = self._plain or self
-        for a in args:
+        for a in (*args, *kwargs.values()):
             if type(a) not in _AS_THEY_ARE and not _is_shape(a):
                 return calls.run(wrapped, (plain, *args), kwargs)
+        return _own(wrapped(plain, *args, **kwargs))
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            for a in kwargs.values():
-                if type(a) not in _AS_THEY_ARE and not _is_shape(a):
-                    return calls.run(wrapped, (plain, *args), kwargs)
-            drawn = wrapped(plain, *args, **kwargs)
-        else:
-            drawn = wrapped(plain, *args)
-        kind = type(drawn)
-        if kind is float:
-            return drawn
-        if kind is _np_array and drawn.size < config.eager_below:
-            own = _new(ndarray)
-            own._np = drawn
-            return own
-        return wrap(drawn) if kind is _np_array else calls.wrap_result(drawn)
+            return general(self, args, kwargs)
+        for a in args:
+            kind = type(a)
+            if kind is int:
+                if a >= config.eager_below:  # maybe the size
+                    return general(self, args, kwargs)
+            elif kind not in _AS_THEY_ARE:
+                return general(self, args, kwargs)
+        drawn = wrapped(self._plain or self, *args)
+        return drawn if type(drawn) is float else _own(drawn)
 
     return _described(method, wrapped, base, name)
+
+
+def _own(drawn: Any) -> Any:
+    """Return what was just drawn as ours."""
+    if type(drawn) is not _np_array:
+        return calls.wrap_result(drawn)
+    if drawn.size >= config.eager_below:
+        return wrap(drawn)
+    own = _new(ndarray)
+    own._np = drawn
+    return own
 
 
 def _is_shape(a: Any) -> bool:
@@ -74,10 +83,11 @@ def _is_shape(a: Any) -> bool:
 
 
 def _is_large(size: Any) -> bool:
-    if type(size) is int:
-        return size >= config.eager_below
+    kind = type(size)
+    if kind is int or isinstance(size, np.integer):
+        return bool(size >= config.eager_below)
     try:
-        return bool(prod(size) >= config.eager_below) if type(size) in (tuple, list) else True
+        return (kind is tuple or kind is list) and bool(prod(size) >= config.eager_below)
     except TypeError:
         return False
 
@@ -121,7 +131,7 @@ def _derived(base: type) -> Any:
         for n in dir(base)
         if not n.startswith("_") and n not in _NUMPYS_OWN and callable(getattr(base, n))
     ]
-    draws_values = base is np.random.Generator
+    draws_values = base in _BY_BIT_GENERATOR
     namespace: dict[str, Any] = {
         n: (_drawing if draws_values and n not in WRITING else _calling)(n, base) for n in drawn
     }

@@ -16,6 +16,7 @@ from dnumpy import engine
 from dnumpy.api import blocks, calls
 from dnumpy.api.array import facts, from_expr, ghost, ndarray, view_of
 from dnumpy.api.composites import broadcast_to, transpose
+from dnumpy.api.locks import recording
 from dnumpy.api.record import Unmanaged, cast, content, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
@@ -84,8 +85,11 @@ def is_far(array: Any, *others: Any) -> bool:
 # ---------------------------------------------------------------- the form of an index
 
 
-def placed(array: ndarray, key: Any) -> Placed:
-    """Return an advanced index in one form; raises what NumPy raises for a wrong one."""
+def placed(array: ndarray, key: Any, value: Expr | Const | None = None) -> Placed:
+    """Return an advanced index in one form; raises what NumPy raises for a wrong one.
+
+    A ``value`` to be written there must have a shape that fits.
+    """
     parts = _expanded(array, key)
     kinds = [_is_array(p) for p in parts]
     basic = tuple(slice(None) if isa else p for p, isa in zip(parts, kinds, strict=True))
@@ -100,11 +104,18 @@ def placed(array: ndarray, key: Any) -> Placed:
         source += part is not None
     arrays = [p for p, isa in zip(parts, kinds, strict=True) if isa]
     extents = [view.shape[k] for k in axes]
+    like = tuple(_likeness(x) for x in arrays)
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    empty = leaf(np.empty(shape if 0 in shape else 0, INTP), shape, INTP)
+    found = Placed(view, tuple(axes), empty, _destination(parts), like)
+    if isinstance(value, Expr):
+        _fitting(value, found.shape())
+    if 0 in shape:  # NumPy looks at no element of indices that nothing comes of
+        return found
     checked = [
         _checked(x, extent, axis) for x, extent, axis in zip(arrays, extents, original, strict=True)
     ]
-    like = tuple(_likeness(x) for x in arrays)
-    return Placed(view, tuple(axes), _together(checked, extents), _destination(parts), like)
+    return found._replace(counted=_together(checked, extents))
 
 
 def _likeness(x: Any) -> np.ndarray:
@@ -270,9 +281,11 @@ def _together(arrays: Sequence[Any], extents: Sequence[int]) -> Expr:
 # ---------------------------------------------------------------- reading
 
 
-def get(array: ndarray, key: Any) -> Any:
+def get(array: ndarray, key: Any, *, in_c_order: bool = False) -> Any:
     """Return ``array[key]`` for an advanced index; NotImplemented where NumPy must answer."""
     try:
+        if in_c_order:
+            return gathered(placed(array, key), in_c_order=True)
         if type(key) is ndarray and key.ndim and key.dtype == bool and _covers(array, key):
             return compressed(array, key)
         return gathered(placed(array, key))
@@ -284,8 +297,8 @@ def _covers(array: ndarray, mask: Any) -> bool:
     return array.ndim >= mask.ndim and array.shape[: mask.ndim] == mask.shape and bool(mask.size)
 
 
-def gathered(found: Placed) -> Any:
-    """Return what a placed index shows."""
+def gathered(found: Placed, *, in_c_order: bool = False) -> Any:
+    """Return what a placed index shows, laid out as an index does or in C order."""
     shape = found.shape()
     dtype = facts(found.view).dtype
     if 0 in shape:
@@ -302,7 +315,8 @@ def gathered(found: Placed) -> Any:
     own = range(int(inside), inside + len(found.counted.shape))
     others = [k for k in range(len(result)) if k not in own]
     axes = (*others[: found.dest], *own, *others[found.dest :])
-    return laid_out(taken, axes, _order_in_memory(found))
+    order = tuple(range(len(axes))) if in_c_order else _order_in_memory(found)
+    return laid_out(taken, axes, order)
 
 
 def laid_out(array: ndarray, axes: tuple[int, ...], order: tuple[int, ...]) -> ndarray:
@@ -354,15 +368,20 @@ def nonzero(a: Any) -> Any:
     if type(a) is not ndarray or not a.ndim or not is_far(a):
         return NotImplemented
     try:
-        expr = content(a)
+        found = coordinates(a)
     except Unmanaged:
         return NotImplemented
+    return tuple(found[:, k] for k in range(a.ndim))
+
+
+def coordinates(a: ndarray) -> Any:
+    """Return an index of one integer per axis for each element that is not zero, as rows."""
+    expr = content(a)
     params = counted(expr) if expr.size else MaskParams(1, (0, 0))
     shape = (params.starts[-1], expr.ndim)
     if not shape[0]:
-        return tuple(_array(np.empty(0, INTP)) for _ in expr.shape)
-    found = from_expr(blocks.record(NONZERO, [expr], params, shape, INTP))
-    return tuple(found[:, k] for k in range(expr.ndim))
+        return _array(np.empty(shape, INTP))
+    return from_expr(blocks.record(NONZERO, [expr], params, shape, INTP))
 
 
 # ---------------------------------------------------------------- writing
@@ -371,17 +390,17 @@ def nonzero(a: Any) -> Any:
 def set_(array: ndarray, key: Any, value: Any) -> bool:
     """Record ``array[key] = value`` for an advanced index; False where NumPy must do it."""
     try:
-        new = _as_value(value, facts(array).dtype)
+        new = value_in(value, facts(array).dtype)
         if type(key) is ndarray and key.ndim and key.dtype == bool and _covers(array, key):
             _put_masked(array, key, new)
         else:
-            scattered(placed(array, key), new)
+            scattered(placed(array, key, new), new)
     except (Unplaced, Unmanaged):
         return False
     return True
 
 
-def _as_value(value: Any, dtype: np.dtype) -> Expr | Const:
+def value_in(value: Any, dtype: np.dtype) -> Expr | Const:
     """Return what is written, in the target's dtype."""
     if type(value) in (list, tuple):
         value = np.array(calls.unwrap(value), dtype)
@@ -405,18 +424,15 @@ def scattered(found: Placed, value: Expr | Const) -> None:
     params = PutParams(len(axes), full)
     first = bool(axes[0])
     target = transpose(view, (0, *axes, *rest[1:]) if first else (*axes, *rest))
-    base = content(target)
     op = PUT_INSIDE if first else PUT
-    written = blocks.record(op, [base, found.counted, value], params, base.shape, base.dtype)
-    write(target, written)
+    with recording(target):
+        base = content(target)
+        args = [base, found.counted, value]
+        write(target, blocks.record(op, args, params, base.shape, base.dtype))
 
 
-def _arranged(
-    value: Expr | Const, found: Placed, shape: tuple[int, ...]
-) -> tuple[Expr | Const, bool]:
-    """Return the value with its axes as the target's, and whether it has an element for each."""
-    if isinstance(value, Const):
-        return value, False
+def _fitting(value: Expr, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of a value that fits, without leading ones too many."""
     have = value.shape
     while len(have) > len(shape) and have[0] == 1:
         have = have[1:]
@@ -430,6 +446,16 @@ def _arranged(
             f"result of shape {want}"
         )
         raise ValueError(msg)
+    return have
+
+
+def _arranged(
+    value: Expr | Const, found: Placed, shape: tuple[int, ...]
+) -> tuple[Expr | Const, bool]:
+    """Return the value with its axes as the target's, and whether it has an element for each."""
+    if isinstance(value, Const):
+        return value, False
+    have = _fitting(value, shape)
     if 0 in shape:
         return value, False
     given = from_shape(value)
@@ -457,8 +483,10 @@ def _put_masked(array: ndarray, mask: ndarray, value: Expr | Const) -> None:
         params = params._replace(full=False)
     if not total or 0 in rest:
         return
-    base = content(array)
-    write(array, blocks.record(PUT_MASK, [base, chosen, value], params, base.shape, base.dtype))
+    with recording(array):
+        base = content(array)
+        args = [base, chosen, value]
+        write(array, blocks.record(PUT_MASK, args, params, base.shape, base.dtype))
 
 
 def _mask_values(value: Expr, total: int, rest: tuple[int, ...]) -> tuple[Expr, bool]:
@@ -476,19 +504,7 @@ def _mask_values(value: Expr, total: int, rest: tuple[int, ...]) -> tuple[Expr, 
                 f"to the {total} output values where the mask is true"
             )
             raise ValueError(msg)
-    have = value.shape
-    while len(have) > len(shape) and have[0] == 1:
-        have = have[1:]
-    fits = len(have) <= len(shape) and all(
-        n in (1, t) for n, t in zip(reversed(have), reversed(shape), strict=False)
-    )
-    if not fits:
-        got, want = (str(s).replace(" ", "") for s in (value.shape, shape))
-        msg = (
-            f"shape mismatch: value array of shape {got} could not be broadcast to indexing "
-            f"result of shape {want}"
-        )
-        raise ValueError(msg)
+    have = _fitting(value, shape)
     given = from_shape(value)[(0,) * (value.ndim - len(have)) + (...,)]
     if not total or 0 in rest:
         return value, False

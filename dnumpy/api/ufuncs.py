@@ -10,12 +10,13 @@ import numpy as np
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
-from dnumpy.api.locks import recording, writing
+from dnumpy.api.locks import writing
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
     is_lazy,
     operand,
+    resolve,
     result_of,
     to_numpy,
     ufunc_exprs,
@@ -25,6 +26,7 @@ from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.origin import error_state
+from dnumpy.kernels import fast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,6 +246,7 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     operands = [operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
+    wrapped = _as_accurate_as_asked(wrapped, operands, kwargs)
     if outs is None:
         made = from_expr if keeps_array else result_of
         results = [made(e) for e in ufunc_exprs(wrapped, operands, kwargs)]
@@ -252,6 +255,18 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return results[0] if len(results) == 1 else tuple(results)
     _record_into(wrapped, operands, kwargs, written, None if mask is True else mask)
     return outs[0] if len(outs) == 1 else outs
+
+
+def _as_accurate_as_asked(
+    wrapped: np.ufunc, operands: list[Expr | Const], kwargs: dict[str, Any]
+) -> np.ufunc:
+    """Return what computes ``wrapped`` on float64 operands with the accuracy of the settings."""
+    if config.accuracy == "exact" or wrapped not in fast.INSTEAD or kwargs:
+        return wrapped
+    dtypes = {facts_of(x).dtype for x in operands if isinstance(x, Expr)}
+    result = resolve(wrapped, operands)[0]
+    same = dtypes == {np.dtype(np.float64)} and result == np.float64
+    return fast.made(fast.INSTEAD[wrapped]) if same else wrapped
 
 
 def _in_memory_order(args: Any, outs: Any, mask: Any) -> tuple[Any, Any, Any]:
@@ -375,7 +390,7 @@ def _inplace(wrapped: np.ufunc) -> Any:
         a = self._np
         if a is None:
             if type(other) in IMMEDIATE or _is_at_hand(other):
-                with recording(self):
+                with self._buf.lock:
                     a = peek_for_writing(self)
                     if a is not None:
                         wrapped(a, calls.unwrap(other), out=(a,))

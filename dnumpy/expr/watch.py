@@ -10,8 +10,9 @@ that may wait depends on who listens:
   program looks at the outcome at that very line or right after the block, and nothing tells this
   library that the block has ended. So there operations are computed at once.
 
-A test runner collects the warnings of whole tests without asking for ``always``; that alone would
-make every test run at once, so under pytest only a block that asks for ``always`` counts.
+A test runner collects the warnings of whole tests, and of reading their modules, without asking
+for ``always``; that alone would make every test run at once, so under pytest only a block that asks
+for ``always`` counts.
 
 The filters are remembered with each operation, because it is they that count and not those where
 the value happens to be looked at. A look at whether they changed costs a quarter of a microsecond:
@@ -122,4 +123,5 @@ def _at_once(actions: frozenset[str], replaced: bool, *, collected: bool) -> boo
         return True
     if not (collected or replaced) or actions == {"ignore"}:
         return False
-    return bool(_EACH & actions) or (collected and "PYTEST_CURRENT_TEST" not in os.environ)
+    runs_tests = not {"PYTEST_VERSION", "PYTEST_CURRENT_TEST"}.isdisjoint(os.environ)
+    return bool(_EACH & actions) or (collected and not runs_tests)

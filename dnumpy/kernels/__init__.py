@@ -2,7 +2,8 @@
 
 :mod:`~dnumpy.kernels.reference` runs one op on whole arrays with NumPy: it defines what every
 other lowering must equal. :mod:`~dnumpy.kernels.tiled` runs a phase tile by tile with NumPy's
-ufuncs into buffers that stay in cache. :mod:`~dnumpy.kernels.numba` compiles a phase to one
+ufuncs into buffers that stay in cache, and draws random rows with NumPy's own generators
+(:mod:`~dnumpy.kernels.draws`). :mod:`~dnumpy.kernels.numba` compiles a phase to one
 function.
 
 A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs``

@@ -180,6 +180,7 @@ class Random(Op):
 OpT = TypeVar("OpT", bound=Op)
 
 ROWS: dict[str, Op] = {}
+LATE: dict[str, str] = {}  # rows made when they are first asked for: name -> module that has them
 _FOREIGN: dict[tuple[str, int], Op] = {}
 
 
@@ -194,6 +195,8 @@ def row(op: OpT) -> OpT:
 
 def lookup(name: str) -> Op:
     """Return the row called ``name``."""
+    if name not in ROWS and name in LATE:
+        getattr(import_module(LATE[name]), name)
     return ROWS[name]
 
 

@@ -20,6 +20,7 @@ from dnumpy.runtime.bind import Operand, Want, bind
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Made
+from dnumpy.runtime.regions import rows_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -234,21 +235,9 @@ def owners(graph: Graph, operand: Operand) -> list[Range]:
 def _places(graph: Graph, operand: Operand, rows: int) -> list[Range]:
     source = operand.source
     assert source is not None
-    start, step = 0, 1
-    if operand.views:
-        row_map = None
-        if len(operand.views) == 1:
-            row_map = operand.views[0].row_map(source.shape, source.dtype)
-        if row_map is None:
-            return []
-        start, step = row_map
     found = []
     for segment in graph.require(source, 0, source.shape[0]):
-        if step > 0:
-            lo, hi = (-(-(x - start) // step) for x in (segment.start, segment.stop))
-        else:
-            lo, hi = ((start - x) // -step + 1 for x in (segment.stop, segment.start))
-        lo, hi = max(lo, 0), min(hi, rows)
+        lo, hi = rows_beginning(operand, segment.start, segment.stop, rows)
         if lo < hi:
             found.append(Range(segment.node, lo, hi))
     return sorted(found, key=lambda r: r.lo)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 from dnumpy.cost.work import Work
-from dnumpy.expr.geometry import Geometry, RowMap, contiguous_strides
+from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.blocked import grid_rows
-from dnumpy.ops.families import Blocked, Fold, Scan
+from dnumpy.ops.blocked import PERMUTE, PermuteParams
+from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
+from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
+from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.producers import (
@@ -27,15 +30,25 @@ from dnumpy.runtime.producers import (
     WholeResult,
     contraction_granule,
 )
+from dnumpy.runtime.regions import (
+    SpannedRows,
+    exchanged_axes,
+    last_view,
+    memory_order,
+    overlaps,
+    rows_beginning,
+    seen_through,
+    value_for,
+    with_axes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnumpy.expr.expr import Expr
+    from dnumpy.expr.expr import Expr, Params, Shape
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
-    from dnumpy.runtime.chunked import Source
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.producers import Producer
 
@@ -77,7 +90,7 @@ class Laid:
     """
 
     what: str
-    producer: Producer | TakenRows | PutRows
+    producer: Producer | TakenRows | PutRows | SpannedRows
     ranges: list[Range]
     plan: Plan | None = None
     work: Work | None = None
@@ -94,11 +107,16 @@ class Layout:
     planner: Planner
     graph: Graph
     known: dict[int, Source]
+    exchanged: dict[tuple[Source | None, Geometry], Operand] = field(default_factory=dict)
 
     def fused(self, stage: FusedStage) -> Laid:
         """Lay out a phase: tiles are its granules."""
         phase = stage.phase
-        operands = tuple(operand_of(arg, self.known) for arg in stage.inputs)
+        given = [operand_of(arg, self.known) for arg in stage.inputs]
+        operands = tuple(
+            self.in_order(operand) if wanted.access is Access.ROWS else operand
+            for operand, wanted in zip(given, phase.inputs, strict=True)
+        )
         by_rows = [
             operand
             for operand, given in zip(operands, phase.inputs, strict=True)
@@ -120,6 +138,7 @@ class Layout:
         if rows_first is not None:
             return self._folded(expr, rows_first, operands[1])
         if _contracts_rows(expr, operands):
+            operands = (self.in_order(operands[0]), *operands[1:])
             first, *rest = operands
             others = sum(prod(o.shape) * expr.dtype.itemsize for o in rest)
             work = contraction_work(expr.shape, expr.dtype, first.shape, others)
@@ -130,9 +149,15 @@ class Layout:
 
     def _blocked(self, expr: Expr, op: Blocked, operands: tuple[Operand, ...]) -> Laid:
         shapes = tuple(operand.shape for operand in operands)
+        if op is not PERMUTE:
+            pieces = op.reads(shapes, expr.params, 0, expr.shape[0])
+            cut = {p.operand for p in pieces if p.first is not None}
+            operands = tuple(self.in_order(o) if k in cut else o for k, o in enumerate(operands))
         grid = grid_rows(op, shapes, expr.params, expr.shape[0], _widest_row(expr, operands))
         rows = BlockedRows(op, expr.params, expr.shape, expr.dtype, operands, grid)
         work, followed = _blocked_work(expr, rows)
+        if op is TAKE:
+            operands = (self.in_order(operands[0]), *operands[1:])
         exchanged = exchange_for(expr, operands, grid, REPLICATED * self.planner.home_bytes)
         if exchanged is not None:
             work = replace(work, fixed_bytes=0.0)
@@ -141,6 +166,8 @@ class Layout:
 
     def _partials(self, expr: Expr, op: Fold, operands: tuple[Operand, ...]) -> Laid:
         shapes = tuple(operand.shape for operand in operands)
+        by_row = zip(operands, expr.params[0], strict=True)
+        operands = tuple(self.in_order(o) if goes else o for o, goes in by_row)
         rows = operands[0].shape[0]
         row_bytes = prod(operands[0].shape[1:]) * operands[0].dtype.itemsize
         grid = grid_rows(op, shapes, expr.params, rows, row_bytes)
@@ -161,18 +188,64 @@ class Layout:
         """Lay out a copy with one region replaced."""
         base, value = (operand_of(arg, self.known) for arg in expr.args)
         region = Geometry(*expr.params)
+        axes = memory_order(region)
+        ordered = with_axes(region, axes)
+        nothing = not expr.shape or not region.shape or not prod(region.shape)
+        if base.views or base.source is None or nothing:
+            return self._whole_update(expr, base, value)
         row_map = region.row_map(expr.shape, expr.dtype)
-        if row_map is None or base.views or base.source is None:
-            producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, (base, value))
-            return self._in_one_task(expr.op.name, producer, expr)
-        updated = UpdatedRows(base.source, value, region, row_map)
+        if overlaps(ordered) and row_map is None:
+            return self._whole_update(expr, base, value)
+        updated: UpdatedRows | SpannedRows
+        if row_map is None:
+            value = self.in_order(value_for(value, region, axes))
+            region, row_map = ordered, ordered.row_map(expr.shape, expr.dtype)
+        if row_map is not None:
+            updated = UpdatedRows(base.source, self.in_order(value), region, row_map)
+        else:
+            updated = SpannedRows(base.source, value, region)
         work = copy_work(expr.shape, expr.dtype)
         return self._by_rows(expr.op.name, updated, work, [base])
+
+    def _whole_update(self, expr: Expr, base: Operand, value: Operand) -> Laid:
+        producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, (base, value))
+        return self._in_one_task(expr.op.name, producer, expr)
+
+    def in_order(self, operand: Operand) -> Operand:
+        """Return an operand to be read by rows, exchanged if its axes lie otherwise in memory."""
+        axes = exchanged_axes(operand)
+        if axes is None:
+            return operand
+        key = (operand.source, operand.views[0])
+        if key not in self.exchanged:
+            ordered = seen_through(operand, with_axes(operand.views[0], axes))
+            whole = last_view(Operand(operand.source))
+            if ordered.views[0] == whole:
+                ordered = Operand(operand.source)
+            else:
+                copy = rowwise_of("numpy.copy")
+                ordered = self._made(copy, RowParams((True,)), ordered, ordered.shape)
+            back = tuple(axes.index(k) for k in range(len(axes)))
+            self.exchanged[key] = self._made(PERMUTE, PermuteParams(back), ordered, operand.shape)
+        return self.exchanged[key]
+
+    def _made(self, op: Blocked, params: Params, operand: Operand, shape: Shape) -> Operand:
+        """Return the result of a stage of its own, which nobody recorded."""
+        dtype = operand.dtype
+        row_bytes = prod(shape[1:]) * dtype.itemsize
+        grid = grid_rows(op, (operand.shape,), params, shape[0], row_bytes)
+        rows = BlockedRows(op, params, shape, dtype, (operand,), grid)
+        work = Work(shape[0], bytes_read=row_bytes, bytes_written=row_bytes)
+        laid = self._by_rows(op.name, rows, work, [operand] if operand.shape == shape else [])
+        source = Source(shape, dtype, producer=rows)
+        made = rows.build(self.graph, laid.ranges)
+        self.graph.provide(source, self.graph.row_segments(rows, made, 0))
+        return Operand(source)
 
     def _by_rows(
         self,
         what: str,
-        producer: Producer | TakenRows | PutRows,
+        producer: Producer | TakenRows | PutRows | SpannedRows,
         work: Work,
         by_rows: Sequence[Operand],
     ) -> Laid:
@@ -208,18 +281,14 @@ class Layout:
     def _place_of(self, operand: Operand, rows: int) -> Placement | None:
         source = operand.source
         assert source is not None
-        row_map: RowMap | None = RowMap(0, 1)
-        if operand.views:
-            one = len(operand.views) == 1
-            row_map = operand.views[0].row_map(source.shape, source.dtype) if one else None
-        if row_map is None or row_map.step < 0:
+        backwards = bool(operand.views) and operand.views[-1].strides[0] <= 0
+        if backwards or exchanged_axes(operand) is not None or operand.shape[0] != rows:
             return None
         counts: dict[str, int] = {}
         for segment in self.graph.segments(source):
-            lo = min(max(-(-(segment.start - row_map.start) // row_map.step), 0), rows)
-            hi = min(max(-(-(segment.stop - row_map.start) // row_map.step), 0), rows)
+            lo, hi = rows_beginning(operand, segment.start, segment.stop, rows)
             counts[segment.node] = counts.get(segment.node, 0) + hi - lo
-        return tuple(counts.items()) or None
+        return tuple(counts.items()) if any(counts.values()) else None
 
 
 def _runs_on(expr: Expr) -> bool:

@@ -149,7 +149,7 @@ def run_update(job: UpdateJob, *data: Ref) -> Made:
     if base:
         np.copyto(out, base[0])
     target = job.region.over(out)
-    faults = _noted(lambda: _assign(target, value))
+    faults = noted(lambda: _assign(target, value))
     return Made((out,), (), time.perf_counter() - started, faults)
 
 
@@ -162,7 +162,7 @@ def run_whole(job: WholeJob, *data: Ref) -> Made:
     started = time.perf_counter()
     values = job.bindings.values(data)
     made: list[np.ndarray] = []
-    faults = _noted(lambda: made.append(_applied(job, values)))
+    faults = noted(lambda: made.append(_applied(job, values)))
     return Made((made[0],), (), time.perf_counter() - started, faults)
 
 
@@ -190,7 +190,7 @@ def run_blocks(job: BlockJob, *data: Ref) -> Made:
             rows = out[lo - job.lo : hi - job.lo]
             job.op.call(bindings.values(data), job.params, lo, hi, rows)
 
-    faults = _noted(compute)
+    faults = noted(compute)
     return Made((out,), (), time.perf_counter() - started, faults)
 
 
@@ -203,7 +203,7 @@ def run_partials(job: PartialJob, *data: Ref) -> Made:
         for lo, hi, bindings in job.blocks:
             found.append(job.op.call(bindings.values(data), job.params, lo, hi))
 
-    faults = _noted(compute)
+    faults = noted(compute)
     return Made((), (found,), time.perf_counter() - started, faults)
 
 
@@ -216,7 +216,7 @@ def merged(op: Fold, params: Params, shape: Shape, dtype: np.dtype, *partials: l
         every = [one for part in partials for one in part]
         made.append(reference.result_of_merge(op.merge(every, params), shape, dtype))
 
-    faults = _noted(merge)
+    faults = noted(merge)
     return Made((made[0],), (), time.perf_counter() - started, faults)
 
 
@@ -232,7 +232,7 @@ def run_fold(job: FoldJob, *data: Ref) -> Made:
             block = (left[lo : lo + job.granule].T, right[lo : lo + job.granule])
             stack[k] = reference.apply(job.op, block, job.params, job.shape, job.dtype)
 
-    faults = _noted(fold)
+    faults = noted(fold)
     return Made((), (stack,), time.perf_counter() - started, faults)
 
 
@@ -247,11 +247,11 @@ def summed(*stacks: np.ndarray) -> Made:
             odd = len(level[0]) % 2
             level[0] = np.concatenate([paired, level[0][-1:]]) if odd else paired
 
-    faults = _noted(add_up)
+    faults = noted(add_up)
     return Made((level[0][0],), (), time.perf_counter() - started, faults)
 
 
-def _noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
+def noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
     """Run ``call`` and return the floating-point faults that it met, as those of step 0."""
     faults: set[tuple[int, str]] = set()
 

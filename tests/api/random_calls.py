@@ -112,6 +112,9 @@ RANDOM_STATE: dict[str, list[Call]] = COMMON | {
 FAULTY: list[Callable[[Any], Any]] = [
     lambda g: g.random(-1),
     lambda g: g.random((3, -2)),
+    lambda g: g.random(1 << 62),
+    lambda g: g.random((1 << 40, 1 << 40)),
+    lambda g: g.integers(0, 8, 1 << 61),
     lambda g: g.random("many"),
     lambda g: g.random(5, dtype=int),
     lambda g: g.random(2.5),

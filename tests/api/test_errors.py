@@ -140,12 +140,19 @@ def test_a_ufunc_of_the_user_names_the_line_of_its_call() -> None:
 
 def test_memory_that_is_not_there_is_an_error_of_the_line_that_asked_for_it() -> None:
     x = ramp(0)
-    made = dnumpy.broadcast_to(x[:, None], (40, 1 << 44)) * 2.0
+    made = dnumpy.broadcast_to(x[:, None], (40, 1 << 40)) * 2.0
     line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
     with pytest.raises(MemoryError) as caught:
         np.asarray(made)
     assert any(f"{__file__}:{line}" in note for note in caught.value.__notes__)
     np.testing.assert_array_equal(np.asarray(x), np.arange(40.0))
+
+
+def test_what_no_memory_can_hold_is_refused_by_the_call() -> None:
+    huge = dnumpy.broadcast_to(dnumpy.arange(40.0)[:, None], (40, 1 << 50))
+    for call in (lambda: dnumpy.array(huge), lambda: huge * 2, lambda: dnumpy.sqrt(huge)):
+        with pytest.raises(MemoryError, match="Unable to allocate"):
+            call()
 
 
 def test_an_expression_without_an_origin_fails_as_it_is(op: Contraction) -> None:

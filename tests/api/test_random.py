@@ -339,8 +339,28 @@ class TestStreamsOnRequest:
         assert abs(x.mean() - 3.0) < 0.1
         assert abs(x.std() - 2.0) < 0.1
 
-    def test_what_can_be_cut_stays_numpys(self) -> None:
-        assert_as_numpy(lambda xp: xp.random.default_rng(6).random(50))
+    def test_an_array_that_fits_nowhere_is_refused_at_the_call(self) -> None:
+        assert_as_numpy(lambda xp: xp.random.default_rng(6).normal(size=1 << 62))
+
+    @pytest.mark.parametrize("threads", [1, 3])
+    @pytest.mark.parametrize("least", [1, 1 << 20])
+    def test_what_can_be_cut_stays_numpys(
+        self, threads: int, least: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(config, "threads", threads)
+        monkeypatch.setattr(draws, "RECORDED_BYTES", least)
+
+        def program(xp: Any) -> Any:
+            g = xp.random.default_rng(6)
+            return g.random(50), g.integers(0, 1_000_003, 50), g.laplace(size=50)
+
+        assert_as_numpy(program)
+
+    def test_what_cannot_be_cut_is_drawn_from_other_streams(self) -> None:
+        ours, theirs = both("MT19937")
+        for generator in (ours, theirs):
+            generator.random()
+        assert not numpy.array_equal(numpy.asarray(ours.random(50)), theirs.random(50))
 
     def test_broadcast_parameters_are_drawn_by_numpy(self) -> None:
         assert_as_numpy(lambda xp: xp.random.default_rng(6).normal([0.0, 1.0], 1.0, (9, 2)))

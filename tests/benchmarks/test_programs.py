@@ -9,7 +9,7 @@ import dnumpy
 from benchmarks.measure import Comparison, Timing, chosen, compare
 from benchmarks.programs import PROGRAMS, Program
 
-SMALL_STEPS = {"tiny_add", "nbody"}
+SMALL_STEPS = {"tiny_add", "tiny_draws", "nbody"}
 IN_DEFAULT_MODE = os.environ.get("DNUMPY_MODE", "default") == "default"
 
 
