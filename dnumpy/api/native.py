@@ -12,12 +12,14 @@ from dnumpy.api import (
     composites,
     counting,
     creation,
+    einstein,
     fft,
     gufuncs,
     linalg,
     picks,
     reductions,
     scans,
+    sorting,
     stand_ins,
 )
 from dnumpy.api.transplant import transplanted
@@ -60,6 +62,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     **counting.NATIVE,
     **picks.NATIVE,
     **scans.NATIVE,
+    **sorting.NATIVE,
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
@@ -92,6 +95,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
 
 GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
 gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
+composites.contract_on_nodes_with(einstein.recorded)
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
 _NUMPYS_CODE = (

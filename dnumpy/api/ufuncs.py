@@ -10,7 +10,7 @@ import numpy as np
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
-from dnumpy.api.locks import recording, writing
+from dnumpy.api.locks import writing
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -144,6 +144,10 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         self, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
     ) -> Any:
         """Fold slices; as ``numpy.ufunc.reduceat``."""
+        if is_lazy(array):
+            found = _methods["reduceat"](self._np, array, indices, axis, dtype, out)
+            if found is not NotImplemented:
+                return found
         return self._run("reduceat", (array, indices, axis, dtype), out, {})
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
@@ -160,6 +164,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
             return overrides.call_ufunc(self, "at", args, {})
+        if len(args) > 1 and is_lazy(args[0]) and _methods["at"](self._np, *args):
+            return None
         with writing(*args[:1]):
             self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
         return None
@@ -390,7 +396,7 @@ def _inplace(wrapped: np.ufunc) -> Any:
         a = self._np
         if a is None:
             if type(other) in IMMEDIATE or _is_at_hand(other):
-                with recording(self):
+                with self._buf.lock:
                     a = peek_for_writing(self)
                     if a is not None:
                         wrapped(a, calls.unwrap(other), out=(a,))
