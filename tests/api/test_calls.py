@@ -177,3 +177,9 @@ def test_errors_that_are_to_be_raised_are_raised_at_the_call(name: str) -> None:
             return calls[name]()
 
     assert_as_numpy(program)
+
+
+def test_an_array_given_by_keyword_reaches_a_creation_function() -> None:
+    found = dnumpy.logspace(0, 3, num=4, base=dnumpy.array([2.0, 3.0]), axis=0)
+    expected = np.logspace(0, 3, num=4, base=np.array([2.0, 3.0]), axis=0)
+    np.testing.assert_array_equal(np.asarray(found), expected)
