@@ -18,6 +18,7 @@ from dnumpy.api import (
     picks,
     reductions,
     scans,
+    sorting,
     stand_ins,
 )
 from dnumpy.api.transplant import transplanted
@@ -60,6 +61,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     **counting.NATIVE,
     **picks.NATIVE,
     **scans.NATIVE,
+    **sorting.NATIVE,
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
