@@ -129,7 +129,7 @@ def maker(function: Any) -> Any:
             if _is_foreign(kwargs["like"]):
                 return _made_by_class(function, args, kwargs)
             kwargs.pop("like")
-        for a in args:
+        for a in (*args, *kwargs.values()) if kwargs else args:
             if type(a) is ndarray or type(a) is DeferredScalar:
                 r = _run(function, args, kwargs)
                 break
