@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, overrides, picks, ufuncs
+from dnumpy.api import calls, composites, indexing, overrides, picks, printing, sorting, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -263,18 +263,15 @@ def _any_lazy(args: tuple[Any, ...]) -> bool:
     return any(is_lazy(a) for a in args)
 
 
-_METHOD_WRITES = frozenset(
-    {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
-)
+_METHOD_WRITES = frozenset({"byteswap", "fill", "partition", "put", "resize", "setfield", "sort"})
 _METHOD_NATIVE = (
-    "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "diagonal", "dot", "max",
-    "mean", "min",
-    "prod", "ravel", "round", "squeeze", "std", "sum", "swapaxes", "var",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "cumprod", "cumsum", "dot",
+    "diagonal", "max", "mean", "min", "prod", "ravel", "round", "searchsorted", "squeeze", "std",
+    "sum", "swapaxes", "var",
 )  # fmt: skip
 METHOD_PLAIN = (  # what NumPy runs, on gathered memory
-    "argpartition", "argsort", "byteswap", "choose", "compress", "dump", "dumps", "fill",
-    "getfield", "item", "nonzero", "partition", "put", "repeat", "searchsorted", "setfield", "sort",
-    "take", "to_device", "tobytes", "tofile", "tolist", "trace",
+    "byteswap", "choose", "compress", "dump", "dumps", "fill", "getfield", "item", "nonzero", "put",
+    "repeat", "setfield", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
 )  # fmt: skip
 
 
@@ -545,25 +542,17 @@ def install() -> None:
     ndarray.base = property(_base)
     ndarray.flags = property(_flags)
     ndarray.flat = property(_flat, _set_flat)
-    for name in _METHOD_NATIVE:
-        setattr(ndarray, name, _method(name, NATIVE[name], writes=False))
-    ndarray.astype = _method("astype", composites.astype, writes=False)
-    for name in METHOD_PLAIN:
-        native = picks.METHODS.get(name)
-        setattr(ndarray, name, _method(name, native, writes=name in _METHOD_WRITES))
-    for name in (
-        "bool", "int", "float", "complex", "index", "str", "format", "sizeof",
-    ):  # fmt: skip
+    natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
+    natives |= {"astype": composites.astype, **sorting.IN_PLACE, **picks.METHODS}
+    for name in (*natives, *METHOD_PLAIN):
+        setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
+    for name in ("bool", "int", "float", "complex", "index", "sizeof"):
         setattr(ndarray, f"__{name}__", _converter(f"__{name}__"))
     for short, wrapped in ufuncs.COMPARE.items():
         setattr(ndarray, f"__{short}__", _comparison(short, wrapped))
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
-
-
-def _repr(self: ndarray) -> str:
-    return repr(concrete(self))
 
 
 def _array_wrap(
@@ -586,7 +575,8 @@ def _class_getitem(cls: type, item: Any) -> Any:
 
 _DIRECT: dict[str, Any] = {
     "__getitem__": _getitem, "__setitem__": _setitem, "__delitem__": _delitem, "__len__": _len,
-    "__iter__": _iter, "__contains__": _contains, "__repr__": _repr, "__hash__": None,
+    "__iter__": _iter, "__contains__": _contains, "__repr__": printing.repr_of,
+    "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,

@@ -12,12 +12,15 @@ from dnumpy.api import (
     composites,
     counting,
     creation,
+    einstein,
     fft,
+    grids,
     gufuncs,
     linalg,
     picks,
     reductions,
     scans,
+    sorting,
     stand_ins,
 )
 from dnumpy.api.transplant import transplanted
@@ -60,6 +63,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     **counting.NATIVE,
     **picks.NATIVE,
     **scans.NATIVE,
+    **sorting.NATIVE,
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
@@ -92,6 +96,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
 
 GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
 gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
+composites.contract_on_nodes_with(einstein.recorded)
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
 _NUMPYS_CODE = (
@@ -144,8 +149,20 @@ def _on_nodes(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+_put_along_one = _of_numpy("put_along_axis")
+
+
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
+    """Put along an axis; NumPy's code counts on ``np.array(arr.flat)`` to be a view of ``arr``."""
+    if axis is None and getattr(indices, "ndim", 0) == 1 and indices.dtype.kind in "iu":
+        arr.flat[indices] = values
+    else:
+        _put_along_one(arr, indices, values, axis)
+
+
 TRANSPLANTED: dict[str, Callable[..., Any]] = {
     **{path: _of_numpy(path) for path in _NUMPYS_CODE},
+    "put_along_axis": _put_along_axis,
     "broadcast_arrays": transplanted(
         np.broadcast_arrays, _broadcast_to=composites.broadcast_writeable
     ),
@@ -189,6 +206,7 @@ CREATION: dict[str, Callable[..., Any]] = {
     "logspace": creation.logspace,
     "geomspace": creation.geomspace,
     **creation.WINDOWS,
+    **grids.GRIDS,
     "load": creation.load,
     "copyto": creation.copyto,
     "bmat": callables.bmat,

@@ -1,0 +1,345 @@
+"""Sorting rows: a sample sort in static steps, and functions that sort each row apart.
+
+One long axis is sorted in four steps, none of which holds a whole operand in one place:
+
+1. blocks of a fixed grid are sorted where they lie (``SORT_BLOCKS``; ``KEYED_BLOCKS`` keeps with
+   every key the index that it came from);
+2. ``SPLITTERS`` merges regular samples of the sorted blocks into the values that cut buckets;
+3. ``CUTS`` counts in each block what is below, and what is not above, each splitter: the exact
+   place of every bucket in every block (:class:`Buckets`, in which runs of equal values are cut in
+   the order of the blocks, so that many duplicates neither unbalance nor reorder anything);
+4. ``MERGE`` reads for rows ``lo:hi`` the pieces of the buckets that cover them, and merges them by
+   a stable sort, which is a merge of runs that are sorted already.
+
+A bucket is always merged as a whole: the bits are the same whichever rows are asked for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnumpy.ops.families import (
+    Fold,
+    Piece,
+    RowParams,
+    Rowwise,
+    Sorting,
+    read_by_rows,
+    row,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dnumpy.ops.families import Shapes
+
+INDEX = "index"  # the field of a record that says where its keys came from
+
+
+class BlockParams(NamedTuple):
+    """Blocks of ``block`` rows; ``kind`` is NumPy's, and each operand goes by rows."""
+
+    by_rows: tuple[bool, ...]
+    block: int
+    kind: Any = None
+
+
+def key_fields(count: int) -> list[str]:
+    """Return the names of the keys of a record, the primary one first."""
+    return [f"k{k}" for k in range(count)]
+
+
+def record_dtype(keys: Sequence[np.dtype]) -> np.dtype:
+    """Return the dtype of records with these keys."""
+    fields = zip(key_fields(len(keys)), keys, strict=True)
+    return np.dtype([*fields, (INDEX, np.intp)])
+
+
+def _keys_of(records: np.ndarray) -> list[str]:
+    return [name for name in records.dtype.names or () if name != INDEX]
+
+
+def _comparable(values: np.ndarray) -> np.ndarray:
+    """Return what tells the order of records; values that are no records tell it themselves."""
+    names = _keys_of(values)
+    if not names:
+        return values
+    return values[names[0]] if len(names) == 1 else values[names]
+
+
+def _order(values: np.ndarray) -> np.ndarray:
+    """Return the stable order of records."""
+    names = _keys_of(values)
+    if len(names) == 1:
+        return np.argsort(values[names[0]], kind="stable")
+    return np.lexsort([values[name] for name in reversed(names)])
+
+
+def _same_rows(_shapes: Shapes, params: BlockParams, lo: int, hi: int) -> tuple[Piece, ...]:
+    return tuple(Piece(k, lo, hi) for k in range(len(params.by_rows)))
+
+
+def _sort_block(
+    pieces: Sequence[Any], params: BlockParams, _lo: int, _hi: int, out: np.ndarray
+) -> None:
+    np.copyto(out, pieces[0])
+    out.sort(kind=params.kind)
+
+
+def _key_block(
+    pieces: Sequence[Any], _params: BlockParams, lo: int, _hi: int, out: np.ndarray
+) -> None:
+    order = np.argsort(pieces[0], kind="stable") if len(pieces) == 1 else np.lexsort(pieces[::-1])
+    for name, keys in zip(key_fields(len(pieces)), pieces, strict=True):
+        np.take(keys, order, out=out[name])
+    np.add(order, lo, out=out[INDEX])
+
+
+def _block(_shapes: Shapes, params: Any) -> int:
+    block: int = params.block
+    return block
+
+
+SORT_BLOCKS = row(Sorting("sort_blocks", _same_rows, _sort_block, _block, "other", 8.0))
+KEYED_BLOCKS = row(Sorting("keyed_blocks", _same_rows, _key_block, _block, "other", 16.0))
+
+
+class SampleParams(NamedTuple):
+    """``each`` samples of each block; ``splitters`` of all of them."""
+
+    by_rows: tuple[bool, ...]
+    block: int
+    each: int
+    splitters: int
+
+
+def _sample(pieces: Sequence[Any], params: SampleParams, _lo: int, _hi: int) -> np.ndarray:
+    (values,) = pieces
+    count = min(params.each, len(values))
+    at = (2 * np.arange(count) + 1) * len(values) // (2 * count)
+    return np.array(_comparable(values)[at])
+
+
+def _splitters(samples: Sequence[np.ndarray], params: SampleParams) -> np.ndarray:
+    every = np.concatenate(samples)
+    ordered = every[_order(every)] if every.dtype.names else np.sort(every, kind="stable")
+    at = np.arange(1, params.splitters + 1) * len(ordered) // (params.splitters + 1)
+    chosen = ordered[at]
+    first = np.searchsorted(chosen, chosen, "left") == np.arange(len(chosen))
+    return np.array(chosen[first])
+
+
+SPLITTERS = row(Fold("splitters", _sample, _splitters, _block, "gather", 0.01))
+
+
+class CutParams(NamedTuple):
+    """The sorted blocks go by rows, the splitters whole."""
+
+    by_rows: tuple[bool, ...]
+    block: int
+
+
+def _cut(pieces: Sequence[Any], _params: CutParams, _lo: int, _hi: int) -> np.ndarray:
+    values, splitters = pieces
+    keys = np.ascontiguousarray(_comparable(values))
+    return np.stack([np.searchsorted(keys, splitters, side) for side in ("left", "right")])
+
+
+CUTS = row(
+    Fold("cuts", _cut, lambda found, _params: np.stack(found, axis=-1), _block, "gather", 0.1)
+)
+
+
+class Buckets:
+    """Where each bucket of a sorted array lies in each sorted block.
+
+    ``starts[k]`` is the row of the result at which bucket ``k`` begins, and ``cuts[k][b]`` the row
+    of block ``b``; the last of both are the ends.
+    """
+
+    __slots__ = ("_key", "block", "cuts", "starts")
+
+    def __init__(self, block: int, cuts: np.ndarray) -> None:
+        self.block = block
+        self.cuts: np.ndarray = np.ascontiguousarray(cuts, np.int64)
+        self.starts: list[int] = self.cuts.sum(axis=1).tolist()
+        self._key = hash((block, self.cuts.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the table alone."""
+        return Buckets, (self.block, self.cuts)
+
+    def __hash__(self) -> int:
+        """Equal tables have equal hashes."""
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether two tables cut alike."""
+        if not isinstance(other, Buckets):
+            return NotImplemented
+        return self.block == other.block and np.array_equal(self.cuts, other.cuts)
+
+    def covering(self, lo: int, hi: int) -> tuple[int, int]:
+        """Return the first bucket that holds one of rows ``lo:hi``, and the one after the last."""
+        return bisect_right(self.starts, lo) - 1, bisect_left(self.starts, hi)
+
+    def within(self, first: int, stop: int) -> Iterator[tuple[int, int, int]]:
+        """Yield block, first and last row in it, of buckets ``first:stop`` where there are any."""
+        ends = zip(self.cuts[first].tolist(), self.cuts[stop].tolist(), strict=True)
+        return ((b, lo, hi) for b, (lo, hi) in enumerate(ends) if lo < hi)
+
+
+def buckets_from(block: int, rows: int, found: np.ndarray) -> Buckets:
+    """Return the buckets that counts ``found[below or not above][splitter][block]`` tell.
+
+    Values equal to a splitter that fill a bucket or more are cut apart in the order of the blocks.
+    """
+    below, upto = found
+    number = found.shape[-1]
+    sizes = np.minimum(block, rows - block * np.arange(number))
+    target = max(1, -(-rows // (found.shape[1] + 1)))
+    cuts: list[np.ndarray] = [np.zeros(number, np.int64)]
+    for least, most in zip(below, upto, strict=True):
+        cuts.append(least)
+        equal = most - least
+        total = int(equal.sum())
+        if total > target // 2:
+            before = np.cumsum(equal) - equal
+            cuts += [
+                least + np.clip(done - before, 0, equal) for done in range(target, total, target)
+            ]
+            cuts.append(most)
+    cuts.append(sizes)
+    kept = cuts[:1] + [new for old, new in pairwise(cuts) if (new != old).any()]
+    return Buckets(block, np.array(kept))
+
+
+class MergeParams(NamedTuple):
+    """``field`` of the records is what the result holds; None for all that there is."""
+
+    buckets: Buckets
+    field: str | None = None
+
+
+def _pieces(_shapes: Shapes, params: MergeParams, lo: int, hi: int) -> tuple[Piece, ...]:
+    table = params.buckets
+    parts = table.within(*table.covering(lo, hi))
+    return tuple(Piece(0, b * table.block + x, b * table.block + y) for b, x, y in parts)
+
+
+def merged(parts: Sequence[np.ndarray], field: str | None) -> np.ndarray:
+    """Return sorted parts as one, equal keys in the order of the parts."""
+    values = np.concatenate(parts)
+    if values.dtype.names is None:
+        values.sort(kind="stable")
+        return values
+    order = _order(values)
+    kept: np.ndarray = values if field is None else values[field]
+    taken: np.ndarray = kept[order]
+    return taken
+
+
+def _merge(pieces: Sequence[Any], params: MergeParams, lo: int, hi: int, out: Any) -> None:
+    table = params.buckets
+    first, stop = table.covering(lo, hi)
+    held = [(b, begin) for b, begin, _ in table.within(first, stop)]
+    for k in range(first, stop):
+        ends = table.cuts[k], table.cuts[k + 1]
+        parts = [
+            piece[ends[0][b] - begin : ends[1][b] - begin]
+            for piece, (b, begin) in zip(pieces, held, strict=True)
+            if ends[0][b] < ends[1][b]
+        ]
+        bucket = merged(parts, params.field)
+        start, end = max(lo, table.starts[k]), min(hi, table.starts[k + 1])
+        out[start - lo : end - lo] = bucket[start - table.starts[k] : end - table.starts[k]]
+
+
+MERGE = row(Sorting("merge", _pieces, _merge, None, "other", 8.0))
+
+
+class RankParams(NamedTuple):
+    """The ranks whose values are wanted, ascending."""
+
+    by_rows: tuple[bool, ...]
+    buckets: Buckets
+    ranks: tuple[int, ...]
+
+    @property
+    def block(self) -> int:
+        """Rows of a block."""
+        return self.buckets.block
+
+    def needed(self) -> list[int]:
+        """Return the buckets in which the ranks fall."""
+        return sorted({self.buckets.covering(rank, rank + 1)[0] for rank in self.ranks})
+
+
+def _parts_at(pieces: Sequence[Any], params: RankParams, lo: int, _hi: int) -> list[np.ndarray]:
+    (values,) = pieces
+    cuts = params.buckets.cuts[:, lo // params.block]
+    return [np.array(values[cuts[k] : cuts[k + 1]]) for k in params.needed()]
+
+
+def _values_at(found: Sequence[list[np.ndarray]], params: RankParams) -> np.ndarray:
+    needed = params.needed()
+    buckets = {k: merged([f[i] for f in found], None) for i, k in enumerate(needed)}
+    starts = params.buckets.starts
+    picked = []
+    for rank in params.ranks:
+        k, _ = params.buckets.covering(rank, rank + 1)
+        picked.append(buckets[k][rank - starts[k]])
+    return np.array(picked, found[0][0].dtype)
+
+
+AT_RANKS = row(Fold("at_ranks", _parts_at, _values_at, _block, "gather", 0.05))
+
+
+def _sort_rows(
+    pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: np.ndarray
+) -> None:
+    np.copyto(out, pieces[0])
+    out.sort(**dict(params.kwargs))
+
+
+SORT_ROWS = row(Rowwise("sort_rows", read_by_rows, _sort_rows, None, "other", 8.0))
+
+
+def _partition_rows(
+    pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: np.ndarray
+) -> None:
+    kwargs = dict(params.kwargs)
+    np.copyto(out, pieces[0])
+    out.partition(kwargs["kth"], axis=kwargs["axis"])
+
+
+PARTITION_ROWS = row(Rowwise("partition_rows", read_by_rows, _partition_rows, None, "other", 2.0))
+
+
+def _lexsort_rows(
+    pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: np.ndarray
+) -> None:
+    out[...] = np.lexsort(pieces, **dict(params.kwargs))
+
+
+LEXSORT_ROWS = row(Rowwise("lexsort_rows", read_by_rows, _lexsort_rows, None, "other", 16.0))
+
+
+class SearchParams(NamedTuple):
+    """The sorted table goes by rows, the values to be found whole."""
+
+    by_rows: tuple[bool, ...]
+    block: int
+    side: str
+
+
+def _search(pieces: Sequence[Any], params: SearchParams, _lo: int, _hi: int) -> np.ndarray:
+    table, values = pieces
+    return np.searchsorted(table, values, params.side)  # type: ignore[call-overload,no-any-return]
+
+
+SEARCH = row(Fold("search", _search, lambda found, _params: sum(found), _block, "gather", 0.1))

@@ -1,0 +1,251 @@
+"""Sorting on nodes is NumPy's sorting, in any mode, of any partition, and gathers nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dnumpy
+from tests.gathering import on_nodes, spread_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DTYPES = ("?", "i1", "u2", "i4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")
+SPEEDS = ((1.0,), (5.0, 3.0, 2.0), (1.0, 1.0), (7.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0))
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5)
+
+
+def values(seed: int, shape: tuple[int, ...], dtype: str, distinct: int) -> np.ndarray:
+    """Return values with so many distinct ones, NaN and both zeros among them."""
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype).kind
+    if kind in "?b":
+        return rng.random(shape) < 0.4
+    pool: np.ndarray = rng.integers(0, 100, distinct)
+    if kind in "fc":
+        pool = np.concatenate([rng.normal(size=distinct), SPECIAL])
+    picked = rng.choice(pool, shape).astype(dtype)
+    if kind == "c":
+        picked.imag = rng.choice(pool, shape).real
+    return picked
+
+
+@st.composite
+def arrays(draw: Any) -> np.ndarray:
+    """Draw an array of one to three axes, some of them empty, in one of several layouts."""
+    ndim = draw(st.sampled_from((1, 1, 2, 3)))
+    most = {1: 400, 2: 30, 3: 9}[ndim]
+    shape = tuple(draw(st.integers(0, most)) for _ in range(ndim))
+    made = values(
+        draw(st.integers(0, 99)), shape, draw(st.sampled_from(DTYPES)), draw(st.integers(1, 300))
+    )
+    layout = draw(st.sampled_from(("C", "T", "::-1", "::2")))
+    return {"C": made, "T": made.T, "::-1": made[::-1], "::2": made[..., ::2]}[layout]
+
+
+def laid_out(array: np.ndarray) -> Any:
+    """Return the same view of an array of dnumpy, whose base lies on the nodes in ``split``."""
+    base = array if array.base is None else array.base
+    ours = on_nodes(base)
+    if array is base:
+        return ours
+    if array.shape == base.T.shape and array.strides == base.T.strides:
+        return ours.T
+    return ours[::-1] if array.strides[0] < 0 else ours[..., ::2]
+
+
+def axes_of(array: np.ndarray) -> list[int | None]:
+    return [None, *range(-array.ndim, array.ndim)]
+
+
+def same(found: Any, expected: np.ndarray) -> None:
+    assert type(found) is dnumpy.ndarray
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert found.strides == expected.strides or not expected.size
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(), st.data())
+def test_sorting_any_axis_of_any_layout_is_numpys(array: np.ndarray, data: st.DataObject) -> None:
+    axis = data.draw(st.sampled_from(axes_of(array)))
+    kind = data.draw(st.sampled_from((None, "quicksort", "stable", "heapsort", "mergesort")))
+    with spread_out(*data.draw(st.sampled_from(SPEEDS))):
+        ours = laid_out(array)
+        same(dnumpy.sort(ours, axis, kind), np.sort(array, axis, kind))
+        found = dnumpy.argsort(ours, axis, kind)
+        same(found, np.argsort(array, axis, "stable"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(arrays(), st.data())
+def test_in_place_methods_write_through_views(array: np.ndarray, data: st.DataObject) -> None:
+    axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
+    with spread_out():
+        ours, expected = laid_out(array), array.copy("K")
+        before = dnumpy.array(ours)
+        assert ours.sort(axis) is None
+        expected.sort(axis)
+        np.testing.assert_array_equal(np.asarray(ours), expected)
+        base = ours if ours.base is None else ours.base
+        assert np.sort(np.asarray(base), None).shape == np.sort(np.asarray(before), None).shape or (
+            base is not ours
+        )
+        np.testing.assert_array_equal(np.asarray(before), array)  # what was copied stays
+
+
+def test_sorting_a_strided_view_leaves_the_rest_of_its_base() -> None:
+    plain = values(3, (300,), "f8", 200)
+    with spread_out():
+        ours = on_nodes(plain)
+        ours[::2].sort()
+        expected = plain.copy()
+        expected[::2].sort()
+        np.testing.assert_array_equal(np.asarray(ours), expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(arrays(), st.data())
+def test_partitions_hold_what_numpy_promises(array: np.ndarray, data: st.DataObject) -> None:
+    axis = data.draw(st.integers(0, array.ndim - 1))
+    length = array.shape[axis]
+    if not length:
+        return
+    kth = data.draw(st.lists(st.integers(-length, length - 1), min_size=1, max_size=4))
+    with spread_out():
+        ours = laid_out(array)
+        parted = np.moveaxis(np.asarray(dnumpy.partition(ours, kth, axis)), axis, 0)
+        places = np.asarray(dnumpy.argpartition(ours, kth, axis))
+        picked = np.moveaxis(np.take_along_axis(array, places, axis), axis, 0)
+        ordered = np.moveaxis(np.sort(array, axis), axis, 0)
+        for found in (parted, picked):
+            np.testing.assert_array_equal(np.sort(found, 0), ordered)
+            for k in kth:
+                np.testing.assert_array_equal(found[k], ordered[k])
+                cut = k % length
+                np.testing.assert_array_equal(np.sort(found[:cut], 0), ordered[:cut])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 99), st.integers(2, 200), st.sampled_from(("f8", "i4", "c8")), st.booleans())
+def test_lexsort_is_numpys(seed: int, count: int, dtype: str, rows: bool) -> None:
+    shape = (count // 8 + 1, 7) if rows else (count,)
+    keys = [values(seed + k, shape, d, 4) for k, d in enumerate((dtype, "i8", "f4"))]
+    with spread_out():
+        same(dnumpy.lexsort([on_nodes(k) for k in keys]), np.lexsort(keys))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 99),
+    st.integers(0, 300),
+    st.integers(0, 300),
+    st.sampled_from(DTYPES[1:]),
+    st.sampled_from(DTYPES[1:]),
+    st.sampled_from(("left", "right")),
+)
+def test_searchsorted_is_numpys(
+    seed: int, length: int, count: int, one: str, other: str, side: str
+) -> None:
+    table = np.sort(values(seed, (length,), one, 50))
+    wanted = values(seed, (count,), other, 50)
+    with spread_out():
+        found = dnumpy.searchsorted(on_nodes(table), on_nodes(wanted), side)
+        same(found, np.searchsorted(table, wanted, side))
+        if count:
+            found = dnumpy.searchsorted(on_nodes(table), wanted[0], side)
+            assert found == np.searchsorted(table, wanted[0], side)
+            assert np.ndim(found) == 0
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "c16", "f2"])
+@pytest.mark.parametrize("distinct", [1, 5, 3000])
+def test_the_bits_do_not_depend_on_the_partition(dtype: str, distinct: int) -> None:
+    plain = values(7, (3000,), dtype, distinct)
+    found = set()
+    for speeds in SPEEDS:
+        with spread_out(*speeds):
+            ours = on_nodes(plain)
+            results = dnumpy.sort(ours), dnumpy.argsort(ours)
+            found.add(b"".join(np.asarray(r).tobytes() for r in results))
+    assert len(found) == 1
+
+
+def test_sorting_stably_keeps_the_signs_of_zeros_in_order() -> None:
+    plain = np.where(np.arange(500) % 3 > 0, 0.0, -0.0)
+    with spread_out():
+        found = np.asarray(dnumpy.sort(on_nodes(plain), kind="stable"))
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(plain))
+
+
+V = values(1, (600,), "f8", 500)
+X = values(2, (60, 30), "f8", 500)
+MANY = values(2, (600,), "i8", 3)
+LONG = values(4, (2, 600), "f8", 900)
+
+# name -> (operand, the call); the operand lies on three nodes and must not be gathered
+TABLE: dict[str, tuple[np.ndarray, Callable[[Any, Any], Any]]] = {
+    "sort": (V, lambda xp, a: xp.sort(a)),
+    "sort-duplicates": (MANY, lambda xp, a: xp.sort(a)),
+    "sort-rows": (X, lambda xp, a: xp.sort(a, axis=1)),
+    "sort-columns": (X, lambda xp, a: xp.sort(a, axis=0)),
+    "sort-all": (X, lambda xp, a: xp.sort(a, axis=None)),
+    "sort-long-rows": (LONG.T.copy(), lambda xp, a: xp.sort(a, axis=0)),
+    "argsort": (V, lambda xp, a: xp.argsort(a, kind="stable")),
+    "argsort-duplicates": (MANY, lambda xp, a: xp.argsort(a, kind="stable")),
+    "argsort-columns": (X, lambda xp, a: xp.argsort(a, axis=0, kind="stable")),
+    "partition-rows": (X, lambda xp, a: xp.partition(a, 3, axis=1)),
+    "argpartition-rows": (X, lambda xp, a: xp.argpartition(a, 3, axis=1)),
+    "lexsort": (V, lambda xp, a: xp.lexsort((a, -a))),
+    "searchsorted-table": (np.sort(V), lambda xp, a: xp.searchsorted(a, [0.1, 0.9])),
+    "searchsorted-values": (V, lambda xp, a: xp.searchsorted(np.arange(5.0), a)),
+    "digitize": (V, lambda xp, a: xp.digitize(a, np.arange(5.0))),
+}
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+@pytest.mark.filterwarnings("ignore:.*gathers:dnumpy.errors.FallbackWarning")
+def test_operands_stay_on_their_nodes(name: str) -> None:
+    plain, call = TABLE[name]
+    with spread_out() as meter:
+        found = call(dnumpy, on_nodes(plain))
+        assert meter.most() < plain.nbytes / 2, f"{name} gathers {meter.gathered}"
+        expected = call(np, plain)
+        results = found if isinstance(expected, tuple) else (found,)
+        for one, other in zip(results, expected if results is found else (expected,), strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            np.testing.assert_array_equal(np.asarray(one), other)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, a: xp.sort(a, axis=2),
+        lambda xp, a: xp.sort(a, kind="x"),
+        lambda xp, a: xp.sort(a, kind="stable", stable=False),
+        lambda xp, a: xp.argsort(a, axis=-3),
+        lambda xp, a: xp.partition(a, 40),
+        lambda xp, a: xp.partition(a, 1.5),
+        lambda xp, a: xp.asarray(a).sort(axis=5),
+        lambda xp, a: xp.searchsorted(a, 1.0),
+    ],
+)
+def test_errors_are_numpys(call: Callable[[Any, Any], Any]) -> None:
+    with pytest.raises(Exception) as expected:  # noqa: PT011 - whatever NumPy raises
+        call(np, X)
+    with spread_out(), pytest.raises(type(expected.value)) as found:
+        call(dnumpy, on_nodes(X))
+    assert str(found.value) == str(expected.value)
+
+
+def test_a_locked_array_is_not_sorted() -> None:
+    with spread_out():
+        ours = on_nodes(V)
+        ours.flags.writeable = False
+        with pytest.raises(ValueError, match="sort array is read-only"):
+            ours.sort()
