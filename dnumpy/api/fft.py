@@ -137,10 +137,13 @@ def _number(scale: Any) -> Any:
     return np.asarray(calls.unwrap(scale))[()]
 
 
-def _fits(args: tuple[Any, ...]) -> bool:
-    """Say whether a call has one sequence of ours on nodes, and says where the results go."""
-    complete = len(args) == 3
-    return complete and type(args[0]) is ndarray and args[0].size > 0 and blocks.spread(args[0])
+def _fits(args: tuple[Any, ...], *, real: bool = False) -> bool:
+    """Say whether a call has one sequence of ours on nodes, and an output of NumPy's own type."""
+    if len(args) != 3 or type(args[0]) is not ndarray or not args[0].size:
+        return False
+    precise = np.result_type(args[0].dtype, 1j)
+    result = precise.type().real.dtype if real else precise
+    return args[2][1] == result and blocks.spread(args[0])
 
 
 def _real(odd: int) -> Callable[..., list[Any] | None]:
@@ -168,7 +171,7 @@ def _from_halves(values: Any, count: int, scale: Any, dtype: np.dtype) -> Any:
 
 
 def _real_back(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> list[Any] | None:
-    if not _fits(args):
+    if not _fits(args, real=True):
         return None
     values, scale, out = args
     count = out[0][0]

@@ -89,6 +89,17 @@ def test_results_are_written_where_they_are_wanted() -> None:
         np.testing.assert_allclose(np.asarray(out), np.fft.fft(values), atol=1e-12)
 
 
+def test_an_output_of_another_type_is_cast_as_numpy_casts_or_refused() -> None:
+    values = _sequence(120)
+    with spread_out():
+        placed = on_nodes(values)
+        with pytest.raises(TypeError, match="Cannot cast"):
+            dnumpy.fft.fft(placed, out=on_nodes(np.zeros(120)))
+        out = on_nodes(np.zeros(120, np.complex64))
+        dnumpy.fft.fft(placed, out=out)
+        np.testing.assert_array_equal(np.asarray(out), np.fft.fft(values).astype(np.complex64))
+
+
 def _exact(values: np.ndarray) -> np.ndarray:
     """Return the transform by its definition, in extended precision."""
     count = len(values)
