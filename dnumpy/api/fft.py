@@ -18,6 +18,7 @@ from dnumpy.api import blocks, calls, composites
 from dnumpy.api.array import from_expr, ndarray
 from dnumpy.api.linalg import ONE_NODE_BYTES
 from dnumpy.api.record import content
+from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.ops.transforms import (
     CHIRP,
@@ -201,3 +202,22 @@ ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], list[Any] | None]] 
     "fft": _complex(-1), "ifft": _complex(1), "rfft_n_even": _real(0), "rfft_n_odd": _real(1),
     "irfft": _real_back,
 }  # fmt: skip
+
+
+def _frequencies(name: str) -> Callable[..., Any]:
+    """Return a function of ``numpy.fft`` that makes a long result where its rows will lie."""
+    source = getattr(np.fft, name)
+    recorded = transplanted(source)
+
+    def frequencies(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+        long = isinstance(n, int | np.integer) and n >= max(config.eager_below, 1)
+        if long:
+            return recorded(n, d, device=device)
+        return calls.run(source, (n, d), {"device": device})
+
+    return frequencies
+
+
+CREATION: dict[str, Callable[..., Any]] = {
+    f"fft.{name}": _frequencies(name) for name in ("fftfreq", "rfftfreq")
+}

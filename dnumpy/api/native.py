@@ -181,6 +181,7 @@ for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
 CREATION: dict[str, Callable[..., Any]] = {
+    **fft.CREATION,
     "array": creation.array,
     "asarray": creation.asarray,
     "asanyarray": creation.asanyarray,
