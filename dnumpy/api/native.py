@@ -16,8 +16,10 @@ from dnumpy.api import (
     gufuncs,
     linalg,
     picks,
+    quantiles,
     reductions,
     scans,
+    sets,
     sorting,
     stand_ins,
 )
@@ -61,6 +63,8 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     **counting.NATIVE,
     **picks.NATIVE,
     **scans.NATIVE,
+    **quantiles.NATIVE,
+    **sets.NATIVE,
     **sorting.NATIVE,
 }
 
