@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from dnumpy.ops.table import CAST, LEAF
 if TYPE_CHECKING:
     from dnumpy.expr.geometry import Geometry
 
+_LOCKS = tuple(threading.RLock() for _ in range(64))
+_OBJECT_BYTES = 16  # addresses of objects are multiples of this
 _OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
 
 
@@ -36,7 +39,7 @@ class Buffer:
 
     ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory
     that NumPy code outside can read or write at any time: it is read by copying and written at
-    once.
+    once. ``lock`` is held while the content is replaced or written to: see :mod:`dnumpy.api.locks`.
     """
 
     __slots__ = (
@@ -47,11 +50,13 @@ class Buffer:
         "expr",
         "foreign",
         "ghost",
+        "lock",
         "shape",
         "writeable",
     )
 
     def __init__(self, expr: Expr, *, writeable: bool = True, foreign: bool = False) -> None:
+        self.lock = _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
         self.shape = expr.shape
         self.dtype = expr.dtype
         self.writeable = writeable

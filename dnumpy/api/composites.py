@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import calls, ufuncs
+from dnumpy.api import blocks, calls, products, ufuncs
 from dnumpy.api.array import (
     facts,
     from_expr,
@@ -34,6 +34,7 @@ from dnumpy.api.record import (
     write,
 )
 from dnumpy.api.record import where as where_expr
+from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, exact, make
 from dnumpy.expr.geometry import same_dtype
 from dnumpy.expr.origin import here
@@ -480,6 +481,11 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
         return NotImplemented
     shape = batch + a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
     dtype = resolve(np.multiply, [a, b])[0]
+    vectors = a.ndim == b.ndim == 1 and blocks.spread(x1, x2)
+    if (config.reproducible or vectors) and dtype.kind in "iufc" and not ufuncs.errors_raise():
+        found = products.fixed(a, b, shape, dtype)
+        if found is not NotImplemented:
+            return found
     return _contract(MATMUL, [a, b], (), shape, dtype)
 
 

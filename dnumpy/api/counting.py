@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api import blocks, calls, composites, reductions
+from dnumpy.api import blocks, calls, composites, products, reductions
 from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
-from dnumpy.api.record import Unmanaged, content, is_lazy, operand, result_of
+from dnumpy.api.record import Unmanaged, content, is_lazy, operand
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
@@ -25,12 +25,10 @@ from dnumpy.ops.counting import (
     HISTOGRAM,
     ON_GRID,
     PACKBITS,
-    PRODUCT,
     UNPACKBITS,
     BinParams,
     BitParams,
     GridParams,
-    ProductParams,
     SlideParams,
 )
 
@@ -302,34 +300,34 @@ def _slid(long: Any, short: Any, mode: str) -> ndarray:
 def vdot(a: Any, b: Any, /) -> Any:
     """Sum the products of all elements, the first conjugated."""
     flat = [composites.reshape(x, -1) if type(x) is ndarray else x for x in (a, b)]
-    return product(*flat, conjugate=True)
+    return _product(*flat, conjugate=True)
 
 
 def inner(a: Any, b: Any, /) -> Any:
     """Sum products over the last axes, where the operands lie on nodes."""
-    if not blocks.spread(a, b) or not getattr(a, "ndim", 0) or not getattr(b, "ndim", 0):
+    in_blocks = blocks.spread(a, b) or config.reproducible
+    if not in_blocks or not getattr(a, "ndim", 0) or not getattr(b, "ndim", 0):
         return NotImplemented
     if a.ndim == b.ndim == 1:
-        return product(a, b)
+        return _product(a, b, conjugate=False)
     return composites.tensordot(a, b, axes=(-1, -1))
 
 
-def product(a: Any, b: Any, *, conjugate: bool = False) -> Any:
-    """Return the dot product of vectors that lie on nodes: blocks' products meet pairwise."""
-    if not blocks.spread(a, b) or not is_lazy(a):
+def _product(a: Any, b: Any, *, conjugate: bool) -> Any:
+    """Return the dot product of vectors where blocks of it are apart."""
+    if not (blocks.spread(a, b) or config.reproducible) or not is_lazy(a):
         return NotImplemented
     shapes = {getattr(x, "shape", None) for x in (a, b)}
-    if len(shapes) != 1 or len(a.shape) != 1 or not a.size:
+    if len(shapes) != 1 or len(a.shape) != 1 or not a.size or a.dtype == bool:
         return NotImplemented
     try:
-        args = [operand(a), operand(b)]
+        left, right = operand(a), operand(b)
     except Unmanaged:
         return NotImplemented
-    if not all(isinstance(x, Expr) for x in args) or a.dtype.kind == "b":
+    if not isinstance(left, Expr) or not isinstance(right, Expr):
         return NotImplemented
     dtype = np.result_type(a.dtype, b.dtype)
-    params = ProductParams((True, True), conjugate, block_rows(a.size, 1))
-    return result_of(blocks.record(PRODUCT, args, params, (), dtype))
+    return products.summed(left, right, dtype, conjugate=conjugate)
 
 
 NATIVE: dict[str, Callable[..., Any]] = {

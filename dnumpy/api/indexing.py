@@ -20,7 +20,7 @@ from dnumpy.api.array import (
     view_seen,
     wrap,
 )
-from dnumpy.api.locks import recording, writing
+from dnumpy.api.locks import writing
 from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -167,7 +167,7 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     if plain is None or not _is_quick(key):
         return False
     buffer = array._buf
-    with recording(array):
+    with buffer.lock:
         memory = buffer.expr.value
         if type(memory) is not np.ndarray or buffer.has_readers():
             return False

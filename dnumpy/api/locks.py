@@ -1,16 +1,14 @@
-"""Locks for writes: taking a Buffer's memory and writing to it is one step for all threads.
+"""Writing is one step for all threads: taking a Buffer's memory, and writing to it.
 
 Between the two, another thread may make the Buffer copy its memory for a reader that waits; what
 is written to the old memory then would be lost. A Buffer's lock is one of a fixed set, chosen by
 its address, since a lock for each would cost more than most writes. Locks of several Buffers are
-taken in the order of the set. Whoever takes the engine's lock too takes it last, and what is
-pending is computed before the lock of its Buffer is taken: a computation may run code of the user
-that writes.
+taken in one order. Whoever takes the engine's lock too takes it last, and what is pending is
+computed before the lock of its Buffer is taken: a computation may run code of the user that writes.
 """
 
 from __future__ import annotations
 
-import threading
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -20,22 +18,14 @@ from dnumpy.api.array import ndarray
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from dnumpy.api.buffer import Buffer
-
-_LOCKS = tuple(threading.RLock() for _ in range(64))
 _NOTHING: AbstractContextManager[Any] = nullcontext()
-_OBJECT_BYTES = 16  # addresses of objects are multiples of this
-
-
-def _number(buffer: Buffer) -> int:
-    return id(buffer) // _OBJECT_BYTES % len(_LOCKS)
 
 
 class _Several:
     """Several locks, taken in order."""
 
-    def __init__(self, numbers: list[int]) -> None:
-        self._locks = [_LOCKS[number] for number in numbers]
+    def __init__(self, locks: list[Any]) -> None:
+        self._locks = locks
 
     def __enter__(self) -> None:
         for lock in self._locks:
@@ -48,7 +38,8 @@ class _Several:
 
 def recording(target: ndarray) -> AbstractContextManager[Any]:
     """Return what keeps other threads from writing to an array while a write is recorded."""
-    return _LOCKS[_number(target._buf)]
+    lock: AbstractContextManager[Any] = target._buf.lock
+    return lock
 
 
 def writing(*targets: Any) -> AbstractContextManager[Any]:
@@ -56,13 +47,13 @@ def writing(*targets: Any) -> AbstractContextManager[Any]:
 
     Arrays that run at once, and whatever is no array of ours, need no lock.
     """
-    found: set[int] = set()
+    found: dict[int, Any] = {}
     for target in targets:
         for x in target if type(target) is tuple else (target,):
             if type(x) is ndarray and x._np is None:
                 if x._buf.pending:
                     engine.compute([x._buf.expr])
-                found.add(_number(x._buf))
+                found[id(x._buf.lock)] = x._buf.lock
     if not found:
         return _NOTHING
-    return _LOCKS[found.pop()] if len(found) == 1 else _Several(sorted(found))
+    return _Several([found[key] for key in sorted(found)])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy.api import calls, dispatch, overrides, ufuncs
-from dnumpy.api.array import exported, ndarray
+from dnumpy.api.array import concrete, exported, ndarray
 from dnumpy.api.describe import describe_classes
 from dnumpy.api.scalar import DeferredScalar
 
@@ -68,6 +68,11 @@ def _buffer(self: ndarray, _flags: int) -> memoryview:
     return exported(self).data
 
 
+def _bytes(self: ndarray) -> bytes:
+    """Return the memory's bytes: before Python 3.12 ``bytes`` would take an array for a list."""
+    return bytes(concrete(self))
+
+
 def _dlpack(self: ndarray, **kwargs: Any) -> Any:
     return exported(self).__dlpack__(**kwargs)
 
@@ -99,6 +104,7 @@ def install() -> None:
     ndarray.__array_namespace__ = _array_namespace
     ndarray.__array_priority__ = 0.0
     ndarray.__buffer__ = _buffer
+    ndarray.__bytes__ = _bytes
     ndarray.__dlpack__ = _dlpack
     ndarray.__dlpack_device__ = _dlpack_device
     ndarray.__arrow_array__ = _arrow_array

@@ -32,14 +32,16 @@ def _calling(name: str, base: type) -> Any:
 
 
 def _drawing(name: str, base: type) -> Any:  # noqa: C901 - every path of a call, inline for speed
-    """Return a method that draws: large draws are recorded where they can be cut."""
+    """Return a method that draws: a Generator's large draws are recorded where they can be cut."""
+    records = base is np.random.Generator
     wrapped = getattr(base, name)
     parameters = list(inspect.signature(wrapped).parameters)[1:]  # without self
     size_at = parameters.index("size") if "size" in parameters else len(parameters)
 
     def general(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         size = args[size_at] if len(args) > size_at else kwargs.get("size")
-        if (size is not None and _is_large(size)) or ("out" in kwargs and _is_managed(kwargs)):
+        large = (size is not None and _is_large(size)) or ("out" in kwargs and _is_managed(kwargs))
+        if records and large:
             found = draws.recorded(self.bit_generator, name, args, kwargs)
             if found is not NotImplemented:
                 return found
@@ -129,7 +131,7 @@ def _derived(base: type) -> Any:
         for n in dir(base)
         if not n.startswith("_") and n not in _NUMPYS_OWN and callable(getattr(base, n))
     ]
-    draws_values = base is np.random.Generator
+    draws_values = base in _BY_BIT_GENERATOR
     namespace: dict[str, Any] = {
         n: (_drawing if draws_values and n not in WRITING else _calling)(n, base) for n in drawn
     }

@@ -21,7 +21,6 @@ from dnumpy.api.array import (
     is_managed_dtype,
     ndarray,
 )
-from dnumpy.api.locks import recording
 from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
@@ -243,13 +242,13 @@ def write(target: ndarray, value: Expr | Const) -> None:
     shape, dtype = facts(target)
     if target._geo is None:
         content_now = _owned(cast(value, dtype, shape))
-        with recording(target):
+        with target._buf.lock:
             buffer.set(content_now)
         return
     if isinstance(value, Expr) and (value.dtype != dtype) and value.size:
         value = cast(value, dtype, value.shape)
     origin = here()
-    with recording(target), engine.lock:  # a write of another thread comes before or after
+    with target._buf.lock, engine.lock:  # a write of another thread comes before or after
         base = buffer.expr
         updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
         del base

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, overrides
+from dnumpy.api import calls, overrides, ufuncs
 from dnumpy.api.stand_ins import REPLACED
 
 if TYPE_CHECKING:
@@ -131,10 +131,8 @@ def _over_numpy(builtin: Callable[..., Any]) -> Callable[..., Any]:
 
 def _public(value: Any) -> Any:
     """Return dnumpy's object for a public one of NumPy's, None for what is not public."""
-    from dnumpy.api import namespace
-
     if isinstance(value, np.ufunc):
-        return namespace.counterpart(value.__name__, value, "numpy")
+        return ufuncs.of(value)
     value = _dispatcher_of(value)
     try:
         known = overrides.registered(value)

@@ -10,7 +10,7 @@ import numpy as np
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
-from dnumpy.api.locks import recording, writing
+from dnumpy.api.locks import writing
 from dnumpy.api.record import (
     Unmanaged,
     facts_of,
@@ -390,7 +390,7 @@ def _inplace(wrapped: np.ufunc) -> Any:
         a = self._np
         if a is None:
             if type(other) in IMMEDIATE or _is_at_hand(other):
-                with recording(self):
+                with self._buf.lock:
                     a = peek_for_writing(self)
                     if a is not None:
                         wrapped(a, calls.unwrap(other), out=(a,))

@@ -80,33 +80,6 @@ def _on_grid(pieces: Sequence[Any], params: GridParams, _lo: int, _hi: int) -> A
 ON_GRID = row(Fold("histogramdd", _on_grid, _added, rows=_block, loop="gather", flops=20.0))
 
 
-# ---------------------------------------------------------------- products
-
-
-class ProductParams(NamedTuple):
-    """Parameters of a sum of products; with ``conjugate`` the first factors are conjugated."""
-
-    by_rows: tuple[bool, ...]
-    conjugate: bool
-    block: int
-
-
-def _product(pieces: Sequence[Any], params: ProductParams, _lo: int, _hi: int) -> Any:
-    return (np.vdot if params.conjugate else np.dot)(*pieces)
-
-
-def _pairwise(partials: Sequence[Any], _params: ProductParams) -> Any:
-    """Return the sum of the blocks' products, pairwise, level by level."""
-    level = np.array(partials)
-    while len(level) > 1:
-        paired = level[0:-1:2] + level[1::2]
-        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
-    return level[0]
-
-
-PRODUCT = row(Fold("product", _product, _pairwise, rows=_block, loop="arith", flops=2.0))
-
-
 # ---------------------------------------------------------------- bits and sliding products
 
 

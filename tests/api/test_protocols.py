@@ -148,3 +148,10 @@ def test_scipy_takes_our_arrays() -> None:
     special = pytest.importorskip("scipy.special")
     x = made() / 80
     np.testing.assert_allclose(concrete(special.erf(x)), special.erf(np.arange(40.0) / 40))
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1", "f4", "U3", "?"])
+def test_the_bytes_of_an_array_are_its_memory(dtype: str) -> None:
+    values = np.arange(40).astype(dtype)
+    for part in (slice(None), slice(3, 30, 4)):
+        assert bytes(dnumpy.array(values)[part]) == bytes(values[part])
