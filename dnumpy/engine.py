@@ -101,17 +101,27 @@ def compute(roots: Iterable[Expr]) -> None:
         if all(root.value is not None for root in roots):
             return
         asked = [weakref.ref(root) for root in roots]  # which do not keep memory from being reused
+        # everything that waits is computed along: what it shares with the roots is then read once,
+        # and nothing is ever computed twice
+        roots += [e for e in window.drain() if e not in roots]
         found, failed = _evaluate(roots)
     fp_faults.tell(found)
     if failed:
         raise_for([root for ref in asked if (root := ref()) is not None], failed)
 
 
+def compute_apart(roots: Iterable[Expr]) -> None:
+    """Give every root its value; what live arrays are waiting for stays pending."""
+    with lock:
+        asked = list(roots)
+        found, failed = _evaluate(list(asked))
+    fp_faults.tell(found)
+    if failed:
+        raise_for(asked, failed)
+
+
 def _evaluate(roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
-    """Run what the roots and live arrays wait for, emptying the list of roots."""
-    # everything that waits is computed along: what it shares with the roots is then read once,
-    # and nothing is ever computed twice
-    roots += [e for e in window.drain() if e not in roots]
+    """Run what the roots wait for, emptying the list of roots."""
     order = pending_in_order(roots)
     wanted = [e for e in order if _is_live(e)]
     known = {id(e) for e in wanted}

@@ -456,10 +456,19 @@ def _contract(
         return NotImplemented
     if ufuncs.errors_raise():
         return NotImplemented
-    expr = make(op, tuple(args), params, shape, dtype)
+    found = _on_nodes[0](op, args, params, shape, dtype) if _on_nodes else None
+    expr = make(op, tuple(args), params, shape, dtype) if found is None else found
     if expr.origin is None:
         expr.origin = here()
     return result_of(expr)
+
+
+_on_nodes: list[Any] = []
+
+
+def contract_on_nodes_with(record: Any) -> None:
+    """Let ``record`` say how operands on nodes are contracted; it returns None where as here."""
+    _on_nodes[:] = [record]
 
 
 def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:

@@ -6,6 +6,7 @@ on one node.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.gufuncs import GUFUNC, GufuncParams, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.expr.expr import Shape
 
@@ -40,8 +41,9 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     kwargs = dict(kwargs)
     outs = _outs(wrapped, kwargs.pop("out", None))
     ranks = _core_ranks(wrapped)
-    if len(args) != wrapped.nin or {"keepdims", "order", "subok", "where"}.intersection(kwargs):
+    if len(args) != wrapped.nin or {"order", "subok", "where"}.intersection(kwargs):
         raise Unmanaged
+    kept = _kept_axes(ranks, outs, kwargs)
     moves = _axes(wrapped, ranks, kwargs)
     args = tuple(_as_array(x) for x in args)
     if moves is not None:
@@ -55,18 +57,44 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if outs is None
         else tuple(_core_of(o, moves, k, wrapped.nin) for k, o in enumerate(outs))
     )
-    results = None if loop else _alone(wrapped, (*args, *(into or ())), kwargs)
-    if results is None:
-        results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
-    if moves is not None:
-        results = [_moved_back(r, m) for r, m in zip(results, moves[wrapped.nin :], strict=True)]
-    if outs is not None:
-        for out, result in zip(outs, results, strict=True):
-            write(out, operand(result))
-        results = list(outs)
-    if ufuncs.errors_raise():
-        _settle(results)
+    with _told():
+        results = None if loop else _alone(wrapped, (*args, *(into or ())), kwargs)
+        if results is None:
+            results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
+        if moves is not None:
+            back = moves[wrapped.nin :]
+            results = [_moved_back(r, m) for r, m in zip(results, back, strict=True)]
+        if kept:
+            results = [_with_axes(r, kept) for r in results]
+        if outs is not None:
+            results = _written(outs, results)
+        if ufuncs.errors_raise():
+            _settle(results)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _kept_axes(
+    ranks: tuple[list[int], list[int]], outs: Any, kwargs: dict[str, Any]
+) -> tuple[int, ...]:
+    """Return which axes, of length one, the results are to have in place of the core's."""
+    if not kwargs.pop("keepdims", False):
+        return ()
+    if any(ranks[1]) or len(set(ranks[0])) > 1 or outs is not None or "axes" in kwargs:
+        raise Unmanaged  # NumPy says why, or runs it
+    axis = kwargs.get("axis")
+    return tuple(range(-ranks[0][0], 0)) if axis is None else (axis,)
+
+
+def _with_axes(result: Any, axes: tuple[int, ...]) -> Any:
+    if type(result) is not ndarray:
+        return composites.reshape(from_expr(blocks.copied(operand(result))), (1,) * len(axes))  # type: ignore[arg-type]
+    return composites.expand_dims(result, axes)
+
+
+def _written(outs: tuple[Any, ...], results: list[Any]) -> list[Any]:
+    for out, result in zip(outs, results, strict=True):
+        write(out, operand(result))
+    return list(outs)
 
 
 def _alone(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
@@ -96,7 +124,7 @@ def _core_ranks(wrapped: np.ufunc) -> tuple[list[int], list[int]]:
     """Return the number of core dimensions of each input and output."""
     signature = wrapped.signature
     assert signature is not None
-    if any(mark in signature for mark in "?|") or any(c.isdigit() for c in _sizes(signature)):
+    if any(mark in signature for mark in "?|"):
         raise Unmanaged
     sides = signature.replace(" ", "").split("->")
     inputs, outputs = (
@@ -104,12 +132,6 @@ def _core_ranks(wrapped: np.ufunc) -> tuple[list[int], list[int]]:
         for side in sides
     )
     return inputs, outputs
-
-
-def _sizes(signature: str) -> list[str]:
-    return [
-        word for word in signature.replace("(", ",").replace(")", ",").split(",") if word.isdigit()
-    ]
 
 
 def _axes(
@@ -273,8 +295,14 @@ def _settle(results: Sequence[Any]) -> None:
     """Compute now, since the caller wants to be told of faults during the call."""
     pending = [r._buf.expr for r in results if type(r) is ndarray and r._np is None]
     pending += [r.expr for r in results if type(r) is DeferredScalar and r.expr is not None]
+    engine.compute(pending)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Call the handler of the error state for a fault met while what is recorded is computed."""
     try:
-        engine.compute(pending)
+        yield
     except FloatingPointError as error:
         handler = np.geterrcall()
         if "call" not in np.geterr().values() or handler is None:

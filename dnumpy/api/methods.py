@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, overrides, picks, sorting, ufuncs
+from dnumpy.api import calls, composites, indexing, overrides, picks, printing, sorting, ufuncs
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -546,17 +546,13 @@ def install() -> None:
     natives |= {"astype": composites.astype, **sorting.IN_PLACE, **picks.METHODS}
     for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
-    for name in ("bool", "int", "float", "complex", "index", "str", "format", "sizeof"):
+    for name in ("bool", "int", "float", "complex", "index", "sizeof"):
         setattr(ndarray, f"__{name}__", _converter(f"__{name}__"))
     for short, wrapped in ufuncs.COMPARE.items():
         setattr(ndarray, f"__{short}__", _comparison(short, wrapped))
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         setattr(ndarray, name, function)
-
-
-def _repr(self: ndarray) -> str:
-    return repr(concrete(self))
 
 
 def _array_wrap(
@@ -579,7 +575,8 @@ def _class_getitem(cls: type, item: Any) -> Any:
 
 _DIRECT: dict[str, Any] = {
     "__getitem__": _getitem, "__setitem__": _setitem, "__delitem__": _delitem, "__len__": _len,
-    "__iter__": _iter, "__contains__": _contains, "__repr__": _repr, "__hash__": None,
+    "__iter__": _iter, "__contains__": _contains, "__repr__": printing.repr_of,
+    "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,

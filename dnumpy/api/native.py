@@ -12,6 +12,7 @@ from dnumpy.api import (
     composites,
     counting,
     creation,
+    einstein,
     fft,
     gufuncs,
     linalg,
@@ -98,6 +99,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
 
 GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
 gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
+composites.contract_on_nodes_with(einstein.recorded)
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
 _NUMPYS_CODE = (

@@ -144,6 +144,10 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         self, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
     ) -> Any:
         """Fold slices; as ``numpy.ufunc.reduceat``."""
+        if is_lazy(array):
+            found = _methods["reduceat"](self._np, array, indices, axis, dtype, out)
+            if found is not NotImplemented:
+                return found
         return self._run("reduceat", (array, indices, axis, dtype), out, {})
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
@@ -160,6 +164,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
         if overrides.overridden(args, "__array_ufunc__"):
             return overrides.call_ufunc(self, "at", args, {})
+        if len(args) > 1 and is_lazy(args[0]) and _methods["at"](self._np, *args):
+            return None
         with writing(*args[:1]):
             self._np.at(*map(calls.for_writing, args[:1]), *map(calls.unwrap, args[1:]))
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.ops.families import Fold, Piece, Scan, row
+from dnumpy.ops.families import Fold, Indexing, Piece, Scan, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,3 +193,87 @@ def _along(pieces: Sequence[Any], params: AlongParams, _lo: int, _hi: int, out: 
 
 
 ALONG = row(Scan("scan.along", _these_rows, _along, loop="reduce"))
+
+
+# ---------------------------------------------------------------- slices and pairs by an index
+
+
+class SliceParams(NamedTuple):
+    """Row ``k`` of the result folds rows ``indices[k]`` to ``indices[k + 1]`` (int64, as bytes)."""
+
+    ufunc: str
+    dtype: np.dtype
+    indices: bytes
+
+
+def _slices(params: SliceParams, rows: int, lo: int, hi: int) -> tuple[np.ndarray, int, int]:
+    """Return where slices ``lo:hi`` start, where the last of them ends, and where the last does."""
+    every = np.frombuffer(params.indices, np.int64)
+    starts = every[lo:hi]
+    following = np.append(every[lo + 1 : hi + 1], [] if hi < len(every) else [rows])
+    ends = np.maximum(following, starts + 1).astype(np.int64)  # one row where nothing lies between
+    return starts, int(ends[-1]), int(ends.max())
+
+
+def _rows_of_slices(shapes: Shapes, params: SliceParams, lo: int, hi: int) -> tuple[Piece, ...]:
+    starts, _, stop = _slices(params, shapes[0][0], lo, hi)
+    return (Piece(0, int(starts.min()), stop),)
+
+
+def _fold_slices(pieces: Sequence[Any], params: SliceParams, lo: int, hi: int, out: Any) -> None:
+    first = int(np.frombuffer(params.indices, np.int64)[lo:hi].min())
+    starts, end, _ = _slices(params, first + len(pieces[0]), lo, hi)
+    local = starts - first
+    if end - first < len(pieces[0]):
+        local = np.append(local, end - first)
+    reduceat = getattr(np, params.ufunc).reduceat
+    out[...] = reduceat(pieces[0], local, axis=0, dtype=params.dtype)[: hi - lo]
+
+
+class AlongSlicesParams(NamedTuple):
+    """Slices of ``axis``, which is not 0, start at ``indices``."""
+
+    by_rows: tuple[bool, ...]
+    ufunc: str
+    dtype: np.dtype
+    axis: int
+    indices: tuple[int, ...]
+
+
+def _fold_along(
+    pieces: Sequence[Any], params: AlongSlicesParams, _lo: int, _hi: int, out: Any
+) -> None:
+    ufunc = getattr(np, params.ufunc)
+    ufunc.reduceat(pieces[0], params.indices, axis=params.axis, dtype=params.dtype, out=out)
+
+
+ALONG_SLICES = row(Indexing("reduceat.along", _these_rows, _fold_along, loop="reduce"))
+
+SLICES = row(Indexing("reduceat", _rows_of_slices, _fold_slices, loop="reduce"))
+
+
+class PairParams(NamedTuple):
+    """The rows that ``ufunc`` changes, ascending (int64, as bytes); equal ones in order."""
+
+    ufunc: str
+    rows: bytes
+
+
+def _rows_and_pairs(shapes: Shapes, params: PairParams, lo: int, hi: int) -> tuple[Piece, ...]:
+    first, stop = np.searchsorted(np.frombuffer(params.rows, np.int64), [lo, hi]).tolist()
+    if len(shapes) == 1:
+        return (Piece(0, lo, hi),)
+    first = min(first, shapes[1][0] - 1)  # one row that is not used where there is no pair
+    return (Piece(0, lo, hi), Piece(1, first, max(stop, first + 1)))
+
+
+def _change(pieces: Sequence[Any], params: PairParams, lo: int, hi: int, out: Any) -> None:
+    every = np.frombuffer(params.rows, np.int64)
+    first, stop = np.searchsorted(every, [lo, hi]).tolist()
+    np.copyto(out, pieces[0])
+    getattr(np, params.ufunc).at(
+        out, every[first:stop] - lo, *[v[: stop - first] for v in pieces[1:]]
+    )
+
+
+PAIRS = row(Indexing("at", _rows_and_pairs, _change, loop="gather"))

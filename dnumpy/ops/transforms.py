@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.ops.families import Blocked, Piece, row
+from dnumpy.ops.families import Blocked, Piece, named, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,8 +59,7 @@ def _own_rows(_shapes: Shapes, _params: Any, lo: int, hi: int) -> tuple[Piece, .
 def _transform_rows(
     pieces: Sequence[Any], params: RowTransform, lo: int, hi: int, out: Any
 ) -> None:
-    whole = np.fft._pocketfft_umath  # type: ignore[attr-defined]
-    transform = whole.fft if params.sign < 0 else whole.ifft
+    transform = named(f"numpy.fft._pocketfft_umath.{'fft' if params.sign < 0 else 'ifft'}")
     scale = np.asarray(params.scale, out.real.dtype)
     transform(pieces[0], scale, axes=[(-1,), (), (-1,)], out=out)
     if params.order:

@@ -56,6 +56,8 @@ CALLS = {
     "logical_and.accumulate": lambda np_, a: np_.logical_and.accumulate(a > 0.1),
     "subtract.accumulate-columns": lambda np_, a: np_.subtract.accumulate(a, axis=1),
     "logaddexp.accumulate": lambda np_, a: np_.logaddexp.accumulate(a),
+    "reduceat": lambda np_, a: np_.add.reduceat(a, [0, 7, 7, 3, 50, 20]),
+    "reduceat-columns": lambda np_, a: np_.maximum.reduceat(a, [0, 4, 2], axis=1),
     "transposed": lambda np_, a: np_.cumsum(a.T, axis=0),
     "reversed": lambda np_, a: np_.cumsum(a[::-1], axis=0),
 }
@@ -137,3 +139,45 @@ def test_what_numpy_refuses_is_refused() -> None:
         lambda np_: np_.cumsum(np_.arange(40.0), out=np_.empty(3)),
     ):
         assert_as_numpy(call)
+
+
+@given(
+    arrays(st.sampled_from(EXACT), filled_shapes),
+    st.sampled_from(["add", "maximum", "bitwise_xor"]),
+    st.data(),
+)
+def test_folds_of_slices_are_numpys(values: np.ndarray, name: str, data: Any) -> None:
+    axis = data.draw(st.integers(0, values.ndim - 1))
+    n = values.shape[axis]
+    indices = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=9))
+    with np.errstate(all="ignore"):
+        assert_as_numpy(
+            lambda np_: getattr(np_, name).reduceat(np_.array(values), indices, axis=axis)
+        )
+
+
+@given(st.integers(9, 60), st.data())
+def test_changes_by_an_index_come_to_their_rows_in_order(rows: int, data: Any) -> None:
+    indices = data.draw(st.lists(st.integers(-rows, rows - 1), min_size=1, max_size=30))
+    values = np.arange(len(indices), dtype=float) + 0.1
+    expected = np.linspace(1, 2, rows)
+    with spread_out() as meter:
+        for ufunc, given_ in ((np.add, (values,)), (np.divide, (1.5,)), (np.negative, ())):
+            changed = on_nodes(expected)
+            getattr(dnumpy, ufunc.__name__).at(changed, indices, *given_)
+            computed(changed)
+            assert meter.most() < expected.nbytes
+            again = expected.copy()
+            ufunc.at(again, indices, *given_)
+            np.testing.assert_array_equal(np.asarray(changed), again)
+            meter.gathered.clear()
+
+
+def test_changes_by_an_index_that_numpy_refuses_are_refused() -> None:
+    def program(np_: Any, index: Any, value: Any) -> Any:
+        a = np_.arange(40) * 2
+        np_.add.at(a, index, value)
+        return a * 1
+
+    for index, value in (([40], 1), ([0], 1.5), ([0, 1], [1, 2, 3]), ([[1, 1], [2, 3]], 5)):
+        assert_as_numpy(lambda np_, i=index, v=value: program(np_, i, v))
