@@ -79,6 +79,9 @@ def _statistic(name: str) -> Callable[..., Any]:
         *,
         weights: Any = None,
     ) -> Any:
+        if weights is not None and axis is not None and len(getattr(a, "shape", ())) > 1:
+            weighing = {"method": method, "keepdims": keepdims, "weights": weights}
+            return calls.run(wrapped, (a, q, axis, out), weighing)  # NumPy's loop over lanes
         if weights is not None or is_lazy(q):
             return NotImplemented
         rest = (calls.unwrap(q),)

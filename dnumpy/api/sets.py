@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, composites, take, ufuncs
-from dnumpy.api.array import from_expr, ndarray
+from dnumpy.api import blocks, calls, composites, take, ufuncs
+from dnumpy.api.array import concrete, from_expr, ndarray
 from dnumpy.api.record import content
 from dnumpy.api.sorting import (
     as_array,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INDICES = np.dtype(np.intp)
+MOST_KEYS = 32  # columns that tell subarrays apart; more than that travel home
+SAMPLE = 1024  # elements that tell whether most differ
 
 
 def unique(
@@ -39,27 +42,87 @@ def unique(
     sorted: Any = True,
 ) -> Any:
     """Return the unique elements in order, and where and how often they occur."""
-    flat = axis is None or (type(ar) is ndarray and ar.ndim == 1 and axis in (0, -1))
-    if not on_nodes(ar) or not ar.size or not ar.ndim or not flat:
+    wanted = (bool(return_index), bool(return_inverse), bool(return_counts))
+    if type(ar) is not ndarray or not ar.size or not ar.ndim:
         return NotImplemented
-    line = ar if ar.ndim == 1 else composites.reshape(ar, -1)
-    places: Any = None
-    if return_index or return_inverse:
+    if axis is not None:
+        axis = normalize_axis_index(axis, ar.ndim)
+    flat = axis is None or ar.ndim == 1
+    if not on_nodes(ar):
+        if flat and not any(wanted) and not blocks.spread(ar):
+            return _at_home(concrete(ar), equal_nan=bool(equal_nan))
+        return calls.run(np.unique, (ar, *wanted, axis), {"equal_nan": equal_nan, "sorted": sorted})
+    if not flat:
+        return _unique_rows(ar, axis, wanted)
+    line: Any = ar if ar.ndim == 1 else composites.reshape(ar, -1)
+    places = None
+    if wanted[0] or wanted[1]:
         ordered = keys_in_order([content(line)])
         values, places = ordered.field("k0"), ordered.field(rows.INDEX)
     else:
         values = in_order(content(line), stable=False).values()
     first = _firsts(values, equal_nan=bool(equal_nan))
-    found = [take.compressed(values, first)]
-    if return_index:
+    shape = ar.shape if axis is None else line.shape
+    return _outputs(take.compressed(values, first), first, places, wanted, shape)
+
+
+def _outputs(
+    values: Any, first: ndarray, places: Any, wanted: tuple[bool, ...], shape: tuple[int, ...]
+) -> Any:
+    """Return the unique values with the outputs that are wanted."""
+    index, inverse, counts = wanted
+    found = [values]
+    if index:
         found.append(take.compressed(places, first))
-    if return_inverse:
-        inverse = made_of(EMPTY, (), values.shape, INDICES)
-        inverse[places] = first.cumsum() - 1
-        found.append(composites.reshape(inverse, ar.shape if axis is None else values.shape))
-    if return_counts:
+    if inverse:
+        numbers = made_of(EMPTY, (), first.shape, INDICES)
+        numbers[places] = first.cumsum() - 1
+        found.append(composites.reshape(numbers, shape))
+    if counts:
         found.append(_lengths(first))
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _unique_rows(ar: ndarray, axis: int, wanted: tuple[bool, ...]) -> Any:
+    """Return the unique subarrays along an axis, told apart column by column."""
+    moved: ndarray = composites.moveaxis(ar, axis, 0)
+    count, rest = moved.shape[0], moved.shape[1:]
+    table: ndarray = composites.reshape(moved, (count, -1))
+    width = table.shape[1]
+    if width > MOST_KEYS:
+        return calls.run(np.unique, (ar, *wanted, axis), {})
+    ordered = keys_in_order([content(table[:, k]) for k in range(width)])
+    columns = [ordered.field(name) for name in rows.key_fields(width)]
+    places = ordered.field(rows.INDEX)
+    first = made_of(FULL, (True,), (count,), np.dtype(bool))
+    differs = columns[0][1:] != columns[0][:-1]
+    for column in columns[1:]:
+        differs = differs | (column[1:] != column[:-1])
+    first[1:] = differs
+    kept = [take.compressed(column, first) for column in columns]
+    values = made_of(EMPTY, (), (kept[0].size, width), ar.dtype)
+    for k, column in enumerate(kept):
+        values[:, k] = column
+    shaped = composites.moveaxis(composites.reshape(values, (kept[0].size, *rest)), 0, axis)
+    return _outputs(shaped, first, places, wanted, (count,))
+
+
+def _at_home(values: np.ndarray, *, equal_nan: bool) -> Any:
+    """Return the unique values of an array in memory.
+
+    NumPy's hash table takes ten times as long as a sort where most of many values differ: a sample
+    tells (``benchmarks/sorting.py``).
+    """
+    sample = values.ravel()[:: max(1, values.size // SAMPLE)]
+    if values.dtype.kind not in "iuf" or 2 * len(np.unique(sample)) < len(sample):
+        return calls.wrap_result(np.unique(values, equal_nan=equal_nan))
+    ordered = np.sort(values, axis=None)
+    if equal_nan and ordered[-1] != ordered[-1]:
+        ordered = ordered[: int(np.searchsorted(ordered, ordered[-1])) + 1]
+    first = np.empty(ordered.shape, bool)
+    first[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return calls.wrap_result(ordered[first])
 
 
 def _firsts(values: ndarray, *, equal_nan: bool) -> ndarray:

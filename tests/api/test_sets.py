@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy.config import config
 from tests.api.test_sorting import DTYPES, values
 from tests.gathering import on_nodes, spread_out
 
@@ -99,3 +100,31 @@ def test_operands_stay_on_their_nodes(name: str) -> None:
         found = TABLE[name](dnumpy, on_nodes(A), on_nodes(B))
         assert meter.most() < A.nbytes / 2, f"{name} gathers {meter.gathered}"
         same(found, TABLE[name](np, A, B))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 99),
+    st.sampled_from(((40, 3), (3, 40), (9, 4, 2))),
+    st.integers(-2, 1),
+    st.sampled_from(("i8", "f8", "?")),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_unique_subarrays_are_numpys(
+    seed: int, shape: tuple[int, ...], axis: int, dtype: str, wanted: tuple[bool, bool, bool]
+) -> None:
+    plain = np.nan_to_num(values(seed, shape, dtype, 2)).astype(dtype)
+    with spread_out():
+        found = dnumpy.unique(on_nodes(plain), *wanted, axis=axis)
+        same(found, np.unique(plain, *wanted, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u2"])
+@pytest.mark.parametrize("distinct", [3, 20_000])
+def test_unique_at_home_is_numpys(dtype: str, distinct: int) -> None:
+    plain = values(3, (30_000,), dtype, distinct)
+    with spread_out():
+        config.mode = "lazy"
+        for equal_nan in (False, True):
+            found = dnumpy.unique(dnumpy.array(plain), equal_nan=equal_nan)
+            same(found, np.unique(plain, equal_nan=equal_nan))
