@@ -130,7 +130,7 @@ class flatiter(metaclass=_FlatType):
 
         One element is told by its index in the array itself, a tuple.
         """
-        if key is Ellipsis or (type(key) is tuple and not key):
+        if key is Ellipsis:
             return slice(None)
         if type(key) is tuple and len(key) == 1:
             key = key[0]
@@ -140,6 +140,8 @@ class flatiter(metaclass=_FlatType):
             return self._coordinates(int(key))
         if type(key) is list:
             key = np.asarray(calls.unwrap(key))
+            if key.dtype == bool:
+                return None
         shape = getattr(key, "shape", ())
         kind = getattr(getattr(key, "dtype", None), "kind", "")
         if not shape or 0 in shape or (kind == "b" and shape != (len(self),)):

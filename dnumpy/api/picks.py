@@ -127,7 +127,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> Any:
     """Write elements by an index into the flattened array; values repeat."""
     if type(a) is not ndarray or a._np is not None or not is_far(a, ind, v):
         return NotImplemented
-    if a._readonly or a._buf.shared or not a.size:
+    if a._readonly or a._buf.shared or not a.size or not a.ndim:
         return NotImplemented
     index = _index_array(ind).reshape(-1)
     values = _as_array(v)
@@ -287,6 +287,17 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return blocks.rowwise("numpy.take_along_axis", args, (True, True), result, axis=along)
 
 
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> Any:
+    """Write along all axes as one; NumPy's own code writes along a single one."""
+    if axis is not None or type(arr) is not ndarray or getattr(indices, "ndim", 0) != 1:
+        return NotImplemented
+    flat: Any = ravel(arr)
+    if flat is NotImplemented or flat._np is not None or flat._buf is not arr._buf:
+        return NotImplemented
+    flat[indices] = values
+    return None
+
+
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Choose elementwise among arrays by number."""
     if out is not None or not is_far(a, choices) or type(choices) not in (list, tuple, ndarray):
@@ -382,7 +393,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         return NotImplemented
     extents = [operator.index(n) for n in (dims if np.ndim(dims) else (dims,))]
     modes = [mode] * len(extents) if isinstance(mode, str) else list(mode)
-    if len(extents) != len(parts) or len(modes) != len(parts):
+    if len(extents) != len(parts) or len(modes) != len(parts) or 0 in extents:
         return NotImplemented
     pairs = list(zip(parts, extents, modes, strict=True))
     total: Any = 0
@@ -451,6 +462,7 @@ NATIVE: dict[str, Callable[..., Any]] = {
     "repeat": repeat,
     "nonzero": nonzero,
     "take_along_axis": take_along_axis,
+    "put_along_axis": put_along_axis,
     "choose": choose,
     "ravel_multi_index": ravel_multi_index,
     "unravel_index": unravel_index,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from dnumpy.ops.indexing import Bounds
 
 INTP = np.dtype(np.intp)
+MOST_PARTS = 32  # of an index; NumPy says what it makes of more
 
 
 class Unplaced(Exception):  # noqa: N818 - control flow, not an error
@@ -142,6 +143,8 @@ def _is_array(part: Any) -> bool:
 def _expanded(array: ndarray, key: Any) -> list[Any]:
     """Return one part per axis, new axes besides: ints, slices, None and integer arrays."""
     parts = [_part(p) for p in (key if type(key) is tuple else (key,))]
+    if len(parts) > MOST_PARTS:
+        raise Unplaced
     shape = array.shape
     used = sum(_consumed(p) for p in parts)
     if used > len(shape) or sum(p is Ellipsis for p in parts) > 1:
@@ -203,7 +206,7 @@ def _part(p: Any) -> Any:
         if p.dtype == bool:
             raise Unplaced
         return operator.index(p)
-    return p if type(p) is ndarray and p._np is None else np.asarray(calls.unwrap(p))
+    return p if is_far(p) else np.asarray(calls.unwrap(p))
 
 
 def _consumed(p: Any) -> int:
