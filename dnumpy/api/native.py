@@ -19,8 +19,10 @@ from dnumpy.api import (
     gufuncs,
     linalg,
     picks,
+    quantiles,
     reductions,
     scans,
+    sets,
     sorting,
     stand_ins,
 )
@@ -65,6 +67,8 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     **picks.NATIVE,
     **applied.NATIVE,
     **scans.NATIVE,
+    **quantiles.NATIVE,
+    **sets.NATIVE,
     **sorting.NATIVE,
 }
 
@@ -196,6 +200,7 @@ for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
 CREATION: dict[str, Callable[..., Any]] = {
+    **fft.CREATION,
     "array": creation.array,
     "asarray": creation.asarray,
     "asanyarray": creation.asanyarray,
