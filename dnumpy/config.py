@@ -61,8 +61,10 @@ class Config:
     reproducible : bool
         Matrix products (matmul, dot, vdot, inner, tensordot, einsum) of managed arrays give the
         same bits for any number and any speeds of the nodes, and at home: they are made of products
-        of fixed blocks, added up in a fixed order. It costs large products at home a few per cent,
-        since the library is called once for each block, and einsum runs on one node. All other
+        of fixed blocks, added up in a fixed order. It costs time at home, since the library is
+        called once for each block (on two busy cores 1.8 times for 1500 x 1500, 1.25 times for
+        ``x.T @ x`` of 400000 x 20), and einsum and tensordot run whole on one node. The nodes must
+        have the same library. All other
         results are so always.
     """
 
