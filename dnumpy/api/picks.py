@@ -154,21 +154,28 @@ def repeated(values: Any, count: int) -> Any:
 
 def place(arr: Any, mask: Any, vals: Any) -> Any:
     """Write values where a mask is true, in order, over and over."""
+    if _placed_on_nodes(arr, mask, vals):
+        return None
+    return calls.run_writing(np.place, (arr, mask, vals), {})
+
+
+def _placed_on_nodes(arr: Any, mask: Any, vals: Any) -> bool:
+    """Record a ``place``; False where NumPy must do it, or say why not."""
     if type(arr) is not ndarray or arr._np is not None or not is_far(arr, mask, vals):
-        return NotImplemented
+        return False
     chosen = _as_array(mask)
     if arr._readonly or arr._buf.shared or chosen.shape != arr.shape or not arr.ndim:
-        return NotImplemented
+        return False
     chosen = chosen if chosen.dtype == bool else chosen.astype(bool)
     values = _as_array(vals)
     total = int(np.count_nonzero(chosen) if type(chosen) is not ndarray else chosen.sum())
     if not total:
-        return None
+        return True
     if not values.size:
         msg = "Cannot insert from an empty array!"
         raise ValueError(msg)
     arr[chosen] = repeated(values.astype(arr.dtype), total)
-    return None
+    return True
 
 
 def putmask(a: Any, mask: Any, values: Any) -> Any:
@@ -306,7 +313,10 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     number = _as_array(a)
     if not options or number.dtype.kind not in "biu" or not number.ndim:
         return NotImplemented
-    dtype = np.result_type(*[np.asarray(stand_in(x)).dtype for x in options])
+    weak = (int, float, complex)
+    dtype = np.result_type(
+        *[x if type(x) in weak else np.asarray(stand_in(x)).dtype for x in options]
+    )
     if not is_managed_dtype(dtype):
         return NotImplemented
     if mode == "raise":
