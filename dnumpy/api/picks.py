@@ -25,6 +25,7 @@ from dnumpy.api.take import (
     gathered,
     get,
     is_far,
+    managed_form,
     nonzero,
     placed,
     scattered,
@@ -76,6 +77,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     """Take rows, columns or elements by an index array of any shape."""
     if type(a) is not ndarray or not is_far(a, indices) or not a.ndim:
         return NotImplemented
+    a = managed_form(a)
     index = _index_array(indices)
     if axis is None:
         found = _taken_flat(a, index, mode)
@@ -209,6 +211,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if chosen.ndim != 1:
         msg = "condition must be a 1-d array"
         raise ValueError(msg)
+    a = managed_form(a)
     source: Any = ravel(a) if axis is None else a
     along = normalize_axis_index(0 if axis is None else operator.index(axis), source.ndim)
     chosen = chosen if chosen.dtype == bool else chosen.astype(bool)
@@ -231,6 +234,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Repeat each element along an axis, so many times or as many as an array says."""
     if type(a) is not ndarray or not is_far(a, repeats):
         return NotImplemented
+    a = managed_form(a)
     source: Any = ravel(a) if axis is None else a
     if not source.ndim:
         return NotImplemented
@@ -457,6 +461,7 @@ def extract(condition: Any, arr: Any) -> Any:
         return NotImplemented
     if type(chosen) is not ndarray:
         chosen = from_expr(leaf(chosen.astype(bool), chosen.shape, np.dtype(bool)))
+    arr = managed_form(arr)
     return compressed(arr, chosen if chosen.dtype == bool else chosen.astype(bool))
 
 

@@ -377,6 +377,20 @@ def test_the_last_of_equal_indices_wins() -> None:
         np.testing.assert_array_equal(np.asarray(target), expected)
 
 
+def test_an_index_on_nodes_into_a_small_table_stays_there() -> None:
+    with spread_out() as meter:
+        index = on_nodes(N)
+        table = dnumpy.array(V)
+        config.eager_below = 1000
+        small = dnumpy.array(V)
+        config.eager_below = 0
+        assert small._np is not None
+        found = computed([small[index], small.take(index), table[index]])
+        assert meter.most() == 0
+        for one in found:
+            same(one, V[N])
+
+
 def test_an_index_out_of_bounds_is_an_error_at_the_call() -> None:
     index = np.array([3, 61, -70])
     said = outcome(lambda: X[index])
