@@ -121,7 +121,7 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> A
     return asarray(a, dtype, order, **kwargs)
 
 
-def _maker(function: Any) -> Any:
+def maker(function: Any) -> Any:
     """Return a creation function whose result nobody else holds."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
@@ -129,7 +129,7 @@ def _maker(function: Any) -> Any:
             if _is_foreign(kwargs["like"]):
                 return _made_by_class(function, args, kwargs)
             kwargs.pop("like")
-        for a in args:
+        for a in (*args, *kwargs.values()) if kwargs else args:
             if type(a) is ndarray or type(a) is DeferredScalar:
                 r = _run(function, args, kwargs)
                 break
@@ -195,8 +195,8 @@ def _filler(function: Any, fill: Any) -> Any:
 zeros = _filler(np.zeros, 0)
 ones = _filler(np.ones, 1)
 empty = _filler(np.empty, 0)
-_plain_full = _maker(np.full)
-_plain_arange = _maker(np.arange)
+_plain_full = maker(np.full)
+_plain_arange = maker(np.arange)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
@@ -234,7 +234,7 @@ def _bounds(args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
 
 def _ranged(function: Any) -> Any:
     """Return linspace or its kin: NumPy's code over a range that the nodes make, where large."""
-    plain, by_rows = _maker(function), transplanted(function)
+    plain, by_rows = maker(function), transplanted(function)
 
     def make(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
         large = type(num) is int and num * np.dtype(float).itemsize >= GENERATED_BYTES
@@ -248,7 +248,7 @@ def _ranged(function: Any) -> Any:
 
 def _window(function: Any) -> Any:
     """Return a window function: NumPy's code over a range that the nodes make, where large."""
-    plain, by_rows = _maker(function), transplanted(function)
+    plain, by_rows = maker(function), transplanted(function)
 
     def make(*args: Any, **kwargs: Any) -> Any:
         size = args[0] if args else kwargs.get("M")

@@ -14,11 +14,14 @@ from dnumpy.api import (
     creation,
     einstein,
     fft,
+    grids,
     gufuncs,
     linalg,
     picks,
+    quantiles,
     reductions,
     scans,
+    sets,
     sorting,
     stand_ins,
 )
@@ -62,6 +65,8 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     **counting.NATIVE,
     **picks.NATIVE,
     **scans.NATIVE,
+    **quantiles.NATIVE,
+    **sets.NATIVE,
     **sorting.NATIVE,
 }
 
@@ -148,8 +153,20 @@ def _on_nodes(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+_put_along_one = _of_numpy("put_along_axis")
+
+
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
+    """Put along an axis; NumPy's code counts on ``np.array(arr.flat)`` to be a view of ``arr``."""
+    if axis is None and getattr(indices, "ndim", 0) == 1 and indices.dtype.kind in "iu":
+        arr.flat[indices] = values
+    else:
+        _put_along_one(arr, indices, values, axis)
+
+
 TRANSPLANTED: dict[str, Callable[..., Any]] = {
     **{path: _of_numpy(path) for path in _NUMPYS_CODE},
+    "put_along_axis": _put_along_axis,
     "broadcast_arrays": transplanted(
         np.broadcast_arrays, _broadcast_to=composites.broadcast_writeable
     ),
@@ -181,6 +198,7 @@ for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
 CREATION: dict[str, Callable[..., Any]] = {
+    **fft.CREATION,
     "array": creation.array,
     "asarray": creation.asarray,
     "asanyarray": creation.asanyarray,
@@ -193,6 +211,7 @@ CREATION: dict[str, Callable[..., Any]] = {
     "logspace": creation.logspace,
     "geomspace": creation.geomspace,
     **creation.WINDOWS,
+    **grids.GRIDS,
     "load": creation.load,
     "copyto": creation.copyto,
     "bmat": callables.bmat,

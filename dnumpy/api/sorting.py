@@ -257,7 +257,8 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
     return from_expr(blocks.record(rows.LEXSORT_ROWS, exprs, params, shape, INDICES))
 
 
-def _made(op: Leaf, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> ndarray:
+def made_of(op: Leaf, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> ndarray:
+    """Return an array whose rows are made from their index alone."""
     return from_expr(blocks.record(op, [], params, shape, dtype))
 
 
@@ -275,7 +276,7 @@ def _is_trivial(a: ndarray, axis: int) -> bool:
 
 
 def _zeros(a: ndarray) -> ndarray:
-    return _made(FULL, (0,), facts(a).shape, INDICES)
+    return made_of(FULL, (0,), facts(a).shape, INDICES)
 
 
 def _along(
@@ -294,7 +295,7 @@ def _along(
         return whole(a)
     front = (axis, *[k for k in range(len(shape)) if k != axis])
     back = tuple(np.argsort(front).tolist())
-    if _is_long(shape, axis, facts(a).dtype.itemsize):
+    if is_long(shape, axis, facts(a).dtype.itemsize):
         lines = a if axis == 0 else blocks.permuted(a, front)
         made = _line_by_line(lines, dtype, whole)
         return made if axis == 0 else blocks.permuted(made, back)
@@ -305,14 +306,14 @@ def _along(
     return blocks.permuted(found, (len(shape) - 1, *range(len(shape) - 1)))
 
 
-def _is_long(shape: tuple[int, ...], axis: int, itemsize: int) -> bool:
+def is_long(shape: tuple[int, ...], axis: int, itemsize: int) -> bool:
     """Say whether there are too few rows to be shared out, and each is worth sharing."""
     length = shape[axis]
     return prod(shape) <= FEW_LANES * length and length >= LONG * block_rows(length, itemsize)
 
 
 def _line_by_line(a: ndarray, dtype: np.dtype, whole: Callable[[ndarray], ndarray]) -> ndarray:
-    made = _made(EMPTY, (), facts(a).shape, dtype)
+    made = made_of(EMPTY, (), facts(a).shape, dtype)
     for at in np.ndindex(facts(a).shape[1:]):
         line = a[(slice(None), *at)]
         made[(slice(None), *at)] = whole(line)
@@ -333,10 +334,10 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     if not (on_nodes(a) or on_nodes(v)) or sorter is not None:
         return NotImplemented
     side = {"l": "left", "r": "right"}.get(str(side)[:1].lower(), "")
-    table, wanted = (_as_array(x) for x in (a, v))
+    table, wanted = (as_array(x) for x in (a, v))
     if not side or table is None or wanted is None or table.ndim != 1:
         return NotImplemented
-    table, wanted = _promoted(table, wanted)
+    table, wanted = promoted(table, wanted)
     if table is None or wanted is None or not table.size or not wanted.size:
         return NotImplemented
     by_values = wanted.size > table.size or not on_nodes(table)
@@ -352,7 +353,8 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     return found[0] if not wanted.ndim else composites.reshape(found, wanted.shape)
 
 
-def _as_array(x: Any) -> Any:
+def as_array(x: Any) -> Any:
+    """Return what NumPy makes an array of, managed; None for what the engine does not hold."""
     if type(x) is ndarray:
         return x
     if isinstance(x, np.ndarray | np.generic | int | float | complex | list | tuple):
@@ -361,7 +363,7 @@ def _as_array(x: Any) -> Any:
     return None
 
 
-def _promoted(table: ndarray, wanted: ndarray) -> tuple[Any, Any]:
+def promoted(table: ndarray, wanted: ndarray) -> tuple[Any, Any]:
     """Return both in the dtype in which NumPy compares them."""
     dtype = np.promote_types(table.dtype, wanted.dtype)
     if not is_managed_dtype(dtype):

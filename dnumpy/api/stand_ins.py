@@ -61,8 +61,8 @@ class Converter:
     """Stands for the object with which NumPy's own functions convert their operands."""
 
     def __init__(self, *given: Any) -> None:
-        self._given = given
-        self._numpys = _converter(*map(stand_in, given))
+        self._given = tuple(x.force() if type(x) is DeferredScalar else x for x in given)
+        self._numpys = _converter(*map(stand_in, self._given))
 
     def __len__(self) -> int:
         return len(self._given)

@@ -343,3 +343,49 @@ def _search(pieces: Sequence[Any], params: SearchParams, _lo: int, _hi: int) -> 
 
 
 SEARCH = row(Fold("search", _search, lambda found, _params: sum(found), _block, "gather", 0.1))
+
+
+def _quantile_rows(
+    pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: np.ndarray
+) -> None:
+    kwargs = dict(params.kwargs)
+    q = [np.array(values) if ndim else values[0] for values, ndim in kwargs["q"]]
+    function = getattr(np, kwargs["name"])
+    found = function(pieces[0], *q, axis=kwargs["axis"], **dict(kwargs["options"]))
+    out[...] = np.moveaxis(found, 0, -1) if q and np.ndim(q[0]) else found
+
+
+QUANTILE_ROWS = row(Rowwise("quantile_rows", read_by_rows, _quantile_rows, None, "other", 2.0))
+
+
+def _isin_rows(
+    pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: np.ndarray
+) -> None:
+    values, table = pieces
+    at = np.searchsorted(table, values)
+    np.minimum(at, len(table) - 1, out=at)
+    np.equal(table[at], values, out=out)
+    if dict(params.kwargs)["invert"]:
+        np.logical_not(out, out=out)
+
+
+ISIN_ROWS = row(Rowwise("isin_rows", read_by_rows, _isin_rows, None, "gather", 4.0))
+
+
+class MemberParams(NamedTuple):
+    """The set goes by rows, the values whole."""
+
+    by_rows: tuple[bool, ...]
+    block: int
+
+
+MEMBERS = row(
+    Fold(
+        "members",
+        lambda pieces, _params, _lo, _hi: np.isin(pieces[1], pieces[0]),
+        lambda found, _params: np.logical_or.reduce(found),
+        _block,
+        "gather",
+        1.0,
+    )
+)

@@ -177,3 +177,18 @@ def test_errors_that_are_to_be_raised_are_raised_at_the_call(name: str) -> None:
             return calls[name]()
 
     assert_as_numpy(program)
+
+
+def test_an_array_given_by_keyword_reaches_a_creation_function() -> None:
+    found = dnumpy.logspace(0, 3, num=4, base=dnumpy.array([2.0, 3.0]), axis=0)
+    expected = np.logspace(0, 3, num=4, base=np.array([2.0, 3.0]), axis=0)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_put_along_an_axis_writes_to_the_array(axis: int | None) -> None:
+    ours, theirs = dnumpy.arange(40).reshape(5, 8), np.arange(40).reshape(5, 8)
+    for xp, x in ((dnumpy, ours), (np, theirs)):
+        largest = xp.argmax(x, axis=axis, keepdims=axis is not None)
+        xp.put_along_axis(x, largest if axis is not None else xp.array([7, -1]), -99, axis)
+    np.testing.assert_array_equal(np.asarray(ours), theirs)

@@ -1,0 +1,197 @@
+"""Medians and quantiles of arrays on nodes, by NumPy's own code and exact.
+
+Of one long axis only the buckets in which the ranks fall are read, after its blocks were sorted
+where they lie. What is apart in rows is computed by NumPy's functions on blocks of rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from dnumpy.api import blocks, calls, composites, ufuncs
+from dnumpy.api.array import facts, from_expr, ndarray
+from dnumpy.api.record import content, fresh, is_lazy
+from dnumpy.api.sorting import in_order, is_long, on_nodes
+from dnumpy.ops.families import RowParams
+from dnumpy.ops.sorting import QUANTILE_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnumpy.api.sorting import Sorted
+
+
+class Ranked(np.ndarray):
+    """Stands for a one-dimensional array that NumPy's code partitions and then reads.
+
+    It has the length and dtype of the array, and of its elements those at which it was
+    partitioned.
+    """
+
+    in_order: Sorted
+    ranks: np.ndarray
+    found: np.ndarray
+
+    def partition(self, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> None:
+        """Fetch the values at these ranks."""
+        self.ranks = np.unique(np.asarray(kth).astype(np.intp) % len(self))
+        self.found = self.in_order.at(self.ranks.tolist())
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return values at ranks that were partitioned at."""
+        first = key[0] if type(key) is tuple else key
+        wanted = np.arange(*first.indices(len(self))) if type(first) is slice else first
+        return self.found[np.searchsorted(self.ranks, np.asarray(wanted) % len(self))]
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+        """Return values at ranks that were partitioned at."""
+        picked = self[np.asarray(indices)]
+        if out is None:
+            return picked
+        out[...] = picked
+        return out
+
+
+def _ranked(a: ndarray, length: int) -> Ranked:
+    """Return what stands for the first ``length`` elements of ``a`` in order."""
+    dtype = facts(a).dtype
+    made = np.broadcast_to(np.zeros((), dtype), (length,)).view(Ranked)
+    made.in_order = in_order(content(a), stable=False)
+    return made
+
+
+def _statistic(name: str) -> Callable[..., Any]:
+    """Return the median or quantile function called ``name``."""
+    takes_q = "median" not in name
+    wrapped = getattr(np, name)
+
+    def quantile(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: Any = False,
+        method: Any = "linear",
+        keepdims: Any = False,
+        *,
+        weights: Any = None,
+    ) -> Any:
+        if weights is not None and axis is not None and len(getattr(a, "shape", ())) > 1:
+            weighing = {"method": method, "keepdims": keepdims, "weights": weights}
+            return calls.run(wrapped, (a, q, axis, out), weighing)  # NumPy's loop over lanes
+        if weights is not None or is_lazy(q):
+            return NotImplemented
+        rest = (calls.unwrap(q),)
+        return _computed(name, (a, rest, axis, out, keepdims), {"method": method})
+
+    def median(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: Any = False,
+        keepdims: Any = False,
+    ) -> Any:
+        return _computed(name, (a, (), axis, out, keepdims), {})
+
+    function = quantile if takes_q else median
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        if not any(blocks.spread(x) for x in given):
+            return calls.run(wrapped, args, kwargs)
+        return function(*args, **kwargs)
+
+    return run
+
+
+def _computed(name: str, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    a, rest, axis, out, keepdims = given
+    if not on_nodes(a) or not a.size or a.dtype.kind == "c" or not a.ndim:
+        return NotImplemented  # NumPy says why
+    keeps = keepdims is not np._NoValue and bool(keepdims)
+    probe = getattr(np, name)(np.ones((1,), a.dtype), *rest, **kwargs)  # raises what NumPy raises
+    axes = normalize_axis_tuple(range(a.ndim) if axis is None else axis, a.ndim)
+    kept = [k for k in range(a.ndim) if k not in axes]
+    if out is not None and (type(out) is not ndarray or out.dtype != probe.dtype):
+        return NotImplemented
+    found = (_by_lanes if kept else _of_all)(name, a, (axes, kept), rest, kwargs)
+    if found is NotImplemented:
+        return NotImplemented
+    if keeps:
+        ones = tuple(1 if k in axes else n for k, n in enumerate(a.shape))
+        shape = np.shape(probe) + ones
+        lazy = type(found) is ndarray
+        found = composites.reshape(found, shape) if lazy else np.reshape(found, shape)
+    if out is None:
+        return found if type(found) is ndarray else calls.wrap_result(found)
+    if out.shape != np.shape(found):
+        return NotImplemented  # NumPy says why
+    out[...] = found
+    return out
+
+
+def _of_all(name: str, a: ndarray, _axes: Any, rest: Any, kwargs: Any) -> Any:
+    """Return the statistic of all elements, by NumPy's code over what it asks for."""
+    line: Any = a if a.ndim == 1 else composites.reshape(a, -1)
+    length = line.size
+    if name.startswith("nan") and a.dtype.kind == "f":
+        length -= int(ufuncs.call(np.isnan, (line,), {}).sum())
+    if not length:
+        return getattr(np, name)(np.full(1, np.nan, a.dtype), *rest, **kwargs)  # warns
+    function = getattr(np, name.removeprefix("nan"))
+    return function(_ranked(line, length), *rest, axis=0, overwrite_input=True, **kwargs)
+
+
+def _by_lanes(name: str, a: ndarray, axes: Any, rest: Any, kwargs: Any) -> Any:
+    reduced, kept = axes
+    shape = a.shape
+    if name.startswith("nan") and a.dtype.kind == "f":
+        missing = ufuncs.call(np.isnan, (a,), {}).all(axis=reduced)
+        if bool(missing.any()):
+            return NotImplemented  # NumPy's code warns at the user's line
+    if len(reduced) == 1 and is_long(shape, reduced[0], a.dtype.itemsize):
+        return _line_by_line(name, a, axes, rest, kwargs)
+    order = (*kept, *reduced)
+    moved = a.transpose(order) if order[0] == 0 else blocks.permuted(a, order)
+    return _rows(name, moved, len(reduced), rest, kwargs)
+
+
+def _line_by_line(name: str, a: ndarray, axes: Any, rest: Any, kwargs: Any) -> Any:
+    reduced, kept = axes
+    lines = composites.transpose(a, (*reduced, *kept))
+    shape = lines.shape[1:]
+    found = [
+        np.asarray(_of_all(name, lines[(slice(None), *at)], None, rest, kwargs))
+        for at in np.ndindex(shape)
+    ]
+    return (
+        np.moveaxis(np.array(found).reshape(shape + found[0].shape), -1, 0)
+        if (found[0].ndim)
+        else np.array(found).reshape(shape)
+    )
+
+
+def _rows(name: str, a: ndarray, reduced: int, rest: Any, kwargs: Any) -> ndarray:
+    axes = tuple(range(a.ndim - reduced, a.ndim))
+    probe = getattr(np, name)(np.ones((1,) * a.ndim, a.dtype), *rest, axis=axes, **kwargs)
+    several = probe.ndim - (a.ndim - reduced)
+    shape = a.shape[: a.ndim - reduced] + probe.shape[:several]
+    asked = tuple((tuple(np.ravel(q).tolist()), np.ndim(q)) for q in rest)
+    params = RowParams(
+        (True,), (("name", name), ("q", asked), ("axis", axes), ("options", tuple(kwargs.items())))
+    )
+    made = from_expr(blocks.record(QUANTILE_ROWS, [content(a)], params, shape, probe.dtype))
+    if not several:
+        return made
+    return fresh(content(composites.moveaxis(made, -1, 0)))
+
+
+NATIVE: dict[str, Callable[..., Any]] = {
+    name: _statistic(name)
+    for name in (
+        "median", "percentile", "quantile", "nanmedian", "nanpercentile", "nanquantile",
+    )
+}  # fmt: skip

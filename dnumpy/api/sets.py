@@ -1,0 +1,202 @@
+"""Unique elements and membership of arrays on nodes, told by order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from dnumpy.api import blocks, calls, composites, take, ufuncs
+from dnumpy.api.array import concrete, from_expr, ndarray
+from dnumpy.api.record import content
+from dnumpy.api.sorting import (
+    as_array,
+    block_rows,
+    in_order,
+    keys_in_order,
+    made_of,
+    on_nodes,
+    promoted,
+)
+from dnumpy.ops import sorting as rows
+from dnumpy.ops.families import RowParams
+from dnumpy.ops.table import ARANGE, EMPTY, FULL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INDICES = np.dtype(np.intp)
+MOST_KEYS = 32  # columns that tell subarrays apart; more than that travel home
+SAMPLE = 1024  # elements that tell whether most differ
+
+
+def unique(
+    ar: Any,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: Any = None,
+    *,
+    equal_nan: Any = True,
+    sorted: Any = True,
+) -> Any:
+    """Return the unique elements in order, and where and how often they occur."""
+    wanted = (bool(return_index), bool(return_inverse), bool(return_counts))
+    if type(ar) is not ndarray or not ar.size or not ar.ndim:
+        return NotImplemented
+    if axis is not None:
+        axis = normalize_axis_index(axis, ar.ndim)
+    flat = axis is None or ar.ndim == 1
+    if not on_nodes(ar):
+        if flat and not any(wanted) and not blocks.spread(ar):
+            return _at_home(concrete(ar), equal_nan=bool(equal_nan))
+        return calls.run(np.unique, (ar, *wanted, axis), {"equal_nan": equal_nan, "sorted": sorted})
+    if not flat:
+        return _unique_rows(ar, axis, wanted)
+    line: Any = ar if ar.ndim == 1 else composites.reshape(ar, -1)
+    places = None
+    if wanted[0] or wanted[1]:
+        ordered = keys_in_order([content(line)])
+        values, places = ordered.field("k0"), ordered.field(rows.INDEX)
+    else:
+        values = in_order(content(line), stable=False).values()
+    first = _firsts(values, equal_nan=bool(equal_nan))
+    shape = ar.shape if axis is None else line.shape
+    return _outputs(take.compressed(values, first), first, places, wanted, shape)
+
+
+def _outputs(
+    values: Any, first: ndarray, places: Any, wanted: tuple[bool, ...], shape: tuple[int, ...]
+) -> Any:
+    """Return the unique values with the outputs that are wanted."""
+    index, inverse, counts = wanted
+    found = [values]
+    if index:
+        found.append(take.compressed(places, first))
+    if inverse:
+        numbers = made_of(EMPTY, (), first.shape, INDICES)
+        numbers[places] = first.cumsum() - 1
+        found.append(composites.reshape(numbers, shape))
+    if counts:
+        found.append(_lengths(first))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _unique_rows(ar: ndarray, axis: int, wanted: tuple[bool, ...]) -> Any:
+    """Return the unique subarrays along an axis, told apart column by column."""
+    moved: ndarray = composites.moveaxis(ar, axis, 0)
+    count, rest = moved.shape[0], moved.shape[1:]
+    table: ndarray = composites.reshape(moved, (count, -1))
+    width = table.shape[1]
+    if width > MOST_KEYS:
+        return calls.run(np.unique, (ar, *wanted, axis), {})
+    ordered = keys_in_order([content(table[:, k]) for k in range(width)])
+    columns = [ordered.field(name) for name in rows.key_fields(width)]
+    places = ordered.field(rows.INDEX)
+    first = made_of(FULL, (True,), (count,), np.dtype(bool))
+    differs = columns[0][1:] != columns[0][:-1]
+    for column in columns[1:]:
+        differs = differs | (column[1:] != column[:-1])
+    first[1:] = differs
+    kept = [take.compressed(column, first) for column in columns]
+    values = made_of(EMPTY, (), (kept[0].size, width), ar.dtype)
+    for k, column in enumerate(kept):
+        values[:, k] = column
+    shaped = composites.moveaxis(composites.reshape(values, (kept[0].size, *rest)), 0, axis)
+    return _outputs(shaped, first, places, wanted, (count,))
+
+
+def _at_home(values: np.ndarray, *, equal_nan: bool) -> Any:
+    """Return the unique values of an array in memory.
+
+    NumPy's hash table takes ten times as long as a sort where most of many values differ: a sample
+    tells (``benchmarks/sorting.py``).
+    """
+    sample = values.ravel()[:: max(1, values.size // SAMPLE)]
+    if values.dtype.kind not in "iuf" or 2 * len(np.unique(sample)) < len(sample):
+        return calls.wrap_result(np.unique(values, equal_nan=equal_nan))
+    ordered = np.sort(values, axis=None)
+    if equal_nan and ordered[-1] != ordered[-1]:
+        ordered = ordered[: int(np.searchsorted(ordered, ordered[-1])) + 1]
+    first = np.empty(ordered.shape, bool)
+    first[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return calls.wrap_result(ordered[first])
+
+
+def _firsts(values: ndarray, *, equal_nan: bool) -> ndarray:
+    """Return which values differ from the one before."""
+    differs = values[1:] != values[:-1]
+    if equal_nan and values.dtype.kind in "fc":
+        differs = differs & ~ufuncs.call(np.isnan, (values[:-1],), {})
+    first = made_of(FULL, (True,), values.shape, np.dtype(bool))
+    first[1:] = differs
+    return first
+
+
+def _lengths(first: ndarray) -> ndarray:
+    positions = made_of(ARANGE, (0, 1), first.shape, INDICES)
+    starts = take.compressed(positions, first)
+    ends = made_of(FULL, (first.size,), starts.shape, INDICES)
+    ends[:-1] = starts[1:]
+    found: ndarray = ends - starts
+    return found
+
+
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """Return the elements of both, each once and in order."""
+    first, second = as_array(ar1), as_array(ar2)
+    if first is None or second is None or not (on_nodes(first) or on_nodes(second)):
+        return NotImplemented
+    return unique(composites.concatenate([composites.reshape(x, -1) for x in (first, second)]))
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: Any = False,
+    invert: Any = False,
+    *,
+    kind: Any = None,
+) -> Any:
+    """Return which elements are in a set; the smaller of both goes to the rows of the other."""
+    values, members = as_array(element), as_array(test_elements)
+    if values is None or members is None or kind not in (None, "sort"):
+        return NotImplemented
+    if not (on_nodes(values) or on_nodes(members)):
+        return NotImplemented
+    exact = np.promote_types(values.dtype, members.dtype).kind
+    if exact != "f" or {values.dtype.kind, members.dtype.kind} & {"f"}:
+        values, members = promoted(values, members)
+    else:
+        return NotImplemented  # integers that only a float would hold
+    if values is None or not values.size or not members.size or not values.ndim:
+        return NotImplemented
+    if on_nodes(members) and members.size > values.size:
+        return _members(values, composites.reshape(members, -1), invert=bool(invert))
+    table = _table(composites.reshape(members, -1))
+    params = RowParams((True, False), (("invert", bool(invert)),))
+    exprs = [content(values), content(table)]
+    return from_expr(blocks.record(rows.ISIN_ROWS, exprs, params, values.shape, np.dtype(bool)))
+
+
+def _table(members: ndarray) -> ndarray:
+    if not on_nodes(members):
+        members = members.copy()
+        members.sort()
+        return members
+    return in_order(content(members), stable=False).values()
+
+
+def _members(values: ndarray, members: ndarray, *, invert: bool) -> ndarray:
+    block = block_rows(members.size, members.dtype.itemsize)
+    params = rows.MemberParams((True, False), block)
+    line = composites.reshape(values, -1)
+    exprs = [content(members), content(line)]
+    found = from_expr(blocks.record(rows.MEMBERS, exprs, params, line.shape, np.dtype(bool)))
+    shaped: ndarray = composites.reshape(found, values.shape)
+    return ~shaped if invert else shaped
+
+
+NATIVE: dict[str, Callable[..., Any]] = {"unique": unique, "union1d": union1d, "isin": isin}

@@ -1,0 +1,116 @@
+"""Medians and quantiles on nodes are NumPy's, bit for bit, and gather nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dnumpy
+from tests.api.test_sorting import SPEEDS, values
+from tests.gathering import on_nodes, spread_out
+
+METHODS = (
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf",
+    "hazen", "weibull", "linear", "median_unbiased", "normal_unbiased", "lower", "higher",
+    "midpoint", "nearest",
+)  # fmt: skip
+SHAPES = ((200,), (30, 9), (9, 30), (8, 7, 6), (2, 300), (300, 2))
+
+
+def same(found: Any, expected: Any) -> None:
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    assert np.shape(found) == np.shape(expected)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def axes_of(ndim: int) -> list[Any]:
+    pairs = [(0, 1), (-1, 0)] if ndim > 1 else [(0,)]
+    return [None, *range(-ndim, ndim), *pairs]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@settings(max_examples=60, deadline=None)
+@given(
+    st.data(),
+    st.sampled_from(SHAPES),
+    st.sampled_from(("f8", "f4", "i8", "u2", "f2")),
+    st.sampled_from(("quantile", "nanquantile")),
+    st.sampled_from(METHODS),
+)
+def test_quantiles_by_every_method_are_numpys(
+    data: st.DataObject, shape: tuple[int, ...], dtype: str, name: str, method: str
+) -> None:
+    plain = values(data.draw(st.integers(0, 99)), shape, dtype, data.draw(st.integers(1, 300)))
+    q = data.draw(st.sampled_from((0.0, 0.3, 1.0, [0.1, 0.5], [1.0])))
+    axis = data.draw(st.sampled_from(axes_of(len(shape))))
+    options = {"method": method, "axis": axis, "keepdims": data.draw(st.booleans())}
+    with spread_out():
+        found = getattr(dnumpy, name)(on_nodes(plain), q, **options)
+        same(found, getattr(np, name)(plain, q, **options))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@settings(max_examples=40, deadline=None)
+@given(
+    st.data(),
+    st.sampled_from(SHAPES),
+    st.sampled_from(("f8", "f4", "i8")),
+    st.sampled_from(("median", "nanmedian")),
+)
+def test_medians_are_numpys(
+    data: st.DataObject, shape: tuple[int, ...], dtype: str, name: str
+) -> None:
+    plain = values(data.draw(st.integers(0, 99)), shape, dtype, data.draw(st.integers(1, 300)))
+    axis = data.draw(st.sampled_from(axes_of(len(shape))))
+    keepdims = data.draw(st.booleans())
+    with spread_out():
+        found = getattr(dnumpy, name)(on_nodes(plain), axis=axis, keepdims=keepdims)
+        same(found, getattr(np, name)(plain, axis=axis, keepdims=keepdims))
+
+
+def test_a_result_is_written_to_out() -> None:
+    plain = values(3, (40, 6), "f4", 300)
+    with spread_out():
+        out = on_nodes(np.zeros(6, "f4"))
+        assert dnumpy.median(on_nodes(np.nan_to_num(plain)), axis=0, out=out) is out
+        same(out, np.median(np.nan_to_num(plain), axis=0))
+
+
+def test_quantiles_have_the_same_bits_on_any_partition() -> None:
+    plain = np.nan_to_num(values(7, (2000,), "f8", 1500))
+    found = set()
+    for speeds in SPEEDS:
+        with spread_out(*speeds):
+            ours = on_nodes(plain)
+            results = dnumpy.quantile(ours, [0.1, 0.77]), dnumpy.median(ours)
+            found.add(b"".join(np.asarray(r).tobytes() for r in results))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+@pytest.mark.parametrize(("shape", "axis"), [((600,), None), ((30, 20), 0), ((30, 20), 1)])
+def test_operands_stay_on_their_nodes(name: str, shape: tuple[int, ...], axis: int | None) -> None:
+    plain = np.nan_to_num(values(1, shape, "f8", 500))
+    with spread_out() as meter:
+        found = getattr(dnumpy, name)(on_nodes(plain), axis=axis)
+        assert meter.most() < plain.nbytes / 2
+        same(found, getattr(np, name)(plain, axis=axis))
+
+
+@pytest.mark.parametrize("q", [1.5, [[[0.5]]]])
+def test_errors_are_numpys(q: Any) -> None:
+    plain = np.arange(50.0)
+    with pytest.raises(ValueError) as expected:  # noqa: PT011 - the text is compared
+        np.quantile(plain, q)
+    with spread_out(), pytest.raises(ValueError) as found:  # noqa: PT011 - likewise
+        dnumpy.quantile(on_nodes(plain), q)
+    assert str(found.value) == str(expected.value)
+
+
+def test_what_is_all_nan_warns() -> None:
+    with spread_out(), pytest.warns(RuntimeWarning, match="All-NaN"):
+        assert np.isnan(dnumpy.nanmedian(on_nodes(np.full(40, np.nan))))

@@ -1,0 +1,130 @@
+"""Unique elements and set operations on nodes are NumPy's and gather nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dnumpy
+from dnumpy.config import config
+from tests.api.test_sorting import DTYPES, values
+from tests.gathering import on_nodes, spread_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def same(found: Any, expected: Any) -> None:
+    if isinstance(expected, tuple):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            same(one, other)
+        return
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 99),
+    st.sampled_from(((0,), (1,), (300,), (20, 9))),
+    st.sampled_from(DTYPES),
+    st.integers(1, 300),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    st.booleans(),
+)
+def test_unique_gives_numpys_outputs(
+    seed: int,
+    shape: tuple[int, ...],
+    dtype: str,
+    distinct: int,
+    wanted: tuple[bool, bool, bool],
+    equal_nan: bool,
+) -> None:
+    plain = values(seed, shape, dtype, distinct)
+    index, inverse, counts = wanted
+    if not equal_nan and plain.dtype.kind in "fc":
+        index = inverse = False  # NumPy leaves open which NaN is which
+    with spread_out():
+        given_to = (index, inverse, counts)
+        found = dnumpy.unique(on_nodes(plain), *given_to, equal_nan=equal_nan)
+        same(found, np.unique(plain, *given_to, equal_nan=equal_nan))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 99),
+    st.integers(0, 200),
+    st.integers(0, 200),
+    st.sampled_from(("i8", "f8", "u2", "?")),
+    st.sampled_from(("i8", "f8", "u2", "?")),
+    st.booleans(),
+    st.sampled_from((None, "sort", "table")),
+)
+def test_isin_is_numpys(
+    seed: int, count: int, members: int, one: str, other: str, invert: bool, kind: str | None
+) -> None:
+    plain, test = values(seed, (count,), one, 40), values(seed + 1, (members,), other, 40)
+    if kind == "table" and "f8" in (one, other):
+        kind = None
+    with spread_out():
+        found = dnumpy.isin(on_nodes(plain), on_nodes(test), invert=invert, kind=kind)
+        same(found, np.isin(plain, test, invert=invert, kind=kind))
+
+
+A = np.random.default_rng(5).integers(0, 90, 400)
+B = A[:150] + 40
+# name -> the call; its first operand lies on nodes and must not be gathered
+TABLE: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "unique": lambda xp, a, _: xp.unique(a),
+    "unique-all": lambda xp, a, _: tuple(xp.unique_all(a)),
+    "unique-counts": lambda xp, a, _: tuple(xp.unique_counts(a)),
+    "unique-inverse": lambda xp, a, _: tuple(xp.unique_inverse(a)),
+    "unique-values": lambda xp, a, _: xp.sort(xp.unique_values(a)),
+    "isin": lambda xp, a, _: xp.isin(a, [3, 4, 60]),
+    "isin-few": lambda xp, a, _: xp.isin(xp.asarray([3, 4, 600]), a),
+    "intersect1d": lambda xp, a, b: xp.intersect1d(a, b),
+    "union1d": lambda xp, a, b: xp.union1d(a, b),
+    "setdiff1d": lambda xp, a, b: xp.setdiff1d(a, b),
+    "setxor1d": lambda xp, a, b: xp.setxor1d(a, b),
+}
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_operands_stay_on_their_nodes(name: str) -> None:
+    with spread_out() as meter:
+        found = TABLE[name](dnumpy, on_nodes(A), on_nodes(B))
+        assert meter.most() < A.nbytes / 2, f"{name} gathers {meter.gathered}"
+        same(found, TABLE[name](np, A, B))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 99),
+    st.sampled_from(((40, 3), (3, 40), (9, 4, 2))),
+    st.integers(-2, 1),
+    st.sampled_from(("i8", "f8", "?")),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_unique_subarrays_are_numpys(
+    seed: int, shape: tuple[int, ...], axis: int, dtype: str, wanted: tuple[bool, bool, bool]
+) -> None:
+    plain = np.nan_to_num(values(seed, shape, dtype, 2)).astype(dtype)
+    with spread_out():
+        found = dnumpy.unique(on_nodes(plain), *wanted, axis=axis)
+        same(found, np.unique(plain, *wanted, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u2"])
+@pytest.mark.parametrize("distinct", [3, 20_000])
+def test_unique_at_home_is_numpys(dtype: str, distinct: int) -> None:
+    plain = values(3, (30_000,), dtype, distinct)
+    with spread_out():
+        config.mode = "lazy"
+        for equal_nan in (False, True):
+            found = dnumpy.unique(dnumpy.array(plain), equal_nan=equal_nan)
+            same(found, np.unique(plain, equal_nan=equal_nan))
