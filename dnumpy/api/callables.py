@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls
+from dnumpy.api.array import exported, ndarray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,42 @@ class Indexer:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["__wrapped__"], name)
+
+
+class _Constructor(type):
+    """Stands for a class of NumPy that cannot be derived from: its instances are NumPy's."""
+
+    _wrapped: Any
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Construct NumPy's object over memory that it shares with our arrays.
+
+        Lists are copied first: NumPy reads them while our arrays are asked for their memory, and
+        another thread may change them meanwhile.
+        """
+        given = [_handed_out(a) for a in args]
+        return cls._wrapped(*given, **{k: _handed_out(v) for k, v in kwargs.items()})
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls._wrapped)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls._wrapped, name)
+
+
+def constructor_of(wrapped: type) -> Any:
+    """Return the class that stands for one of NumPy's that iterates over arrays."""
+    inside = {"_wrapped": wrapped, "__doc__": wrapped.__doc__, "__module__": "dnumpy"}
+    return _Constructor(wrapped.__name__, (), inside)
+
+
+def _handed_out(x: Any) -> Any:
+    kind = type(x)
+    if kind is ndarray:
+        return exported(x)
+    if kind is list or kind is tuple:
+        return kind([_handed_out(e) for e in kind(x)])
+    return calls.unwrap(x)
 
 
 def has_methods(wrapped: Any) -> bool:

@@ -19,6 +19,7 @@ from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr
+from dnumpy.kernels.blocked import most_rows
 from dnumpy.ops.counting import (
     BINCOUNT,
     CORRELATE,
@@ -41,7 +42,7 @@ BLOCK = 65_536  # rows: NumPy's own block of a histogram, so that weights are ad
 def block_rows(rows: int, partial_size: int) -> int:
     """Return the rows counted at a time: blocks are few beside the size of their counts."""
     block = BLOCK * max(1, -(-partial_size // BLOCK))
-    return max(1, min(rows, block, config.tile_rows_max))
+    return max(1, min(rows, block, most_rows(rows)))
 
 
 def _numbers(a: Any, kinds: str = "iuf") -> bool:
@@ -61,6 +62,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """Count by NumPy's rules; the greatest value, computed now, decides the length."""
     if not _numbers(x, "biu") or x.ndim != 1 or not np.can_cast(x.dtype, np.intp):
         return NotImplemented
+    if weights is None and not blocks.spread(x):
+        return NotImplemented  # at home NumPy needs little more time than a pass over memory
     if weights is not None:
         weights = np.asarray(weights) if type(weights) in (list, tuple) else weights
         if getattr(weights, "shape", None) != x.shape or weights.dtype.kind not in "biuf":
@@ -235,7 +238,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
 
 
 def _bit_axis(a: Any, axis: Any, bitorder: Any, kinds: str) -> tuple[ndarray, int] | None:
-    if not _numbers(a, kinds) or bitorder not in ("big", "little"):
+    if not _numbers(a, kinds) or not blocks.spread(a) or bitorder not in ("big", "little"):
         return None
     if axis is None:
         flat = composites.reshape(a, -1)
@@ -299,6 +302,8 @@ def _slid(long: Any, short: Any, mode: str) -> ndarray:
 
 def vdot(a: Any, b: Any, /) -> Any:
     """Sum the products of all elements, the first conjugated."""
+    if not (blocks.spread(a, b) or config.reproducible):
+        return NotImplemented
     flat = [composites.reshape(x, -1) if type(x) is ndarray else x for x in (a, b)]
     return _product(*flat, conjugate=True)
 

@@ -18,6 +18,7 @@ from dnumpy.api import blocks, calls, composites
 from dnumpy.api.array import from_expr, ndarray
 from dnumpy.api.linalg import ONE_NODE_BYTES
 from dnumpy.api.record import content
+from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.ops.transforms import (
     CHIRP,
@@ -137,10 +138,13 @@ def _number(scale: Any) -> Any:
     return np.asarray(calls.unwrap(scale))[()]
 
 
-def _fits(args: tuple[Any, ...]) -> bool:
-    """Say whether a call has one sequence of ours on nodes, and says where the results go."""
-    complete = len(args) == 3
-    return complete and type(args[0]) is ndarray and args[0].size > 0 and blocks.spread(args[0])
+def _fits(args: tuple[Any, ...], *, real: bool = False) -> bool:
+    """Say whether a call has one sequence of ours on nodes, and an output of NumPy's own type."""
+    if len(args) != 3 or type(args[0]) is not ndarray or not args[0].size:
+        return False
+    precise = np.result_type(args[0].dtype, 1j)
+    result = precise.type().real.dtype if real else precise
+    return args[2][1] == result and blocks.spread(args[0])
 
 
 def _real(odd: int) -> Callable[..., list[Any] | None]:
@@ -168,7 +172,7 @@ def _from_halves(values: Any, count: int, scale: Any, dtype: np.dtype) -> Any:
 
 
 def _real_back(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> list[Any] | None:
-    if not _fits(args):
+    if not _fits(args, real=True):
         return None
     values, scale, out = args
     count = out[0][0]
@@ -198,3 +202,22 @@ ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], list[Any] | None]] 
     "fft": _complex(-1), "ifft": _complex(1), "rfft_n_even": _real(0), "rfft_n_odd": _real(1),
     "irfft": _real_back,
 }  # fmt: skip
+
+
+def _frequencies(name: str) -> Callable[..., Any]:
+    """Return a function of ``numpy.fft`` that makes a long result where its rows will lie."""
+    source = getattr(np.fft, name)
+    recorded = transplanted(source)
+
+    def frequencies(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+        long = isinstance(n, int | np.integer) and n >= max(config.eager_below, 1)
+        if long:
+            return recorded(n, d, device=device)
+        return calls.run(source, (n, d), {"device": device})
+
+    return frequencies
+
+
+CREATION: dict[str, Callable[..., Any]] = {
+    f"fft.{name}": _frequencies(name) for name in ("fftfreq", "rfftfreq")
+}

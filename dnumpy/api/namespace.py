@@ -72,6 +72,8 @@ def counterpart(name: str, value: Any, module: str) -> Any:
         return ndarray
     if value is np.ufunc:
         return ufuncs.ufunc
+    if value is np.nditer or value is np.broadcast:
+        return callables.constructor_of(value)
     if value is np.flatiter:
         return flatiter
     if isinstance(value, np.ufunc):

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dnumpy.api import blocks
 from dnumpy.api.record import result_of, view
-from dnumpy.config import config
 from dnumpy.expr.geometry import Geometry, contiguous_strides
-from dnumpy.kernels.blocked import fold_rows
+from dnumpy.kernels.blocked import fold_rows, most_rows
 from dnumpy.ops.products import PRODUCT, PRODUCT_ROWS, ProductParams
 from dnumpy.ops.table import VIEW
 
@@ -23,7 +22,7 @@ MATRIX_ROWS = 256
 
 def summed(left: Expr, right: Expr, dtype: np.dtype, *, conjugate: bool = False) -> Any:
     """Return the dot product of two vectors; with ``conjugate`` the first is conjugated."""
-    block = max(1, min(left.size, VECTOR_ROWS, config.tile_rows_max))
+    block = max(1, min(left.size, VECTOR_ROWS, most_rows(left.size)))
     params = ProductParams((True, True), conjugate, block)
     return result_of(blocks.record(PRODUCT, [left, right], params, (), dtype))
 
@@ -40,7 +39,7 @@ def fixed(left: Expr, right: Expr, shape: Shape, dtype: np.dtype) -> Any:
         block = fold_rows(summed_over, max(shape) * dtype.itemsize)
         params = ProductParams((True, True), conjugate=False, block=block)
         return result_of(blocks.record(PRODUCT, [turned, right], params, shape, dtype))
-    block = max(1, min(shape[0], MATRIX_ROWS, config.tile_rows_max))
+    block = max(1, min(shape[0], MATRIX_ROWS, most_rows(shape[0])))
     params = ProductParams((True, False), conjugate=False, block=block)
     return result_of(blocks.record(PRODUCT_ROWS, [left, right], params, shape, dtype))
 

@@ -131,7 +131,7 @@ def reduceat(
     wrapped: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """Record ``wrapped.reduceat`` over slices known now; NotImplemented where NumPy must run it."""
-    if out is not None or type(array) is not ndarray or not isinstance(axis, int):
+    if out is not None or not blocks.spread(array) or not isinstance(axis, int):
         return NotImplemented
     kept = _accumulated_dtype(wrapped, array, dtype)
     starts = np.asarray(calls.unwrap(indices))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dnumpy.ops.families import Blocked, Fold, Shapes
 
 BLOCK_BYTES = 1 << 19  # of one operand or result in one block: enough to keep a call's cost small
+MOST_SMALL = 64  # blocks of which tiles are kept small on purpose
 LEAST_ROWS = 32  # of one block of a scan
 MOST_BLOCKS = 256  # of one fold or scan: each has a partial result of its own
 
@@ -40,8 +41,14 @@ def scan_rows(shape: tuple[int, ...], itemsize: int) -> int:
     if prod(shape) < config.eager_below:
         return max(rows, 1)
     row_bytes = max(prod(shape[1:]) * itemsize, 1)
-    few = min(rows, LEAST_ROWS)  # what goes before each block is small beside the block
-    return min(max(fold_rows(rows, row_bytes), few), max(config.tile_rows_max, 1))
+    # what goes before each block is small beside the block
+    block = max(BLOCK_BYTES // row_bytes, -(-rows // MOST_BLOCKS), LEAST_ROWS)
+    return max(1, min(rows, block, most_rows(rows)))
+
+
+def most_rows(rows: int) -> int:
+    """Return the most rows of a block: tiles that are small for tests do not make many of them."""
+    return max(config.tile_rows_max, -(-rows // MOST_SMALL), 1)
 
 
 def shapes_of(args: Sequence[Any]) -> Shapes:

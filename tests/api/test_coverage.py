@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
 import types
 import warnings
 from typing import Any
@@ -96,7 +97,7 @@ def test_dir_lists_numpys_names() -> None:
 @pytest.mark.parametrize("name", sorted({**PRIMITIVE, **COMPOSITE, **CREATION}))
 def test_a_native_function_takes_numpys_parameters(name: str) -> None:
     try:
-        expected = inspect.signature(getattr(np, name))
+        expected = inspect.signature(operator.attrgetter(name)(np))
     except ValueError:
         pytest.skip("NumPy gives no signature")
     native = {**PRIMITIVE, **COMPOSITE, **CREATION}[name]

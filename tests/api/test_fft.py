@@ -89,6 +89,33 @@ def test_results_are_written_where_they_are_wanted() -> None:
         np.testing.assert_allclose(np.asarray(out), np.fft.fft(values), atol=1e-12)
 
 
+def test_an_output_of_another_type_is_cast_as_numpy_casts_or_refused() -> None:
+    values = _sequence(120)
+    with spread_out():
+        placed = on_nodes(values)
+        with pytest.raises(TypeError, match="Cannot cast"):
+            dnumpy.fft.fft(placed, out=on_nodes(np.zeros(120)))
+        out = on_nodes(np.zeros(120, np.complex64))
+        dnumpy.fft.fft(placed, out=out)
+        np.testing.assert_array_equal(np.asarray(out), np.fft.fft(values).astype(np.complex64))
+
+
+@pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
+@pytest.mark.parametrize("count", [1, 2, 9, 50, 101])
+def test_frequencies_are_numpys_and_made_where_they_lie(name: str, count: int) -> None:
+    for step in (1.0, 0.1, np.float32(3), 2):
+        expected = getattr(np.fft, name)(count, step)
+        with spread_out() as meter:
+            made = getattr(dnumpy.fft, name)(count, step)
+            dnumpy.engine.compute([made._buf.expr])
+            assert meter.most() < max(expected.nbytes / 2, 24)
+            found = np.asarray(made)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(found, expected)
+    with spread_out(), pytest.raises(ValueError, match="n should be an integer"):
+        getattr(dnumpy.fft, name)(2.5)
+
+
 def _exact(values: np.ndarray) -> np.ndarray:
     """Return the transform by its definition, in extended precision."""
     count = len(values)
