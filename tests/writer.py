@@ -211,6 +211,28 @@ class Writer(Choices):
         shape = self.env[a].shape
         if shape and shape[0]:
             self.new(f"np.take({a}, [0, -1, {shape[0] - 1}], axis=0)")
+        if shape and 0 not in shape:
+            rng, axis = self.rng, self.rng.randrange(len(shape))
+            n = shape[axis]
+            mask = f"np.array({self.fresh_data(shape, '?')})"
+            few = [rng.randint(-n, n - 1) for _ in range(rng.randint(1, 5))]
+            self.new(
+                rng.choice(
+                    (
+                        f"np.take({a}, np.array({few}), axis={axis}, mode='wrap')",
+                        f"np.compress([True, False] * {n // 2}, {a}, axis={axis})",
+                        f"np.extract({mask}, {a})",
+                        f"np.flatnonzero({mask})",
+                        f"np.argwhere({mask}).sum(axis=0)",
+                        f"np.repeat({a}, {[abs(k) % 3 for k in few]}[:1] * {n}, axis={axis})",
+                        f"np.choose(np.array({self.fresh_data(shape, '?')}), [{a}, 3])",
+                        f"{a}.flat[{rng.randint(0, 3)}::{rng.randint(1, 4)}]",
+                        f"{a}.flat[np.array({few}) % {n}]",
+                        f"np.delete({a}, {few}, axis={axis})",
+                        f"np.insert({a}, {few[0]}, 1, axis={axis})",
+                    )
+                )
+            )
 
     # ------------------------------------------------------------ reductions
 
@@ -381,7 +403,14 @@ class Writer(Choices):
                 if value.dtype.kind in "iu"
                 else f"{a}.sort(axis=0)"
             )
-            lines += [total]
+            lines += [
+                total,
+                f"np.place({a}, {mask}, [1, 2, 3])",
+                f"np.put({a}, np.array([0, -1, 0]), [1, 2, 3])",
+                f"{a}.flat[::{rng.randint(1, 4)}] = [1, 2, 3]",
+                f"{a}.flat = {rng.randint(0, 5)}",
+                f"{a}.T[{rng.randint(0, 1)}:] = {rng.randint(0, 5)}",
+            ]
         line = rng.choice(lines)
         if "np.maximum" not in line or not (self.has_negative_zero(a) or self.has_negative_zero(b)):
             self.emit(line)

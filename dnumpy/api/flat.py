@@ -35,9 +35,12 @@ class flatiter(metaclass=_FlatType):
 
     def __init__(self, array: ndarray) -> None:
         self._array = array
+        if array._np is not None:
+            self._made: np.flatiter | None = array._np.flat
+            return
         self._at = 0  # of an iteration over an array on nodes
         self._block: tuple[Any, int, np.ndarray] | None = None
-        self._made: np.flatiter | None = None
+        self._made = None
         if not self._far():
             self._made = exported(array).flat
 
@@ -84,6 +87,8 @@ class flatiter(metaclass=_FlatType):
         return self
 
     def __next__(self) -> Any:
+        if self._made is not None:
+            return next(self._made)
         if not self._far():
             return next(self._np)
         if self._at >= len(self):
@@ -106,6 +111,8 @@ class flatiter(metaclass=_FlatType):
         return int(self._array.size) if self._far() else len(self._np)
 
     def __getitem__(self, key: Any) -> Any:
+        if self._made is not None and type(key) is int:
+            return self._made[key]
         if self._far():
             wanted = self._key(key)
             if type(wanted) is tuple:

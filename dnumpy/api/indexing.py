@@ -105,6 +105,11 @@ def get(array: ndarray, key: Any) -> Any:
     return looked_at(seen)[()] if picks_one(array, plain) else seen
 
 
+def get_small(array: ndarray, key: ndarray) -> Any:
+    """Return what an index on nodes shows of a small array; NotImplemented for any other index."""
+    return take.get(array, key) if take.is_far(key) else NotImplemented
+
+
 def _may_overflow(scalar: np.dtype, target: np.dtype) -> bool:
     return scalar.kind in "fc" and target.kind in "iu"
 

@@ -54,6 +54,10 @@ def _getitem(self: ndarray, key: Any) -> Any:
                 key = calls.unwrap(key)
                 break
     elif type(key) not in _PLAIN_KEYS:
+        if type(key) is ndarray and key._np is None:
+            found = indexing.get_small(self, key)
+            if found is not NotImplemented:
+                return found
         key = calls.unwrap(key)
     r = a[key]
     if type(r) is _np_array:

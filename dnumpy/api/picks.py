@@ -25,6 +25,7 @@ from dnumpy.api.take import (
     gathered,
     get,
     is_far,
+    managed_form,
     nonzero,
     placed,
     scattered,
@@ -76,6 +77,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     """Take rows, columns or elements by an index array of any shape."""
     if type(a) is not ndarray or not is_far(a, indices) or not a.ndim:
         return NotImplemented
+    a = managed_form(a)
     index = _index_array(indices)
     if axis is None:
         found = _taken_flat(a, index, mode)
@@ -154,21 +156,28 @@ def repeated(values: Any, count: int) -> Any:
 
 def place(arr: Any, mask: Any, vals: Any) -> Any:
     """Write values where a mask is true, in order, over and over."""
+    if _placed_on_nodes(arr, mask, vals):
+        return None
+    return calls.run_writing(np.place, (arr, mask, vals), {})
+
+
+def _placed_on_nodes(arr: Any, mask: Any, vals: Any) -> bool:
+    """Record a ``place``; False where NumPy must do it, or say why not."""
     if type(arr) is not ndarray or arr._np is not None or not is_far(arr, mask, vals):
-        return NotImplemented
+        return False
     chosen = _as_array(mask)
     if arr._readonly or arr._buf.shared or chosen.shape != arr.shape or not arr.ndim:
-        return NotImplemented
+        return False
     chosen = chosen if chosen.dtype == bool else chosen.astype(bool)
     values = _as_array(vals)
     total = int(np.count_nonzero(chosen) if type(chosen) is not ndarray else chosen.sum())
     if not total:
-        return None
+        return True
     if not values.size:
         msg = "Cannot insert from an empty array!"
         raise ValueError(msg)
     arr[chosen] = repeated(values.astype(arr.dtype), total)
-    return None
+    return True
 
 
 def putmask(a: Any, mask: Any, values: Any) -> Any:
@@ -202,6 +211,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if chosen.ndim != 1:
         msg = "condition must be a 1-d array"
         raise ValueError(msg)
+    a = managed_form(a)
     source: Any = ravel(a) if axis is None else a
     along = normalize_axis_index(0 if axis is None else operator.index(axis), source.ndim)
     chosen = chosen if chosen.dtype == bool else chosen.astype(bool)
@@ -224,6 +234,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Repeat each element along an axis, so many times or as many as an array says."""
     if type(a) is not ndarray or not is_far(a, repeats):
         return NotImplemented
+    a = managed_form(a)
     source: Any = ravel(a) if axis is None else a
     if not source.ndim:
         return NotImplemented
@@ -306,7 +317,10 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     number = _as_array(a)
     if not options or number.dtype.kind not in "biu" or not number.ndim:
         return NotImplemented
-    dtype = np.result_type(*[np.asarray(stand_in(x)).dtype for x in options])
+    weak = (int, float, complex)
+    dtype = np.result_type(
+        *[x if type(x) in weak else np.asarray(stand_in(x)).dtype for x in options]
+    )
     if not is_managed_dtype(dtype):
         return NotImplemented
     if mode == "raise":
@@ -447,6 +461,7 @@ def extract(condition: Any, arr: Any) -> Any:
         return NotImplemented
     if type(chosen) is not ndarray:
         chosen = from_expr(leaf(chosen.astype(bool), chosen.shape, np.dtype(bool)))
+    arr = managed_form(arr)
     return compressed(arr, chosen if chosen.dtype == bool else chosen.astype(bool))
 
 

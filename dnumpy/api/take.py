@@ -14,7 +14,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import blocks, calls
-from dnumpy.api.array import facts, from_expr, ghost, ndarray, view_of
+from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, ndarray, view_of
 from dnumpy.api.composites import broadcast_to, transpose
 from dnumpy.api.locks import recording
 from dnumpy.api.record import Unmanaged, cast, content, operand, write
@@ -287,6 +287,7 @@ def _together(arrays: Sequence[Any], extents: Sequence[int]) -> Expr:
 def get(array: ndarray, key: Any, *, in_c_order: bool = False) -> Any:
     """Return ``array[key]`` for an advanced index; NotImplemented where NumPy must answer."""
     try:
+        array = managed_form(array)
         if in_c_order:
             return gathered(placed(array, key), in_c_order=True)
         if type(key) is ndarray and key.ndim and key.dtype == bool and _covers(array, key):
@@ -294,6 +295,15 @@ def get(array: ndarray, key: Any, *, in_c_order: bool = False) -> Any:
         return gathered(placed(array, key))
     except (Unplaced, Unmanaged):
         return NotImplemented
+
+
+def managed_form(array: ndarray) -> ndarray:
+    """Return an array that may be recorded; a small one is copied."""
+    if array._np is None:
+        return array
+    if not is_managed_dtype(array._np.dtype) or not array._np.ndim:
+        raise Unmanaged
+    return _array(np.array(array._np, order="C"))
 
 
 def _covers(array: ndarray, mask: Any) -> bool:

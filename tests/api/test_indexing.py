@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy import engine
+from dnumpy.config import config
 from tests.gathering import computed, on_nodes, spread_out
 
 if TYPE_CHECKING:
@@ -375,6 +377,20 @@ def test_the_last_of_equal_indices_wins() -> None:
         np.testing.assert_array_equal(np.asarray(target), expected)
 
 
+def test_an_index_on_nodes_into_a_small_table_stays_there() -> None:
+    with spread_out() as meter:
+        index = on_nodes(N)
+        table = dnumpy.array(V)
+        config.eager_below = 1000
+        small = dnumpy.array(V)
+        config.eager_below = 0
+        assert small._np is not None
+        found = computed([small[index], small.take(index), table[index]])
+        assert meter.most() == 0
+        for one in found:
+            same(one, V[N])
+
+
 def test_an_index_out_of_bounds_is_an_error_at_the_call() -> None:
     index = np.array([3, 61, -70])
     said = outcome(lambda: X[index])
@@ -449,3 +465,29 @@ def test_iterators_of_numpy_walk_over_arrays_on_nodes() -> None:
         array = on_nodes(X[:4])
         assert list(dnumpy.ndenumerate(array)) == list(np.ndenumerate(X[:4]))
         assert [float(x) for x in dnumpy.nditer(array)] == X[:4].reshape(-1).tolist()
+
+
+@pytest.fixture
+def recorded_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record every index as if it were for nodes, and let the threads of this process compute."""
+    monkeypatch.setattr(config, "mode", "lazy")
+    monkeypatch.setattr(config, "eager_below", 0)
+    monkeypatch.setattr(config, "tile_rows_max", 5)
+    monkeypatch.setattr(engine, "spreads", lambda _expr: True)
+
+
+@pytest.mark.usefixtures("recorded_at_home")
+@pytest.mark.parametrize("name", sorted(READS))
+@pytest.mark.filterwarnings("ignore:.*gathers:dnumpy.errors.FallbackWarning")
+def test_threads_read_by_index_as_numpy_does(name: str) -> None:
+    operands, call = READS[name]
+    same(call(dnumpy, *map(on_nodes, operands)), call(np, *[x.copy() for x in operands]))
+
+
+@pytest.mark.usefixtures("recorded_at_home")
+@pytest.mark.parametrize("name", sorted(WRITES))
+@pytest.mark.filterwarnings("ignore:.*gathers:dnumpy.errors.FallbackWarning")
+def test_threads_write_by_index_as_numpy_does(name: str) -> None:
+    operands, change = WRITES[name]
+    found = written(change)(dnumpy, *map(on_nodes, operands))
+    same(found, written(change)(np, *operands))
