@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, stand_ins, ufuncs
+from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
@@ -47,6 +47,8 @@ def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
         return "composite", "NumPy's own code over dnumpy"
     if key in stand_ins.NATIVE:
         return "composite", "asked of NumPy with shapes and dtypes alone"
+    if key in printing.NATIVE:
+        return "composite", "text of the items that are shown"
     if key in COMPOSITE or key in CREATION or name in random_streams.OVERRIDES:
         return "composite", "written over primitives"
     if isinstance(value, type):

@@ -19,6 +19,7 @@ from dnumpy.api import (
     gufuncs,
     linalg,
     picks,
+    printing,
     quantiles,
     reductions,
     scans,
@@ -193,6 +194,7 @@ OURS: dict[str, Callable[..., Any]] = {**PRIMITIVE, **COMPOSITE, **linalg.NATIVE
 NATIVE: dict[str, Callable[..., Any]] = {
     **TRANSPLANTED,
     **stand_ins.NATIVE,
+    **printing.NATIVE,
     **picks.SUBMODULES,
     **OURS,
 }

@@ -77,6 +77,48 @@ def str_of(array: ndarray) -> str:
     return text_of(array, str, _printing._array_str_implementation)
 
 
+def array_repr(arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.array_repr``; of a large array the edges are enough."""
+    return _with_options(np.array_repr, _printing._array_repr_implementation, arr, args, kwargs)
+
+
+def array_str(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.array_str``; of a large array the edges are enough."""
+    return _with_options(np.array_str, _printing._array_str_implementation, a, args, kwargs)
+
+
+def _with_options(
+    plain: Any, template: Any, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    if type(array) is not ndarray:
+        return NotImplemented
+
+    def summary(shown: Any, *, array2string: Any) -> str:
+        text: str = template(shown, *args, array2string=array2string, **kwargs)
+        return text
+
+    return text_of(array, lambda values: plain(values, *args, **kwargs), summary)
+
+
+def array2string(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """As ``numpy.array2string``; of a large array the edges are enough."""
+    if type(a) is not ndarray or {"threshold", "edgeitems"}.intersection(kwargs):
+        return NotImplemented
+
+    def summary(_shown: Any, *, array2string: Any) -> str:
+        text: str = array2string(None, *args, **kwargs)
+        return text
+
+    return text_of(a, lambda values: np.array2string(values, *args, **kwargs), summary)
+
+
+NATIVE: dict[str, Callable[..., Any]] = {
+    "array2string": array2string,
+    "array_repr": array_repr,
+    "array_str": array_str,
+}
+
+
 def format_of(array: ndarray, spec: str) -> str:
     """Return what NumPy's ``__format__`` returns."""
     return str_of(array) if array.ndim and not spec else format(concrete(array), spec)

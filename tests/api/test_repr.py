@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("managed")
 TEXTS = (repr, str, lambda x: f"{x}", lambda x: f"{x!r:>5}")
+FUNCTIONS = (
+    lambda x: dnumpy.array_repr(x, 60, 3, suppress_small=True),
+    lambda x: dnumpy.array_str(x, precision=2),
+    lambda x: dnumpy.array2string(x, separator=", ", prefix="   "),
+    lambda x: dnumpy.array2string(x, threshold=3, edgeitems=1),
+)
 
 
 def assert_prints_alike(ours: Any, theirs: Any) -> None:
@@ -62,7 +68,10 @@ ARRAYS = {
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_an_array_of_any_kind_prints_as_numpys(name: str) -> None:
-    assert_prints_alike(wrap(ARRAYS[name].copy()), ARRAYS[name])
+    ours = wrap(ARRAYS[name].copy())
+    assert_prints_alike(ours, ARRAYS[name])
+    for text in FUNCTIONS:
+        assert text(ours) == text(ARRAYS[name])
 
 
 OPTIONS: list[dict[str, Any]] = [
