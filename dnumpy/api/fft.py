@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Shape
     from dnumpy.ops.families import Op
 
-LEAST = 16  # elements that are worth framing
+LEAST = 1024  # elements: below, framing costs more than all else, in whatever mode
 OBLONG = 64  # times as long as wide may a frame be: each of its rows is on one node
 LONGEST_CHIRP = 3_000_000_000  # elements: the squares of their numbers fit an integer
 

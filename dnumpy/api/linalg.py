@@ -2,8 +2,9 @@
 
 ``numpy.linalg`` itself is NumPy's Python over the generalised ufuncs of LAPACK; what stands here is
 asked by :mod:`dnumpy.api.gufuncs` when such a ufunc is called with one large matrix on nodes, so
-that shapes, dtypes, errors and results stay NumPy's. ``eig`` and ``eigvals`` are one task on one
-node: reducing a general matrix to Hessenberg form needs all of it at every step.
+that shapes, dtypes, errors and results stay NumPy's. Eigenvalues, and the singular values of a
+matrix that is about as long as wide, are one task on one node: what reduces such a matrix to a
+band or to Hessenberg form reads all of it at every step.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Results = list[Any]
 
 ONE_NODE_BYTES = 32 << 20  # a matrix below this is factored by one node sooner than by several
+LEAST_ROWS = 32  # or columns: below, the steps cost more than all else, in whatever mode
 _INVALID = 8  # the flag of an invalid operation, as NumPy tells a handler of errors
 
 
@@ -33,6 +35,7 @@ def is_large(a: Any) -> bool:
         type(a) is ndarray
         and a.ndim == 2
         and bool(a.size)
+        and max(a.shape) >= LEAST_ROWS
         and a.dtype.kind in "biufc"
         and blocks.spread(a)
         and (config.mode == "split" or a.nbytes >= ONE_NODE_BYTES)

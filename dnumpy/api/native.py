@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import (
+    applied,
     blocks,
     callables,
     composites,
@@ -64,6 +65,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "einsum": composites.einsum,
     **counting.NATIVE,
     **picks.NATIVE,
+    **applied.NATIVE,
     **scans.NATIVE,
     **quantiles.NATIVE,
     **sets.NATIVE,

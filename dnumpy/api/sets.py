@@ -43,13 +43,13 @@ def unique(
 ) -> Any:
     """Return the unique elements in order, and where and how often they occur."""
     wanted = (bool(return_index), bool(return_inverse), bool(return_counts))
-    if type(ar) is not ndarray or not ar.size or not ar.ndim:
+    if type(ar) is not ndarray or not ar.ndim:
         return NotImplemented
     if axis is not None:
         axis = normalize_axis_index(axis, ar.ndim)
     flat = axis is None or ar.ndim == 1
-    if not on_nodes(ar):
-        if flat and not any(wanted) and not blocks.spread(ar):
+    if not on_nodes(ar) or not ar.size:
+        if ar.size and flat and not any(wanted) and not blocks.spread(ar):
             return _at_home(concrete(ar), equal_nan=bool(equal_nan))
         return calls.run(np.unique, (ar, *wanted, axis), {"equal_nan": equal_nan, "sorted": sorted})
     if not flat:
@@ -110,15 +110,13 @@ def _unique_rows(ar: ndarray, axis: int, wanted: tuple[bool, ...]) -> Any:
 def _at_home(values: np.ndarray, *, equal_nan: bool) -> Any:
     """Return the unique values of an array in memory.
 
-    NumPy's hash table takes ten times as long as a sort where most of many values differ: a sample
-    tells (``benchmarks/sorting.py``).
+    NumPy's hash table takes ten times as long as a sort where most of many integers differ: a
+    sample tells (``benchmarks/sorting.py``).
     """
     sample = values.ravel()[:: max(1, values.size // SAMPLE)]
-    if values.dtype.kind not in "iuf" or 2 * len(np.unique(sample)) < len(sample):
+    if values.dtype.kind not in "iu" or 2 * len(np.unique(sample)) < len(sample):
         return calls.wrap_result(np.unique(values, equal_nan=equal_nan))
     ordered = np.sort(values, axis=None)
-    if equal_nan and ordered[-1] != ordered[-1]:
-        ordered = ordered[: int(np.searchsorted(ordered, ordered[-1])) + 1]
     first = np.empty(ordered.shape, bool)
     first[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy.api import fft
 from dnumpy.ops.transforms import roots
 from tests.gathering import on_nodes, spread_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+@pytest.fixture(autouse=True)
+def short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fft, "LEAST", 16)
+
 
 _rng = np.random.default_rng(31)
 LENGTHS = [36, 60, 64, 97, 101 * 2, 105, 128, 211, 315, 360]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy.config import config
 from tests.gathering import on_nodes, spread_out
 
 if TYPE_CHECKING:
@@ -241,6 +242,20 @@ def test_errors_are_numpys(call: Callable[[Any, Any], Any]) -> None:
     with spread_out(), pytest.raises(type(expected.value)) as found:
         call(dnumpy, on_nodes(X))
     assert str(found.value) == str(expected.value)
+
+
+def test_rows_shared_out_among_threads_at_home_are_numpys() -> None:
+    plain = values(5, (1200, 1000), "f8", 1000)
+    expected = np.sort(plain, axis=1, kind="stable")
+    with spread_out():
+        config.mode, config.threads, threads = "lazy", 2, config.threads
+        try:
+            found = dnumpy.sort(dnumpy.array(plain), axis=1, kind="stable")
+            assert found._np is None
+            np.testing.assert_array_equal(np.asarray(found), expected)
+            np.testing.assert_array_equal(np.signbit(np.asarray(found)), np.signbit(expected))
+        finally:
+            config.threads = threads
 
 
 def test_a_locked_array_is_not_sorted() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dnumpy
-from dnumpy.api import einstein, factors, linalg
+from dnumpy.api import einstein, factors, fft, linalg
 from dnumpy.config import config
 from dnumpy.runtime import chunked, find
 from dnumpy.runtime.chunked import Chunked
@@ -51,7 +51,8 @@ def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "tile_rows_max", 5)
     monkeypatch.setattr(find, "LEAST_BYTES", 0)
     monkeypatch.setattr(linalg, "ONE_NODE_BYTES", 0)
-    monkeypatch.setattr("dnumpy.api.fft.ONE_NODE_BYTES", 0)
+    monkeypatch.setattr(fft, "ONE_NODE_BYTES", 0)
+    monkeypatch.setattr(fft, "LEAST", 16)
     monkeypatch.setattr(einstein, "LEAST_BYTES", 0)
     monkeypatch.setattr(factors, "PANEL", 5)
     monkeypatch.setattr(DaskCluster, "home_bytes", 0)
