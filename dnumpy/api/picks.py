@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy.api import blocks, calls, composites, ufuncs
-from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, ndarray
+from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, looked_at, ndarray
 from dnumpy.api.composites import _through_ghost, broadcast_to, ravel, reshape
 from dnumpy.api.record import Unmanaged, content, fresh, operand, write
 from dnumpy.api.record import where as where_expr
@@ -487,7 +487,27 @@ NATIVE: dict[str, Callable[..., Any]] = {
 
 SUBMODULES: dict[str, Callable[..., Any]] = {"lib.stride_tricks.as_strided": as_strided}
 
+
+def item(a: ndarray, *args: Any) -> Any:
+    """Return one element as a Python scalar; only that element comes home."""
+    at = args[0] if len(args) == 1 and type(args[0]) is tuple else args
+    if a._np is not None or not is_far(a) or not a.ndim or not all(type(k) is int for k in at):
+        return NotImplemented
+    if len(at) == 1 and a.ndim > 1:
+        if not -a.size <= at[0] < a.size:
+            return NotImplemented  # NumPy says why
+        at = tuple(int(k) for k in np.unravel_index(at[0] % a.size, a.shape))
+    return a[at].item() if len(at) == a.ndim else NotImplemented
+
+
+def tolist(a: ndarray) -> Any:
+    """Return nested lists of the elements shown; of a view no more comes home."""
+    return looked_at(a).tolist() if a._np is None and is_far(a) else NotImplemented
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    "item": item,
+    "tolist": tolist,
     "take": take,
     "put": put,
     "compress": compress_method,

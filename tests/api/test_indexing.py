@@ -460,6 +460,19 @@ def test_a_flat_iterator_gives_every_element_in_order() -> None:
         assert outcome(lambda: array.flat[[1, 200]]) == said
 
 
+def test_only_what_is_shown_comes_home() -> None:
+    with spread_out() as meter:
+        array = on_nodes(X)
+        assert array.item(7) == X.item(7)
+        assert array.item(-1) == X.item(-1)
+        assert array.item(3, 4) == array.item((3, 4)) == X.item(3, 4)
+        assert array[:2].tolist() == X[:2].tolist()
+        assert array.flat[700] == X.flat[700]
+        assert meter.most() <= X[:2].nbytes
+        said = outcome(lambda: X.item(1000))
+        assert outcome(lambda: array.item(1000)) == said
+
+
 def test_iterators_of_numpy_walk_over_arrays_on_nodes() -> None:
     with spread_out():
         array = on_nodes(X[:4])
