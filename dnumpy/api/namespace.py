@@ -36,20 +36,24 @@ _PASS_THROUGH = frozenset({
 _KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ctypeslib"})
 
 
+_NATIVE = (
+    (PRIMITIVE, "primitive", "recorded as one op"),
+    (TRANSPLANTED, "composite", "NumPy's own code over dnumpy"),
+    (stand_ins.NATIVE, "composite", "asked of NumPy with shapes and dtypes alone"),
+    (printing.NATIVE, "composite", "text of the items that are shown"),
+    ({**COMPOSITE, **CREATION}, "composite", "written over primitives"),
+)
+
+
 def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     """Return (class, reason) of a public NumPy name: exactly one class each."""
     key = f"{module}.{name}".removeprefix("numpy.")
     if isinstance(value, np.ufunc) and value.signature is None:
         return "primitive", "elementwise ufunc"
-    if key in PRIMITIVE:
-        return "primitive", "recorded as one op"
-    if key in TRANSPLANTED:
-        return "composite", "NumPy's own code over dnumpy"
-    if key in stand_ins.NATIVE:
-        return "composite", "asked of NumPy with shapes and dtypes alone"
-    if key in printing.NATIVE:
-        return "composite", "text of the items that are shown"
-    if key in COMPOSITE or key in CREATION or name in random_streams.OVERRIDES:
+    for names, kind, how in _NATIVE:
+        if key in names:
+            return kind, how
+    if name in random_streams.OVERRIDES:
         return "composite", "written over primitives"
     if isinstance(value, type):
         return "type", "NumPy's own class" if value is not np.ndarray else "dnumpy's array"
