@@ -159,7 +159,7 @@ def _is_live(expr: Expr) -> bool:
 def flush() -> None:
     """Compute everything that a live array is waiting for; what fails stays pending."""
     with lock:
-        found, _ = _evaluate([])
+        found, _ = _evaluate(window.drain())
     fp_faults.tell(found)
 
 

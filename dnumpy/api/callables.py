@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -92,6 +93,14 @@ class _Constructor(type):
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls._wrapped)
+
+    @property
+    def __signature__(cls) -> inspect.Signature | None:
+        """NumPy's signature, where it has one."""
+        try:
+            return inspect.signature(cls._wrapped)
+        except ValueError:
+            return None
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(cls._wrapped, name)
