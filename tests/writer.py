@@ -192,7 +192,7 @@ class Writer(Choices):
                 f"np.repeat({a}, 2, axis={axis})",
                 f"np.cumsum({a}, axis={axis})"
                 if self.env[a].dtype.kind in "iu"
-                else f"np.sort({a})",
+                else f"np.sort({a}) + 0",
                 f"np.outer({a}, [1, 2, 3])",
                 f"np.add.outer({a}, np.array([1, 2]))",
                 f"np.minimum.accumulate({a}, axis={axis})",
@@ -397,11 +397,17 @@ class Writer(Choices):
             f"np.putmask({a}, {mask}, {rng.randint(0, 5)})",
         ]  # fmt: skip
         if value.ndim and value.size:
-            lines += [f"{a}.sort()", f"np.put({a}, [0, -1], [1, 2])", f"np.add.at({a}, [0, 0], 1)"]
+            # equal values may come in any order: zeros of either sign are made alike
+            alike = f"{a} += {a}.dtype.type(0)"
+            lines += [
+                f"{a}.sort(); {alike}",
+                f"np.put({a}, [0, -1], [1, 2])",
+                f"np.add.at({a}, [0, 0], 1)",
+            ]
             total = (
                 f"np.sum({a}, axis=0, out={a}[0])"
                 if value.dtype.kind in "iu"
-                else f"{a}.sort(axis=0)"
+                else f"{a}.sort(axis=0); {alike}"
             )
             lines += [
                 total,

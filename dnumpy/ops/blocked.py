@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PermuteParams(NamedTuple):
-    """Axis ``k`` of the result is axis ``axes[k]`` of the operand; ``axes[0]`` is not 0."""
+    """Axis ``k`` of the result is axis ``axes[k]`` of the operand."""
 
     axes: tuple[int, ...]
 
@@ -24,6 +24,8 @@ class PermuteParams(NamedTuple):
 def _columns(shapes: Shapes, params: PermuteParams, lo: int, hi: int) -> tuple[Piece, ...]:
     """Rows of the result are a slab of every row of the operand: an all-to-all exchange."""
     shape, along = shapes[0], params.axes[0]
+    if along == 0:
+        return (Piece(0, lo, hi),)
     inner = (*((0, n) for n in shape[1:along]), (lo, hi))
     return (Piece(0, 0, shape[0], inner),)
 

@@ -32,9 +32,9 @@ Axes = tuple[int, ...]
 
 
 def memory_order(geometry: Geometry) -> Axes:
-    """Return the axes, the one with the longest stride first."""
-    strides = geometry.strides
-    return tuple(sorted(range(len(strides)), key=lambda k: -abs(strides[k])))
+    """Return the axes, the one with the longest stride first; those of length one step nowhere."""
+    shape, strides = geometry.shape, geometry.strides
+    return tuple(sorted(range(len(strides)), key=lambda k: (shape[k] == 1, -abs(strides[k]))))
 
 
 def with_axes(geometry: Geometry, axes: Axes) -> Geometry:
