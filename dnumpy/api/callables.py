@@ -105,6 +105,9 @@ class _Constructor(type):
     def __getattr__(cls, name: str) -> Any:
         return getattr(cls._wrapped, name)
 
+    def __dir__(cls) -> list[str]:
+        return dir(cls._wrapped)
+
 
 def constructor_of(wrapped: type) -> Any:
     """Return the class that stands for one of NumPy's that iterates over arrays."""

@@ -48,8 +48,9 @@ _NATIVE = (
 def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     """Return (class, reason) of a public NumPy name: exactly one class each."""
     key = f"{module}.{name}".removeprefix("numpy.")
-    if isinstance(value, np.ufunc) and value.signature is None:
-        return "primitive", "elementwise ufunc"
+    if isinstance(value, np.ufunc):
+        how = "elementwise ufunc" if value.signature is None else "ufunc by rows of its loop"
+        return "primitive", how
     for names, kind, how in _NATIVE:
         if key in names:
             return kind, how

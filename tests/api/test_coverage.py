@@ -7,6 +7,7 @@ import inspect
 import operator
 import types
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,3 +160,17 @@ def assert_alike(found: Any, expected: Any) -> None:
             assert_alike(x, y)
     elif isinstance(expected, np.generic):
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_no_function_loses_its_class(table: Any) -> None:
+    listed = (Path(__file__).parent / "native_names.txt").read_text(encoding="utf-8").splitlines()
+    now = {f"{module}.{name}".removeprefix("numpy."): kind for name, module, kind, _ in table}
+    lost = [line for line in listed if now.get(line.split()[0]) != line.split()[1]]
+    assert lost == [], "say in CHANGELOG.md why, and take it out of native_names.txt"
+
+
+def test_nine_of_ten_functions_need_no_gather(table: Any) -> None:
+    kinds = [kind for _, module, kind, _ in table if module == "numpy"]
+    native = kinds.count("primitive") + kinds.count("composite")
+    assert native >= 0.9 * (native + kinds.count("fallback"))
+    assert not [n for n, m, k, _ in table if m in ("numpy.linalg", "numpy.fft") and k == "fallback"]
