@@ -239,7 +239,8 @@ def _ranged(function: Any) -> Any:
     def make(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
         large = type(num) is int and num * np.dtype(float).itemsize >= GENERATED_BYTES
         scalars = isinstance(start, int | float) and isinstance(stop, int | float)
-        if large and scalars and engine.has_workers():
+        spread = is_lazy(start) or is_lazy(stop)
+        if spread or (large and scalars and engine.has_workers()):
             return by_rows(start, stop, num, *args, **kwargs)
         return plain(start, stop, num, *args, **kwargs)
 

@@ -1,6 +1,6 @@
 """Indexing to the last corner: what NumPy reads and writes, of arrays at home and on nodes."""
 
-# ruff: noqa: ARG005 - every program takes the module, as the others do
+
 
 from __future__ import annotations
 

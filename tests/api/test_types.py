@@ -1,6 +1,6 @@
 """Every dtype through the everyday operations: values, dtypes and errors are NumPy's."""
 
-# ruff: noqa: ARG005, B008 - rows of a table have one signature, and bind the name of their row
+# ruff: noqa: B008 - rows of a table have one signature, and bind the name of their row
 
 from __future__ import annotations
 
