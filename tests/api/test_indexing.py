@@ -1,7 +1,5 @@
 """Indexing to the last corner: what NumPy reads and writes, of arrays at home and on nodes."""
 
-
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
