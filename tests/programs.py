@@ -75,7 +75,8 @@ def run_line(line: str, env: dict[str, Any]) -> tuple[str, str] | None:
     try:
         exec(line, env)
     except Exception as error:  # noqa: BLE001 - whatever is raised is compared
-        return type(error).__name__, str(error)
+        # Python names the operator in place only where the scalar on the left has none of its own
+        return type(error).__name__, str(error).replace("=: ", ": ")
     return None
 
 

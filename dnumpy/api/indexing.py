@@ -21,11 +21,13 @@ from dnumpy.api.array import (
     wrap,
 )
 from dnumpy.api.locks import writing
-from dnumpy.api.record import Unmanaged, is_lazy, operand, where, write
+from dnumpy.api.record import Unmanaged, is_lazy, operand, view, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.ops.table import VIEW
 from dnumpy.runtime import masks
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
@@ -243,7 +245,21 @@ def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:
         value = _converted(value, seen.dtype)
     if seen.size == 0:
         return
+    if isinstance(value, Expr) and value.ndim > seen.ndim:
+        value = _without_leading(value, value.ndim - seen.ndim)
     write(view_of(array, seen), value)
+
+
+def _without_leading(value: Expr, count: int) -> Expr:
+    """Return a view without the first ``count`` axes, which have length one."""
+    if value.op is VIEW and value.value is None:
+        (base,) = value.operands()
+        seen = Geometry(*value.params)
+    else:
+        base = value
+        strides = contiguous_strides(value.shape, value.dtype.itemsize)
+        seen = Geometry(0, value.shape, strides, value.dtype)
+    return view(base, seen._replace(shape=seen.shape[count:], strides=seen.strides[count:]))
 
 
 def _converted(value: Const, dtype: np.dtype) -> Const:

@@ -333,6 +333,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return _chosen(chosen, options, shape, dtype)
 
 
+def choose_method(a: Any, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """Choose elementwise; the choices are one sequence, or arguments of their own."""
+    one = len(choices) == 1 and type(choices[0]) in (list, tuple, ndarray)
+    return choose(a, choices[0] if one else choices, out, mode)
+
+
 def _chosen(number: Any, options: list[Any], shape: tuple[int, ...], dtype: np.dtype) -> Any:
     made: Any = value_in(options[0], dtype)
     for k, option in enumerate(options[1:], 1):
@@ -513,5 +519,5 @@ METHODS: dict[str, Callable[..., Any]] = {
     "compress": compress_method,
     "repeat": repeat,
     "nonzero": nonzero,
-    "choose": choose,
+    "choose": choose_method,
 }

@@ -66,7 +66,7 @@ def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must ans
         if wrapped is np.add and len(initial_value) > 1 and "-0" in initial_value[1]:
             return NotImplemented  # a recorded sum is never -0.0, which NumPy's then can be
     params = ReduceParams(axes, bool(keepdims), asked, initial_value, len(args) > 1)
-    order = result_order([array])
+    order = result_order([array, where][: len(args)])
     if order is not None:
         return _record_permuted(
             reduction_of(wrapped), [array, where][: len(args)], params, result_dtype, order

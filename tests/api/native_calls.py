@@ -140,6 +140,7 @@ PICKS: dict[str, Entry] = {
     "set-by-mask": (V, lambda xp, a: written(a.copy(), a > 0.5, 0.0)),
     "take_along_axis": (X, lambda xp, a: xp.take_along_axis(a, xp.argsort(a, axis=1), axis=1)),
     "choose": (COUNTS, lambda xp, a: xp.choose(a % 2, [a, a * 10])),
+    "choose-method": (COUNTS, lambda xp, a: (a % 2).choose(a, a * 10)),
     "compress": (V, lambda xp, a: xp.compress(a > 0.5, a)),
     "extract": (V, lambda xp, a: xp.extract(a > 0.5, a)),
     "nonzero": (COUNTS, lambda xp, a: xp.nonzero(a > 7)),
