@@ -49,11 +49,13 @@ def spread_out(*speeds: float) -> Iterator[Meter]:
 
 
 def on_nodes(values: Any) -> Any:
-    """Return an array of dnumpy whose rows lie on the nodes already."""
+    """Return an array of dnumpy whose rows lie on the nodes already, and are written to by none."""
     array = dnumpy.array(np.asarray(values))
     placed = array.copy() if array._np is None else array
     if placed._np is None:
         engine.compute([placed._buf.expr])
+        for part in getattr(placed._buf.expr.value, "parts", ()):
+            part.data.flags.writeable = False
     return placed
 
 

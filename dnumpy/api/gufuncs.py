@@ -19,7 +19,7 @@ from dnumpy.api.record import Unmanaged, fresh, operand, result_of, view, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides
-from dnumpy.ops.gufuncs import GUFUNC, GufuncParams, path_of
+from dnumpy.ops.gufuncs import GUFUNC, OVERWRITING, GufuncParams, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,6 +61,7 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         results = None if loop else _alone(wrapped, (*args, *(into or ())), kwargs)
         if results is None:
             results = _results(wrapped, exprs, (loop, ranks), kwargs, into)
+            results = _without_overwritten(wrapped, args, results)
         if moves is not None:
             back = moves[wrapped.nin :]
             results = [_moved_back(r, m) for r, m in zip(results, back, strict=True)]
@@ -71,6 +72,15 @@ def record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if ufuncs.errors_raise():
             _settle(results)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _without_overwritten(wrapped: np.ufunc, args: Sequence[Any], results: list[Any]) -> list[Any]:
+    """Write what the call leaves in place of its first operand there; return the other results."""
+    if path_of(wrapped) not in OVERWRITING:
+        return results
+    overwritten, *others = results
+    write(args[0], operand(overwritten))
+    return others
 
 
 def _kept_axes(
@@ -230,6 +240,11 @@ def _results(
 ) -> list[Any]:
     loop, ranks = loops
     facts_of_results = _asked(wrapped, exprs, (loop, ranks), kwargs, into)
+    target = path_of(wrapped)
+    if target in OVERWRITING:
+        target = OVERWRITING[target]
+        first = exprs[0]
+        facts_of_results.insert(0, (first.shape[len(loop) :], first.dtype))
     if not all(is_managed_dtype(dtype) for _, dtype in facts_of_results):
         raise Unmanaged
     by_rows = tuple(
@@ -239,7 +254,7 @@ def _results(
     errors = tuple((k, _RAISED.get(v, v)) for k, v in np.geterr().items())
     several = len(facts_of_results) > 1
     names = tuple(f"f{k}" for k in range(len(facts_of_results))) if several else ()
-    params = GufuncParams(by_rows, path_of(wrapped), tuple(kwargs.items()), not loop, names, errors)
+    params = GufuncParams(by_rows, target, tuple(kwargs.items()), not loop, names, errors)
     rows = loop or (1,)
     if not several:
         ((core, dtype),) = facts_of_results

@@ -43,6 +43,16 @@ def path_of(gufunc: np.ufunc) -> Any:
     return gufunc
 
 
+def qr_r_raw(a: np.ndarray, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return what LAPACK leaves in place of the operand, which here is not touched, and tau."""
+    left = a.copy()
+    return left, named("numpy.linalg._umath_linalg.qr_r_raw")(left, **kwargs)
+
+
+# what overwrites its first operand, and the function that gives the overwritten one as a result
+OVERWRITING = {"numpy.linalg._umath_linalg.qr_r_raw": "dnumpy.ops.gufuncs.qr_r_raw"}
+
+
 def _call(pieces: Sequence[Any], params: GufuncParams, _lo: int, _hi: int, out: Any) -> None:
     target = params.target
     gufunc = named(target) if isinstance(target, str) else target

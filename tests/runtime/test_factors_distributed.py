@@ -74,3 +74,16 @@ def test_workers_give_what_numpy_gives_and_nothing_whole_comes_home(
     found = call(dnumpy, placed)
     assert max(gathered, default=0) <= 0.75 * values.nbytes
     compare(found, call(np, values))
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
+def test_what_lapack_overwrites_is_overwritten_on_workers_too(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linalg, "ONE_NODE_BYTES", 1 << 40)
+    stack = TALL.ravel()[:360].reshape(10, 9, 4)
+    for values in (TALL, stack):
+        placed = dnumpy.array(values) * 1.0
+        compare(dnumpy.linalg.qr(placed, mode), np.linalg.qr(values, mode))
+        np.testing.assert_array_equal(np.asarray(placed), values)
