@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dnumpy.ops.families import Leaf, Rowwise
 
 MOST_BLOCKS = 128  # of one sort: what a task reads of each is a piece of its own
+LEAST_BLOCK = 50  # rows: merging less costs more than sorting it
 SAMPLES = 64  # of a block: no bucket holds more than a share of 1/64 beside its own
 FEW_LANES = 4  # long axes side by side, each of which is sorted as a whole array would be
 SHARED_BYTES = 8 << 20  # of an array whose rows are worth the threads of this process
@@ -41,7 +42,7 @@ INDICES = np.dtype(np.intp)
 
 def block_rows(count: int, itemsize: int) -> int:
     """Return the rows of a block that is sorted by itself; no partition plays a part in it."""
-    least = max(1, min(BLOCK_BYTES // itemsize, config.tile_rows_max))
+    least = max(1, min(BLOCK_BYTES // itemsize, max(config.tile_rows_max, LEAST_BLOCK)))
     return max(least, -(-count // MOST_BLOCKS))
 
 
@@ -96,6 +97,8 @@ def keys_in_order(keys: Sequence[Expr]) -> Sorted:
 
 def _bucketed(held: ndarray, count: int, block: int) -> Sorted:
     number = -(-count // block)
+    if number == 1:
+        return Sorted(held, rows.Buckets(block, np.array([[0], [count]])), count)
     by_rows = (True,)
     expr = held._buf.expr
     sampling = rows.SampleParams(by_rows, block, SAMPLES, max(number - 1, 1))
