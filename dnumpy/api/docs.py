@@ -95,7 +95,9 @@ def _insert(text: str, at: int, indent: str, lines: tuple[str, ...]) -> str:
 
 def describe(made: Any, wrapped: Any, kind: str) -> None:
     """Give ``made`` the documentation and the signature of NumPy's ``wrapped``."""
-    made.__doc__ = documented(wrapped.__doc__, kind)
+    # the text that NumPy has, whatever another library has made of the public function's
+    text = getattr(wrapped, "_implementation", wrapped).__doc__ or wrapped.__doc__
+    made.__doc__ = documented(text, kind)
     made.__wrapped__ = wrapped
     if hasattr(wrapped, "__signature__"):
         made.__signature__ = wrapped.__signature__

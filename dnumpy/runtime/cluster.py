@@ -167,6 +167,7 @@ class _Run:
 
     def _build(self, laid: Laid, steps: tuple[Expr, ...], nbytes: int) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
+        self.graph.made_bytes += nbytes
         made = laid.producer.build(self.graph, laid.ranges)
         big = self.cluster.remote and nbytes > self.cluster.home_bytes
         sent = [

@@ -78,6 +78,7 @@ class Graph:
         self.tasks: dict[str, dict[str, Any]] = defaultdict(dict)
         self.kept: list[Any] = []  # what the references into this graph depend on
         self.moved_bytes = 0
+        self.made_bytes = 0  # by all stages together
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
         self._run = uuid4().hex

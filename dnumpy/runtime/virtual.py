@@ -19,7 +19,7 @@ from dnumpy.plan.rates import phase_spec
 from dnumpy.runtime.graph import Graph, Range, Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
@@ -28,6 +28,18 @@ if TYPE_CHECKING:
     from dnumpy.runtime.cluster import NodesLost
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
+
+
+INLINE_BYTES = 1 << 16  # made by all tasks together: waking threads would cost more
+
+
+def _in_line(graph: Graph, keys: Sequence[str]) -> dict[str, Any]:
+    """Run the tasks one by one, in the order in which they were added."""
+    values: dict[str, Any] = {}
+    for key, node in graph.node_of.items():
+        task = graph.tasks[node][key]
+        values[key] = task({needed: values[needed] for needed in task.dependencies})
+    return {key: values[key] for key in keys}
 
 
 class VirtualCluster:
@@ -94,10 +106,12 @@ class VirtualCluster:
         return [Range(self.fastest(), lo, hi)]
 
     def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
-        """Run the graph on this process's threads."""
+        """Run the graph on this process's threads; what is small runs inline."""
         from dask import threaded
 
         keys = list({ref.key for ref in (*home, *stay)})
+        if graph.made_bytes < INLINE_BYTES:
+            return _in_line(graph, keys)
         merged = {key: task for tasks in graph.tasks.values() for key, task in tasks.items()}
         if self._pool is None:
             self._pool = ThreadPoolExecutor(thread_count(), thread_name_prefix="dnumpy-node")

@@ -220,4 +220,7 @@ def test_types_are_numpys_with_our_array_in_the_place_of_numpys(
     assert [ours.sub("numpy.", t) for t in found] == expected
     arrays = [t for t in found if t.startswith("dnumpy.ndarray[")]
     assert len(arrays) > 25
-    assert not any(re.search(r"(?<!\w)numpy\.ndarray\[", t) for t in found)
+    # namedtuples of linalg are NumPy's own classes, and so are the types of their fields
+    assert [
+        t for t in found if "numpy.ndarray[" in ours.sub("ours.", t) and "Result" not in t
+    ] == []
