@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs
+from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs, vectorized
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
@@ -73,16 +73,20 @@ def public_names(module: types.ModuleType) -> list[str]:
     return sorted(names)
 
 
+_CLASSES: dict[type, Any] = {
+    np.ndarray: ndarray,
+    np.ufunc: ufuncs.ufunc,
+    np.flatiter: flatiter,
+    np.vectorize: vectorized.vectorize,
+    np.nditer: callables.constructor_of(np.nditer),
+    np.broadcast: callables.constructor_of(np.broadcast),
+}
+
+
 def counterpart(name: str, value: Any, module: str) -> Any:
     """Return what stands for ``module.name``."""
-    if value is np.ndarray:
-        return ndarray
-    if value is np.ufunc:
-        return ufuncs.ufunc
-    if value is np.nditer or value is np.broadcast:
-        return callables.constructor_of(value)
-    if value is np.flatiter:
-        return flatiter
+    if isinstance(value, type) and value in _CLASSES:
+        return _CLASSES[value]
     if isinstance(value, np.ufunc):
         return ufuncs.of(value)
     if module == "numpy.random" and name in random_streams.OVERRIDES:

@@ -32,3 +32,20 @@ def _apply(pieces: Sequence[Any], params: ApplyParams, _lo: int, _hi: int, out: 
 
 
 APPLY = row(Rowwise("apply_along_axis", read_by_rows, _apply, loop="other", flops=64.0))
+
+
+class ElementParams(NamedTuple):
+    """``function(*elements)`` gives an element of ``dtype``."""
+
+    by_rows: tuple[bool, ...]
+    function: Callable[..., Any]
+    dtype: np.dtype
+
+
+def _each(pieces: Sequence[Any], params: ElementParams, _lo: int, _hi: int, out: Any) -> None:
+    elementwise = np.frompyfunc(params.function, len(pieces), 1)
+    # NumPy's vectorize hands Python's own scalars to the function, too
+    out[...] = elementwise(*[np.asanyarray(p, object) for p in pieces])
+
+
+EACH = row(Rowwise("vectorize", read_by_rows, _each, loop="other", flops=64.0))
