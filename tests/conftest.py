@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,11 +17,19 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, print_b
 settings.load_profile("repeatable")
 
 
-@pytest.fixture
-def managed() -> Iterator[None]:
-    """Small arrays go through the engine, and through several tiles, in every mode."""
-    kept = (config.eager_below, config.tile_rows_max, config.tile_bytes)
-    config.eager_below = min(config.eager_below, 8)
-    config.tile_rows_max = min(config.tile_rows_max, 5)
+@pytest.fixture(autouse=True)
+def settings_stay() -> Iterator[None]:
+    """A test that leaves a setting changed fails itself, and not another one later."""
+    before = dataclasses.replace(config)
     yield
-    config.eager_below, config.tile_rows_max, config.tile_bytes = kept
+    left, kept = dataclasses.replace(config), before
+    for field in dataclasses.fields(config):
+        setattr(config, field.name, getattr(kept, field.name))
+    assert left == kept
+
+
+@pytest.fixture
+def managed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small arrays go through the engine, and through several tiles, in every mode."""
+    monkeypatch.setattr(config, "eager_below", min(config.eager_below, 8))
+    monkeypatch.setattr(config, "tile_rows_max", min(config.tile_rows_max, 5))

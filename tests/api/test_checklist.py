@@ -197,10 +197,10 @@ def test_row_83_a_gather_beyond_memory_is_refused_before_it_starts(
 
     with spread_out():
         a = on_nodes(np.arange(1000.0))
-        monkeypatch.setattr(config, "memory_limit", 4000)
-        with pytest.raises(GatherTooLarge, match="memory_limit"):
-            np.asarray(a)
-        monkeypatch.undo()
+        with monkeypatch.context() as narrow:
+            narrow.setattr(config, "memory_limit", 4000)
+            with pytest.raises(GatherTooLarge, match="memory_limit"):
+                np.asarray(a)
         assert float(a.sum()) == 499500.0
 
 
