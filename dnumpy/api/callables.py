@@ -111,7 +111,8 @@ class _Constructor(type):
 
 def constructor_of(wrapped: type) -> Any:
     """Return the class that stands for one of NumPy's that iterates over arrays."""
-    inside = {"_wrapped": wrapped, "__doc__": wrapped.__doc__, "__module__": "dnumpy"}
+    inside: dict[str, Any] = {k: v for k, v in vars(wrapped).items() if not k.startswith("_")}
+    inside |= {"_wrapped": wrapped, "__doc__": wrapped.__doc__, "__module__": "dnumpy"}
     return _Constructor(wrapped.__name__, (), inside)
 
 
