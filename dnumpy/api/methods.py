@@ -455,6 +455,8 @@ def _rpow(self: ndarray, other: Any) -> Any:
 
 def _ipow(self: ndarray, other: Any) -> Any:
     a = self._np
+    if ufuncs.takes_over(other):
+        return NotImplemented
     if a is not None and not overrides.overridden((other,), "__array_ufunc__"):
         r = operator.ipow(a, calls.unwrap(other))
         return self if r is a else calls.wrap_result(r, (self, other))
