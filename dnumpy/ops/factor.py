@@ -156,6 +156,31 @@ SUBSTITUTE = row(
 )
 
 
+class DivideParams(NamedTuple):
+    """Columns ``start:stop`` are divided now; what they count for begins with column ``first``."""
+
+    start: int
+    stop: int
+    first: int
+
+
+def _rows_and_panels(_shapes: Shapes, _params: DivideParams, lo: int, hi: int) -> tuple[Piece, ...]:
+    return (Piece(0, lo, hi), Piece(1), Piece(2))
+
+
+def _divide(pieces: Sequence[Any], params: DivideParams, _lo: int, _hi: int, out: Any) -> None:
+    """Multiply the columns by the inverse of their corner, and take them out of the others."""
+    matrix, inverse, rest = pieces
+    start, stop, first = params
+    np.copyto(out, matrix)
+    np.matmul(matrix[:, start:stop], inverse, out=out[:, start:stop])
+    if rest.shape[1]:
+        out[:, first : first + rest.shape[1]] -= out[:, start:stop] @ rest
+
+
+DIVIDE = row(Blocked("factor.divide", _rows_and_panels, _divide, block_rows, "arith", flops=64.0))
+
+
 class TallParams(NamedTuple):
     """Blocks of ``block`` rows are factored apart; ``with_q`` where Q is to be made afterwards."""
 
