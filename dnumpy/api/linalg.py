@@ -21,7 +21,8 @@ import numpy as np
 from dnumpy.api import blocks, calls, composites, factors, spectral, ufuncs
 from dnumpy.api.array import ndarray
 from dnumpy.api.creation import asarray
-from dnumpy.api.transplant import put_in_place
+from dnumpy.api.polar import product
+from dnumpy.api.transplant import put_in_place, transplanted
 from dnumpy.config import config
 
 if TYPE_CHECKING:
@@ -81,6 +82,14 @@ def _quietly(function: Callable[..., Any], *args: Any) -> Any:
     """Call without NumPy's handler for what is met on the way."""
     with np.errstate(all="ignore"):
         return function(*args)
+
+
+def _times(x: Any, y: Any) -> Any:
+    """Return the matrix product; no node has ``y`` whole that none has room for."""
+    apart = is_large(y) and y.dtype == getattr(x, "dtype", None) and y.dtype.kind in "fc"
+    if apart and x.ndim == 2 and not spectral.fits_one_node(y):
+        return product(x, y)
+    return ufuncs.call(np.matmul, (x, y), {})
 
 
 # ---------------------------------------------------------------- square matrices
@@ -209,9 +218,9 @@ class _Triangle:
         """Return Q times the square ``vectors``; with ``whole`` also what completes the basis."""
         q = self.q(whole=whole)
         if not whole:
-            return q @ vectors
+            return _times(q, vectors)
         count = vectors.shape[0]
-        return factors.joined([q[:, :count] @ vectors, q[:, count:]], 1)
+        return factors.joined([_times(q[:, :count], vectors), q[:, count:]], 1)
 
 
 def _svd_with(whole: bool) -> Callable[..., Results | None]:
@@ -331,4 +340,7 @@ ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], Results | None]] = 
     "eigvalsh_up": _eigh(upper=True, vectors=False),
 }  # fmt: skip
 
-NATIVE: dict[str, Callable[..., Any]] = {"linalg.qr": _qr}
+NATIVE: dict[str, Callable[..., Any]] = {
+    "linalg.qr": _qr,
+    "linalg.pinv": transplanted(np.linalg.pinv, matmul=_times),
+}

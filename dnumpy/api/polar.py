@@ -37,8 +37,10 @@ PRODUCT_ROWS_MOST = 256  # of one call of the library
 LEAST_PLANNED = 0.051  # the least singular value for which weights are chosen: c is 98 there
 MOST_RAISING = 16  # steps that raise smaller ones, each 18 times: none but zero stays small
 MOST_STEPS = 40
-PROBES = 8  # vectors by which the least singular value is sought
-POWERS = 4
+PROBES = 4  # vectors by which the least singular value is sought
+POWERS = 6
+INDEPENDENT = 1e-8  # of the largest square of a length: shorter directions are rounding
+NEARLY_ONE = 0.9  # singular values from here on need no estimate any more
 MISSING = 0.01  # of a vector: a singular value is zero, or was taken for a larger one
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # SplitMix64: Steele, Lea and Flood (2014)
@@ -142,12 +144,12 @@ def polar(a: Any, *, hermitian: bool = False) -> Polar:
     for count in range(MOST_STEPS):
         weights = _weights(max(least, LEAST_PLANNED))
         found, solved = _step(x, weights, hermitian=hermitian)
-        if least < LEAST_PLANNED:
+        if least < NEARLY_ONE:
             least = _least_singular(x, solved, weights.c, hermitian=hermitian)
-        least = 1.0 if count == MOST_RAISING else min(1.0, weights.of(least))
+        least = 1.0 if count >= MOST_RAISING else min(1.0, weights.of(least))
         moved = sqrt(square_sum(found - x))
         x = found
-        if least < 1.0 - 8 * EPS or moved > cbrt(4 * EPS):  # it converges by the third power
+        if moved > cbrt(4 * EPS):  # it converges by the third power
             continue
         missing = x.shape[0] - square_sum(x)
         if missing < MISSING or count > MOST_RAISING:
@@ -160,16 +162,29 @@ def _least_singular(x: Any, solved: Any, c: float, *, hermitian: bool) -> float:
     """Return about the least singular value, seldom less; 0 for what is small beside 1/sqrt(c).
 
     Of the inverse of ``identity + c x^H x``, which is ``identity - c x^H solved``, it is the
-    largest, and that is found by powers.
+    largest, and that is sought in the space of a few vectors and what its powers make of them.
     """
     left = x if hermitian else settled(adjoint(x))
     vectors = random_matrix((x.shape[0], PROBES), x.dtype)
-    size, seen = sqrt(square_sum(vectors)), 0.0
+    powers = [vectors]
     for _ in range(POWERS):
-        vectors = settled((vectors - product(left, product(solved, vectors)) * c) * (1.0 / size))
-        size = sqrt(square_sum(vectors))
-        seen = min(size, 1.0)
-    return sqrt(max(1.0 / seen - 1.0, 0.0) / c)
+        vectors = settled(vectors - product(left, product(solved, vectors)) * c)
+        powers.append(vectors)
+    every = settled(factors.joined(powers, 1))
+    largest = _largest_seen(factors.home(factors.crossed(every, every)))
+    return sqrt(max(1.0 / largest - 1.0, 0.0) / c)
+
+
+def _largest_seen(gram: np.ndarray) -> float:
+    """Return the largest eigenvalue in the space of vectors, from all products of their powers."""
+    size = np.sqrt(gram.diagonal().real[:-PROBES])
+    products = gram[:-PROBES, :-PROBES] / np.outer(size, size)
+    mapped = gram[:-PROBES, PROBES:] / np.outer(size, size)
+    lengths, axes = np.linalg.eigh((products + products.conj().T) / 2)
+    kept = lengths > INDEPENDENT * lengths[-1]
+    axes = axes[:, kept] / np.sqrt(lengths[kept])
+    seen = axes.conj().T @ mapped @ axes
+    return float(np.linalg.eigvalsh((seen + seen.conj().T) / 2)[-1])
 
 
 class _Weights(NamedTuple):

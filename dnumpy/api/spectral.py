@@ -62,7 +62,7 @@ def fits_one_node(a: Any) -> bool:
     split mode nodes have no memory of their own, and what is larger than a few panels is divided.
     """
     if config.mode == "split":
-        return bool(max(a.shape) <= LEAF_PANELS * factors.panel_width())
+        return bool(min(a.shape) <= LEAF_PANELS * factors.panel_width())
     itemsize = 16 if a.dtype.kind == "c" else 8
     room = min(engine.room(content(a)), float(memory_limit_bytes()))
     return bool(WORKSPACE * a.size * itemsize <= room)

@@ -12,6 +12,7 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.blocked import grid_rows
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
 from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
+from dnumpy.ops.gufuncs import GUFUNC
 from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 Placement = tuple[tuple[str, int], ...]
 
+LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
 
@@ -304,17 +306,23 @@ def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
     apart = list({id(o): o for o in by_rows}.values())
     read = sum(prod(o.shape) * o.dtype.itemsize for o in apart) / count
     elements = max([prod(expr.shape[1:]), *(prod(o.shape) / count for o in apart)])
+    whole = _whole_bytes(rows.operands, apart)
     work = Work(
         count,
         bytes_read=read,
         bytes_written=prod(expr.shape[1:]) * expr.dtype.itemsize,
         loops=((rows.op.loop, elements * rows.op.flops),),
-        fixed_bytes=_whole_bytes(rows.operands, apart),
+        workspace_bytes_per_row=LAPACK_SHARE * whole if _is_one_call(expr) else 0.0,
+        fixed_bytes=whole,
     )
     followed = [
         w.operand for w in wants if (w.lo, w.hi) == (0, count) and w.operand.shape[0] == count
     ]
     return work, followed
+
+
+def _is_one_call(expr: Expr) -> bool:
+    return expr.op is GUFUNC and bool(expr.params.single)  # type: ignore[attr-defined]
 
 
 def _whole_bytes(operands: Sequence[Operand], by_rows: Sequence[Operand]) -> float:
