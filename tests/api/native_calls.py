@@ -17,6 +17,8 @@ COUNTS = _rng.integers(0, 9, 600)
 C = X + 1j * X[::-1]
 M = _rng.random((30, 4, 4)) + 4 * np.eye(4)
 SPD = M @ M.swapaxes(-1, -2)
+S = _rng.random((36, 36))
+H = S + S.T
 
 Entry = tuple[np.ndarray, "Callable[[Any, Any], Any]"]
 
@@ -163,6 +165,13 @@ MATRICES: dict[str, Entry] = {
     "linalg.matrix_power": (M, lambda xp, a: xp.linalg.matrix_power(a, 3)),
     "linalg.norm": (X, lambda xp, a: xp.linalg.norm(a)),
     "linalg.pinv": (M, lambda xp, a: xp.linalg.pinv(a)),
+    "linalg.eigh-one": (H, lambda xp, a: xp.linalg.eigh(a)[0]),
+    "linalg.eigvalsh-one": (H, lambda xp, a: xp.linalg.eigvalsh(a)),
+    "linalg.svd-one": (S, lambda xp, a: xp.linalg.svd(a)[1]),
+    "linalg.svdvals-one": (S, lambda xp, a: xp.linalg.svdvals(a)),
+    "linalg.pinv-one": (S, lambda xp, a: xp.linalg.pinv(a)),
+    "linalg.matrix_rank-one": (S, lambda xp, a: xp.linalg.matrix_rank(a)),
+    "linalg.lstsq-one": (S, lambda xp, a: xp.linalg.lstsq(a, a[:, 0] * 2)[0]),
     "matmul": (X, lambda xp, a: a @ np.ones((12, 5))),
     "fft.fft": (V, lambda xp, a: xp.fft.fft(a)),
     "fft.fft-rows": (X, lambda xp, a: xp.fft.fft(a, axis=1)),
