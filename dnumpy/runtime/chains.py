@@ -13,7 +13,6 @@ import numpy as np
 
 from dnumpy.ops.scans import followed
 from dnumpy.runtime.bind import Operand, Want, bind
-from dnumpy.runtime.graph import Range
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Made
 from dnumpy.runtime.tasks import noted, partial_of
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Shape
     from dnumpy.ops.scans import RunParams
-    from dnumpy.runtime.graph import Graph
+    from dnumpy.runtime.graph import Graph, Range
     from dnumpy.runtime.operands import Ref
 
 LEAST_STEP = 2  # rows, from which on what comes before is two rows
