@@ -28,6 +28,7 @@ from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
+from dnumpy.api.walk import elements, lies_far
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
 
@@ -109,7 +110,7 @@ def _iter(self: ndarray) -> Iterator[Any]:
         msg = "iteration over a 0-d array"
         raise TypeError(msg)
     if len(shape) == 1:
-        return iter(exported(self))
+        return elements(self) if lies_far(self) else iter(exported(self))
     return (self[k] for k in range(shape[0]))
 
 
