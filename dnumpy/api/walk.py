@@ -88,6 +88,7 @@ class Walk:
     @property
     def operands(self) -> tuple[Any, ...]:
         """The array."""
+        self._walker.operands  # noqa: B018 - raises once it is closed
         return (self._array,)
 
     def copy(self) -> Walk:

@@ -37,6 +37,12 @@ def counted(it: Any) -> list[Any]:
     return found
 
 
+def closed(it: Any) -> Any:
+    """Return an iterator after it was closed."""
+    it.close()
+    return it
+
+
 WAYS: dict[str, Callable[[Any, Any], Any]] = {
     "flat": lambda _, a: list(a.flat),
     "ndenumerate": lambda np_, a: list(np_.ndenumerate(a)),
@@ -156,6 +162,8 @@ def test_nditer_answers_as_numpys() -> None:
 @pytest.mark.parametrize(
     "use",
     [
+        lambda np_, a: closed(np_.nditer(a)).operands,
+        lambda np_, a: closed(np_.nditer(a)).value,
         lambda np_, a: np_.nditer(a, ["no flag"]),
         lambda np_, a: np_.nditer(a).multi_index,
         lambda np_, a: np_.nditer(a)[3],
