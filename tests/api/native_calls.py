@@ -76,6 +76,7 @@ SUMS: dict[str, Entry] = {
     "cumsum": (V, lambda xp, a: xp.cumsum(a)),
     "cumprod": (V, lambda xp, a: xp.cumprod(a + 0.5)),
     "accumulate": (X, lambda xp, a: xp.maximum.accumulate(a, axis=0)),
+    "accumulate-in-turn": (X, lambda xp, a: xp.subtract.accumulate(a)),
     "reduceat": (V, lambda xp, a: xp.add.reduceat(a, [0, 50, 51, 300])),
     "add.at": (V, lambda xp, a: after(a.copy(), lambda b: xp.add.at(b, [0, 5, 5], 1))),
     "diff": (V, lambda xp, a: xp.diff(a, 3)),
