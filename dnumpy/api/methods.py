@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, overrides, picks, printing, sorting, ufuncs
+from dnumpy.api import (
+    calls,
+    composites,
+    contractions,
+    indexing,
+    overrides,
+    picks,
+    printing,
+    sorting,
+    ufuncs,
+)
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -21,7 +31,7 @@ from dnumpy.api.array import (
     small,
     wrap,
 )
-from dnumpy.api.composites import _through_ghost
+from dnumpy.api.composites import through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import fill, flatiter
 from dnumpy.api.locks import writing
@@ -174,7 +184,7 @@ def _matrix_transposed(self: ndarray) -> ndarray:
     a = self._np
     if a is not None:
         return small(a.mT, self)
-    return _through_ghost(self, lambda g: g.mT)
+    return through_ghost(self, lambda g: g.mT)
 
 
 def _part(name: str) -> property:
@@ -284,7 +294,7 @@ def _transpose(self: ndarray, *axes: Any) -> Any:
     a = self._np
     if a is not None:
         return calls.wrap_result(a.transpose(*axes), (self,))
-    return _through_ghost(self, lambda g: g.transpose(*axes))
+    return through_ghost(self, lambda g: g.transpose(*axes))
 
 
 def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
@@ -336,7 +346,7 @@ def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         if type(r) is not _np_array:
             return r
         return small(r, self)
-    return _through_ghost(self, lambda g: g.view(*args, **kwargs))
+    return through_ghost(self, lambda g: g.view(*args, **kwargs))
 
 
 def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
@@ -478,7 +488,7 @@ def _matmul(self: Any, other: Any) -> Any:
     if not ufuncs.is_operand(other):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):
-        found = composites.matmul(self, other)
+        found = contractions.matmul(self, other)
         if found is not NotImplemented:
             return found
     return calls.run(np.matmul, (self, other), {})
