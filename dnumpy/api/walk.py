@@ -6,6 +6,7 @@ strides whose memory is never read.
 
 from __future__ import annotations
 
+import inspect
 from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -45,6 +46,7 @@ def elements(array: ndarray) -> Iterator[Any]:
 
 class ndenumerate(_base):  # type: ignore[misc]  # noqa: D101 - its documentation is NumPy's
     __doc__ = np.ndenumerate.__doc__
+    __signature__ = inspect.signature(np.ndenumerate)
 
     def __init__(self, arr: Any) -> None:
         self._places: Iterator[tuple[int, ...]] | None = None
@@ -126,7 +128,7 @@ class Walk:
 
     def _come_home(self) -> None:
         flags, op_flags, order = self._given
-        there = np.nditer(exported(self._array), flags, op_flags, order=order)
+        there: Any = np.nditer(exported(self._array), flags, op_flags, order=order)
         if self._walker.finished:
             while there.iternext():
                 pass
