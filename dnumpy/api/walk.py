@@ -39,9 +39,18 @@ def lies_far(array: Any) -> bool:
     return bool(array.ndim) and is_managed_dtype(facts(array).dtype) and not array._buf.shared
 
 
-def elements(array: ndarray) -> Iterator[Any]:
-    """Yield the elements of a 1-D array, each as it is when it is reached."""
-    yield from flatiter(array)
+def iterator(self: ndarray) -> Iterator[Any]:
+    """Return what yields the rows of an array, or its elements as they are when reached."""
+    a = self._np
+    if a is not None and a.ndim == 1:
+        return iter(a)
+    shape = self.shape
+    if not shape:
+        msg = "iteration over a 0-d array"
+        raise TypeError(msg)
+    if len(shape) > 1:
+        return (self[k] for k in range(shape[0]))
+    return (x for x in flatiter(self)) if lies_far(self) else iter(exported(self))
 
 
 class ndenumerate(_base):  # type: ignore[misc]  # noqa: D101 - its documentation is NumPy's
