@@ -65,6 +65,10 @@ ORDER: dict[str, Entry] = {
     "median-columns": (X, lambda xp, a: xp.median(a, axis=0)),
     "percentile": (V, lambda xp, a: xp.percentile(a, [5, 95], method="lower")),
     "quantile": (V, lambda xp, a: xp.quantile(a, 0.3, method="weibull")),
+    "quantile-weighted": (
+        X,
+        lambda xp, a: xp.quantile(a, 0.3, axis=0, weights=a * 2, method="inverted_cdf"),
+    ),
     "nanmedian": (N, lambda xp, a: xp.nanmedian(a)),
     "nanquantile": (N, lambda xp, a: xp.nanquantile(a, 0.25)),
 }
