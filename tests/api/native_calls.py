@@ -55,6 +55,7 @@ ORDER: dict[str, Entry] = {
     "partition": (V, lambda xp, a: xp.partition(a, 40)[40]),
     "lexsort": (COUNTS, lambda xp, a: xp.lexsort((a, a[::-1]))),
     "unique": (COUNTS, lambda xp, a: xp.unique(a, True, True, True)),
+    "unique-rows": (X, lambda xp, a: xp.unique(a // 0.1, True, True, True, axis=0)),
     "union1d": (COUNTS, lambda xp, a: xp.union1d(a, [30])),
     "intersect1d": (COUNTS, lambda xp, a: xp.intersect1d(a, a + 3)),
     "setdiff1d": (COUNTS, lambda xp, a: xp.setdiff1d(a, xp.array([1, 2]))),
