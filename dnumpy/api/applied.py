@@ -24,7 +24,7 @@ def apply_along_axis(
     if not blocks.spread(arr) or arr.ndim < 2 or not arr.size or not is_managed_dtype(arr.dtype):
         return NotImplemented
     axis = normalize_axis_index(axis, arr.ndim)
-    lines = _turned(arr, (*(k for k in range(arr.ndim) if k != axis), axis))
+    lines = blocks.turned(arr, (*(k for k in range(arr.ndim) if k != axis), axis))
     first = engine.value(content(lines[(0,) * (arr.ndim - 1)]))
     given = to_numpy(func1d(first, *args, **kwargs))
     seen = np.asarray(given)
@@ -39,13 +39,7 @@ def apply_along_axis(
     expr = blocks.record(APPLY, [content(lines)], params, lead + seen.shape, seen.dtype)
     engine.compute([expr])  # what the function raises is raised by this call
     found, inner = from_expr(expr), range(len(lead), len(lead) + seen.ndim)
-    return _turned(found, (*range(axis), *inner, *range(axis, len(lead))))
-
-
-def _turned(x: Any, axes: tuple[int, ...]) -> Any:
-    if axes == tuple(range(len(axes))):
-        return x
-    return blocks.permuted(x, axes) if axes[0] != 0 else x.transpose(axes)
+    return blocks.turned(found, (*range(axis), *inner, *range(axis, len(lead))))
 
 
 NATIVE: dict[str, Callable[..., Any]] = {"apply_along_axis": apply_along_axis}

@@ -273,14 +273,6 @@ def tall_blocks(rows: int, columns: int) -> int:
     return min(rows, block)
 
 
-def tall_r(a: Any) -> np.ndarray:
-    """Return R of a tall matrix, its signs arbitrary."""
-    expr = content(a)
-    params = TallParams((True,), tall_blocks(*expr.shape), with_q=False)
-    found: np.ndarray = blocks.merged(TALL_R, [expr], params)
-    return found
-
-
 def tall_qr(a: Any) -> tuple[Any, np.ndarray]:
     """Return Q, by rows, and R of a matrix that has no more columns than rows."""
     expr = content(a)

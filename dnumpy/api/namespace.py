@@ -12,11 +12,12 @@ import importlib.abc
 import importlib.machinery
 import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs, vectorized
+from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs, vectorized, walk
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
@@ -78,7 +79,8 @@ _CLASSES: dict[type, Any] = {
     np.ufunc: ufuncs.ufunc,
     np.flatiter: flatiter,
     np.vectorize: vectorized.vectorize,
-    np.nditer: callables.constructor_of(np.nditer),
+    np.nditer: callables.constructor_of(np.nditer, walk.Walking),
+    np.ndenumerate: walk.ndenumerate,
     np.broadcast: callables.constructor_of(np.broadcast),
 }
 
@@ -141,13 +143,23 @@ def _counterpart_in(name: str, value: Any, source: types.ModuleType) -> Any:
 
 
 class MirrorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds ``dnumpy.x`` where NumPy has a public module ``numpy.x`` and dnumpy has none."""
+    """Finds ``dnumpy.x`` where NumPy has a public module ``numpy.x`` and dnumpy has none.
+
+    It is asked before the finder of files: folders that hold type stubs alone are no packages.
+    """
+
+    def __init__(self) -> None:
+        """Note which modules the package has itself."""
+        package = Path(__file__).parent.parent
+        self._own = {
+            p.stem for p in package.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
+        }
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for a mirrored module."""
-        if not fullname.startswith("dnumpy."):
+        if not fullname.startswith("dnumpy.") or fullname.split(".")[1] in self._own:
             return None
         source = "numpy" + fullname.removeprefix("dnumpy")
         if any(part.startswith("_") for part in source.split(".")):
@@ -170,7 +182,7 @@ class MirrorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def find_mirrors() -> None:
     """Let the import system find mirrored modules."""
     if not any(type(f).__name__ == "MirrorFinder" for f in sys.meta_path):
-        sys.meta_path.append(MirrorFinder())
+        sys.meta_path.insert(0, MirrorFinder())
 
 
 def build() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dnumpy.api import (
     blocks,
     callables,
     composites,
+    contractions,
     counting,
     creation,
     einstein,
@@ -60,10 +61,10 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "ravel": composites.ravel,
     "real": composites.real,
     "imag": composites.imag,
-    "matmul": composites.matmul,
-    "dot": composites.dot,
-    "tensordot": composites.tensordot,
-    "einsum": composites.einsum,
+    "matmul": contractions.matmul,
+    "dot": contractions.dot,
+    "tensordot": contractions.tensordot,
+    "einsum": contractions.einsum,
     **counting.NATIVE,
     **picks.NATIVE,
     **applied.NATIVE,
@@ -101,9 +102,8 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "around": composites.round_,
 }
 
-GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
 gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
-composites.contract_on_nodes_with(einstein.recorded)
+contractions.contract_on_nodes_with(einstein.recorded)
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
 _NUMPYS_CODE = (

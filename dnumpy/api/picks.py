@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy.api import blocks, calls, composites, ufuncs
 from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, looked_at, ndarray
-from dnumpy.api.composites import _through_ghost, broadcast_to, ravel, reshape
+from dnumpy.api.composites import broadcast_to, ravel, reshape, through_ghost
 from dnumpy.api.record import Unmanaged, content, fresh, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.stand_ins import stand_in
@@ -376,7 +376,7 @@ def as_strided(
     if 0 in wanted or low < 0 or high > prod(buffer.shape) * buffer.dtype.itemsize:
         return NotImplemented
     plain = np.lib.stride_tricks.as_strided
-    return _through_ghost(x, lambda g: plain(g, wanted, steps, subok=subok, writeable=writeable))
+    return through_ghost(x, lambda g: plain(g, wanted, steps, subok=subok, writeable=writeable))
 
 
 def _reach(x: Any) -> tuple[Any, np.ndarray] | None:

@@ -182,21 +182,18 @@ DIVIDE = row(Blocked("factor.divide", _rows_and_panels, _divide, block_rows, "ar
 
 
 class TallParams(NamedTuple):
-    """Blocks of ``block`` rows are factored apart; ``with_q`` where Q is to be made afterwards."""
+    """Blocks of ``block`` rows are factored apart."""
 
     by_rows: tuple[bool, ...]
     block: int
-    with_q: bool = True
 
 
 def _factor_r(pieces: Sequence[Any], _params: TallParams, _lo: int, _hi: int) -> Any:
     return np.linalg.qr(pieces[0], mode="r")
 
 
-def _stacked(partials: Sequence[Any], params: TallParams) -> Any:
+def _stacked(partials: Sequence[Any], _params: TallParams) -> Any:
     """Return R, and by block what its Q is to be multiplied with, as one array."""
-    if not params.with_q:
-        return np.linalg.qr(np.concatenate(partials), mode="r")
     q, r = np.linalg.qr(np.concatenate(partials))
     apart = np.zeros((len(partials), r.shape[1], r.shape[0]), r.dtype)
     start = 0

@@ -14,10 +14,12 @@ from dnumpy.ops.blocked import PERMUTE, PermuteParams
 from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
 from dnumpy.ops.gufuncs import GUFUNC
 from dnumpy.ops.indexing import TAKE
+from dnumpy.ops.scans import RUN
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
+from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
@@ -30,6 +32,7 @@ from dnumpy.runtime.producers import (
     UpdatedRows,
     WholeResult,
     contraction_granule,
+    tile_rows_of,
 )
 from dnumpy.runtime.regions import (
     SpannedRows,
@@ -92,7 +95,7 @@ class Laid:
     """
 
     what: str
-    producer: Producer | TakenRows | PutRows | SpannedRows
+    producer: Producer | ChainedRows | TakenRows | PutRows | SpannedRows
     ranges: list[Range]
     plan: Plan | None = None
     work: Work | None = None
@@ -160,6 +163,10 @@ class Layout:
         work, followed = _blocked_work(expr, rows)
         if op is TAKE:
             operands = (self.in_order(operands[0]), *operands[1:])
+        if op is RUN:
+            step = tile_rows_of(expr.shape, _widest_row(expr, operands))
+            chained = ChainedRows(expr.params, expr.shape, operands[0], step)  # type: ignore[arg-type]
+            return self._by_rows(op.name, chained, work, followed)
         exchanged = exchange_for(expr, operands, grid, REPLICATED * self.planner.home_bytes)
         if exchanged is not None:
             work = replace(work, fixed_bytes=0.0)
@@ -247,7 +254,7 @@ class Layout:
     def _by_rows(
         self,
         what: str,
-        producer: Producer | TakenRows | PutRows | SpannedRows,
+        producer: Producer | ChainedRows | TakenRows | PutRows | SpannedRows,
         work: Work,
         by_rows: Sequence[Operand],
     ) -> Laid:

@@ -18,7 +18,18 @@ from tests.strategies import EXACT, arrays, filled_shapes
 
 pytestmark = pytest.mark.usefixtures("managed")
 
-FOLDS = ("add", "multiply", "maximum", "minimum", "fmax", "fmin", "bitwise_xor", "gcd")
+FOLDS = (
+    "add",
+    "multiply",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "bitwise_xor",
+    "gcd",
+    "floor_divide",
+    "left_shift",
+)
 
 
 @given(arrays(st.sampled_from(EXACT), filled_shapes), st.sampled_from(FOLDS), st.data())
@@ -55,6 +66,7 @@ CALLS = {
     "maximum.accumulate": lambda np_, a: np_.maximum.accumulate(a),
     "logical_and.accumulate": lambda np_, a: np_.logical_and.accumulate(a > 0.1),
     "subtract.accumulate-columns": lambda np_, a: np_.subtract.accumulate(a, axis=1),
+    "subtract.accumulate": lambda np_, a: np_.subtract.accumulate(a),
     "logaddexp.accumulate": lambda np_, a: np_.logaddexp.accumulate(a),
     "reduceat": lambda np_, a: np_.add.reduceat(a, [0, 7, 7, 3, 50, 20]),
     "reduceat-columns": lambda np_, a: np_.maximum.reduceat(a, [0, 4, 2], axis=1),
