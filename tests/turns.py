@@ -11,8 +11,19 @@ class Turns(Choices):
     """Adds lines about what comes before what."""
 
     def in_turn(self) -> None:
-        """Add running folds that do not fold in blocks."""
+        """Add what goes through the elements one after the other."""
         a = self.any_array()
         shape = self.env[a].shape
         axis = self.rng.randint(0, max(len(shape) - 1, 0))
-        self.new(f"np.{self.rng.choice(IN_TURN)}.accumulate({a}, axis={axis})")
+        ufunc = self.rng.choice(IN_TURN)
+        self.new(
+            self.rng.choice(
+                (
+                    f"np.{ufunc}.accumulate({a}, axis={axis})",
+                    f"np.array([x for x in {a}.flat])",
+                    f"np.array([x for _, x in np.ndenumerate({a})], {a}.dtype)",
+                    f"np.array([x for x in {a}.reshape(-1)])",
+                    f"np.array([x[()] for x in np.nditer({a}, ['zerosize_ok'])], {a}.dtype)",
+                )
+            )
+        )

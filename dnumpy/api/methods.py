@@ -38,11 +38,12 @@ from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
+from dnumpy.api.walk import iterator
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _np_array = np.ndarray
 _new = object.__new__
@@ -108,19 +109,6 @@ def _delitem(self: ndarray, key: Any) -> None:
 def _len(self: ndarray) -> int:
     a = self._np
     return len(a) if a is not None else len(ghost(self))
-
-
-def _iter(self: ndarray) -> Iterator[Any]:
-    a = self._np
-    if a is not None and a.ndim == 1:
-        return iter(a)
-    shape = self.shape
-    if not shape:
-        msg = "iteration over a 0-d array"
-        raise TypeError(msg)
-    if len(shape) == 1:
-        return iter(exported(self))
-    return (self[k] for k in range(shape[0]))
 
 
 def _contains(self: ndarray, value: Any) -> bool:
@@ -589,7 +577,7 @@ def _class_getitem(cls: type, item: Any) -> Any:
 
 _DIRECT: dict[str, Any] = {
     "__getitem__": _getitem, "__setitem__": _setitem, "__delitem__": _delitem, "__len__": _len,
-    "__iter__": _iter, "__contains__": _contains, "__repr__": printing.repr_of,
+    "__iter__": iterator, "__contains__": _contains, "__repr__": printing.repr_of,
     "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs, vectorized
+from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs, vectorized, walk
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
@@ -79,7 +79,8 @@ _CLASSES: dict[type, Any] = {
     np.ufunc: ufuncs.ufunc,
     np.flatiter: flatiter,
     np.vectorize: vectorized.vectorize,
-    np.nditer: callables.constructor_of(np.nditer),
+    np.nditer: callables.constructor_of(np.nditer, walk.Walking),
+    np.ndenumerate: walk.ndenumerate,
     np.broadcast: callables.constructor_of(np.broadcast),
 }
 
