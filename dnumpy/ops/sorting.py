@@ -359,7 +359,7 @@ def _quantile_rows(
     found = function(lanes, *q, axis=axis, **dict(kwargs["options"]))
     out[...] = np.moveaxis(found, 0, -1) if q and np.ndim(q[0]) else found
     if missing is not None:
-        out[missing.reshape(found.shape[found.ndim - out.ndim :] if q else out.shape)] = np.nan
+        out[missing.reshape(missing.shape[: lanes.ndim - len(axis)])] = np.nan
 
 
 QUANTILE_ROWS = row(Rowwise("quantile_rows", read_by_rows, _quantile_rows, None, "other", 2.0))
