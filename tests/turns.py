@@ -20,6 +20,7 @@ class Turns(Choices):
             self.rng.choice(
                 (
                     f"np.{ufunc}.accumulate({a}, axis={axis})",
+                    f"np.unique(abs({a}), axis={axis})",
                     f"np.array([x for x in {a}.flat])",
                     f"np.array([x for _, x in np.ndenumerate({a})], {a}.dtype)",
                     f"np.array([x for x in {a}.reshape(-1)])",

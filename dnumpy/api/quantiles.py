@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from dnumpy.api import blocks, calls, composites, ufuncs
+from dnumpy.api import blocks, calls, composites, ufuncs, weighted
 from dnumpy.api.array import facts, from_expr, ndarray
 from dnumpy.api.record import content, fresh
 from dnumpy.api.sorting import in_order, is_long, on_nodes
@@ -83,8 +83,11 @@ def _statistic(name: str) -> Callable[..., Any]:
         weights: Any = None,
     ) -> Any:
         if weights is not None and axis is not None and len(getattr(a, "shape", ())) > 1:
-            weighing = {"method": method, "keepdims": keepdims, "weights": weights}
-            return calls.run(wrapped, (a, q, axis, out), weighing)  # NumPy's loop over lanes
+            found = weighted.by_lanes(name, (a, q, axis, weights), method, keepdims)
+            if found is NotImplemented or out is not None:
+                weighing = {"method": method, "keepdims": keepdims, "weights": weights}
+                return calls.run(wrapped, (a, q, axis, out), weighing)  # NumPy's loop over lanes
+            return found
         if weights is not None:
             return NotImplemented
         rest = (calls.unwrap(q),)

@@ -365,6 +365,29 @@ def _quantile_rows(
 QUANTILE_ROWS = row(Rowwise("quantile_rows", read_by_rows, _quantile_rows, None, "other", 2.0))
 
 
+class WeightedParams(NamedTuple):
+    """Weighted quantiles ``q`` along ``axes``, by the function ``name``; elements and weights."""
+
+    by_rows: tuple[bool, bool]
+    name: str
+    q: Any  # a number, or a tuple of some
+    kind: str  # dtype of q, '' for a number of Python's
+    axes: tuple[int, ...]
+
+
+def _weighted_rows(
+    pieces: Sequence[Any], params: WeightedParams, _lo: int, _hi: int, out: np.ndarray
+) -> None:
+    values, weights = pieces
+    q = np.array(params.q, params.kind) if params.kind else params.q
+    function = getattr(np, params.name)
+    found = function(values, q, axis=params.axes, weights=weights, method="inverted_cdf")
+    out[...] = np.moveaxis(found, 0, -1) if np.ndim(q) else found
+
+
+WEIGHTED_ROWS = row(Rowwise("weighted_rows", read_by_rows, _weighted_rows, None, "other", 16.0))
+
+
 def _isin_rows(
     pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: np.ndarray
 ) -> None:

@@ -58,6 +58,7 @@ ORDER: dict[str, Entry] = {
     "partition": (V, lambda xp, a: xp.partition(a, 40)[40]),
     "lexsort": (COUNTS, lambda xp, a: xp.lexsort((a, a[::-1]))),
     "unique": (COUNTS, lambda xp, a: xp.unique(a, True, True, True)),
+    "unique-rows": (X, lambda xp, a: xp.unique(a // 0.1, True, True, True, axis=0)),
     "union1d": (COUNTS, lambda xp, a: xp.union1d(a, [30])),
     "intersect1d": (COUNTS, lambda xp, a: xp.intersect1d(a, a + 3)),
     "setdiff1d": (COUNTS, lambda xp, a: xp.setdiff1d(a, xp.array([1, 2]))),
@@ -68,6 +69,10 @@ ORDER: dict[str, Entry] = {
     "median-columns": (X, lambda xp, a: xp.median(a, axis=0)),
     "percentile": (V, lambda xp, a: xp.percentile(a, [5, 95], method="lower")),
     "quantile": (V, lambda xp, a: xp.quantile(a, 0.3, method="weibull")),
+    "quantile-weighted": (
+        X,
+        lambda xp, a: xp.quantile(a, 0.3, axis=0, weights=a * 2, method="inverted_cdf"),
+    ),
     "nanmedian": (N, lambda xp, a: xp.nanmedian(a)),
     "nanquantile": (N, lambda xp, a: xp.nanquantile(a, 0.25)),
 }
