@@ -24,7 +24,7 @@ from dnumpy.rewrite.cut import Grain
 from dnumpy.runtime import chunked, local
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
-from dnumpy.runtime.dask_cluster import current_client
+from dnumpy.runtime.dask_cluster import current_client, dask_cluster
 from dnumpy.runtime.failures import raise_for
 from dnumpy.runtime.find import cluster_for
 from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
@@ -209,6 +209,16 @@ def recipe(expr: Expr) -> Recipe:
 def has_workers() -> bool:
     """Say whether the user has connected to a cluster that runs what is large."""
     return config.mode == "default" and config.cluster != "off" and current_client() is not None
+
+
+def room(expr: Expr) -> float:
+    """Return the bytes that the best of the nodes where ``expr`` lies, or would, may be given."""
+    with lock:
+        where = expr.value.home if isinstance(expr.value, chunked.Chunked) else None
+        if where is None:
+            client = current_client() if config.cluster != "off" else None
+            where = dask_cluster(client) if client is not None else None
+        return where.room() if where is not None else float("inf")
 
 
 def gather(value: Any) -> np.ndarray:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.choices import Choices
 from tests.programs import LOOKS, Program, run_line, variables
+from tests.turns import Turns
 
 if TYPE_CHECKING:
     import random
@@ -28,7 +28,7 @@ OPERATORS = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "==", "<", ">=", "**"
 IN_PLACE = ("+=", "-=", "*=", "/=", "//=", "%=", "&=", "|=", "^=", "**=")
 
 
-class Writer(Choices):
+class Writer(Turns):
     """Adds random lines to a program."""
 
     # ------------------------------------------------------------ the whole
@@ -512,5 +512,5 @@ KINDS: dict[Callable[[Writer], None], int] = {
     Writer.sum_nearly: 2, Writer.contract: 2, Writer.assign: 9, Writer.overlap: 4,
     Writer.assign_in_place: 6, Writer.in_place: 6, Writer.assign_advanced: 4,
     Writer.write_by_function: 4, Writer.part: 1, Writer.forget: 3, Writer.look: 6, Writer.host: 3,
-    Writer.export: 2, Writer.scalar_life: 3,
+    Writer.export: 2, Writer.scalar_life: 3, Writer.in_turn: 2,
 }  # fmt: skip

@@ -88,11 +88,12 @@ class ndarray(metaclass=_ArrayType):
         if cls is not ndarray:
             return _roots[False].__new__(cls, *args, **kwargs)
         return wrap(
-            np.ndarray(*map(_handed_out, args), **{k: _handed_out(v) for k, v in kwargs.items()})
+            np.ndarray(*map(handed_out, args), **{k: handed_out(v) for k, v in kwargs.items()})
         )
 
 
-def _handed_out(x: Any) -> Any:
+def handed_out(x: Any) -> Any:
+    """Return an array of ours as NumPy's over the same memory; all else as it is."""
     return exported(x) if type(x) is ndarray else x
 
 

@@ -9,27 +9,16 @@ import numpy as np
 from dnumpy import engine
 from dnumpy.api.array import from_expr, ndarray
 from dnumpy.api.record import content, fresh
+from dnumpy.api.record import record as record  # noqa: PLC0414 - part of this vocabulary
 from dnumpy.expr.expr import Const, Expr, make
-from dnumpy.expr.origin import here
-from dnumpy.kernels.blocked import fold_rows
-from dnumpy.ops.blocked import COMPRESS, COUNTS, PERMUTE, CompressParams, CountParams, PermuteParams
-from dnumpy.ops.families import Fold, Op, RowParams, rowwise_of
+from dnumpy.ops.blocked import PERMUTE, PermuteParams
+from dnumpy.ops.families import Fold, RowParams, rowwise_of
 from dnumpy.ops.table import CAST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.expr.expr import Params, Shape
-
-
-def record(
-    op: Op, args: Sequence[Expr | Const], params: Params, shape: Shape, dtype: np.dtype
-) -> Expr:
-    """Record an op at the user's line."""
-    expr = make(op, tuple(args), params, shape, dtype)
-    if expr.origin is None:
-        expr.origin = here()
-    return expr
 
 
 def rowwise(
@@ -75,19 +64,11 @@ def permuted(array: ndarray, axes: tuple[int, ...]) -> ndarray:
     return from_expr(record(PERMUTE, [expr], PermuteParams(axes), shape, expr.dtype))
 
 
-def compressed(array: ndarray, mask: ndarray) -> ndarray:
-    """Return the rows of ``array`` where the 1-D ``mask`` is true; the mask is counted now."""
-    chosen = content(mask)
-    rows = chosen.shape[0]
-    block = fold_rows(rows, 1)
-    expr = content(array)
-    counts = engine.value(
-        record(
-            COUNTS, [chosen], CountParams((True,), block), (-(-rows // block),), np.dtype(np.int64)
-        )
-    )
-    starts = (0, *np.cumsum(counts).tolist())
-    shape = (starts[-1], *expr.shape[1:])
-    return from_expr(
-        record(COMPRESS, [expr, chosen], CompressParams(block, starts), shape, expr.dtype)
-    )
+def turned(array: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """Return ``array.transpose(axes)``, exchanged between the nodes where rows do not stay rows."""
+    if axes == tuple(range(len(axes))):
+        return array
+    if axes[0] != 0 and spread(array):
+        return permuted(array, axes)
+    view: ndarray = array.transpose(axes)
+    return view

@@ -77,7 +77,7 @@ class Indexer:
         return getattr(self.__dict__["__wrapped__"], name)
 
 
-class _Constructor(type):
+class Constructor(type):
     """Stands for a class of NumPy that cannot be derived from: its instances are NumPy's."""
 
     _wrapped: Any
@@ -109,11 +109,11 @@ class _Constructor(type):
         return dir(cls._wrapped)
 
 
-def constructor_of(wrapped: type) -> Any:
+def constructor_of(wrapped: type, kind: type[Constructor] = Constructor) -> Any:
     """Return the class that stands for one of NumPy's that iterates over arrays."""
     inside: dict[str, Any] = {k: v for k, v in vars(wrapped).items() if not k.startswith("_")}
     inside |= {"_wrapped": wrapped, "__doc__": wrapped.__doc__, "__module__": "dnumpy"}
-    return _Constructor(wrapped.__name__, (), inside)
+    return kind(wrapped.__name__, (), inside)
 
 
 def _handed_out(x: Any) -> Any:

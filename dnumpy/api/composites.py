@@ -7,13 +7,14 @@ place.
 
 from __future__ import annotations
 
+import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, products, ufuncs
+from dnumpy.api import calls, ufuncs
 from dnumpy.api.array import (
     facts,
     from_expr,
@@ -22,28 +23,22 @@ from dnumpy.api.array import (
     ndarray,
     view_of,
 )
-from dnumpy.api.layout import Axes, arranged, copy_order, permuted, restored
+from dnumpy.api.layout import Axes, arranged, copy_order, permuted, restored, result_order
 from dnumpy.api.record import (
     Unmanaged,
     cast,
     content,
     fresh,
     operand,
-    resolve,
-    result_of,
     write,
 )
 from dnumpy.api.record import where as where_expr
-from dnumpy.config import config
-from dnumpy.expr.expr import Const, Expr, exact, make
+from dnumpy.expr.expr import Expr, exact, make
 from dnumpy.expr.geometry import same_dtype
-from dnumpy.expr.origin import here
-from dnumpy.ops.table import DOT, EINSUM, EMPTY, FULL, MATMUL, TENSORDOT
-
-if TYPE_CHECKING:
-    from dnumpy.ops.families import Contraction
+from dnumpy.ops.table import EMPTY, FULL
 
 _NO_VALUE = np._NoValue
+_MOST_DECIMALS = 308  # 10.0 to a higher power is infinite
 
 
 def clip(
@@ -150,10 +145,10 @@ def transpose(a: Any, axes: Any = None) -> Any:
     """Return a view with axes permuted."""
     if type(a) is not ndarray:
         return NotImplemented
-    return _through_ghost(a, lambda g: g.transpose(axes))
+    return through_ghost(a, lambda g: g.transpose(axes))
 
 
-def _through_ghost(a: Any, function: Any) -> Any:
+def through_ghost(a: Any, function: Any) -> Any:
     """Return the view that NumPy makes of a ghost."""
     if type(a) is not ndarray or a._np is not None:
         return NotImplemented
@@ -162,37 +157,37 @@ def _through_ghost(a: Any, function: Any) -> Any:
 
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     """Return a view with two axes exchanged."""
-    return _through_ghost(a, lambda g: g.swapaxes(axis1, axis2))
+    return through_ghost(a, lambda g: g.swapaxes(axis1, axis2))
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Return a view with axes moved."""
-    return _through_ghost(a, lambda g: np.moveaxis(g, source, destination))
+    return through_ghost(a, lambda g: np.moveaxis(g, source, destination))
 
 
 def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     """Return a view with one axis rolled back."""
-    return _through_ghost(a, lambda g: np.rollaxis(g, axis, start))
+    return through_ghost(a, lambda g: np.rollaxis(g, axis, start))
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
     """Return a view without axes of length one."""
-    return _through_ghost(a, lambda g: g.squeeze(axis))
+    return through_ghost(a, lambda g: g.squeeze(axis))
 
 
 def expand_dims(a: Any, axis: Any) -> Any:
     """Return a view with new axes."""
-    return _through_ghost(a, lambda g: np.expand_dims(g, axis))
+    return through_ghost(a, lambda g: np.expand_dims(g, axis))
 
 
 def flip(m: Any, axis: Any = None) -> Any:
     """Return a view with axes reversed; NumPy reads the one element where there are none."""
-    return NotImplemented if not m.ndim else _through_ghost(m, lambda g: np.flip(g, axis))
+    return NotImplemented if not m.ndim else through_ghost(m, lambda g: np.flip(g, axis))
 
 
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     """Return a rotated view."""
-    return _through_ghost(m, lambda g: np.rot90(g, k, axes))
+    return through_ghost(m, lambda g: np.rot90(g, k, axes))
 
 
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
@@ -200,7 +195,7 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     return (
         NotImplemented
         if a.ndim < 2
-        else _through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))
+        else through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))
     )
 
 
@@ -208,7 +203,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """Return a view with broadcast axes."""
     if type(array) is not ndarray:
         return NotImplemented
-    return _through_ghost(array, lambda g: np.broadcast_to(g, shape))
+    return through_ghost(array, lambda g: np.broadcast_to(g, shape))
 
 
 def broadcast_writeable(array: Any, shape: Any, *, subok: bool, readonly: bool) -> Any:
@@ -233,7 +228,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     if copy:
         return reshape(fresh(content(a)), shape, order)
     try:
-        return _through_ghost(a, lambda g: np.reshape(g, shape, order=order, copy=False))
+        return through_ghost(a, lambda g: np.reshape(g, shape, order=order, copy=False))
     except ValueError as error:
         if "avoid" not in str(error) or copy is False:
             raise
@@ -428,169 +423,46 @@ def _part(val: Any, name: str) -> Any:
     if type(val) is not ndarray or val._np is not None:
         return NotImplemented
     if val.dtype.kind != "c":
-        return val if name == "real" else NotImplemented
-    return _through_ghost(val, lambda g: getattr(g, name))
+        return val if name == "real" else _no_imaginary_part(val)
+    return through_ghost(val, lambda g: getattr(g, name))
+
+
+def _no_imaginary_part(val: ndarray) -> Any:
+    """Return read-only zeros."""
+    shape, dtype = facts(val)
+    if not is_managed_dtype(dtype) or dtype.kind not in "biuf" or val.flags.fnc:
+        return NotImplemented
+    zeros = from_expr(make(FULL, (), (dtype.type(0),), shape, dtype))
+    zeros.flags.writeable = False
+    return zeros
 
 
 def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    """Round by NumPy's rule: scale, rint, unscale."""
+    """Round by NumPy's rule: scale, rint, unscale; what is scaled is in C order or Fortran's."""
     if out is not None or type(a) is not ndarray or type(decimals) is not int:
         return NotImplemented
-    if a.dtype.kind not in "fc" or a.dtype.kind == "c":
+    kind = a.dtype.kind
+    if kind == "c":
+        found = a.copy("K")
+        for part in (found.real, found.imag):
+            rounded = round_(part, decimals)
+            if rounded is NotImplemented:
+                return rounded
+            part[...] = rounded
+        return found
+    if kind in "iu" and decimals >= 0:
+        return a.copy("K")
+    if kind not in "iuf":
         return NotImplemented
     if decimals == 0:
         return ufuncs.call(np.rint, (a,), {})
-    scale = 10.0 ** abs(decimals)
+    if result_order([a]) is not None and not a.flags.f_contiguous:
+        a = a.copy()
+    return _rounded_at(a, decimals).astype(a.dtype, copy=False)
+
+
+def _rounded_at(a: Any, decimals: int) -> Any:
+    scale = 10.0 ** abs(decimals) if abs(decimals) <= _MOST_DECIMALS else math.inf
     before, after = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
     scaled = ufuncs.call(np.rint, (ufuncs.call(before, (a, scale), {}),), {})
     return ufuncs.call(after, (scaled, scale), {})
-
-
-# ---------------------------------------------------------------- contractions
-
-
-def _contract(
-    op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any
-) -> Any:
-    if not is_managed_dtype(dtype) or not all(isinstance(a, Expr) for a in args):
-        return NotImplemented
-    if ufuncs.errors_raise():
-        return NotImplemented
-    found = _on_nodes[0](op, args, params, shape, dtype) if _on_nodes else None
-    expr = make(op, tuple(args), params, shape, dtype) if found is None else found
-    if expr.origin is None:
-        expr.origin = here()
-    return result_of(expr)
-
-
-_on_nodes: list[Any] = []
-
-
-def contract_on_nodes_with(record: Any) -> None:
-    """Let ``record`` say how operands on nodes are contracted; it returns None where as here."""
-    _on_nodes[:] = [record]
-
-
-def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
-    """Matrix product."""
-    if out is not None or kwargs:
-        return NotImplemented
-    try:
-        a, b = operand(x1), operand(x2)
-    except Unmanaged:
-        return NotImplemented
-    if isinstance(a, Const) or isinstance(b, Const) or not a.shape or not b.shape:
-        return NotImplemented
-    inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
-    if a.shape[-1] != inner or not a.size or not b.size:
-        return NotImplemented
-    try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        return NotImplemented
-    shape = batch + a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
-    dtype = resolve(np.multiply, [a, b])[0]
-    vectors = a.ndim == b.ndim == 1 and blocks.spread(x1, x2)
-    if (config.reproducible or vectors) and dtype.kind in "iufc" and not ufuncs.errors_raise():
-        found = products.fixed(a, b, shape, dtype)
-        if found is not NotImplemented:
-            return found
-    return _contract(MATMUL, [a, b], (), shape, dtype)
-
-
-def dot(a: Any, b: Any, out: Any = None) -> Any:
-    """Dot product; a matrix product up to two axes."""
-    if out is not None:
-        return NotImplemented
-    try:
-        left, right = operand(a), operand(b)
-    except Unmanaged:
-        return NotImplemented
-    if isinstance(left, Const) or isinstance(right, Const) or not left.shape or not right.shape:
-        return NotImplemented
-    if left.ndim <= 2 and right.ndim <= 2:
-        return matmul(a, b)
-    if left.shape[-1] != right.shape[-2] or right.ndim == 1:
-        return NotImplemented
-    shape = left.shape[:-1] + right.shape[:-2] + right.shape[-1:]
-    return _contract(DOT, [left, right], (), shape, resolve(np.multiply, [left, right])[0])
-
-
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Contract the given axes."""
-    try:
-        left, right = operand(a), operand(b)
-    except Unmanaged:
-        return NotImplemented
-    if isinstance(left, Const) or isinstance(right, Const) or not left.size or not right.size:
-        return NotImplemented
-    pairs = _tensordot_axes(axes, left.ndim, right.ndim)
-    if pairs is None or [left.shape[k] for k in pairs[0]] != [right.shape[k] for k in pairs[1]]:
-        return NotImplemented
-    shape = tuple(n for k, n in enumerate(left.shape) if k not in pairs[0])
-    shape += tuple(n for k, n in enumerate(right.shape) if k not in pairs[1])
-    dtype = resolve(np.multiply, [left, right])[0]
-    return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
-
-
-def _tensordot_axes(
-    axes: Any, left: int, right: int
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    try:
-        if isinstance(axes, int):
-            if not 0 <= axes <= min(left, right):
-                return None
-            return tuple(range(left - axes, left)), tuple(range(axes))
-        first, second = (np.atleast_1d(x).tolist() for x in axes)
-        pairs = (
-            tuple(normalize_axis_index(k, left) for k in first),
-            tuple(normalize_axis_index(k, right) for k in second),
-        )
-        return pairs if all(len(set(p)) == len(p) for p in pairs) else None
-    except (TypeError, ValueError):
-        return None
-
-
-def einsum(  # noqa: C901 - one way out for each thing that NumPy must answer
-    *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
-) -> Any:
-    """Einstein summation; the order of contraction comes from opt_einsum."""
-    if out is not None or kwargs or not operands or type(operands[0]) is not str:
-        return NotImplemented
-    if type(optimize) is not bool and optimize not in ("greedy", "optimal"):
-        return NotImplemented
-    from opt_einsum.parser import parse_einsum_input
-
-    try:
-        exprs: list[Any] = [operand(x) for x in operands[1:]]
-    except Unmanaged:
-        return NotImplemented
-    if not all(isinstance(e, Expr) for e in exprs):
-        return NotImplemented
-    stand_ins = [np.broadcast_to(np.empty((), e.dtype), e.shape) for e in exprs]
-    try:
-        inputs, output, _ = parse_einsum_input([operands[0], *stand_ins])
-    except (ValueError, TypeError, KeyError):
-        return NotImplemented  # NumPy says why
-    sizes: dict[str, int] = {}
-    for labels, expr in zip(inputs.split(","), exprs, strict=True):
-        for label, extent in zip(labels, expr.shape, strict=False):
-            if sizes.setdefault(label, extent) not in (1, extent) and extent != 1:
-                return NotImplemented
-            sizes[label] = max(sizes[label], extent)
-    if not all(e.size for e in exprs):
-        return NotImplemented
-    if len(exprs) == 1 and set(inputs) == set(output):
-        return _einsum_view(operands[1], inputs, output)
-    dtype = np.result_type(*[e.dtype for e in exprs])
-    shape = tuple(sizes[label] for label in output)
-    params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
-    return _contract(EINSUM, exprs, params, shape, dtype)
-
-
-def _einsum_view(a: Any, inputs: str, output: str) -> Any:
-    """Return what ``einsum`` gives where nothing is summed: a view."""
-    extents = dict(zip(inputs, a.shape, strict=True))
-    if [extents[k] for k in inputs] != list(a.shape):
-        return NotImplemented
-    return _through_ghost(a, lambda g: np.einsum(f"{inputs}->{output}", g))

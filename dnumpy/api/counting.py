@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api import blocks, calls, composites, products, reductions
+from dnumpy.api import blocks, calls, composites, contractions, products, reductions
 from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
 from dnumpy.api.record import Unmanaged, content, is_lazy, operand
 from dnumpy.api.scalar import DeferredScalar
@@ -315,7 +315,7 @@ def inner(a: Any, b: Any, /) -> Any:
         return NotImplemented
     if a.ndim == b.ndim == 1:
         return _product(a, b, conjugate=False)
-    return composites.tensordot(a, b, axes=(-1, -1))
+    return contractions.tensordot(a, b, axes=(-1, -1))
 
 
 def _product(a: Any, b: Any, *, conjugate: bool) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy.api import calls
-from dnumpy.api.array import adopt, derive_from, exported, ndarray
+from dnumpy.api.array import adopt, derive_from, handed_out, ndarray
 
 
 class Derivable(np.ndarray):
@@ -15,8 +15,8 @@ class Derivable(np.ndarray):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new array; its memory may be that of one of ours."""
-        named = {k: _handed_out(v) for k, v in kwargs.items()}
-        return super().__new__(cls, *map(_handed_out, args), **named)
+        named = {k: handed_out(v) for k, v in kwargs.items()}
+        return super().__new__(cls, *map(handed_out, args), **named)
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view; as ``numpy.ndarray.view``."""
@@ -38,10 +38,6 @@ class Overriding(Derivable):
         found = super().__array_ufunc__(plain, kind, *map(calls.unwrap, inputs), **named)
         out = kwargs.get("out", ())
         return calls.wrap_result(found, [*(out if type(out) is tuple else (out,)), *inputs])
-
-
-def _handed_out(x: Any) -> Any:
-    return exported(x) if type(x) is ndarray else x
 
 
 def _numpy_class(x: Any) -> Any:

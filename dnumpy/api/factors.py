@@ -238,16 +238,17 @@ def cholesky(a: Any) -> Any:
 
 def identity(rows: int, columns: int, dtype: np.dtype) -> Any:
     """Return ones on the diagonal, computed where the rows will lie."""
-    return ufuncs.call(np.equal, (_count(rows)[:, None], _count(columns)), {}).astype(dtype)
+    return ufuncs.call(np.equal, (count(rows)[:, None], count(columns)), {}).astype(dtype)
 
 
 def lower_triangle(a: Any) -> Any:
     """Return ``a`` with zeros above the diagonal."""
-    below = ufuncs.call(np.greater_equal, (_count(a.shape[0])[:, None], _count(a.shape[1])), {})
+    below = ufuncs.call(np.greater_equal, (count(a.shape[0])[:, None], count(a.shape[1])), {})
     return composites.where(below, a, a.dtype.type(0))
 
 
-def _count(extent: int) -> Any:
+def count(extent: int) -> Any:
+    """Return 0, 1, 2, ..., made where they will lie."""
     return from_expr(make(ARANGE, (), (0, 1), (extent,), np.dtype(np.int64)))
 
 
@@ -270,14 +271,6 @@ def tall_blocks(rows: int, columns: int) -> int:
     """Return the rows that are factored apart."""
     block = max(TALL * columns, block_rows(((rows, columns),)), -(-rows // MOST_BLOCKS))
     return min(rows, block)
-
-
-def tall_r(a: Any) -> np.ndarray:
-    """Return R of a tall matrix, its signs arbitrary."""
-    expr = content(a)
-    params = TallParams((True,), tall_blocks(*expr.shape), with_q=False)
-    found: np.ndarray = blocks.merged(TALL_R, [expr], params)
-    return found
 
 
 def tall_qr(a: Any) -> tuple[Any, np.ndarray]:

@@ -12,14 +12,48 @@ from dnumpy.api.array import exported, facts, is_managed_dtype, looked_at
 from dnumpy.api.composites import copy, ravel, reshape
 from dnumpy.api.picks import repeated
 from dnumpy.api.record import Unmanaged
-from dnumpy.api.take import bounds, is_far
+from dnumpy.api.take import FEW_AXES, bounds, is_far
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnumpy.api.array import ndarray
 
+
 BLOCK = 1 << 15  # elements that an iteration over an array on nodes brings home at a time
+
+
+class Line:
+    """The elements of an array on nodes in C order, each as it is when it is asked for.
+
+    They come home a block at a time, and again once the array was written to.
+    """
+
+    __slots__ = ("_array", "_content", "_flat", "_stop", "_values", "first")
+
+    def __init__(self, array: ndarray) -> None:
+        self._array = array
+        self._content: Any = None
+        self.first = self._stop = 0  # of the elements at hand
+
+    def holds(self, at: int) -> bool:
+        """Say whether an element is at hand, as it is now."""
+        return self.first <= at < self._stop and self._array._buf.expr is self._content
+
+    def __getitem__(self, at: int) -> Any:
+        return self.block(at)[at - self.first]
+
+    def block(self, at: int) -> np.ndarray:
+        """Return the elements at hand, this one among them."""
+        if not self.holds(at):
+            if self._array._buf.expr is not self._content:
+                self._flat: Any = ravel(self._array)
+            first = at - at % BLOCK
+            self._values = looked_at(self._flat[first : first + BLOCK])
+            buffer = self._array._buf
+            self._content = None if buffer.shared else buffer.expr
+            self.first, self._stop = first, first + len(self._values)
+        return self._values
 
 
 class _FlatType(type):
@@ -30,7 +64,7 @@ class _FlatType(type):
 class flatiter(metaclass=_FlatType):
     """Iterates over an array in C order; indexable, and writes go to the array."""
 
-    __slots__ = ("_array", "_at", "_block", "_made")
+    __slots__ = ("_array", "_at", "_line", "_made")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, array: ndarray) -> None:
@@ -38,8 +72,10 @@ class flatiter(metaclass=_FlatType):
         if array._np is not None:
             self._made: np.flatiter | None = array._np.flat
             return
+        if array.ndim > FEW_AXES:
+            np.empty((1,) * array.ndim).flat  # noqa: B018 - raises where NumPy refuses so many
         self._at = 0  # of an iteration over an array on nodes
-        self._block: tuple[Any, int, np.ndarray] | None = None
+        self._line = Line(array)
         self._made = None
         if not self._far():
             self._made = exported(array).flat
@@ -89,23 +125,14 @@ class flatiter(metaclass=_FlatType):
     def __next__(self) -> Any:
         if self._made is not None:
             return next(self._made)
-        if not self._far():
-            return next(self._np)
-        if self._at >= len(self):
-            raise StopIteration
-        element = self._at_hand()[self._at % BLOCK]
-        self._at += 1
-        return element
-
-    def _at_hand(self) -> np.ndarray:
-        """Return the block of elements that the next one is in, as it is now."""
-        first = self._at - self._at % BLOCK
-        content = self._array._buf.expr
-        if self._block is None or self._block[0] is not content or self._block[1] != first:
-            part: Any = ravel(self._array)[first : first + BLOCK]
-            values = looked_at(part)
-            self._block = (self._array._buf.expr, first, values)
-        return self._block[2]
+        at = self._at
+        if not self._line.holds(at):
+            if not self._far():
+                return next(self._np)
+            if at >= len(self):
+                raise StopIteration
+        self._at = at + 1
+        return self._line[at]
 
     def __len__(self) -> int:
         return int(self._array.size) if self._far() else len(self._np)

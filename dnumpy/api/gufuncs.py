@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy import engine
-from dnumpy.api import blocks, composites, ufuncs
+from dnumpy.api import blocks, composites, contractions, ufuncs
 from dnumpy.api.array import facts, from_expr, is_managed_dtype, ndarray
 from dnumpy.api.record import Unmanaged, fresh, operand, result_of, view, write
 from dnumpy.api.scalar import DeferredScalar
@@ -117,7 +117,7 @@ def _alone(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _matmul(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    found = composites.matmul(*args, **kwargs)
+    found = contractions.matmul(*args, **kwargs)
     if found is NotImplemented:
         raise Unmanaged
     return found
@@ -176,9 +176,7 @@ def _moved(x: Any, axes: tuple[int, ...]) -> Any:
         return np.moveaxis(np.asarray(x), axes, last)
     order = [normalize_axis_index(a, x.ndim) for a in axes]
     perm = (*(k for k in range(x.ndim) if k not in order), *order)
-    if perm[0] != 0 and blocks.spread(x):
-        return blocks.permuted(x, perm)
-    return x.transpose(perm)
+    return blocks.turned(x, perm)
 
 
 def _moved_back(x: Any, axes: tuple[int, ...]) -> Any:
@@ -188,11 +186,7 @@ def _moved_back(x: Any, axes: tuple[int, ...]) -> Any:
     rest = iter(range(x.ndim - len(order)))
     core = {a: x.ndim - len(order) + k for k, a in enumerate(order)}
     perm = tuple(core[k] if k in core else next(rest) for k in range(x.ndim))
-    if perm == tuple(range(x.ndim)):
-        return x
-    if perm[0] != 0 and blocks.spread(x):
-        return blocks.permuted(x, perm)
-    return x.transpose(perm)
+    return blocks.turned(x, perm)
 
 
 def _loop(exprs: Sequence[Any], ranks: Sequence[int]) -> Shape:

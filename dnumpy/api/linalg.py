@@ -2,9 +2,14 @@
 
 ``numpy.linalg`` itself is NumPy's Python over the generalised ufuncs of LAPACK; what stands here is
 asked by :mod:`dnumpy.api.gufuncs` when such a ufunc is called with one large matrix on nodes, so
-that shapes, dtypes, errors and results stay NumPy's. Eigenvalues, and the singular values of a
-matrix that is about as long as wide, are one task on one node: what reduces such a matrix to a
-band or to Hessenberg form reads all of it at every step.
+that shapes, dtypes, errors and results stay NumPy's. Eigenvalues of a Hermitian matrix, and the
+singular values of one that is about as long as wide, are one task on one node where it fits there,
+and else :mod:`dnumpy.api.spectral` divides it.
+
+Eigenvalues of any other matrix (``eig``, ``eigvals``) are always one task, on a node that has the
+memory; PlanInfeasible says how much is missing where none has. What reduces it to Hessenberg form
+and chases bulges reads all of it at every step; dividing its spectrum as a Hermitian one's takes
+inverses of matrices of whatever condition, and is not backward stable.
 """
 
 from __future__ import annotations
@@ -13,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, calls, composites, factors, ufuncs
+from dnumpy.api import blocks, calls, composites, factors, spectral, ufuncs
 from dnumpy.api.array import ndarray
 from dnumpy.api.creation import asarray
-from dnumpy.api.transplant import put_in_place
+from dnumpy.api.polar import product
+from dnumpy.api.transplant import put_in_place, transplanted
 from dnumpy.config import config
 
 if TYPE_CHECKING:
@@ -46,9 +52,16 @@ def _square(a: Any) -> bool:
     return is_large(a) and a.shape[0] == a.shape[1] > factors.panel_width()
 
 
-def _tall(a: Any) -> bool:
-    """Say whether one node is no place for a matrix, but one is for its square triangle."""
-    return is_large(a) and max(a.shape) >= 2 * min(a.shape)
+def _oblong(a: Any) -> bool:
+    """Say whether one node is no place for a matrix, but one may be for its square triangle."""
+    if not is_large(a) or a.shape[0] == a.shape[1]:
+        return False
+    return max(a.shape) >= 2 * min(a.shape) or not spectral.fits_one_node(a)
+
+
+def _too_large(a: Any) -> bool:
+    """Say whether one node is no place for a square matrix."""
+    return is_large(a) and a.shape[0] == a.shape[1] and not spectral.fits_one_node(a)
 
 
 def _as_asked(a: Any, kwargs: dict[str, Any]) -> Any:
@@ -69,6 +82,14 @@ def _quietly(function: Callable[..., Any], *args: Any) -> Any:
     """Call without NumPy's handler for what is met on the way."""
     with np.errstate(all="ignore"):
         return function(*args)
+
+
+def _times(x: Any, y: Any) -> Any:
+    """Return the matrix product; no node has ``y`` whole that none has room for."""
+    apart = is_large(y) and y.dtype == getattr(x, "dtype", None) and y.dtype.kind in "fc"
+    if apart and x.ndim == 2 and not spectral.fits_one_node(y):
+        return product(x, y)
+    return ufuncs.call(np.matmul, (x, y), {})
 
 
 # ---------------------------------------------------------------- square matrices
@@ -197,15 +218,15 @@ class _Triangle:
         """Return Q times the square ``vectors``; with ``whole`` also what completes the basis."""
         q = self.q(whole=whole)
         if not whole:
-            return q @ vectors
+            return _times(q, vectors)
         count = vectors.shape[0]
-        return factors.joined([q[:, :count] @ vectors, q[:, count:]], 1)
+        return factors.joined([_times(q[:, :count], vectors), q[:, count:]], 1)
 
 
 def _svd_with(whole: bool) -> Callable[..., Results | None]:
     def svd(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
-        if not _tall(args[0]):
-            return None
+        if not _oblong(args[0]):
+            return _svd_of_square(args, kwargs)
         a = _as_asked(args[0], kwargs)
         split = _quietly(lambda: _Triangle(a, reflectors=whole))
         u, s, vh = ufuncs.call(_lapack.svd_s, (split.core(),), kwargs)
@@ -219,8 +240,8 @@ def _svd_with(whole: bool) -> Callable[..., Results | None]:
 
 
 def _svd_values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
-    if not _tall(args[0]):
-        return None
+    if not _oblong(args[0]):
+        return _values_of_square(args, kwargs)
     a = _as_asked(args[0], kwargs)
     split = _quietly(lambda: _Triangle(a, reflectors=False))
     return [ufuncs.call(_lapack.svd, (split.core(),), kwargs)]
@@ -228,8 +249,10 @@ def _svd_values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None
 
 def _lstsq(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
     a, b, rcond = args
-    if not _tall(a) or not b.size:
+    if not b.size:
         return None
+    if not _oblong(a):
+        return _lstsq_of_square(args, kwargs)
     a, b = _as_asked(a, kwargs), _as_asked(b, kwargs)
     split = _quietly(lambda: _Triangle(a, reflectors=False))
     if not split.tall:
@@ -244,6 +267,53 @@ def _lstsq(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
         missed = square.sum(axis=0)
     x, _, rank, s = ufuncs.call(_lapack.lstsq, (split.r, seen, rcond), kwargs)
     return [x, missed, rank, s]
+
+
+# ---------------------------------------------------------------- what no node has room for
+
+
+def _divided(function: Callable[..., Any], *args: Any, **how: Any) -> Any:
+    """Return what dividing a spectrum gives; raises NumPy's LinAlgError where nothing does."""
+    try:
+        return _quietly(lambda: function(*args, **how))
+    except (spectral.NotFinite, spectral.NotDivided) as error:
+        _failed()
+        msg = "no eigenvalues or singular values were found"
+        raise np.linalg.LinAlgError(msg) from error
+
+
+def _eigh(*, upper: bool, vectors: bool) -> Callable[..., Results | None]:
+    def eigh(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
+        if not _too_large(args[0]):
+            return None
+        a = _as_asked(args[0], kwargs)
+        found = _divided(spectral.eigh, a, upper=upper, vectors=vectors)
+        values = factors.managed_copy(found.values)
+        return [values, found.vectors] if vectors else [values]
+
+    return eigh
+
+
+def _svd_of_square(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
+    if not _too_large(args[0]):
+        return None
+    found = _divided(spectral.svd, _as_asked(args[0], kwargs), vectors=True)
+    return [found.left, factors.managed_copy(found.values), found.right]
+
+
+def _values_of_square(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
+    if not _too_large(args[0]):
+        return None
+    found = _divided(spectral.svd, _as_asked(args[0], kwargs), vectors=False)
+    return [factors.managed_copy(found.values)]
+
+
+def _lstsq_of_square(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
+    if not _too_large(args[0]):
+        return None
+    a, b = (_as_asked(x, kwargs) for x in args[:2])
+    x, rank, values = _divided(spectral.lstsq, a, b, float(args[2]))
+    return [x, np.zeros(b.shape[1]), np.intc(rank), factors.managed_copy(values)]
 
 
 def _makearray(a: Any) -> tuple[Any, Callable[..., Any]]:
@@ -265,6 +335,12 @@ ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], Results | None]] = 
     "solve": _solve, "solve1": _solve, "inv": _inv, "det": _det, "slogdet": _slogdet,
     "cholesky_lo": _cholesky, "cholesky_up": _cholesky_up, "svd": _svd_values,
     "svd_s": _svd_with(whole=False), "svd_f": _svd_with(whole=True), "lstsq": _lstsq,
+    "eigh_lo": _eigh(upper=False, vectors=True), "eigh_up": _eigh(upper=True, vectors=True),
+    "eigvalsh_lo": _eigh(upper=False, vectors=False),
+    "eigvalsh_up": _eigh(upper=True, vectors=False),
 }  # fmt: skip
 
-NATIVE: dict[str, Callable[..., Any]] = {"linalg.qr": _qr}
+NATIVE: dict[str, Callable[..., Any]] = {
+    "linalg.qr": _qr,
+    "linalg.pinv": transplanted(np.linalg.pinv, matmul=_times),
+}

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, composites, indexing, overrides, picks, printing, sorting, ufuncs
+from dnumpy.api import (
+    calls,
+    composites,
+    contractions,
+    indexing,
+    overrides,
+    picks,
+    printing,
+    sorting,
+    ufuncs,
+)
 from dnumpy.api.array import (
     concrete,
     exported,
@@ -21,18 +31,19 @@ from dnumpy.api.array import (
     small,
     wrap,
 )
-from dnumpy.api.composites import _through_ghost
+from dnumpy.api.composites import through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import fill, flatiter
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
+from dnumpy.api.walk import iterator
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _np_array = np.ndarray
 _new = object.__new__
@@ -100,19 +111,6 @@ def _len(self: ndarray) -> int:
     return len(a) if a is not None else len(ghost(self))
 
 
-def _iter(self: ndarray) -> Iterator[Any]:
-    a = self._np
-    if a is not None and a.ndim == 1:
-        return iter(a)
-    shape = self.shape
-    if not shape:
-        msg = "iteration over a 0-d array"
-        raise TypeError(msg)
-    if len(shape) == 1:
-        return iter(exported(self))
-    return (self[k] for k in range(shape[0]))
-
-
 def _contains(self: ndarray, value: Any) -> bool:
     return bool((self == value).any())
 
@@ -173,7 +171,7 @@ def _matrix_transposed(self: ndarray) -> ndarray:
     a = self._np
     if a is not None:
         return small(a.mT, self)
-    return _through_ghost(self, lambda g: g.mT)
+    return through_ghost(self, lambda g: g.mT)
 
 
 def _part(name: str) -> property:
@@ -283,7 +281,7 @@ def _transpose(self: ndarray, *axes: Any) -> Any:
     a = self._np
     if a is not None:
         return calls.wrap_result(a.transpose(*axes), (self,))
-    return _through_ghost(self, lambda g: g.transpose(*axes))
+    return through_ghost(self, lambda g: g.transpose(*axes))
 
 
 def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
@@ -335,7 +333,7 @@ def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         if type(r) is not _np_array:
             return r
         return small(r, self)
-    return _through_ghost(self, lambda g: g.view(*args, **kwargs))
+    return through_ghost(self, lambda g: g.view(*args, **kwargs))
 
 
 def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
@@ -479,7 +477,7 @@ def _matmul(self: Any, other: Any) -> Any:
     if not (ufuncs.is_operand(self) and ufuncs.is_operand(other)):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):
-        found = composites.matmul(self, other)
+        found = contractions.matmul(self, other)
         if found is not NotImplemented:
             return found
     return calls.run(np.matmul, (self, other), {})
@@ -581,7 +579,7 @@ def _class_getitem(cls: type, item: Any) -> Any:
 
 _DIRECT: dict[str, Any] = {
     "__getitem__": _getitem, "__setitem__": _setitem, "__delitem__": _delitem, "__len__": _len,
-    "__iter__": _iter, "__contains__": _contains, "__repr__": printing.repr_of,
+    "__iter__": iterator, "__contains__": _contains, "__repr__": printing.repr_of,
     "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,

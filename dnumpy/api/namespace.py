@@ -12,11 +12,21 @@ import importlib.abc
 import importlib.machinery
 import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs, vectorized
+from dnumpy.api import (
+    assertions,
+    callables,
+    dispatch,
+    printing,
+    stand_ins,
+    ufuncs,
+    vectorized,
+    walk,
+)
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
@@ -33,7 +43,7 @@ _PASS_THROUGH = frozenset({
     "promote_types", "format_float_positional", "format_float_scientific", "base_repr",
     "binary_repr",     "broadcast_shapes", "get_array_wrap",
 })  # fmt: skip
-_KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ctypeslib"})
+_KEPT_MODULES = frozenset({"typing", "f2py", "distutils", "core", "ctypeslib"})
 
 
 _NATIVE = (
@@ -47,7 +57,9 @@ _NATIVE = (
 
 def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     """Return (class, reason) of a public NumPy name: exactly one class each."""
-    key = f"{module}.{name}".removeprefix("numpy.")
+    if module != "numpy" and callable(value) and vars(np).get(name) is value:
+        module = "numpy"  # the same object by another path
+    key = f"{module}.{name}".removeprefix("numpy.").replace("emath.", "lib.scimath.", 1)
     if isinstance(value, np.ufunc):
         how = "elementwise ufunc" if value.signature is None else "ufunc by rows of its loop"
         return "primitive", how
@@ -56,12 +68,19 @@ def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
             return kind, how
     if name in random_streams.OVERRIDES:
         return "composite", "written over primitives"
+    return _class_of(name, value, module)
+
+
+def _class_of(name: str, value: Any, module: str) -> tuple[str, str]:
+    """Return (class, reason) of a name that nothing of ours computes."""
     if isinstance(value, type):
         return "type", "NumPy's own class" if value is not np.ndarray else "dnumpy's array"
     if isinstance(value, types.ModuleType):
         return "module", "mirrored" if name not in _KEPT_MODULES else "NumPy's own"
     if not callable(value):
         return "constant", "NumPy's own object"
+    if module.startswith("numpy.testing"):
+        return "type", "NumPy's own function, given NumPy's arrays to compare"
     if name in _PASS_THROUGH:
         return "type", "settings, dtypes and text: NumPy's own function"
     return "fallback", "gathers its operands and runs in NumPy"
@@ -78,13 +97,16 @@ _CLASSES: dict[type, Any] = {
     np.ufunc: ufuncs.ufunc,
     np.flatiter: flatiter,
     np.vectorize: vectorized.vectorize,
-    np.nditer: callables.constructor_of(np.nditer),
+    np.nditer: callables.constructor_of(np.nditer, walk.Walking),
+    np.ndenumerate: walk.ndenumerate,
     np.broadcast: callables.constructor_of(np.broadcast),
 }
 
 
 def counterpart(name: str, value: Any, module: str) -> Any:
     """Return what stands for ``module.name``."""
+    if module.startswith("numpy.testing") and not isinstance(value, types.ModuleType):
+        return assertions.counterpart(name, value)
     if isinstance(value, type) and value in _CLASSES:
         return _CLASSES[value]
     if isinstance(value, np.ufunc):
@@ -156,13 +178,23 @@ def _counterpart_in(name: str, value: Any, source: types.ModuleType) -> Any:
 
 
 class MirrorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds ``dnumpy.x`` where NumPy has a public module ``numpy.x`` and dnumpy has none."""
+    """Finds ``dnumpy.x`` where NumPy has a public module ``numpy.x`` and dnumpy has none.
+
+    It is asked before the finder of files: folders that hold type stubs alone are no packages.
+    """
+
+    def __init__(self) -> None:
+        """Note which modules the package has itself."""
+        package = Path(__file__).parent.parent
+        self._own = {
+            p.stem for p in package.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
+        }
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for a mirrored module."""
-        if not fullname.startswith("dnumpy."):
+        if not fullname.startswith("dnumpy.") or fullname.split(".")[1] in self._own:
             return None
         source = "numpy" + fullname.removeprefix("dnumpy")
         try:
@@ -183,7 +215,7 @@ class MirrorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def find_mirrors() -> None:
     """Let the import system find mirrored modules."""
     if not any(type(f).__name__ == "MirrorFinder" for f in sys.meta_path):
-        sys.meta_path.append(MirrorFinder())
+        sys.meta_path.insert(0, MirrorFinder())
 
 
 def build() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dnumpy.api import (
     blocks,
     callables,
     composites,
+    contractions,
     counting,
     creation,
     einstein,
@@ -60,10 +61,10 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "ravel": composites.ravel,
     "real": composites.real,
     "imag": composites.imag,
-    "matmul": composites.matmul,
-    "dot": composites.dot,
-    "tensordot": composites.tensordot,
-    "einsum": composites.einsum,
+    "matmul": contractions.matmul,
+    "dot": contractions.dot,
+    "tensordot": contractions.tensordot,
+    "einsum": contractions.einsum,
     **counting.NATIVE,
     **picks.NATIVE,
     **applied.NATIVE,
@@ -101,9 +102,8 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "around": composites.round_,
 }
 
-GENERALISED = gufuncs.record  # how ufuncs with a signature are recorded
 gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
-composites.contract_on_nodes_with(einstein.recorded)
+contractions.contract_on_nodes_with(einstein.recorded)
 
 # NumPy's own Python over our names (see transplant.py), whatever the operands
 _NUMPYS_CODE = (
@@ -123,7 +123,9 @@ _NUMPYS_CODE = (
     "sort_complex", "split", "take_along_axis", "tile", "trace", "trapezoid", "tril",
     "tril_indices_from", "trim_zeros", "triu", "triu_indices_from", "union1d", "unique",
     "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "unwrap", "vander",
-    "vsplit", "lib.stride_tricks.sliding_window_view", "linalg.cholesky", "linalg.cond",
+    "vsplit", "lib.scimath.arccos", "lib.scimath.arcsin", "lib.scimath.arctanh", "lib.scimath.log",
+    "lib.scimath.log10", "lib.scimath.log2", "lib.scimath.logn", "lib.scimath.power",
+    "lib.scimath.sqrt", "lib.stride_tricks.sliding_window_view", "linalg.cholesky", "linalg.cond",
     "linalg.cross", "linalg.det", "linalg.diagonal", "linalg.eig", "linalg.eigh", "linalg.eigvals",
     "linalg.eigvalsh", "linalg.inv", "linalg.lstsq", "linalg.matmul", "linalg.matrix_norm",
     "linalg.matrix_power", "linalg.matrix_rank", "linalg.matrix_transpose", "linalg.multi_dot",

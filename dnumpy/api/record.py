@@ -26,11 +26,15 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
 from dnumpy.expr.geometry import same_dtype
 from dnumpy.expr.origin import here
-from dnumpy.ops.families import Elementwise, elementwise_of
+from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import CAST, UPDATE, VIEW, WHERE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.expr.expr import Params
     from dnumpy.expr.geometry import Geometry
+    from dnumpy.ops.families import Op
 
 Operand = Any  # ndarray, DeferredScalar, a NumPy or Python scalar, or anything np.asarray takes
 
@@ -154,11 +158,11 @@ def _broadcast_slowly(ufunc: np.ufunc | None, operands: list[Expr | Const]) -> S
     raise ValueError(msg)
 
 
-def elementwise(
-    op: Elementwise, operands: list[Expr | Const], params: Any, shape: Shape, dtype: np.dtype
+def record(
+    op: Op, args: Sequence[Expr | Const], params: Params, shape: Shape, dtype: np.dtype
 ) -> Expr:
-    """Record one elementwise operation at the user's line."""
-    expr = make(op, tuple(operands), params, shape, dtype)
+    """Record an op at the user's line."""
+    expr = make(op, tuple(args), params, shape, dtype)
     if expr.origin is None:
         expr.origin = here()
     return expr
@@ -189,9 +193,9 @@ def ufunc_exprs(
         params = (*params, ("masked", True))
     row = elementwise_of(ufunc)
     if ufunc.nout == 1:
-        return [elementwise(row, operands, tuple(dict(params).items()), shape, dtypes[0])]
+        return [record(row, operands, tuple(dict(params).items()), shape, dtypes[0])]
     return [
-        elementwise(row, operands, (*dict(params).items(), ("output", k)), shape, d)
+        record(row, operands, (*dict(params).items(), ("output", k)), shape, d)
         for k, d in enumerate(dtypes)
     ]
 
@@ -205,7 +209,7 @@ def cast(expr: Expr | Const, dtype: np.dtype, shape: Shape) -> Expr:
     """Return ``expr`` with another dtype, elementwise."""
     if isinstance(expr, Expr) and same_dtype(expr.dtype, dtype) and expr.shape == shape:
         return expr
-    return elementwise(CAST, [expr], (), shape, dtype)
+    return record(CAST, [expr], (), shape, dtype)
 
 
 def where(condition: Expr | Const, x: Expr | Const, y: Expr | Const) -> Expr:
@@ -215,7 +219,7 @@ def where(condition: Expr | Const, x: Expr | Const, y: Expr | Const) -> Expr:
     dtype = _where_dtype(x, y)
     x, y = (_choice(v, dtype) for v in (x, y))
     shape = broadcast(None, [condition, x, y])
-    return elementwise(WHERE, [condition, x, y], (), shape, dtype)
+    return record(WHERE, [condition, x, y], (), shape, dtype)
 
 
 def _choice(x: Expr | Const, dtype: np.dtype) -> Expr | Const:

@@ -21,12 +21,14 @@ from dnumpy.ops.scans import (
     FACTORS,
     FOLDS_IN_BLOCKS,
     PAIRS,
+    RUN,
     RUNNING_PRODUCTS,
     SCAN,
     SLICES,
     AlongParams,
     AlongSlicesParams,
     PairParams,
+    RunParams,
     ScanParams,
     SliceParams,
 )
@@ -89,10 +91,13 @@ def _recorded(wrapped: np.ufunc, array: ndarray, axis: int, dtype: np.dtype) -> 
     if axis:
         params = AlongParams((True,), wrapped.__name__, dtype, axis)
         found: Any = from_expr(blocks.record(ALONG, [expr], params, expr.shape, dtype))
-    elif wrapped.__name__ not in FOLDS_IN_BLOCKS:
-        return NotImplemented
-    else:
+    elif wrapped.__name__ in FOLDS_IN_BLOCKS:
         found = from_expr(_down(wrapped.__name__, expr, dtype, spread=blocks.spread(array)))
+    elif not blocks.spread(array):
+        return NotImplemented  # one row after the other, as NumPy does
+    else:
+        run = RunParams((True,), wrapped.__name__, dtype)
+        found = from_expr(blocks.record(RUN, [expr], run, expr.shape, dtype))
     return found if order is None else restored(found, order)
 
 
@@ -153,6 +158,8 @@ def reduceat(
 def at(wrapped: np.ufunc, array: Any, indices: Any, *values: Any) -> bool:
     """Record ``wrapped.at`` for rows that lie on nodes; say whether that could be done."""
     if not blocks.spread(array) or array._readonly or array._buf.shared or not array.size:
+        return False
+    if type(indices) is tuple:
         return False
     rows = np.asarray(calls.unwrap(indices))
     known = getattr(np, wrapped.__name__, None) is wrapped and wrapped.nin == 1 + len(values)

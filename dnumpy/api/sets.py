@@ -19,6 +19,7 @@ from dnumpy.api.sorting import (
     on_nodes,
     promoted,
 )
+from dnumpy.ops import row_keys
 from dnumpy.ops import sorting as rows
 from dnumpy.ops.families import RowParams
 from dnumpy.ops.table import ARANGE, EMPTY, FULL
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INDICES = np.dtype(np.intp)
-MOST_KEYS = 32  # columns that tell subarrays apart; more than that travel home
+MOST_COLUMNS = 32  # of subarrays that have no keys; those with more travel home
+MOST_KEYS = 8  # columns that tell subarrays apart one by one; more are one key
 SAMPLE = 1024  # elements that tell whether most differ
 
 
@@ -89,7 +91,10 @@ def _unique_rows(ar: ndarray, axis: int, wanted: tuple[bool, ...]) -> Any:
     count, rest = moved.shape[0], moved.shape[1:]
     table: ndarray = composites.reshape(moved, (count, -1))
     width = table.shape[1]
-    if width > MOST_KEYS:
+    wide = width > MOST_KEYS or ar.dtype == np.float16  # of which NumPy compares NaN otherwise
+    if wide and row_keys.has_keys(ar.dtype):
+        return _unique_wide_rows(ar, axis, table, wanted)
+    if width > MOST_COLUMNS:
         return calls.run(np.unique, (ar, *wanted, axis), {})
     ordered = keys_in_order([content(table[:, k]) for k in range(width)])
     columns = [ordered.field(name) for name in rows.key_fields(width)]
@@ -104,6 +109,32 @@ def _unique_rows(ar: ndarray, axis: int, wanted: tuple[bool, ...]) -> Any:
     for k, column in enumerate(kept):
         values[:, k] = column
     shaped = composites.moveaxis(composites.reshape(values, (kept[0].size, *rest)), 0, axis)
+    return _outputs(shaped, first, places, wanted, (count,))
+
+
+def _unique_wide_rows(ar: ndarray, axis: int, table: ndarray, wanted: tuple[bool, ...]) -> Any:
+    """Return the unique subarrays along an axis, each told apart by one key."""
+    count, width = table.shape
+    missing = None
+    if ar.dtype.kind in "fc":
+        missing = ufuncs.call(np.isnan, (table,), {}).any(axis=1)
+        if not bool(missing.any()):
+            missing = None
+        elif ar.dtype.kind == "c":
+            return calls.run(np.unique, (ar, *wanted, axis), {})
+    key = row_keys.key_dtype(table.dtype, width)
+    alone = RowParams((True,))
+    keys = blocks.record(row_keys.ROW_KEYS, [content(table)], alone, (count,), key)
+    ordered = keys_in_order([keys])
+    places = ordered.field(rows.INDEX)
+    in_turn = [ordered.field("k0")._buf.expr]
+    found = blocks.record(row_keys.DIFFERS, in_turn, alone, (count,), np.dtype(bool))
+    first = from_expr(found)
+    if missing is not None:  # nothing is equal to NaN
+        first = first | missing[places]
+    values = table[take.compressed(places, first)]
+    shape = (values.shape[0], *[n for k, n in enumerate(ar.shape) if k != axis])
+    shaped = composites.moveaxis(composites.reshape(values, shape), 0, axis)
     return _outputs(shaped, first, places, wanted, (count,))
 
 

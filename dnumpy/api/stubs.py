@@ -74,9 +74,21 @@ def stubs() -> dict[str, str]:
         made[_file_of(module)] = HEADER + _rewritten(module)
     made["_typed/__init__.pyi"] = HEADER
     made["_typed/_typing/__init__.pyi"] = HEADER + _typing()
-    made |= {f"{n}.pyi": f"{HEADER}from dnumpy._typed.{n} import *\n" for n in PUBLIC}
-    made |= {f"{n}.pyi": f"{HEADER}from numpy.{n} import *\n" for n in NUMPYS}
+    for name in PUBLIC:
+        made |= _public(name, "dnumpy._typed")
+    for name in NUMPYS:
+        made |= _public(name, "numpy")
     return made
+
+
+def _public(name: str, home: str) -> dict[str, str]:
+    """Return the stubs of a public module and of the public modules in it."""
+    folder = SOURCE / name
+    if not folder.is_dir():
+        return {f"{name}.pyi": f"{HEADER}from {home}.{name} import *\n"}
+    inside = sorted(p.stem for p in folder.glob("[!_]*.pyi"))
+    made = {f"{name}/{n}.pyi": f"{HEADER}from {home}.{name}.{n} import *\n" for n in inside}
+    return {f"{name}/__init__.pyi": f"{HEADER}from {home}.{name} import *\n"} | made
 
 
 def _mirrored_modules() -> list[str]:
@@ -152,7 +164,7 @@ def _class_edits(node: ast.ClassDef, module: str) -> Iterator[tuple[int, int, st
     path = f"numpy.{module}".rstrip(".")
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     assert node.end_lineno is not None
-    if _is_numpys(node.name, path):
+    if _is_numpys(node.name, path) and not _holds_arrays(node):
         yield first, node.end_lineno, f"from {path} import {node.name} as {node.name}"
     elif path.startswith("numpy.random") and not node.name.startswith("_") and not node.bases:
         base = f"_NumPys{node.name}"
@@ -171,6 +183,11 @@ def _class_edits(node: ast.ClassDef, module: str) -> Iterator[tuple[int, int, st
                 assert method.end_lineno is not None
                 replacement = f"    def __array__({given}) -> {returns}: ..."
                 yield method.lineno, method.end_lineno, replacement
+
+
+def _holds_arrays(node: ast.ClassDef) -> bool:
+    """Say whether a class is a named tuple of arrays, which are dnumpy's in its results."""
+    return any(ast.unparse(base) == "NamedTuple" for base in node.bases)
 
 
 def _decorator(node: ast.expr) -> str:

@@ -156,22 +156,44 @@ SUBSTITUTE = row(
 )
 
 
+class DivideParams(NamedTuple):
+    """Columns ``start:stop`` are divided now; what they count for begins with column ``first``."""
+
+    start: int
+    stop: int
+    first: int
+
+
+def _rows_and_panels(_shapes: Shapes, _params: DivideParams, lo: int, hi: int) -> tuple[Piece, ...]:
+    return (Piece(0, lo, hi), Piece(1), Piece(2))
+
+
+def _divide(pieces: Sequence[Any], params: DivideParams, _lo: int, _hi: int, out: Any) -> None:
+    """Multiply the columns by the inverse of their corner, and take them out of the others."""
+    matrix, inverse, rest = pieces
+    start, stop, first = params
+    np.copyto(out, matrix)
+    np.matmul(matrix[:, start:stop], inverse, out=out[:, start:stop])
+    if rest.shape[1]:
+        out[:, first : first + rest.shape[1]] -= out[:, start:stop] @ rest
+
+
+DIVIDE = row(Blocked("factor.divide", _rows_and_panels, _divide, block_rows, "arith", flops=64.0))
+
+
 class TallParams(NamedTuple):
-    """Blocks of ``block`` rows are factored apart; ``with_q`` where Q is to be made afterwards."""
+    """Blocks of ``block`` rows are factored apart."""
 
     by_rows: tuple[bool, ...]
     block: int
-    with_q: bool = True
 
 
 def _factor_r(pieces: Sequence[Any], _params: TallParams, _lo: int, _hi: int) -> Any:
     return np.linalg.qr(pieces[0], mode="r")
 
 
-def _stacked(partials: Sequence[Any], params: TallParams) -> Any:
+def _stacked(partials: Sequence[Any], _params: TallParams) -> Any:
     """Return R, and by block what its Q is to be multiplied with, as one array."""
-    if not params.with_q:
-        return np.linalg.qr(np.concatenate(partials), mode="r")
     q, r = np.linalg.qr(np.concatenate(partials))
     apart = np.zeros((len(partials), r.shape[1], r.shape[0]), r.dtype)
     start = 0

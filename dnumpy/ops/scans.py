@@ -171,6 +171,42 @@ RUNNING_PRODUCTS = row(
 )
 
 
+# ---------------------------------------------------------------- row after row
+
+
+class RunParams(NamedTuple):
+    """``ufunc``, which does not fold in blocks, is accumulated in ``dtype`` along axis 0."""
+
+    by_rows: tuple[bool, ...]
+    ufunc: str
+    dtype: np.dtype
+
+
+def followed(rows: Any, before: Any, params: RunParams, out: Any) -> Any:
+    """Write the running folds of rows that come after others; return what the next come after.
+
+    That is the last fold but one, and the last row: NumPy's loop then makes the last fold again,
+    and never runs over so few rows that it would take another way than over many.
+    """
+    whole = np.concatenate([before, rows], dtype=params.dtype, casting="unsafe")
+    folds = getattr(np, params.ufunc).accumulate(whole, axis=0)
+    np.copyto(out, folds[len(before) :])
+    return np.stack([folds[-2], whole[-1]]) if len(whole) > 1 else whole
+
+
+def _run(pieces: Sequence[Any], params: RunParams, _lo: int, _hi: int, out: Any) -> None:
+    getattr(np, params.ufunc).accumulate(pieces[0], axis=0, dtype=params.dtype, out=out)
+
+
+def _these_rows(_shapes: Shapes, _params: Any, lo: int, hi: int) -> tuple[Piece, ...]:
+    return (Piece(0, lo, hi),)
+
+
+RUN = row(
+    Scan("scan.run", _these_rows, _run, rows=lambda shapes, _params: shapes[0][0], loop="reduce")
+)
+
+
 # ---------------------------------------------------------------- along the other axes
 
 
@@ -181,10 +217,6 @@ class AlongParams(NamedTuple):
     ufunc: str
     dtype: np.dtype
     axis: int
-
-
-def _these_rows(_shapes: Shapes, _params: Any, lo: int, hi: int) -> tuple[Piece, ...]:
-    return (Piece(0, lo, hi),)
 
 
 def _along(pieces: Sequence[Any], params: AlongParams, _lo: int, _hi: int, out: Any) -> None:

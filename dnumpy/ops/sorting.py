@@ -351,11 +351,41 @@ def _quantile_rows(
     kwargs = dict(params.kwargs)
     q = [np.array(values) if ndim else values[0] for values, ndim in kwargs["q"]]
     function = getattr(np, kwargs["name"])
-    found = function(pieces[0], *q, axis=kwargs["axis"], **dict(kwargs["options"]))
+    lanes, axis = pieces[0], kwargs["axis"]
+    missing = None
+    if kwargs["name"].startswith("nan") and lanes.dtype.kind == "f":
+        missing = np.isnan(lanes).all(axis=axis, keepdims=True)  # whoever recorded this has warned
+        lanes = np.where(missing, lanes.dtype.type(0), lanes)
+    found = function(lanes, *q, axis=axis, **dict(kwargs["options"]))
     out[...] = np.moveaxis(found, 0, -1) if q and np.ndim(q[0]) else found
+    if missing is not None:
+        out[missing.reshape(missing.shape[: lanes.ndim - len(axis)])] = np.nan
 
 
 QUANTILE_ROWS = row(Rowwise("quantile_rows", read_by_rows, _quantile_rows, None, "other", 2.0))
+
+
+class WeightedParams(NamedTuple):
+    """Weighted quantiles ``q`` along ``axes``, by the function ``name``; elements and weights."""
+
+    by_rows: tuple[bool, bool]
+    name: str
+    q: Any  # a number, or a tuple of some
+    kind: str  # dtype of q, '' for a number of Python's
+    axes: tuple[int, ...]
+
+
+def _weighted_rows(
+    pieces: Sequence[Any], params: WeightedParams, _lo: int, _hi: int, out: np.ndarray
+) -> None:
+    values, weights = pieces
+    q = np.array(params.q, params.kind) if params.kind else params.q
+    function = getattr(np, params.name)
+    found = function(values, q, axis=params.axes, weights=weights, method="inverted_cdf")
+    out[...] = np.moveaxis(found, 0, -1) if np.ndim(q) else found
+
+
+WEIGHTED_ROWS = row(Rowwise("weighted_rows", read_by_rows, _weighted_rows, None, "other", 16.0))
 
 
 def _isin_rows(

@@ -67,6 +67,10 @@ class Cluster(Protocol):
         """Return the node that runs a single task soonest."""
         ...
 
+    def room(self) -> float:
+        """Return the bytes that the node with most memory may be given."""
+        ...
+
     def label(self, node: str) -> str:
         """Return the device class of a node, letters only."""
         ...

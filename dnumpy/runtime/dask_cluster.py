@@ -20,7 +20,7 @@ import numpy as np
 from dnumpy.cost.correction import Observation, OnlineCorrection
 from dnumpy.cost.estimate import seconds as cost_seconds
 from dnumpy.errors import WorkerLost
-from dnumpy.plan.rates import plan_work
+from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
@@ -190,6 +190,11 @@ class DaskCluster:
     def fastest(self) -> str:
         """Return the worker on which elementwise work is fastest."""
         return min(self._alive, key=self._unit_seconds)
+
+    def room(self) -> float:
+        """Return what the plan may give the worker with most free memory."""
+        self.refresh()
+        return MEMORY_SHARE * max(self.profiles[address].free_bytes for address in self._alive)
 
     def _unit_seconds(self, node: str) -> float:
         profile = self.profiles[node]

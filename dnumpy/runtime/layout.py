@@ -12,11 +12,14 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.blocked import grid_rows
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
 from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
+from dnumpy.ops.gufuncs import GUFUNC
 from dnumpy.ops.indexing import TAKE
+from dnumpy.ops.scans import RUN
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
+from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
@@ -29,6 +32,7 @@ from dnumpy.runtime.producers import (
     UpdatedRows,
     WholeResult,
     contraction_granule,
+    tile_rows_of,
 )
 from dnumpy.runtime.regions import (
     SpannedRows,
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
 
 Placement = tuple[tuple[str, int], ...]
 
+LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
 
@@ -90,7 +95,7 @@ class Laid:
     """
 
     what: str
-    producer: Producer | TakenRows | PutRows | SpannedRows
+    producer: Producer | ChainedRows | TakenRows | PutRows | SpannedRows
     ranges: list[Range]
     plan: Plan | None = None
     work: Work | None = None
@@ -158,6 +163,10 @@ class Layout:
         work, followed = _blocked_work(expr, rows)
         if op is TAKE:
             operands = (self.in_order(operands[0]), *operands[1:])
+        if op is RUN:
+            step = tile_rows_of(expr.shape, _widest_row(expr, operands))
+            chained = ChainedRows(expr.params, expr.shape, operands[0], step)  # type: ignore[arg-type]
+            return self._by_rows(op.name, chained, work, followed)
         exchanged = exchange_for(expr, operands, grid, REPLICATED * self.planner.home_bytes)
         if exchanged is not None:
             work = replace(work, fixed_bytes=0.0)
@@ -245,7 +254,7 @@ class Layout:
     def _by_rows(
         self,
         what: str,
-        producer: Producer | TakenRows | PutRows | SpannedRows,
+        producer: Producer | ChainedRows | TakenRows | PutRows | SpannedRows,
         work: Work,
         by_rows: Sequence[Operand],
     ) -> Laid:
@@ -304,17 +313,23 @@ def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
     apart = list({id(o): o for o in by_rows}.values())
     read = sum(prod(o.shape) * o.dtype.itemsize for o in apart) / count
     elements = max([prod(expr.shape[1:]), *(prod(o.shape) / count for o in apart)])
+    whole = _whole_bytes(rows.operands, apart)
     work = Work(
         count,
         bytes_read=read,
         bytes_written=prod(expr.shape[1:]) * expr.dtype.itemsize,
         loops=((rows.op.loop, elements * rows.op.flops),),
-        fixed_bytes=_whole_bytes(rows.operands, apart),
+        workspace_bytes_per_row=LAPACK_SHARE * whole if _is_one_call(expr) else 0.0,
+        fixed_bytes=whole,
     )
     followed = [
         w.operand for w in wants if (w.lo, w.hi) == (0, count) and w.operand.shape[0] == count
     ]
     return work, followed
+
+
+def _is_one_call(expr: Expr) -> bool:
+    return expr.op is GUFUNC and bool(expr.params.single)  # type: ignore[attr-defined]
 
 
 def _whole_bytes(operands: Sequence[Operand], by_rows: Sequence[Operand]) -> float:

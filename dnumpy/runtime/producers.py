@@ -7,6 +7,7 @@ lost.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -35,16 +36,39 @@ if TYPE_CHECKING:
 Built = list[tuple["Range", Ref]]  # each range with the reference of its task, which gives a Made
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FusedRows:
-    """Rows of a phase."""
+class ByRanges(ABC):
+    """One task for each range of rows, from operands."""
 
-    phase: Phase
+    __slots__ = ()
     operands: tuple[Operand, ...]
 
     def depth(self) -> int:
         """Return the number of stages that led here."""
         return max((operand.depth for operand in self.operands), default=0)
+
+    @abstractmethod
+    def granule(self) -> int:
+        """Return the rows at whose multiples ranges are cut."""
+
+    def row_outputs(self) -> int:
+        """Return how many arrays each task gives rows of."""
+        return 1
+
+    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
+        """Add a task for each range."""
+        return [(r, self.task(graph, r)) for r in ranges]
+
+    @abstractmethod
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusedRows(ByRanges):
+    """Rows of a phase."""
+
+    phase: Phase
+    operands: tuple[Operand, ...]
 
     def granule(self) -> int:
         """Return the rows at whose multiples ranges are cut."""
@@ -54,11 +78,8 @@ class FusedRows:
         """Return how many arrays each task gives rows of."""
         return sum(not output.partial for output in self.phase.outputs)
 
-    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
-        """Add a task for each range."""
-        return [(r, self._task(graph, r)) for r in ranges]
-
-    def _task(self, graph: Graph, r: Range) -> Ref:
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
         runs: list[tuple[int, int, Bindings]] = []
         data: list[Ref] = []
         for lo, hi in self._runs(graph, r):
@@ -90,7 +111,7 @@ class FusedRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UpdatedRows:
+class UpdatedRows(ByRanges):
     """Rows of a copy of the base with one region, which steps through its rows, replaced."""
 
     base: Source
@@ -106,15 +127,8 @@ class UpdatedRows:
         """Return the rows at whose multiples ranges are cut."""
         return tile_rows_of(self.base.shape, self.base.row_bytes)
 
-    def row_outputs(self) -> int:
-        """Return how many arrays each task gives rows of."""
-        return 1
-
-    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
-        """Add a task for each range."""
-        return [(r, self._task(graph, r)) for r in ranges]
-
-    def _task(self, graph: Graph, r: Range) -> Ref:
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
         lo, hi = self._region_rows(r.lo, r.hi)
         shape = (r.hi - r.lo, *self.base.shape[1:])
         region = self._local_region(r.lo, lo, hi) if lo < hi else None
@@ -122,7 +136,7 @@ class UpdatedRows:
         if region is None or not region.is_whole(shape, self.base.dtype):
             wants.append(Want(Operand(self.base), r.lo, r.hi))
         if region is not None:
-            wants.append(self._value_rows(lo, hi))
+            wants.append(value_rows(self.value, self.region, lo, hi))
         bindings, data = bind(graph, r.node, wants)
         job = tasks.UpdateJob(shape, self.base.dtype, region, bindings)
         return graph.add("update", r.node, tasks.run_update, job, *data)
@@ -145,14 +159,16 @@ class UpdatedRows:
         shape = (hi - lo, *self.region.shape[1:])
         return Geometry(offset, shape, self.region.strides, self.region.dtype)
 
-    def _value_rows(self, lo: int, hi: int) -> Want:
-        shape = self.value.shape
-        by_rows = len(shape) == len(self.region.shape) and shape[0] == self.region.shape[0]
-        return Want(self.value, lo, hi) if by_rows and shape[0] > 1 else Want(self.value)
+
+def value_rows(value: Operand, region: Geometry, lo: int, hi: int) -> Want:
+    """Return what rows ``lo:hi`` of a region read of the value that replaces it."""
+    shape = value.shape
+    by_rows = len(shape) == len(region.shape) and shape[0] == region.shape[0]
+    return Want(value, lo, hi) if by_rows and shape[0] > 1 else Want(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ContractedRows:
+class ContractedRows(ByRanges):
     """Rows of a contraction, from rows of the first operand and the others whole."""
 
     op: Op
@@ -161,24 +177,13 @@ class ContractedRows:
     dtype: np.dtype
     operands: tuple[Operand, ...]
 
-    def depth(self) -> int:
-        """Return the number of stages that led here."""
-        return max(operand.depth for operand in self.operands)
-
     def granule(self) -> int:
         """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
         first = self.operands[0]
         return contraction_granule(first.shape, first.dtype.itemsize)
 
-    def row_outputs(self) -> int:
-        """Return how many arrays each task gives rows of."""
-        return 1
-
-    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
-        """Add a task for each range."""
-        return [(r, self._task(graph, r)) for r in ranges]
-
-    def _task(self, graph: Graph, r: Range) -> Ref:
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
         first, *rest = self.operands
         wants = [Want(first, r.lo, r.hi), *(Want(operand) for operand in rest)]
         bindings, data = bind(graph, r.node, wants)
@@ -188,7 +193,7 @@ class ContractedRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FoldedRows:
+class FoldedRows(ByRanges):
     """Partial results of ``left.T @ right``: rows of neither operand leave their node."""
 
     op: Op
@@ -210,18 +215,15 @@ class FoldedRows:
         """Return zero: the tasks give partial results only."""
         return 0
 
-    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
-        """Add a task for each range."""
-        return [(r, self._task(graph, r)) for r in ranges]
-
-    def _task(self, graph: Graph, r: Range) -> Ref:
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
         bindings, data = bind(graph, r.node, [Want(x, r.lo, r.hi) for x in (self.left, self.right)])
         job = tasks.FoldJob(self.op, self.params, self.shape, self.dtype, bindings, self.granule())
         return graph.add("fold", r.node, tasks.run_fold, job, *data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BlockedRows:
+class BlockedRows(ByRanges):
     """Rows of a blocked op, from the pieces of the operands that it names."""
 
     op: Blocked
@@ -231,23 +233,12 @@ class BlockedRows:
     operands: tuple[Operand, ...]
     grid: int
 
-    def depth(self) -> int:
-        """Return the number of stages that led here."""
-        return max((operand.depth for operand in self.operands), default=0)
-
     def granule(self) -> int:
         """Return the rows at whose multiples ranges are cut."""
         return self.grid
 
-    def row_outputs(self) -> int:
-        """Return how many arrays each task gives rows of."""
-        return 1
-
-    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
-        """Add a task for each range."""
-        return [(r, self._task(graph, r)) for r in ranges]
-
-    def _task(self, graph: Graph, r: Range) -> Ref:
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
         step = self.grid if self.op.rows is not None else max(r.hi - r.lo, 1)
         blocks: list[tuple[int, int, Bindings]] = []
         data: list[Ref] = []
@@ -267,7 +258,7 @@ class BlockedRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FoldedBlocks:
+class FoldedBlocks(ByRanges):
     """What a fold makes of each block of rows: rows of no operand leave their node."""
 
     op: Fold
@@ -277,10 +268,6 @@ class FoldedBlocks:
     operands: tuple[Operand, ...]
     grid: int
 
-    def depth(self) -> int:
-        """Return the number of stages that led here."""
-        return max(operand.depth for operand in self.operands)
-
     def granule(self) -> int:
         """Return the rows of a block; fixed, so that bits do not depend on the cut."""
         return self.grid
@@ -289,11 +276,8 @@ class FoldedBlocks:
         """Return zero: the tasks give partial results only."""
         return 0
 
-    def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
-        """Add a task for each range."""
-        return [(r, self._task(graph, r)) for r in ranges]
-
-    def _task(self, graph: Graph, r: Range) -> Ref:
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
         shapes = tuple(operand.shape for operand in self.operands)
         blocks: list[tuple[int, int, Bindings]] = []
         data: list[Ref] = []
@@ -313,7 +297,7 @@ def _word(op: Op) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WholeResult:
+class WholeResult(ByRanges):
     """One op on whole operands, in one task."""
 
     op: Op
@@ -322,24 +306,19 @@ class WholeResult:
     dtype: np.dtype
     operands: tuple[Operand, ...]
 
-    def depth(self) -> int:
-        """Return the number of stages that led here."""
-        return max((operand.depth for operand in self.operands), default=0)
-
     def granule(self) -> int:
         """Return the rows of the whole result: it is not cut."""
         return max(self.shape[0], 1) if self.shape else 1
 
-    def row_outputs(self) -> int:
-        """Return how many arrays each task gives rows of."""
-        return 1
-
     def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
         """Add one task, on the node of the first range."""
-        node = ranges[0].node
-        bindings, data = bind(graph, node, [Want(operand) for operand in self.operands])
+        return super(WholeResult, self).build(graph, ranges[:1])
+
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for the whole result."""
+        bindings, data = bind(graph, r.node, [Want(operand) for operand in self.operands])
         job = tasks.WholeJob(self.op, self.params, self.shape, self.dtype, bindings)
-        return [(ranges[0], graph.add("whole", node, tasks.run_whole, job, *data))]
+        return graph.add("whole", r.node, tasks.run_whole, job, *data)
 
 
 Producer = (

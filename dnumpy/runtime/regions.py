@@ -18,11 +18,9 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.runtime import tasks
 from dnumpy.runtime.bind import Operand, Want, bind
 from dnumpy.runtime.operands import Bindings, Made
-from dnumpy.runtime.producers import tile_rows_of
+from dnumpy.runtime.producers import ByRanges, tile_rows_of, value_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dnumpy.expr.expr import Shape
     from dnumpy.runtime.chunked import Source
     from dnumpy.runtime.graph import Graph, Range
@@ -117,7 +115,7 @@ def run_span(job: SpanJob, *data: Ref) -> Made:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SpannedRows:
+class SpannedRows(ByRanges):
     """Rows of a copy of the base with one region replaced, whose axes are in memory order."""
 
     base: Source
@@ -132,15 +130,8 @@ class SpannedRows:
         """Return the rows at whose multiples ranges are cut."""
         return tile_rows_of(self.base.shape, self.base.row_bytes)
 
-    def row_outputs(self) -> int:
-        """Return how many arrays each task gives rows of."""
-        return 1
-
-    def build(self, graph: Graph, ranges: Sequence[Range]) -> list[tuple[Range, Ref]]:
-        """Add a task for each range."""
-        return [(r, self._task(graph, r)) for r in ranges]
-
-    def _task(self, graph: Graph, r: Range) -> Ref:
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
         row_bytes = self.base.row_bytes
         low, high = r.lo * row_bytes, r.hi * row_bytes
         shape = (r.hi - r.lo, *self.base.shape[1:])
@@ -158,14 +149,11 @@ class SpannedRows:
         region = self.region._replace(
             offset=self.region.offset + first * stride - begin, shape=part
         )
-        bindings, data = bind(graph, r.node, [rows, self._value(first, stop)])
+        bindings, data = bind(
+            graph, r.node, [rows, value_rows(self.value, self.region, first, stop)]
+        )
         job = SpanJob(shape, self.base.dtype, region, low - begin, end - begin, bindings)
         return graph.add("update", r.node, run_span, job, *data)
-
-    def _value(self, first: int, stop: int) -> Want:
-        shape = self.value.shape
-        by_rows = len(shape) == len(self.region.shape) and shape[0] == self.region.shape[0]
-        return Want(self.value, first, stop) if by_rows and shape[0] > 1 else Want(self.value)
 
 
 def _ends_of(region: Geometry, first: int, stop: int) -> tuple[int, int]:

@@ -75,6 +75,10 @@ class VirtualCluster:
         """Return the fastest node."""
         return max(self.speeds, key=lambda node: self.speeds[node])
 
+    def room(self) -> float:
+        """Return no bound: the nodes share the memory of this process."""
+        return float("inf")
+
     def label(self, node: str) -> str:  # noqa: ARG002 - all alike
         """Return the class of every node."""
         return "local"

@@ -17,6 +17,8 @@ COUNTS = _rng.integers(0, 9, 600)
 C = X + 1j * X[::-1]
 M = _rng.random((30, 4, 4)) + 4 * np.eye(4)
 SPD = M @ M.swapaxes(-1, -2)
+S = _rng.random((36, 36))
+H = S + S.T
 
 Entry = tuple[np.ndarray, "Callable[[Any, Any], Any]"]
 
@@ -36,6 +38,9 @@ ELEMENTS: dict[str, Entry] = {
     "angle": (C, lambda xp, a: xp.angle(a)),
     "average": (X, lambda xp, a: xp.average(a, axis=1)),
     "cross": (X[:, :3].copy(), lambda xp, a: xp.cross(a, a[:, ::-1])),
+    "emath.sqrt": (X, lambda xp, a: xp.emath.sqrt(a - 0.5)),
+    "emath.log": (X, lambda xp, a: xp.lib.scimath.log(a)),
+    "imag": (X, lambda xp, a: xp.imag(a)),
     "isclose": (X, lambda xp, a: xp.isclose(a, a)),
     "nan_to_num": (X, lambda xp, a: xp.nan_to_num(a)),
     "piecewise": (V, lambda xp, a: xp.piecewise(a, [a > 0.5], [1, lambda x: x * 2])),
@@ -55,6 +60,7 @@ ORDER: dict[str, Entry] = {
     "partition": (V, lambda xp, a: xp.partition(a, 40)[40]),
     "lexsort": (COUNTS, lambda xp, a: xp.lexsort((a, a[::-1]))),
     "unique": (COUNTS, lambda xp, a: xp.unique(a, True, True, True)),
+    "unique-rows": (X, lambda xp, a: xp.unique(a // 0.1, True, True, True, axis=0)),
     "union1d": (COUNTS, lambda xp, a: xp.union1d(a, [30])),
     "intersect1d": (COUNTS, lambda xp, a: xp.intersect1d(a, a + 3)),
     "setdiff1d": (COUNTS, lambda xp, a: xp.setdiff1d(a, xp.array([1, 2]))),
@@ -65,6 +71,10 @@ ORDER: dict[str, Entry] = {
     "median-columns": (X, lambda xp, a: xp.median(a, axis=0)),
     "percentile": (V, lambda xp, a: xp.percentile(a, [5, 95], method="lower")),
     "quantile": (V, lambda xp, a: xp.quantile(a, 0.3, method="weibull")),
+    "quantile-weighted": (
+        X,
+        lambda xp, a: xp.quantile(a, 0.3, axis=0, weights=a * 2, method="inverted_cdf"),
+    ),
     "nanmedian": (N, lambda xp, a: xp.nanmedian(a)),
     "nanquantile": (N, lambda xp, a: xp.nanquantile(a, 0.25)),
 }
@@ -76,6 +86,7 @@ SUMS: dict[str, Entry] = {
     "cumsum": (V, lambda xp, a: xp.cumsum(a)),
     "cumprod": (V, lambda xp, a: xp.cumprod(a + 0.5)),
     "accumulate": (X, lambda xp, a: xp.maximum.accumulate(a, axis=0)),
+    "accumulate-in-turn": (X, lambda xp, a: xp.subtract.accumulate(a)),
     "reduceat": (V, lambda xp, a: xp.add.reduceat(a, [0, 50, 51, 300])),
     "add.at": (V, lambda xp, a: after(a.copy(), lambda b: xp.add.at(b, [0, 5, 5], 1))),
     "diff": (V, lambda xp, a: xp.diff(a, 3)),
@@ -163,6 +174,13 @@ MATRICES: dict[str, Entry] = {
     "linalg.matrix_power": (M, lambda xp, a: xp.linalg.matrix_power(a, 3)),
     "linalg.norm": (X, lambda xp, a: xp.linalg.norm(a)),
     "linalg.pinv": (M, lambda xp, a: xp.linalg.pinv(a)),
+    "linalg.eigh-one": (H, lambda xp, a: xp.linalg.eigh(a)[0]),
+    "linalg.eigvalsh-one": (H, lambda xp, a: xp.linalg.eigvalsh(a)),
+    "linalg.svd-one": (S, lambda xp, a: xp.linalg.svd(a)[1]),
+    "linalg.svdvals-one": (S, lambda xp, a: xp.linalg.svdvals(a)),
+    "linalg.pinv-one": (S, lambda xp, a: xp.linalg.pinv(a)),
+    "linalg.matrix_rank-one": (S, lambda xp, a: xp.linalg.matrix_rank(a)),
+    "linalg.lstsq-one": (S, lambda xp, a: xp.linalg.lstsq(a, a[:, 0] * 2)[0]),
     "matmul": (X, lambda xp, a: a @ np.ones((12, 5))),
     "fft.fft": (V, lambda xp, a: xp.fft.fft(a)),
     "fft.fft-rows": (X, lambda xp, a: xp.fft.fft(a, axis=1)),

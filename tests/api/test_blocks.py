@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnumpy.api import blocks
+from dnumpy.api import blocks, take
 from tests.gathering import on_nodes, spread_out
 
 SHAPES = st.lists(st.sampled_from([1, 1, 2, 3, 7, 12]), min_size=1, max_size=4)
@@ -52,7 +52,7 @@ def test_writes_through_any_order_of_axes_are_numpys(shape: list[int], random: A
 def test_chosen_rows_stay_in_order(mask: list[bool]) -> None:
     values = numbered((len(mask), 2))
     with spread_out() as meter:
-        chosen = blocks.compressed(on_nodes(values), on_nodes(np.array(mask)))
+        chosen = take.compressed(on_nodes(values), on_nodes(np.array(mask)))
         assert meter.most() < values.nbytes
         np.testing.assert_array_equal(np.asarray(chosen), values[np.array(mask)])
 

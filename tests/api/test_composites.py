@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy
 import pytest
 
 import dnumpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WIDTHS = [0, 2, (1, 3), ((1, 2),), ((0, 1), (2, 0))]
 
@@ -53,3 +58,53 @@ def test_a_bad_width_is_numpys_error(width: object) -> None:
 @pytest.mark.usefixtures("managed")
 def test_an_array_without_axes_is_padded_as_numpy_does() -> None:
     assert np.pad(np.array(3.0), 1).shape == numpy.pad(numpy.array(3.0), 1).shape
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "c16", "i8", "i1", "?"])
+@pytest.mark.parametrize("decimals", [0, 1, 2, -1, 400])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a,
+        lambda a: a.T,
+        lambda a: a[:, ::2].T,
+        lambda a: a[::-1, 1:],
+        lambda a: a.reshape(2, 2, 6).transpose(0, 2, 1),
+        lambda a: a[:0],
+    ],
+)
+def test_rounding_has_numpys_values_and_memory_order(
+    dtype: str, decimals: int, view: Callable[[Any], Any]
+) -> None:
+    values = (numpy.arange(24).reshape(4, 6) * 37.377 % 101).astype(dtype)
+    ours = view(np.array(values) + np.array(values))
+    theirs = view(values + values)
+    with numpy.errstate(all="ignore"):
+        expected = outcome(numpy.round, theirs, decimals)
+        found = outcome(np.round, ours, decimals)
+    if isinstance(expected, TypeError):
+        assert str(found) == str(expected)
+        return
+    assert found.dtype == expected.dtype
+    assert found.strides == expected.strides or not expected.size
+    numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+
+
+def outcome(function: Callable[..., Any], *args: Any) -> Any:
+    """Return what a call gives, or the TypeError that it raises."""
+    try:
+        return function(*args)
+    except TypeError as error:
+        return error
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a.T, lambda a: a[:, ::2]])
+def test_the_imaginary_part_is_numpys(dtype: str, view: Callable[[Any], Any]) -> None:
+    values = numpy.arange(12).reshape(3, 4).astype(dtype)
+    found, expected = view(np.array(values)).imag, view(values).imag
+    assert (found.dtype, found.strides) == (expected.dtype, expected.strides)
+    assert found.flags.writeable == expected.flags.writeable
+    assert numpy.array_equal(numpy.asarray(found), expected)

@@ -18,7 +18,18 @@ from tests.strategies import EXACT, arrays, filled_shapes
 
 pytestmark = pytest.mark.usefixtures("managed")
 
-FOLDS = ("add", "multiply", "maximum", "minimum", "fmax", "fmin", "bitwise_xor", "gcd")
+FOLDS = (
+    "add",
+    "multiply",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "bitwise_xor",
+    "gcd",
+    "floor_divide",
+    "left_shift",
+)
 
 
 @given(arrays(st.sampled_from(EXACT), filled_shapes), st.sampled_from(FOLDS), st.data())
@@ -55,6 +66,7 @@ CALLS = {
     "maximum.accumulate": lambda np_, a: np_.maximum.accumulate(a),
     "logical_and.accumulate": lambda np_, a: np_.logical_and.accumulate(a > 0.1),
     "subtract.accumulate-columns": lambda np_, a: np_.subtract.accumulate(a, axis=1),
+    "subtract.accumulate": lambda np_, a: np_.subtract.accumulate(a),
     "logaddexp.accumulate": lambda np_, a: np_.logaddexp.accumulate(a),
     "reduceat": lambda np_, a: np_.add.reduceat(a, [0, 7, 7, 3, 50, 20]),
     "reduceat-columns": lambda np_, a: np_.maximum.reduceat(a, [0, 4, 2], axis=1),
@@ -181,3 +193,15 @@ def test_changes_by_an_index_that_numpy_refuses_are_refused() -> None:
 
     for index, value in (([40], 1), ([0], 1.5), ([0, 1], [1, 2, 3]), ([[1, 1], [2, 3]], 5)):
         assert_as_numpy(lambda np_, i=index, v=value: program(np_, i, v))
+
+
+@pytest.mark.parametrize(
+    "index", [(slice(None), [1, 2, 1]), (0, [1, 2, 1]), ([1, 2, 1], slice(None)), [[0, 1], [2, 0]]]
+)
+def test_changes_by_several_indices_are_numpys(index: Any) -> None:
+    plain = np.arange(9).reshape(3, 3)
+    with spread_out():
+        ours = on_nodes(plain)
+        np.add.at(plain, index, 100)
+        dnumpy.add.at(ours, index, 100)
+        np.testing.assert_array_equal(np.asarray(ours), plain)

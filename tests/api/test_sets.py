@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import dnumpy
 from dnumpy.config import config
+from dnumpy.ops.row_keys import keys
 from tests.api.test_sorting import DTYPES, values
-from tests.gathering import on_nodes, spread_out
+from tests.gathering import computed, on_nodes, spread_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +118,53 @@ def test_unique_subarrays_are_numpys(
     with spread_out():
         found = dnumpy.unique(on_nodes(plain), *wanted, axis=axis)
         same(found, np.unique(plain, *wanted, axis=axis))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.data(),
+    st.sampled_from(((40, 9), (50, 40), (1, 70), (12, 7, 8), (70, 2, 30), (40, 3))),
+    st.sampled_from(("i8", "f8", "?", "u2", "f4", "i1", "f2", "D", "g")),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_unique_subarrays_of_many_elements_are_numpys(
+    data: st.DataObject, shape: tuple[int, ...], dtype: str, wanted: tuple[bool, bool, bool]
+) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    plain = np.ones(shape)
+    changed = rng.integers(0, plain.size, data.draw(st.integers(0, 9)))
+    plain.reshape(-1)[changed] = rng.choice([-1, 0, 2, 1.5], len(changed))
+    plain = plain.astype(dtype)
+    if plain.dtype.kind in "fc" and data.draw(st.booleans()):
+        special = [np.nan, np.inf, -np.inf, -np.nan]
+        plain.reshape(-1)[changed[::2]] = rng.choice(special, len(changed[::2]))
+    if dtype == "D":
+        plain.imag = rng.integers(0, 2, shape)
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    with spread_out():
+        found = dnumpy.unique(on_nodes(plain), *wanted, axis=axis)
+        same(found, np.unique(plain, *wanted, axis=axis))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "D"])
+def test_unique_subarrays_of_many_elements_gather_nothing(axis: int, dtype: str) -> None:
+    plain = np.random.default_rng(4).integers(0, 2, (240, 230)).astype(dtype)
+    plain[::3] = plain[1]
+    with spread_out() as meter:
+        found = computed(dnumpy.unique(on_nodes(plain), True, True, True, axis=axis))
+        assert meter.most() < plain.nbytes / 2, meter.gathered
+        same(found, np.unique(plain, True, True, True, axis=axis))
+
+
+@given(st.lists(st.lists(st.floats(width=32), min_size=3, max_size=3), min_size=2, max_size=30))
+def test_keys_of_rows_have_the_order_of_the_rows(lines: list[list[float]]) -> None:
+    for table in (
+        np.array(lines, "f4"),
+        np.nan_to_num(np.array(lines)).clip(-9e8, 9e8).astype("i4"),
+    ):
+        order = np.argsort(keys(table), kind="stable")
+        np.testing.assert_array_equal(order, np.lexsort(table.T[::-1]))
 
 
 @pytest.mark.parametrize("dtype", ["f8", "i8", "u2"])

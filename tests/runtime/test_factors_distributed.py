@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import dnumpy
-from dnumpy.api import einstein, factors, fft, linalg
+from dnumpy.api import einstein, factors, fft, linalg, spectral
 from dnumpy.config import config
+from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import chunked, find
 from dnumpy.runtime.chunked import Chunked
-from dnumpy.runtime.dask_cluster import DaskCluster
+from dnumpy.runtime.dask_cluster import DaskCluster, dask_cluster
 from tests.api.test_linalg import DEFINITE, RIGHT, SQUARE, TALL, compare
+from tests.api.test_spectral import assert_eigen, assert_singular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,3 +90,66 @@ def test_what_lapack_overwrites_is_overwritten_on_workers_too(
         placed = dnumpy.array(values) * 1.0
         compare(dnumpy.linalg.qr(placed, mode), np.linalg.qr(values, mode))
         np.testing.assert_array_equal(np.asarray(placed), values)
+
+
+SYMMETRIC = SQUARE + SQUARE.T
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("name", ["eigh", "svd"])
+def test_spectra_that_no_worker_has_room_for_are_divided(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spectral, "fits_one_node", lambda a: min(a.shape) <= 30)
+    monkeypatch.setattr(config, "tile_rows_max", 12)
+    monkeypatch.setattr(factors, "PANEL", 12)
+    placed = dnumpy.array(SYMMETRIC) * 1.0
+    dnumpy.engine.compute([placed._buf.expr])
+    gathered: list[int] = []
+    monkeypatch.setattr(
+        chunked, "refuse_above_limit", lambda nbytes, _what: gathered.append(nbytes)
+    )
+    if name == "eigh":
+        w, v = dnumpy.linalg.eigh(placed)
+        assert max(gathered, default=0) <= 0.75 * SYMMETRIC.nbytes
+        assert_eigen(SYMMETRIC, w, v)
+    else:
+        found = dnumpy.linalg.svd(placed)
+        assert max(gathered, default=0) <= 0.75 * SYMMETRIC.nbytes
+        assert_singular(SYMMETRIC, *found)
+
+
+def _with_room(client: Any, monkeypatch: pytest.MonkeyPatch, *rooms: float) -> list[str]:
+    """Let the plan think that the workers have so many bytes; return the workers."""
+    cluster = dask_cluster(client)
+    cluster.refresh()
+    for node, room in zip(cluster.nodes(), rooms, strict=True):
+        profile = replace(cluster.profiles[node], free_bytes=room / MEMORY_SHARE)
+        monkeypatch.setitem(cluster.profiles, node, profile)
+    return list(cluster.nodes())
+
+
+def test_the_room_of_the_workers_decides_whether_a_spectrum_is_divided(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed = dnumpy.array(SYMMETRIC) * 1.0
+    dnumpy.engine.compute([placed._buf.expr])
+    needed = spectral.WORKSPACE * SYMMETRIC.nbytes
+    _with_room(client, monkeypatch, 1e3, 1.01 * needed)
+    assert spectral.fits_one_node(placed)
+    _with_room(client, monkeypatch, 0.99 * needed, 1e3)
+    assert not spectral.fits_one_node(placed)
+
+
+def test_eigenvalues_of_any_matrix_are_found_on_a_worker_that_has_room_or_it_is_said_that_none_has(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed = dnumpy.array(SQUARE) * 1.0
+    dnumpy.engine.compute([placed._buf.expr])
+    _with_room(client, monkeypatch, 1.0, 1e9)
+    w = dnumpy.linalg.eigvals(placed)
+    np.testing.assert_allclose(np.sort(np.abs(w)), np.sort(np.abs(np.linalg.eigvals(SQUARE))))
+    short = 4.5 * SQUARE.nbytes  # enough for operand and results, not for LAPACK beside them
+    _with_room(client, monkeypatch, short, short)
+    with pytest.raises(MemoryError, match="gufunc needs"):
+        dnumpy.engine.compute([dnumpy.linalg.eig(placed).eigenvectors._buf.expr])

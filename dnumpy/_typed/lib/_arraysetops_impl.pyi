@@ -53,11 +53,19 @@ _IntArray: TypeAlias = NDArray[np.intp]
 
 ###
 
-from numpy.lib._arraysetops_impl import UniqueAllResult as UniqueAllResult
+class UniqueAllResult(NamedTuple, Generic[_ScalarT]):
+    values: NDArray[_ScalarT]
+    indices: _IntArray
+    inverse_indices: _IntArray
+    counts: _IntArray
 
-from numpy.lib._arraysetops_impl import UniqueCountsResult as UniqueCountsResult
+class UniqueCountsResult(NamedTuple, Generic[_ScalarT]):
+    values: NDArray[_ScalarT]
+    counts: _IntArray
 
-from numpy.lib._arraysetops_impl import UniqueInverseResult as UniqueInverseResult
+class UniqueInverseResult(NamedTuple, Generic[_ScalarT]):
+    values: NDArray[_ScalarT]
+    inverse_indices: _IntArray
 
 #
 @overload

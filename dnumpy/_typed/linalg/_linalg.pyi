@@ -64,15 +64,28 @@ _ModeKind: TypeAlias = L["reduced", "complete", "r", "raw"]
 
 fortran_int = np.intc
 
-from numpy.linalg._linalg import EigResult as EigResult
+class EigResult(NamedTuple):
+    eigenvalues: NDArray[Any]
+    eigenvectors: NDArray[Any]
 
-from numpy.linalg._linalg import EighResult as EighResult
+class EighResult(NamedTuple):
+    eigenvalues: NDArray[Any]
+    eigenvectors: NDArray[Any]
 
-from numpy.linalg._linalg import QRResult as QRResult
+class QRResult(NamedTuple):
+    Q: NDArray[Any]
+    R: NDArray[Any]
 
-from numpy.linalg._linalg import SlogdetResult as SlogdetResult
+class SlogdetResult(NamedTuple):
+    # TODO: `sign` and `logabsdet` are scalars for input 2D arrays and
+    # a `(x.ndim - 2)`` dimensionl arrays otherwise
+    sign: Any
+    logabsdet: Any
 
-from numpy.linalg._linalg import SVDResult as SVDResult
+class SVDResult(NamedTuple):
+    U: NDArray[Any]
+    S: NDArray[Any]
+    Vh: NDArray[Any]
 
 @overload
 def tensorsolve(

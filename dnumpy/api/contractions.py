@@ -1,0 +1,167 @@
+"""Contractions of managed arrays: products of matrices, ``tensordot``, ``einsum``.
+
+Each has NumPy's parameters and returns NotImplemented for what it does not cover; NumPy then runs
+it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from dnumpy.api import blocks, products, ufuncs
+from dnumpy.api.array import is_managed_dtype
+from dnumpy.api.composites import through_ghost
+from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
+from dnumpy.config import config
+from dnumpy.expr.expr import Const, Expr
+from dnumpy.ops.table import DOT, EINSUM, MATMUL, TENSORDOT
+
+if TYPE_CHECKING:
+    from dnumpy.ops.families import Contraction
+
+
+def _contract(
+    op: Contraction, args: list[Any], params: tuple[Any, ...], shape: Any, dtype: Any
+) -> Any:
+    if not is_managed_dtype(dtype) or not all(isinstance(a, Expr) for a in args):
+        return NotImplemented
+    if ufuncs.errors_raise():
+        return NotImplemented
+    found = _on_nodes[0](op, args, params, shape, dtype) if _on_nodes else None
+    return result_of(record(op, args, params, shape, dtype) if found is None else found)
+
+
+_on_nodes: list[Any] = []
+
+
+def contract_on_nodes_with(record: Any) -> None:
+    """Let ``record`` say how operands on nodes are contracted; it returns None where as here."""
+    _on_nodes[:] = [record]
+
+
+def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
+    """Matrix product."""
+    if out is not None or kwargs:
+        return NotImplemented
+    try:
+        a, b = operand(x1), operand(x2)
+    except Unmanaged:
+        return NotImplemented
+    if isinstance(a, Const) or isinstance(b, Const) or not a.shape or not b.shape:
+        return NotImplemented
+    inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if a.shape[-1] != inner or not a.size or not b.size:
+        return NotImplemented
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        return NotImplemented
+    shape = batch + a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
+    dtype = resolve(np.multiply, [a, b])[0]
+    vectors = a.ndim == b.ndim == 1 and blocks.spread(x1, x2)
+    if (config.reproducible or vectors) and dtype.kind in "iufc" and not ufuncs.errors_raise():
+        found = products.fixed(a, b, shape, dtype)
+        if found is not NotImplemented:
+            return found
+    return _contract(MATMUL, [a, b], (), shape, dtype)
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """Dot product; a matrix product up to two axes."""
+    if out is not None:
+        return NotImplemented
+    try:
+        left, right = operand(a), operand(b)
+    except Unmanaged:
+        return NotImplemented
+    if isinstance(left, Const) or isinstance(right, Const) or not left.shape or not right.shape:
+        return NotImplemented
+    if left.ndim <= 2 and right.ndim <= 2:
+        return matmul(a, b)
+    if left.shape[-1] != right.shape[-2] or right.ndim == 1:
+        return NotImplemented
+    shape = left.shape[:-1] + right.shape[:-2] + right.shape[-1:]
+    return _contract(DOT, [left, right], (), shape, resolve(np.multiply, [left, right])[0])
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Contract the given axes."""
+    try:
+        left, right = operand(a), operand(b)
+    except Unmanaged:
+        return NotImplemented
+    if isinstance(left, Const) or isinstance(right, Const) or not left.size or not right.size:
+        return NotImplemented
+    pairs = _tensordot_axes(axes, left.ndim, right.ndim)
+    if pairs is None or [left.shape[k] for k in pairs[0]] != [right.shape[k] for k in pairs[1]]:
+        return NotImplemented
+    shape = tuple(n for k, n in enumerate(left.shape) if k not in pairs[0])
+    shape += tuple(n for k, n in enumerate(right.shape) if k not in pairs[1])
+    dtype = resolve(np.multiply, [left, right])[0]
+    return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
+
+
+def _tensordot_axes(
+    axes: Any, left: int, right: int
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    try:
+        if isinstance(axes, int):
+            if not 0 <= axes <= min(left, right):
+                return None
+            return tuple(range(left - axes, left)), tuple(range(axes))
+        first, second = (np.atleast_1d(x).tolist() for x in axes)
+        pairs = (
+            tuple(normalize_axis_index(k, left) for k in first),
+            tuple(normalize_axis_index(k, right) for k in second),
+        )
+        return pairs if all(len(set(p)) == len(p) for p in pairs) else None
+    except (TypeError, ValueError):
+        return None
+
+
+def einsum(  # noqa: C901 - one way out for each thing that NumPy must answer
+    *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
+) -> Any:
+    """Einstein summation; the order of contraction comes from opt_einsum."""
+    if out is not None or kwargs or not operands or type(operands[0]) is not str:
+        return NotImplemented
+    if type(optimize) is not bool and optimize not in ("greedy", "optimal"):
+        return NotImplemented
+    from opt_einsum.parser import parse_einsum_input
+
+    try:
+        exprs: list[Any] = [operand(x) for x in operands[1:]]
+    except Unmanaged:
+        return NotImplemented
+    if not all(isinstance(e, Expr) for e in exprs):
+        return NotImplemented
+    stand_ins = [np.broadcast_to(np.empty((), e.dtype), e.shape) for e in exprs]
+    try:
+        inputs, output, _ = parse_einsum_input([operands[0], *stand_ins])
+    except (ValueError, TypeError, KeyError):
+        return NotImplemented  # NumPy says why
+    sizes: dict[str, int] = {}
+    for labels, expr in zip(inputs.split(","), exprs, strict=True):
+        for label, extent in zip(labels, expr.shape, strict=False):
+            if sizes.setdefault(label, extent) not in (1, extent) and extent != 1:
+                return NotImplemented
+            sizes[label] = max(sizes[label], extent)
+    if not all(e.size for e in exprs):
+        return NotImplemented
+    if len(exprs) == 1 and set(inputs) == set(output):
+        return _einsum_view(operands[1], inputs, output)
+    dtype = np.result_type(*[e.dtype for e in exprs])
+    shape = tuple(sizes[label] for label in output)
+    params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
+    return _contract(EINSUM, exprs, params, shape, dtype)
+
+
+def _einsum_view(a: Any, inputs: str, output: str) -> Any:
+    """Return what ``einsum`` gives where nothing is summed: a view."""
+    extents = dict(zip(inputs, a.shape, strict=True))
+    if [extents[k] for k in inputs] != list(a.shape):
+        return NotImplemented
+    return through_ghost(a, lambda g: np.einsum(f"{inputs}->{output}", g))

@@ -1,0 +1,3 @@
+# Generated from the stubs of NumPy 2.4.6 by `python -m dnumpy.api.stubs`: do not edit.
+# NumPy is (c) NumPy Developers, BSD-3-Clause.
+from numpy.ma.testutils import *
