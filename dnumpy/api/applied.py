@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy import engine
 from dnumpy.api import blocks
-from dnumpy.api.array import from_expr, is_managed_dtype
+from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
 from dnumpy.api.record import content, to_numpy
 from dnumpy.ops.applied import APPLY, ApplyParams
 
@@ -26,14 +26,19 @@ def apply_along_axis(
     axis = normalize_axis_index(axis, arr.ndim)
     lines = blocks.turned(arr, (*(k for k in range(arr.ndim) if k != axis), axis))
     first = engine.value(content(lines[(0,) * (arr.ndim - 1)]))
-    given = to_numpy(func1d(first, *args, **kwargs))
-    seen = np.asarray(given)
+    try:
+        given = func1d(first, *args, **kwargs)
+    except Exception:  # noqa: BLE001 - with arrays of dnumpy it succeeds, or raises for the user
+        return NotImplemented
+    if isinstance(given, np.ndarray) and type(given) not in (np.ndarray, ndarray):
+        return NotImplemented  # a class of its own, which NumPy's code knows how to keep
+    seen = np.asarray(to_numpy(given))
     params = ApplyParams((True,), func1d, args, tuple(kwargs.items()), seen.dtype)
     try:
         hash(params)
     except TypeError:
         return NotImplemented
-    if isinstance(given, np.matrix) or not is_managed_dtype(seen.dtype) or not seen.size:
+    if not is_managed_dtype(seen.dtype) or not seen.size:
         return NotImplemented
     lead = lines.shape[:-1]
     expr = blocks.record(APPLY, [content(lines)], params, lead + seen.shape, seen.dtype)

@@ -431,8 +431,18 @@ def _part(val: Any, name: str) -> Any:
     if type(val) is not ndarray or val._np is not None:
         return NotImplemented
     if val.dtype.kind != "c":
-        return val if name == "real" else NotImplemented
+        return val if name == "real" else _no_imaginary_part(val)
     return through_ghost(val, lambda g: getattr(g, name))
+
+
+def _no_imaginary_part(val: ndarray) -> Any:
+    """Return read-only zeros."""
+    shape, dtype = facts(val)
+    if not is_managed_dtype(dtype) or dtype.kind not in "biuf" or val.flags.fnc:
+        return NotImplemented
+    zeros = from_expr(make(FULL, (), (dtype.type(0),), shape, dtype))
+    zeros.flags.writeable = False
+    return zeros
 
 
 def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:

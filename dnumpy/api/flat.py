@@ -12,12 +12,13 @@ from dnumpy.api.array import exported, facts, is_managed_dtype, looked_at
 from dnumpy.api.composites import copy, ravel, reshape
 from dnumpy.api.picks import repeated
 from dnumpy.api.record import Unmanaged
-from dnumpy.api.take import bounds, is_far
+from dnumpy.api.take import FEW_AXES, bounds, is_far
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnumpy.api.array import ndarray
+
 
 BLOCK = 1 << 15  # elements that an iteration over an array on nodes brings home at a time
 
@@ -71,6 +72,8 @@ class flatiter(metaclass=_FlatType):
         if array._np is not None:
             self._made: np.flatiter | None = array._np.flat
             return
+        if array.ndim > FEW_AXES:
+            np.empty((1,) * array.ndim).flat  # noqa: B018 - raises where NumPy refuses so many
         self._at = 0  # of an iteration over an array on nodes
         self._line = Line(array)
         self._made = None

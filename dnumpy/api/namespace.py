@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import callables, dispatch, printing, stand_ins, ufuncs, vectorized, walk
+from dnumpy.api import (
+    assertions,
+    callables,
+    dispatch,
+    printing,
+    stand_ins,
+    ufuncs,
+    vectorized,
+    walk,
+)
 from dnumpy.api import random as random_streams
 from dnumpy.api.array import ndarray
 from dnumpy.api.flat import flatiter
@@ -34,7 +43,7 @@ _PASS_THROUGH = frozenset({
     "promote_types", "format_float_positional", "format_float_scientific", "base_repr",
     "binary_repr",     "broadcast_shapes", "get_array_wrap",
 })  # fmt: skip
-_KEPT_MODULES = frozenset({"testing", "typing", "f2py", "distutils", "core", "ctypeslib"})
+_KEPT_MODULES = frozenset({"typing", "f2py", "distutils", "core", "ctypeslib"})
 
 
 _NATIVE = (
@@ -48,7 +57,9 @@ _NATIVE = (
 
 def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
     """Return (class, reason) of a public NumPy name: exactly one class each."""
-    key = f"{module}.{name}".removeprefix("numpy.")
+    if module != "numpy" and callable(value) and vars(np).get(name) is value:
+        module = "numpy"  # the same object by another path
+    key = f"{module}.{name}".removeprefix("numpy.").replace("emath.", "lib.scimath.", 1)
     if isinstance(value, np.ufunc):
         how = "elementwise ufunc" if value.signature is None else "ufunc by rows of its loop"
         return "primitive", how
@@ -57,12 +68,19 @@ def classify(name: str, value: Any, module: str = "numpy") -> tuple[str, str]:
             return kind, how
     if name in random_streams.OVERRIDES:
         return "composite", "written over primitives"
+    return _class_of(name, value, module)
+
+
+def _class_of(name: str, value: Any, module: str) -> tuple[str, str]:
+    """Return (class, reason) of a name that nothing of ours computes."""
     if isinstance(value, type):
         return "type", "NumPy's own class" if value is not np.ndarray else "dnumpy's array"
     if isinstance(value, types.ModuleType):
         return "module", "mirrored" if name not in _KEPT_MODULES else "NumPy's own"
     if not callable(value):
         return "constant", "NumPy's own object"
+    if module.startswith("numpy.testing"):
+        return "type", "NumPy's own function, given NumPy's arrays to compare"
     if name in _PASS_THROUGH:
         return "type", "settings, dtypes and text: NumPy's own function"
     return "fallback", "gathers its operands and runs in NumPy"
@@ -87,6 +105,8 @@ _CLASSES: dict[type, Any] = {
 
 def counterpart(name: str, value: Any, module: str) -> Any:
     """Return what stands for ``module.name``."""
+    if module.startswith("numpy.testing") and not isinstance(value, types.ModuleType):
+        return assertions.counterpart(name, value)
     if isinstance(value, type) and value in _CLASSES:
         return _CLASSES[value]
     if isinstance(value, np.ufunc):

@@ -16,7 +16,9 @@ from dnumpy.api.record import Unmanaged, content, fresh, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.stand_ins import stand_in
 from dnumpy.api.take import (
+    FEW_AXES,
     INTP,
+    MOST_PARTS,
     Placed,
     bounds,
     compressed,
@@ -180,7 +182,7 @@ def _placed_on_nodes(arr: Any, mask: Any, vals: Any) -> bool:
     return True
 
 
-def putmask(a: Any, mask: Any, values: Any) -> Any:
+def putmask(a: Any, /, mask: Any, values: Any) -> Any:
     """Write, where a mask is true, the values at the same places; they repeat."""
     if type(a) is not ndarray or a._np is not None or not is_far(a, mask, values):
         return NotImplemented
@@ -315,8 +317,10 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         return NotImplemented
     options = list(choices)
     number = _as_array(a)
-    if not options or number.dtype.kind not in "biu" or not number.ndim:
+    if not options or number.dtype.kind not in "biu" or not 0 < number.ndim <= FEW_AXES:
         return NotImplemented
+    if len(options) > MOST_PARTS:
+        return NotImplemented  # NumPy says how many it takes
     weak = (int, float, complex)
     dtype = np.result_type(
         *[x if type(x) in weak else np.asarray(stand_in(x)).dtype for x in options]
@@ -340,14 +344,21 @@ def choose_method(a: Any, *choices: Any, out: Any = None, mode: str = "raise") -
 
 
 def _chosen(number: Any, options: list[Any], shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    made: Any = value_in(options[0], dtype)
+    made: Any = _option(options[0], dtype)
     for k, option in enumerate(options[1:], 1):
         is_it = ufuncs.call(np.equal, (from_shape(number), k), {})
-        made = where_expr(content(is_it), value_in(option, dtype), made)
+        made = where_expr(content(is_it), _option(option, dtype), made)
     found = from_shape(made) if isinstance(made, Expr) else None
     if found is None or found.shape == shape:
         return NotImplemented if found is None else found
     return fresh(content(broadcast_to(found, shape)))
+
+
+def _option(option: Any, dtype: np.dtype) -> Any:
+    """Return a choice in the dtype of the result; a Python number is cast whatever it is."""
+    if type(option) in (int, float, complex):
+        option = np.asarray(option).astype(dtype)[()]
+    return value_in(option, dtype)
 
 
 def as_strided(

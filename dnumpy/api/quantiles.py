@@ -6,6 +6,8 @@ where they lie. What is apart in rows is computed by NumPy's functions on blocks
 
 from __future__ import annotations
 
+import warnings
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +15,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy.api import blocks, calls, composites, ufuncs, weighted
 from dnumpy.api.array import facts, from_expr, ndarray
-from dnumpy.api.record import content, fresh, is_lazy
+from dnumpy.api.record import content, fresh
 from dnumpy.api.sorting import in_order, is_long, on_nodes
+from dnumpy.expr.origin import here
 from dnumpy.ops.families import RowParams
 from dnumpy.ops.sorting import QUANTILE_ROWS
 
@@ -85,7 +88,7 @@ def _statistic(name: str) -> Callable[..., Any]:
                 weighing = {"method": method, "keepdims": keepdims, "weights": weights}
                 return calls.run(wrapped, (a, q, axis, out), weighing)  # NumPy's loop over lanes
             return found
-        if weights is not None or is_lazy(q):
+        if weights is not None:
             return NotImplemented
         rest = (calls.unwrap(q),)
         return _computed(name, (a, rest, axis, out, keepdims), {"method": method})
@@ -120,6 +123,8 @@ def _computed(name: str, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     kept = [k for k in range(a.ndim) if k not in axes]
     if out is not None and (type(out) is not ndarray or out.dtype != probe.dtype):
         return NotImplemented
+    if name.startswith("nan") and rest and np.ndim(rest[0]) > 1 and len(axes) > 1:
+        return NotImplemented  # NumPy puts the axes of q first and last: its own code says where
     found = (_by_lanes if kept else _of_all)(name, a, (axes, kept), rest, kwargs)
     if found is NotImplemented:
         return NotImplemented
@@ -151,15 +156,21 @@ def _of_all(name: str, a: ndarray, _axes: Any, rest: Any, kwargs: Any) -> Any:
 def _by_lanes(name: str, a: ndarray, axes: Any, rest: Any, kwargs: Any) -> Any:
     reduced, kept = axes
     shape = a.shape
-    if name.startswith("nan") and a.dtype.kind == "f":
-        missing = ufuncs.call(np.isnan, (a,), {}).all(axis=reduced)
-        if bool(missing.any()):
-            return NotImplemented  # NumPy's code warns at the user's line
     if len(reduced) == 1 and is_long(shape, reduced[0], a.dtype.itemsize):
         return _line_by_line(name, a, axes, rest, kwargs)
+    if name.startswith("nan") and a.dtype.kind == "f":
+        _warn_of(int(ufuncs.call(np.isnan, (a,), {}).all(axis=reduced).sum()))
     order = (*kept, *reduced)
     moved = a.transpose(order) if order[0] == 0 else blocks.permuted(a, order)
     return _rows(name, moved, len(reduced), rest, kwargs)
+
+
+def _warn_of(missing: int) -> None:
+    """Warn at the user's line, as often as NumPy: once for each lane without a number."""
+    origin = here()
+    for _ in range(missing if origin is not None else 0):
+        text = "All-NaN slice encountered"
+        warnings.warn_explicit(text, RuntimeWarning, origin.file, origin.line)
 
 
 def _line_by_line(name: str, a: ndarray, axes: Any, rest: Any, kwargs: Any) -> Any:
@@ -170,18 +181,16 @@ def _line_by_line(name: str, a: ndarray, axes: Any, rest: Any, kwargs: Any) -> A
         np.asarray(_of_all(name, lines[(slice(None), *at)], None, rest, kwargs))
         for at in np.ndindex(shape)
     ]
-    return (
-        np.moveaxis(np.array(found).reshape(shape + found[0].shape), -1, 0)
-        if (found[0].ndim)
-        else np.array(found).reshape(shape)
-    )
+    asked = found[0].shape
+    return np.array(found).reshape(len(found), -1).T.reshape(asked + shape)
 
 
 def _rows(name: str, a: ndarray, reduced: int, rest: Any, kwargs: Any) -> ndarray:
     axes = tuple(range(a.ndim - reduced, a.ndim))
     probe = getattr(np, name)(np.ones((1,) * a.ndim, a.dtype), *rest, axis=axes, **kwargs)
     several = probe.ndim - (a.ndim - reduced)
-    shape = a.shape[: a.ndim - reduced] + probe.shape[:several]
+    lead, of_q = a.shape[: a.ndim - reduced], probe.shape[:several]
+    shape = (*lead, prod(of_q)) if several else lead
     asked = tuple((tuple(np.ravel(q).tolist()), np.ndim(q)) for q in rest)
     params = RowParams(
         (True,), (("name", name), ("q", asked), ("axis", axes), ("options", tuple(kwargs.items())))
@@ -189,7 +198,7 @@ def _rows(name: str, a: ndarray, reduced: int, rest: Any, kwargs: Any) -> ndarra
     made = from_expr(blocks.record(QUANTILE_ROWS, [content(a)], params, shape, probe.dtype))
     if not several:
         return made
-    return fresh(content(composites.moveaxis(made, -1, 0)))
+    return fresh(content(composites.reshape(composites.moveaxis(made, -1, 0), of_q + lead)))
 
 
 NATIVE: dict[str, Callable[..., Any]] = {

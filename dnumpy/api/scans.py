@@ -159,6 +159,8 @@ def at(wrapped: np.ufunc, array: Any, indices: Any, *values: Any) -> bool:
     """Record ``wrapped.at`` for rows that lie on nodes; say whether that could be done."""
     if not blocks.spread(array) or array._readonly or array._buf.shared or not array.size:
         return False
+    if type(indices) is tuple:
+        return False
     rows = np.asarray(calls.unwrap(indices))
     known = getattr(np, wrapped.__name__, None) is wrapped and wrapped.nin == 1 + len(values)
     if not known or rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu":

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 INTP = np.dtype(np.intp)
 MOST_PARTS = 32  # of an index; NumPy says what it makes of more
+FEW_AXES = 16  # below what any NumPy refuses to iterate over
 
 
 class Unplaced(Exception):  # noqa: N818 - control flow, not an error

@@ -27,7 +27,8 @@ class vectorize(_base):  # type: ignore[misc]  # noqa: D101 - its documentation 
 
     def _vectorize_call(self, func: Callable[..., Any], args: Sequence[Any]) -> Any:
         """Call the function on each element; where elements lie on nodes, there."""
-        if self.signature is None and args and blocks.spread(*args):
+        seen_once = self.cache and self.otypes is None  # the first element must not be called twice
+        if self.signature is None and not seen_once and args and blocks.spread(*args):
             found = self._on_nodes(func, args)
             if found is not NotImplemented:
                 return found

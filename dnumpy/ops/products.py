@@ -36,6 +36,8 @@ def _block(_shapes: Shapes, params: ProductParams) -> int:
 
 def _product(pieces: Sequence[Any], params: ProductParams, _lo: int, _hi: int) -> Any:
     left, right = map(np.ascontiguousarray, pieces)  # one way through the library, wherever
+    if left.dtype == right.dtype == np.float16:  # summed in float32 and rounded once
+        left, right = left.astype(np.float32), right.astype(np.float32)
     if left.ndim == right.ndim == 1:
         return (np.vdot if params.conjugate else np.dot)(left, right)
     return np.matmul(left.T, right)

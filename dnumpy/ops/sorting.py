@@ -366,8 +366,15 @@ def _quantile_rows(
     kwargs = dict(params.kwargs)
     q = [np.array(values) if ndim else values[0] for values, ndim in kwargs["q"]]
     function = getattr(np, kwargs["name"])
-    found = function(pieces[0], *q, axis=kwargs["axis"], **dict(kwargs["options"]))
+    lanes, axis = pieces[0], kwargs["axis"]
+    missing = None
+    if kwargs["name"].startswith("nan") and lanes.dtype.kind == "f":
+        missing = np.isnan(lanes).all(axis=axis, keepdims=True)  # whoever recorded this has warned
+        lanes = np.where(missing, lanes.dtype.type(0), lanes)
+    found = function(lanes, *q, axis=axis, **dict(kwargs["options"]))
     out[...] = np.moveaxis(found, 0, -1) if q and np.ndim(q[0]) else found
+    if missing is not None:
+        out[missing.reshape(missing.shape[: lanes.ndim - len(axis)])] = np.nan
 
 
 QUANTILE_ROWS = row(Rowwise("quantile_rows", read_by_rows, _quantile_rows, None, "other", 2.0))

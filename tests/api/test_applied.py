@@ -51,3 +51,30 @@ def test_further_arguments_are_passed_on() -> None:
         found = dnumpy.apply_along_axis(np.percentile, 1, on_nodes(X), 30.0, method="lower")
         expected = np.apply_along_axis(np.percentile, 1, X, 30.0, method="lower")
         np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+class Marked(dnumpy.ndarray):  # type: ignore[misc]
+    """A class of the program's own."""
+
+
+def test_a_function_that_returns_an_array_of_its_own_class_keeps_the_class() -> None:
+    def products(line: Any) -> Any:
+        return (line[::-1] * line[1:, None]).view(Marked)
+
+    values = np.arange(18).reshape(6, 3)
+    with spread_out():
+        for axis in (0, 1):
+            found = dnumpy.apply_along_axis(products, axis, on_nodes(values))
+            assert type(found) is Marked
+            expected = np.apply_along_axis(lambda x: x[::-1] * x[1:, None], axis, values)
+            np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_masked_arrays_are_kept() -> None:
+    def masked(line: Any) -> Any:
+        return np.ma.masked_greater(np.asarray(line), 5)
+
+    values = np.arange(12).reshape(4, 3)
+    with spread_out():
+        found = dnumpy.apply_along_axis(masked, 0, on_nodes(values))
+        np.testing.assert_array_equal(found.mask, values > 5)

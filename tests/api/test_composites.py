@@ -97,3 +97,14 @@ def outcome(function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     except TypeError as error:
         return error
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a.T, lambda a: a[:, ::2]])
+def test_the_imaginary_part_is_numpys(dtype: str, view: Callable[[Any], Any]) -> None:
+    values = numpy.arange(12).reshape(3, 4).astype(dtype)
+    found, expected = view(np.array(values)).imag, view(values).imag
+    assert (found.dtype, found.strides) == (expected.dtype, expected.strides)
+    assert found.flags.writeable == expected.flags.writeable
+    assert numpy.array_equal(numpy.asarray(found), expected)

@@ -82,3 +82,14 @@ def test_a_second_operand_too_large_for_a_node_comes_in_strips(monkeypatch: Any)
         dnumpy.engine.compute([found._buf.expr])
         assert right.nbytes not in meter.gathered
         _agree(found, left @ right)
+
+
+@pytest.mark.parametrize("count", [7, 20, 24, 300])
+def test_products_of_halves_are_rounded_once(count: int) -> None:
+    plain = (np.arange(count) / 16).astype(np.float16)
+    with spread_out():
+        ours = on_nodes(plain)
+        for name in ("dot", "inner", "vdot"):
+            found = getattr(dnumpy, name)(ours, ours)
+            assert found.dtype == np.float16
+            assert found == getattr(np, name)(plain, plain)

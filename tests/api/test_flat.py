@@ -46,3 +46,11 @@ def test_flat_refuses_what_numpy_refuses() -> None:
     assert_as_numpy(lambda xp: grid(xp).flat[99])
     with pytest.raises(TypeError):
         del grid(dnumpy).flat[0]
+
+
+def test_so_many_axes_as_numpy_refuses_are_refused() -> None:
+    with pytest.raises(RuntimeError) as expected:
+        numpy.ones((1,) * 64).flat  # noqa: B018 - the attribute raises
+    with pytest.raises(RuntimeError) as found:
+        (dnumpy.ones((1,) * 64) + 1).flat  # noqa: B018 - likewise
+    assert str(found.value) == str(expected.value)

@@ -502,3 +502,25 @@ def test_threads_write_by_index_as_numpy_does(name: str) -> None:
     operands, change = WRITES[name]
     found = written(change)(dnumpy, *map(on_nodes, operands))
     same(found, written(change)(np, *operands))
+
+
+@pytest.mark.parametrize("weak", [1000, -1, 1.0])
+def test_a_number_among_the_choices_takes_the_dtype_of_the_others(weak: float) -> None:
+    dtype = "u1" if isinstance(weak, int) else "f4"
+    options = (weak, np.arange(60).astype(dtype))
+    expected = np.choose(COUNTS % 2, options)
+    with spread_out():
+        found = dnumpy.choose(on_nodes(COUNTS % 2), (weak, on_nodes(options[1])))
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_putmask_takes_its_array_by_position_alone() -> None:
+    with spread_out():
+        target = on_nodes(np.zeros(9))
+        dnumpy.putmask(target, values=[1, 2], mask=on_nodes(np.arange(9) % 2 == 0))
+        expected = np.zeros(9)
+        np.putmask(expected, np.arange(9) % 2 == 0, [1, 2])
+        np.testing.assert_array_equal(np.asarray(target), expected)
+        with pytest.raises(TypeError):
+            dnumpy.putmask(a=target, values=[1], mask=[True] * 9)

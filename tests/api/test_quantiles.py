@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -114,3 +115,35 @@ def test_errors_are_numpys(q: Any) -> None:
 def test_what_is_all_nan_warns() -> None:
     with spread_out(), pytest.warns(RuntimeWarning, match="All-NaN"):
         assert np.isnan(dnumpy.nanmedian(on_nodes(np.full(40, np.nan))))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, None, (0, 2)])
+@pytest.mark.parametrize("shape", [(9, 8, 7), (40, 3, 2)])
+def test_ranks_of_several_axes_are_numpys(axis: Any, shape: tuple[int, ...]) -> None:
+    plain = values(5, shape, "f8", 300)
+    q = np.array([[0.2, 0.5, 0.3], [0.7, 0.33, 0.8]])
+    for name in ("quantile", "nanquantile"):
+        with spread_out():
+            asked = on_nodes(q)
+            found = getattr(dnumpy, name)(on_nodes(np.nan_to_num(plain)), asked, axis=axis)
+            same(found, getattr(np, name)(np.nan_to_num(plain), q, axis=axis))
+
+
+@pytest.mark.parametrize("name", ["nanmedian", "nanquantile"])
+def test_every_lane_without_a_number_warns_as_often_as_numpys(name: str) -> None:
+    plain = values(2, (12, 5), "f8", 300)
+    plain[[1, 4, 7]] = np.nan
+    plain[5, 2:] = np.nan
+    rest = (0.4,) if name == "nanquantile" else ()
+
+    def warned(xp: Any, operand: Any) -> tuple[Any, list[str]]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            found = np.asarray(getattr(xp, name)(operand, *rest, axis=1))
+        return found, [str(w.message) for w in seen]
+
+    expected, theirs = warned(np, plain)
+    with spread_out():
+        found, ours = warned(dnumpy, on_nodes(plain))
+        assert ours == theirs
+        np.testing.assert_array_equal(found, expected)

@@ -193,3 +193,15 @@ def test_changes_by_an_index_that_numpy_refuses_are_refused() -> None:
 
     for index, value in (([40], 1), ([0], 1.5), ([0, 1], [1, 2, 3]), ([[1, 1], [2, 3]], 5)):
         assert_as_numpy(lambda np_, i=index, v=value: program(np_, i, v))
+
+
+@pytest.mark.parametrize(
+    "index", [(slice(None), [1, 2, 1]), (0, [1, 2, 1]), ([1, 2, 1], slice(None)), [[0, 1], [2, 0]]]
+)
+def test_changes_by_several_indices_are_numpys(index: Any) -> None:
+    plain = np.arange(9).reshape(3, 3)
+    with spread_out():
+        ours = on_nodes(plain)
+        np.add.at(plain, index, 100)
+        dnumpy.add.at(ours, index, 100)
+        np.testing.assert_array_equal(np.asarray(ours), plain)

@@ -66,3 +66,17 @@ def test_results_are_ours_and_the_class_is_numpys() -> None:
     assert type(function(dnumpy.arange(9.0))) is dnumpy.ndarray
     again = pickle.loads(pickle.dumps(function))
     np.testing.assert_array_equal(again([1.0, 2.0]), [3.0, 5.0])
+
+
+def test_with_a_cache_each_element_is_seen_once() -> None:
+    seen = []
+
+    def square(x: float) -> float:
+        seen.append(x)
+        return x**2
+
+    function = dnumpy.vectorize(square, cache=True)
+    with spread_out():
+        found = function(on_nodes(np.arange(30.0)))
+        np.testing.assert_array_equal(np.asarray(found), np.arange(30.0) ** 2)
+    assert sorted(seen) == list(range(30))
