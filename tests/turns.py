@@ -15,11 +15,14 @@ class Turns(Choices):
         a = self.any_array()
         shape = self.env[a].shape
         axis = self.rng.randint(0, max(len(shape) - 1, 0))
+        b = self.any_array()
         ufunc = self.rng.choice(IN_TURN)
         self.new(
             self.rng.choice(
                 (
                     f"np.{ufunc}.accumulate({a}, axis={axis})",
+                    f"np.searchsorted(np.sort({b}, axis=None), {a})",
+                    f"np.isin({a}, {b})",
                     f"np.unique(abs({a}), axis={axis})",
                     f"np.array([x for x in {a}.flat])",
                     f"np.array([x for _, x in np.ndenumerate({a})], {a}.dtype)",

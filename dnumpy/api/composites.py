@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import calls, ufuncs
+from dnumpy.api import blocks, calls, ufuncs
 from dnumpy.api.array import (
     facts,
     from_expr,
@@ -256,9 +256,13 @@ def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
     """Join along an axis: an empty array with one region per piece."""
-    if out is not None or type(arrays) not in (list, tuple) or axis is None or not arrays:
+    if out is not None or type(arrays) not in (list, tuple) or not arrays:
+        return NotImplemented
+    if axis is None and not blocks.spread(*arrays):
         return NotImplemented
     try:
+        if axis is None:
+            arrays, axis = [_flattened(a) for a in arrays], 0
         pieces: list[Any] = [operand(a) for a in arrays]
     except Unmanaged:
         return NotImplemented
@@ -280,6 +284,10 @@ def concatenate(
     total = sum(p.shape[axis] for p in pieces)
     shape = (*pieces[0].shape[:axis], total, *pieces[0].shape[axis + 1 :])
     return _assemble(shape, found, pieces, axis)
+
+
+def _flattened(a: Any) -> Any:
+    return reshape(a, -1) if type(a) is ndarray else np.reshape(calls.unwrap(a), -1)
 
 
 def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: int) -> ndarray:

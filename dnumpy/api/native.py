@@ -110,7 +110,7 @@ _NUMPYS_CODE = (
     "allclose", "angle", "append", "apply_over_axes", "argwhere", "array_equal", "array_equiv",
     "array_split", "asarray_chkfinite", "atleast_1d", "atleast_2d", "atleast_3d", "average",
     "block", "convolve", "corrcoef", "correlate", "cov", "cross", "cumulative_prod",
-    "cumulative_sum", "delete", "diag", "diag_indices_from", "diagflat", "diff", "digitize",
+    "cumulative_sum", "delete", "diag", "diag_indices_from", "diagflat", "diff",
     "dsplit", "dstack", "ediff1d", "extract", "fill_diagonal", "fix", "flatnonzero", "fliplr",
     "flipud", "gradient", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
     "hsplit", "i0", "insert", "intersect1d", "isclose", "iscomplex", "isfortran", "isin",
@@ -172,6 +172,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None
 TRANSPLANTED: dict[str, Callable[..., Any]] = {
     **{path: _of_numpy(path) for path in _NUMPYS_CODE},
     "put_along_axis": _put_along_axis,
+    "digitize": transplanted(np.digitize, _monotonicity=sorting.monotonicity),
     "broadcast_arrays": transplanted(
         np.broadcast_arrays, _broadcast_to=composites.broadcast_writeable
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, composites, take, ufuncs
+from dnumpy.api import blocks, calls, composites, sorting, take, ufuncs
 from dnumpy.api.array import concrete, from_expr, ndarray
 from dnumpy.api.record import content
 from dnumpy.api.sorting import (
@@ -189,7 +189,11 @@ def isin(
     *,
     kind: Any = None,
 ) -> Any:
-    """Return which elements are in a set; the smaller of both goes to the rows of the other."""
+    """Return which elements are in a set.
+
+    A small operand goes to all rows of the other; of two large ones, the elements go to the range
+    of the sorted set that they fall in.
+    """
     values, members = as_array(element), as_array(test_elements)
     if values is None or members is None or kind not in (None, "sort"):
         return NotImplemented
@@ -202,7 +206,7 @@ def isin(
         return NotImplemented  # integers that only a float would hold
     if values is None or not values.size or not members.size or not values.ndim:
         return NotImplemented
-    if on_nodes(members) and members.size > values.size:
+    if on_nodes(members) and values.size <= min(members.size - 1, sorting.FEW_VALUES):
         return _members(values, composites.reshape(members, -1), invert=bool(invert))
     table = _table(composites.reshape(members, -1))
     params = RowParams((True, False), (("invert", bool(invert)),))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, composites
+from dnumpy.api import blocks, calls, composites, ufuncs
 from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, ndarray
 from dnumpy.api.layout import permuted, restored
 from dnumpy.api.record import content, fresh
@@ -36,6 +36,7 @@ LEAST_BLOCK = 50  # rows: merging less costs more than sorting it
 SAMPLES = 64  # of a block: no bucket holds more than a share of 1/64 beside its own
 FEW_LANES = 4  # long axes side by side, each of which is sorted as a whole array would be
 SHARED_BYTES = 8 << 20  # of an array whose rows are worth the threads of this process
+FEW_VALUES = 1 << 16  # that are sent to all rows of a sorted table, or of a set
 LONG = 16  # blocks, from which an axis is long
 INDICES = np.dtype(np.intp)
 
@@ -355,7 +356,11 @@ def _rowwise(op: Rowwise, a: ndarray, dtype: np.dtype, **kwargs: Any) -> ndarray
 
 
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    """Return where to insert: the smaller of the two operands goes to the rows of the other."""
+    """Return where to insert.
+
+    A small operand goes to all rows of the other; of two large ones, the values go to the range of
+    the table that they fall in.
+    """
     if not (on_nodes(a) or on_nodes(v)) or sorter is not None:
         return NotImplemented
     side = {"l": "left", "r": "right"}.get(str(side)[:1].lower(), "")
@@ -365,17 +370,28 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     table, wanted = promoted(table, wanted)
     if table is None or wanted is None or not table.size or not wanted.size:
         return NotImplemented
-    by_values = wanted.size > table.size or not on_nodes(table)
-    if by_values and wanted.ndim:
-        params = RowParams((False, True), (("side", side),))
+    few = on_nodes(table) and wanted.size <= min(table.size, FEW_VALUES)
+    if wanted.ndim and not few:
         exprs = [content(table), content(wanted)]
-        return from_expr(
-            blocks.record(rowwise_of("numpy.searchsorted"), exprs, params, wanted.shape, INDICES)
-        )
+        params = rows.FindParams((False, True), side)
+        return from_expr(blocks.record(rows.FIND, exprs, params, wanted.shape, INDICES))
     searching = rows.SearchParams((True, False), block_rows(table.size, table.itemsize), side)
     exprs = [content(table), content(composites.reshape(wanted, -1))]
     found = from_expr(blocks.record(rows.SEARCH, exprs, searching, (wanted.size,), INDICES))
     return found[0] if not wanted.ndim else composites.reshape(found, wanted.shape)
+
+
+def monotonicity(bins: Any) -> int:
+    """Return 1 where edges never fall, -1 where they never rise, else 0, as NumPy's helper does."""
+    numpys: Any = vars(np.lib)["_function_base_impl"]._monotonicity
+    if not on_nodes(bins) or bins.ndim != 1 or bins.size < LEAST_BLOCK:
+        return int(numpys(calls.unwrap(bins)))
+    if bins.dtype.kind == "c" or bool(ufuncs.call(np.isnan, (bins,), {}).any()):
+        return int(numpys(calls.unwrap(bins)))
+    before, after = bins[:-1], bins[1:]
+    if not bool((after < before).any()):
+        return 1
+    return 0 if bool((after > before).any()) else -1
 
 
 def as_array(x: Any) -> Any:

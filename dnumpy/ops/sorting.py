@@ -345,6 +345,21 @@ def _search(pieces: Sequence[Any], params: SearchParams, _lo: int, _hi: int) -> 
 SEARCH = row(Fold("search", _search, lambda found, _params: sum(found), _block, "gather", 0.1))
 
 
+class FindParams(NamedTuple):
+    """The sorted table whole, the values to be found by rows."""
+
+    by_rows: tuple[bool, ...]
+    side: str
+
+
+def _find(pieces: Sequence[Any], params: FindParams, _lo: int, _hi: int, out: np.ndarray) -> None:
+    table, values = pieces
+    out[...] = np.searchsorted(table, values, params.side)  # type: ignore[call-overload]
+
+
+FIND = row(Rowwise("find", read_by_rows, _find, None, "gather", 4.0))
+
+
 def _quantile_rows(
     pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: np.ndarray
 ) -> None:

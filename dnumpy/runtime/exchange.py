@@ -250,16 +250,17 @@ def exchange_for(
 
     None where ``small`` bytes or what is at home is simply sent to every node.
     """
-    if expr.op is TAKE and not _replicable(operands[0], small):
+    if expr.op is TAKE and not replicable(operands[0], small):
         lead = expr.params.lead  # type: ignore[attr-defined]
         return TakenRows(lead, expr.shape, expr.dtype, operands[0], operands[1], grid)
-    if expr.op is PUT and not all(_replicable(o, small) for o in operands[1:]):
+    if expr.op is PUT and not all(replicable(o, small) for o in operands[1:]):
         base, index, values = operands
         return PutRows(expr.params, base, index, values, grid)  # type: ignore[arg-type]
     return None
 
 
-def _replicable(operand: Operand, small: float) -> bool:
+def replicable(operand: Operand, small: float) -> bool:
+    """Say whether every node may get a copy of an operand."""
     source = operand.source
     if source is None:
         return True

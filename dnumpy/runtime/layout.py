@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Union
 
 from dnumpy.cost.work import Work
 from dnumpy.expr.geometry import Geometry, contiguous_strides
@@ -15,6 +15,7 @@ from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
 from dnumpy.ops.gufuncs import GUFUNC
 from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
+from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
@@ -23,6 +24,7 @@ from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
+from dnumpy.runtime.lookup import FoundRows, lookup_for
 from dnumpy.runtime.producers import (
     BlockedRows,
     ContractedRows,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.producers import Producer
 
 Placement = tuple[tuple[str, int], ...]
+AnyProducer = Union["Producer", ChainedRows, FoundRows, TakenRows, PutRows, SpannedRows]
 
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
@@ -95,7 +98,7 @@ class Laid:
     """
 
     what: str
-    producer: Producer | ChainedRows | TakenRows | PutRows | SpannedRows
+    producer: AnyProducer
     ranges: list[Range]
     plan: Plan | None = None
     work: Work | None = None
@@ -167,7 +170,12 @@ class Layout:
             step = tile_rows_of(expr.shape, _widest_row(expr, operands))
             chained = ChainedRows(expr.params, expr.shape, operands[0], step)  # type: ignore[arg-type]
             return self._by_rows(op.name, chained, work, followed)
-        exchanged = exchange_for(expr, operands, grid, REPLICATED * self.planner.home_bytes)
+        if op in (FIND, ISIN_ROWS):
+            operands = tuple(self.in_order(o) for o in operands)
+        small = REPLICATED * self.planner.home_bytes
+        exchanged = exchange_for(expr, operands, grid, small) or lookup_for(
+            expr, operands, grid, small
+        )
         if exchanged is not None:
             work = replace(work, fixed_bytes=0.0)
             return self._by_rows(op.name, exchanged, work, followed)
@@ -254,7 +262,7 @@ class Layout:
     def _by_rows(
         self,
         what: str,
-        producer: Producer | ChainedRows | TakenRows | PutRows | SpannedRows,
+        producer: AnyProducer,
         work: Work,
         by_rows: Sequence[Operand],
     ) -> Laid:
