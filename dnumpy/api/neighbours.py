@@ -1,13 +1,15 @@
-"""Where pandas asks for NumPy's class: our arrays are handed over there as NumPy's.
+"""Where pandas and SciPy ask for NumPy's class: our arrays are handed over there as NumPy's.
 
 What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
 NumPy's would. pandas takes other arrays there for lists of labels or positions (``iloc`` would
-return rows 0 and 1) and for functions. Everywhere else it converts what it is given.
+return rows 0 and 1) and for functions; SciPy's sparse arrays refuse a sum with them. Everywhere
+else both convert what they are given.
 
-The functions are replaced when pandas is imported, before or after dnumpy, which does not import
-it. Keys of ``[]``, ``loc`` and ``iloc`` are met where pandas calls those that are functions: a
-wrapper around ``__setitem__`` itself would hide the caller from its chained-assignment check.
+The functions are replaced when the package is imported, before or after dnumpy, which does not
+import it. Keys of ``[]``, ``loc`` and ``iloc`` are met where pandas calls those that are
+functions: a wrapper around ``__setitem__`` itself would hide the caller from its check of chained
+assignments.
 """
 
 from __future__ import annotations
@@ -25,18 +27,38 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-_NEIGHBOUR = "pandas"
-_ASKING = (  # where the class of an argument decides what it means
-    ("pandas.core.common", "apply_if_callable"),
-    ("pandas.core.algorithms", "_ensure_arraylike"),
-    ("pandas.core.indexes.base.Index", "__getitem__"),
-    ("pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin", "__getitem__"),
-    ("pandas.core.indexes.multi.MultiIndex", "__getitem__"),
-    ("pandas.core.indexes.range.RangeIndex", "__getitem__"),
-    ("pandas.core.frame.DataFrame", "groupby"),
-    ("pandas.core.frame.DataFrame", "set_index"),
-    ("pandas.core.series.Series", "groupby"),
+_SPARSE = (
+    "__add__",
+    "__sub__",
+    "__rsub__",
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__gt__",
+    "__le__",
+    "__ge__",
 )
+_ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an argument decides
+    "pandas": (
+        ("pandas.core.common", "apply_if_callable"),
+        ("pandas.core.algorithms", "_ensure_arraylike"),
+        ("pandas.core.indexes.base.Index", "__getitem__"),
+        ("pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin", "__getitem__"),
+        ("pandas.core.indexes.multi.MultiIndex", "__getitem__"),
+        ("pandas.core.indexes.range.RangeIndex", "__getitem__"),
+        ("pandas.core.frame.DataFrame", "groupby"),
+        ("pandas.core.frame.DataFrame", "set_index"),
+        ("pandas.core.series.Series", "groupby"),
+    ),
+    "scipy.sparse": (
+        *(("scipy.sparse._base._spbase", name) for name in _SPARSE),
+        ("scipy.sparse._base._spbase", "_divide"),
+        ("scipy.sparse._base._spbase", "maximum"),
+        ("scipy.sparse._base._spbase", "minimum"),
+        ("scipy.sparse._dok._dok_base", "__add__"),
+        ("scipy.sparse._dok._dok_base", "__radd__"),
+    ),
+}
 
 
 def _handed_over(x: Any) -> Any:
@@ -56,9 +78,9 @@ def _handing_over(function: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-def _adapt() -> None:
-    """Replace what asks; names that this pandas does not have stay away."""
-    for owner, name in _ASKING:
+def _adapt(package: str) -> None:
+    """Replace what asks; names that this version of the package does not have stay away."""
+    for owner, name in _ASKING[package]:
         module, _, kind = owner.rpartition(".") if owner not in sys.modules else (owner, "", "")
         found: Any = sys.modules.get(module)
         home = getattr(found, kind, None) if kind else found
@@ -67,13 +89,16 @@ def _adapt() -> None:
 
 
 class _Watch(MetaPathFinder):
-    """Lets pandas be found as ever, and adapts it once it is loaded."""
+    """Lets a package be found as ever, and adapts it once it is loaded."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
-        """Return the spec that the other finders have for pandas, None for all else."""
-        if fullname != _NEIGHBOUR:
+        """Return the spec that the other finders have for the package, None for all else."""
+        if fullname != self.package:
             return None
         sys.meta_path.remove(self)
         spec = find_spec(fullname)
@@ -85,12 +110,14 @@ class _Watch(MetaPathFinder):
 
 def _load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
     execute(module)
-    _adapt()
+    _adapt(module.__name__)
 
 
 def watch() -> None:
-    """Adapt pandas now if it is there, else when it is imported."""
-    if _NEIGHBOUR in sys.modules:
-        _adapt()
-    elif not any(type(finder) is _Watch for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Watch())
+    """Adapt each package now if it is there, else when it is imported."""
+    watched = {finder.package for finder in sys.meta_path if isinstance(finder, _Watch)}
+    for package in _ASKING.keys() - watched:
+        if package in sys.modules:
+            _adapt(package)
+        else:
+            sys.meta_path.insert(0, _Watch(package))
