@@ -14,6 +14,7 @@ from dnumpy.api import collection as _collection
 from dnumpy.api import derive as _derive
 from dnumpy.api import methods as _methods
 from dnumpy.api import namespace as _namespace
+from dnumpy.api import neighbours as _neighbours
 from dnumpy.api import protocols as _protocols
 from dnumpy.api.array import ndarray
 from dnumpy.api.explain import explain
@@ -30,6 +31,7 @@ __all__ = list(_np.__all__)
 
 _faults.pass_on_warnings()
 _namespace.find_mirrors()
+_neighbours.watch()
 globals().update(_namespace.build())
 EXTRA = (
     DnumpyError,
@@ -53,6 +55,8 @@ del EXTRA
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of NumPy
     """Resolve modules and lazily loaded names; raises NumPy's AttributeError for the rest."""
+    if name in globals():  # asked of a copy of this function, for a name that is not looked up here
+        return _np.__getattr__(name)
     made = _namespace.late(name)
     globals()[name] = made
     return made

@@ -453,6 +453,8 @@ def _rpow(self: ndarray, other: Any) -> Any:
 
 def _ipow(self: ndarray, other: Any) -> Any:
     a = self._np
+    if ufuncs.takes_over(other):
+        return NotImplemented
     if a is not None and not overrides.overridden((other,), "__array_ufunc__"):
         r = operator.ipow(a, calls.unwrap(other))
         return self if r is a else calls.wrap_result(r, (self, other))
@@ -463,7 +465,7 @@ def _ipow(self: ndarray, other: Any) -> Any:
 
 
 def _matmul(self: Any, other: Any) -> Any:
-    if type(other) is ndarray:
+    if type(other) is ndarray and type(self) is ndarray:
         a, b = self._np, other._np
         if a is not None and b is not None:
             r = a @ b
@@ -472,7 +474,7 @@ def _matmul(self: Any, other: Any) -> Any:
                 made._np = r
                 return made
             return r
-    if not ufuncs.is_operand(other):
+    if not (ufuncs.is_operand(self) and ufuncs.is_operand(other)):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):
         found = contractions.matmul(self, other)

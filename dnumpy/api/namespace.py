@@ -139,24 +139,39 @@ class Mirror(types.ModuleType):
 
     def __init__(self, name: str, source: types.ModuleType) -> None:
         super().__init__(name, source.__doc__)
-        self.__dict__["_source"] = source
-        self.__dict__["__path__"] = []
+        names = _made(self)
+        names["_source"] = source
+        names["__path__"] = []
         if hasattr(source, "__all__"):
-            self.__dict__["__all__"] = source.__all__
+            names["__all__"] = source.__all__
 
     def __getattr__(self, name: str) -> Any:
-        source = self.__dict__["_source"]
+        names = _made(self)
+        source = names["_source"]
         value = getattr(source, name)
         made = value if name.startswith("__") else _counterpart_in(name, value, source)
-        self.__dict__[name] = made
+        names[name] = made
         return made
 
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """Every name of the module: programs that wrap a whole module walk through it."""
+        names = _made(self)
+        for name in vars(names["_source"]):
+            if not name.startswith("__") and name not in names:
+                getattr(self, name)
+        return names
+
     def __dir__(self) -> list[str]:
-        return sorted({*dir(self.__dict__["_source"]), *self.__dict__})
+        names = _made(self)
+        return sorted({*dir(names["_source"]), *names})
+
+
+_made = types.ModuleType.__dict__["__dict__"].__get__  # the names that a mirror has made so far
 
 
 def _counterpart_in(name: str, value: Any, source: types.ModuleType) -> Any:
-    top = getattr(np, name, None)
+    top = vars(np).get(name)
     if top is value and callable(value) and not isinstance(value, types.ModuleType):
         return getattr(sys.modules["dnumpy"], name)  # one object per NumPy object
     return counterpart(name, value, source.__name__)
@@ -182,8 +197,6 @@ class MirrorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not fullname.startswith("dnumpy.") or fullname.split(".")[1] in self._own:
             return None
         source = "numpy" + fullname.removeprefix("dnumpy")
-        if any(part.startswith("_") for part in source.split(".")):
-            return None
         try:
             importlib.import_module(source)
         except ImportError:

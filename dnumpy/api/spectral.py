@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api import composites, factors, ufuncs
+from dnumpy.api import blocks, composites, factors, ufuncs
+from dnumpy.api.array import from_expr
 from dnumpy.api.factors import count
 from dnumpy.api.polar import (
     EPS,
@@ -36,6 +37,7 @@ from dnumpy.api.polar import (
 )
 from dnumpy.api.record import content
 from dnumpy.config import config, memory_limit_bytes
+from dnumpy.ops.table import VIEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +92,7 @@ def eigh(a: Any, *, upper: bool, vectors: bool) -> Eigen:
 
     Raises NotFinite, or NotDivided where rounding hides the spectrum.
     """
-    matrix = settled(_from_triangle(a, upper=upper))
+    matrix = settled(_from_triangle(_by_rows(a), upper=upper))
     factor = _scale(matrix)
     if not factor:
         return _of_zero(matrix, vectors=vectors)
@@ -217,6 +219,7 @@ class Singular(NamedTuple):
 
 def svd(a: Any, *, vectors: bool) -> Singular:
     """Return singular values of a square matrix, descending; raises as :func:`eigh` does."""
+    a = _by_rows(a)
     factor = _scale(a)
     if not factor:
         values, identity = _of_zero(a, vectors=vectors)
@@ -253,6 +256,12 @@ def lstsq(a: Any, b: Any, rcond: float) -> tuple[Any, int, np.ndarray]:
 
 
 # ---------------------------------------------------------------- parts of a matrix
+
+
+def _by_rows(a: Any) -> Any:
+    """Return the matrix in memory of its own, row by row, so that each of its rows is in one."""
+    expr = content(a)
+    return settled(from_expr(blocks.copied(expr))) if expr.op is VIEW else a
 
 
 def diagonal_of(matrix: Any) -> np.ndarray:

@@ -101,6 +101,14 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         """Return NumPy's repr."""
         return repr(self._np)
 
+    def __eq__(self, other: object) -> bool:
+        """Count as NumPy's ufunc, which C code hands to an ``__array_ufunc__`` with a table."""
+        return other is self or other is self._np
+
+    def __hash__(self) -> int:
+        """Return the hash of NumPy's ufunc."""
+        return hash(self._np)
+
     def __reduce__(self) -> Any:
         """Pickle by the NumPy ufunc."""
         return of, (self._np,)
@@ -403,12 +411,21 @@ def _inplace(wrapped: np.ufunc) -> Any:
                         return self
         elif type(other) is not ndarray and type(other) not in IMMEDIATE:
             a = None  # an operand that may override the ufunc
+        if a is None and takes_over(other):
+            return NotImplemented
         if a is not None:
             r = wrapped(a, calls.unwrap(other), out=(a,))
             return self if r is a else calls.wrap_result(r, (self, other))
         return call(wrapped, (self, other), {"out": (self,)})
 
     return method
+
+
+def takes_over(other: Any) -> bool:
+    """Whether an in-place operator leaves the operation to ``other``, as to a class of units."""
+    if type(other) is ndarray or hasattr(type(other), "__array_ufunc__"):
+        return False
+    return not is_operand(other)
 
 
 def _is_at_hand(other: Any) -> bool:

@@ -216,6 +216,24 @@ def test_what_is_made_of_singular_values_is_numpys(name: str, call: str) -> None
             )
 
 
+VIEWS: dict[str, Callable[[Any, Any], Any]] = {
+    "transposed": lambda xp, a: xp.linalg.eigvalsh(a.T),
+    "reversed": lambda xp, a: xp.linalg.eigvalsh(a[::-1, ::-1]),
+    "transposed, its values": lambda xp, a: xp.linalg.svdvals(a[:, ::-1].T),
+    "as a Hermitian one": lambda xp, a: xp.linalg.pinv(a, hermitian=True),
+    "its rank as a Hermitian one's": lambda xp, a: xp.linalg.matrix_rank(a, hermitian=True),
+}
+
+
+@pytest.mark.parametrize("name", sorted(VIEWS))
+def test_a_view_of_a_matrix_stays_on_its_nodes_too(name: str) -> None:
+    expected = np.asarray(VIEWS[name](np, SYMMETRIC))
+    with spread_out() as meter:
+        found = computed(VIEWS[name](dnumpy, on_nodes(SYMMETRIC)))
+        assert meter.most() < SYMMETRIC.nbytes / 2, meter.gathered
+        np.testing.assert_allclose(np.asarray(found), expected, atol=1e-10)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["eigh", "eigvalsh", "svd", "svdvals", "pinv"])
 def test_what_is_not_finite_has_no_spectrum(name: str, bad: float) -> None:

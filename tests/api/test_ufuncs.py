@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import pickle
 import re
 from typing import Any
@@ -284,3 +285,39 @@ def test_signatures_of_functions_are_numpys() -> None:
         except ValueError:
             continue
         assert inspect.signature(getattr(dnumpy, name)) == expected, name
+
+
+class Unit:
+    """A class from before ``__array_ufunc__`` that takes over by its priority."""
+
+    __array_priority__ = 3.0
+
+    def __rmul__(self, other: Any) -> str:
+        return "taken over"
+
+    __radd__ = __rpow__ = __rmul__
+
+
+@pytest.mark.parametrize("operation", [operator.imul, operator.iadd, operator.ipow])
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_a_class_of_higher_priority_gets_an_inplace_operation(operation: Any, size: int) -> None:
+    assert operation(np.ones(size), Unit()) == "taken over"
+    assert operation(dnumpy.ones(size), Unit()) == "taken over"
+
+
+def test_a_table_keyed_by_our_ufuncs_is_found_by_numpys() -> None:
+    table = {dnumpy.multiply: "product", dnumpy.add: "sum"}
+    assert table[np.multiply] == "product"  # type: ignore[index]
+    assert np.divide not in table
+    assert dnumpy.multiply == np.multiply
+    assert dnumpy.multiply != np.add
+    assert dnumpy.multiply != dnumpy.add
+
+
+@pytest.mark.parametrize("left", [[1, 2, 3], (1, 2, 3), [[1, 2, 3]]])
+def test_a_sequence_may_stand_left_of_a_matrix_product(left: Any) -> None:
+    numpys, ours = left @ np.eye(3), left @ dnumpy.eye(3)
+    assert type(ours) is dnumpy.ndarray
+    np.testing.assert_array_equal(np.asarray(ours), numpys)
+    with pytest.raises(ValueError, match="does not have enough dimensions"):
+        2 @ dnumpy.eye(3)

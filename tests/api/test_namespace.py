@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import importlib
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import dnumpy
+
+
+@pytest.mark.parametrize("module", ["fft", "linalg", "random", "ma"])
+def test_walking_through_a_module_meets_every_name(module: str) -> None:
+    ours, numpys = getattr(dnumpy, module), getattr(np, module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        names = vars(ours)
+    assert not {n for n in vars(numpys) if not n.startswith("__")} - set(names)
+    assert all(getattr(ours, name) is names[name] for name in numpys.__all__)
+
+
+@pytest.mark.parametrize(
+    "path", ["_core.einsumfunc", "_core.numeric", "_globals", "_typing", "lib._index_tricks_impl"]
+)
+def test_numpys_private_modules_can_be_imported(path: str) -> None:
+    module = importlib.import_module(f"dnumpy.{path}")
+    assert isinstance(module, types.ModuleType)
+    assert module.__name__ == f"dnumpy.{path}"
+
+
+def test_a_private_function_takes_our_arrays() -> None:
+    from dnumpy._core.einsumfunc import _parse_einsum_input  # type: ignore[import-not-found]
+
+    x = dnumpy.ones((2, 2))
+    assert _parse_einsum_input(("ij,jk", x, x))[:2] == ("ij,jk", "ik")
+
+
+def test_a_marker_of_numpys_is_the_same_object() -> None:
+    from dnumpy._globals import _NoValue  # type: ignore[import-not-found]
+
+    assert _NoValue is np._NoValue
+
+
+def test_a_copy_of_the_module_getattr_leaves_the_package_as_it_is() -> None:
+    before = list(dnumpy.__path__)
+    with pytest.raises(AttributeError):
+        dnumpy.__getattr__("__path__")
+    assert list(dnumpy.__path__) == before

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import dnumpy
+
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Callable
+
+pandas = pytest.importorskip("pandas")
+
+MASK = [True, False, True, False, True]
+GROUPS = [1, 1, 2, 2, 2]
+
+
+def frame() -> Any:
+    return pandas.DataFrame({"a": np.arange(5), "b": list("vwxyz")}, index=list("klmno"))
+
+
+def series_set(xp: types.ModuleType) -> Any:
+    series = frame()["a"]
+    series[xp.array(MASK)] = -1
+    return series
+
+
+def frame_set(xp: types.ModuleType) -> Any:
+    changed = frame()
+    changed.loc[xp.array(MASK), "a"] = xp.array([7, 8, 9])
+    changed.iloc[xp.array([0]), 0] = 5
+    return changed
+
+
+USES: dict[str, Callable[[types.ModuleType], Any]] = {
+    "a series by a mask": lambda xp: frame()["a"][xp.array(MASK)],
+    "a frame by a mask": lambda xp: frame()[xp.array(MASK)],
+    "loc by a mask": lambda xp: frame().loc[xp.array(MASK)],
+    "loc by a mask and a column": lambda xp: frame().loc[xp.array(MASK), "b"],
+    "loc by a mask of columns": lambda xp: frame().loc[:, xp.array([True, False])],
+    "iloc by a mask": lambda xp: frame().iloc[xp.array(MASK)],
+    "loc by a function": lambda xp: frame().loc[lambda _frame: xp.array(MASK)],
+    "iloc by positions": lambda xp: frame().iloc[xp.array([3, 0])],
+    "an index by a mask": lambda xp: frame().index[xp.array(MASK)],
+    "a range by a mask": lambda xp: pandas.RangeIndex(5)[xp.array(MASK)],
+    "dates by a mask": lambda xp: pandas.date_range("2020", periods=5)[xp.array(MASK)],
+    "a mask computed from an array": lambda xp: frame()[~(xp.arange(5) % 2 == 0)],
+    "groups": lambda xp: frame().groupby(xp.array(GROUPS))["a"].sum(),
+    "groups in a list": lambda xp: frame().groupby(["b", xp.array(GROUPS)])["a"].sum(),
+    "groups of a series": lambda xp: frame()["a"].groupby(xp.array(GROUPS)).mean(),
+    "an index": lambda xp: frame().set_index(xp.arange(5) * 2),
+    "unique values": lambda xp: pandas.Series(pandas.unique(xp.array(GROUPS))),
+    "codes": lambda xp: pandas.Series(pandas.factorize(xp.array(GROUPS))[0]),
+    "a series written by a mask": series_set,
+    "a frame written by a mask": frame_set,
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("use", USES.values(), ids=list(USES))
+def test_pandas_takes_our_arrays_for_what_numpys_are(
+    use: Callable[[types.ModuleType], Any],
+) -> None:
+    ours, numpys = use(dnumpy), use(np)
+    assert type(ours) is type(numpys)
+    assert ours.equals(numpys)
+
+
+@pytest.mark.parametrize("first", ["pandas", "dnumpy"])
+def test_pandas_may_be_imported_before_or_after(first: str) -> None:
+    second = "dnumpy" if first == "pandas" else "pandas"
+    program = (
+        f"import {first}, {second}\n"
+        "frame = pandas.DataFrame({'a': [1, 2, 3]})\n"
+        "assert list(frame[dnumpy.array([True, False, True])].a) == [1, 3]\n"
+        "assert list(frame.iloc[dnumpy.array([True, False, True])].a) == [1, 3]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_importing_dnumpy_does_not_import_pandas() -> None:
+    program = "import sys, dnumpy; assert 'pandas' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_chained_assignment_is_still_met_with_a_warning() -> None:
+    data = frame()
+    if pandas.__version__ < "3":
+        pytest.skip("copies on write are an option of this pandas")
+    with pytest.warns(pandas.errors.ChainedAssignmentError):
+        data["a"][dnumpy.array(MASK)] = 1
+
+
+def test_what_asks_keeps_its_name_and_signature() -> None:
+    import inspect
+
+    groupby = pandas.DataFrame.groupby
+    assert groupby.__name__ == "groupby"
+    assert list(inspect.signature(groupby).parameters)[:2] == ["self", "by"]
