@@ -450,6 +450,8 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     if out is not None or type(a) is not ndarray or type(decimals) is not int:
         return NotImplemented
     kind = a.dtype.kind
+    if not a.ndim and kind != "f":
+        return NotImplemented  # NumPy gives a scalar
     if kind == "c":
         found = a.copy("K")
         for part in (found.real, found.imag):
