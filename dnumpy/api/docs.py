@@ -111,6 +111,8 @@ def describe_members(cls: type, wrapped: type, kinds: Callable[[str], str]) -> N
         if theirs is None or name in ("__new__", "__class_getitem__"):
             continue
         if isinstance(member, types.FunctionType) and callable(theirs):
+            member.__name__ = name  # classes that wrap arrays look a bound method up by its name
+            member.__qualname__ = f"{cls.__name__}.{name}"
             describe(member, theirs, kinds(name))
         elif isinstance(member, property):
             member.__doc__ = theirs.__doc__

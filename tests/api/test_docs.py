@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import itertools
+import pickle
 import types
 import warnings
 from typing import Any
@@ -198,3 +199,18 @@ def test_a_paragraph_ends_the_notes_whatever_the_indentation(body: str, indent: 
 def test_what_has_no_text_gets_none() -> None:
     assert documented(None, "primitive") is None
     assert documented("Text.", "constant") == "Text."
+
+
+@pytest.mark.parametrize("name", [n for n in dir(np.ndarray) if callable(getattr(np.ndarray, n))])
+def test_a_method_of_an_array_has_numpys_name(name: str) -> None:
+    theirs = getattr(np.ndarray, name)
+    ours = vars(dnumpy.ndarray).get(name)
+    if isinstance(ours, types.FunctionType) and name != "__new__":
+        assert ours.__name__ == theirs.__name__
+
+
+@pytest.mark.parametrize("name", ["reshape", "flatten", "sum", "__add__", "copy"])
+def test_a_bound_method_can_be_pickled(name: str) -> None:
+    method = pickle.loads(pickle.dumps(getattr(dnumpy.arange(4), name)))
+    given = {"reshape": (2, 2), "__add__": (1,)}.get(name, ())
+    np.testing.assert_array_equal(np.asarray(method(*given)), getattr(np.arange(4), name)(*given))
