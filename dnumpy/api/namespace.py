@@ -170,7 +170,14 @@ class Mirror(types.ModuleType):
 _made = types.ModuleType.__dict__["__dict__"].__get__  # the names that a mirror has made so far
 
 
+_ANNOTATIONS = frozenset(
+    {"numpy.typing", "numpy._typing"}
+)  # hold no functions, yet what is callable
+
+
 def _counterpart_in(name: str, value: Any, source: types.ModuleType) -> Any:
+    if ".".join(source.__name__.split(".")[:2]) in _ANNOTATIONS:
+        return value
     top = vars(np).get(name)
     if top is value and callable(value) and not isinstance(value, types.ModuleType):
         return getattr(sys.modules["dnumpy"], name)  # one object per NumPy object

@@ -47,3 +47,15 @@ def test_a_copy_of_the_module_getattr_leaves_the_package_as_it_is() -> None:
     with pytest.raises(AttributeError):
         dnumpy.__getattr__("__path__")
     assert list(dnumpy.__path__) == before
+
+
+@pytest.mark.parametrize("name", np.typing.__all__)
+def test_annotations_are_numpys_own(name: str) -> None:
+    typing = importlib.import_module("dnumpy.typing")
+    assert getattr(typing, name) is getattr(np.typing, name)
+
+
+def test_an_annotation_imported_by_name_can_be_subscripted() -> None:
+    from dnumpy.typing import NDArray
+
+    assert NDArray[np.float64] == np.typing.NDArray[np.float64]
