@@ -15,6 +15,10 @@ from dnumpy.api import polar as polars
 from dnumpy.config import config
 from tests.gathering import computed, on_nodes, spread_out
 
+pytestmark = pytest.mark.skipif(
+    config.mode != "default", reason="every test here sets the mode itself: once is enough"
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
