@@ -19,11 +19,31 @@ from dnumpy.api.array import (
 )
 from dnumpy.api.locks import writing
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.config import config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 _np_array = np.ndarray
+_new = object.__new__
+PLAIN = frozenset(
+    {
+        int,
+        float,
+        complex,
+        bool,
+        str,
+        bytes,
+        slice,
+        type(None),
+        type,
+        type(Ellipsis),
+        np.float64,
+        np.int64,
+        np.bool_,
+        *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
+    }
+)  # fmt: skip - types of arguments that hold no array
 _LOOKED_AT = 8  # elements of a sequence that are looked at for arrays of ours
 
 
@@ -198,6 +218,22 @@ def wrap_result(r: Any, handles: Iterable[Any] = ()) -> Any:
     return r
 
 
+def result_of(r: np.ndarray, handle: ndarray) -> ndarray:
+    """Return the array that a method of ``handle`` gave as ours."""
+    own = handle._np
+    if own is not None and r is not own:
+        base = r.base
+        if base is None:
+            if r.size >= config.eager_below:
+                return wrap(r)
+            made: ndarray = _new(ndarray)
+            made._np = r
+            return made
+        if base is own or base is own.base:
+            return small(r, handle)  # whose own base is looked up when it is asked for
+    return _wrap_array(r, (handle,))
+
+
 def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
     nested: list[Any] = []
     for x in handles:
@@ -212,7 +248,7 @@ def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
             return x
         if own is not None:
             if r.base is not None and (r.base is own or r.base is own.base):
-                return small(r, x if (kept := getattr(x, "_base", None)) is None else kept)
+                return small(r, x)
         else:
             alias = _alias_of(r, x)
             if alias is not None:

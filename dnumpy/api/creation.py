@@ -24,6 +24,7 @@ from dnumpy.ops.table import ARANGE, FULL
 
 _np_array = np.ndarray
 _new = object.__new__
+_NUMBERS = frozenset({int, float, bool, complex})
 
 
 def array(
@@ -39,6 +40,13 @@ def array(
 ) -> Any:
     """Return an array; as ``numpy.array``."""
     if type(object) is list and like is None and ndmax is None:
+        if dtype is None and ndmin == 0 and copy is True and object and type(object[0]) in _NUMBERS:
+            r = np.array(object) if order == "K" else np.array(object, order=order)
+            if r.size < config.eager_below:
+                made = _new(ndarray)
+                made._np = r
+                return made
+            return wrap(r)
         given = [_given(object, dtype), dtype]
         r = calls.invoke(np.array, given, {"copy": copy, "order": order, "ndmin": ndmin})
         if r.size < config.eager_below:
@@ -172,17 +180,20 @@ def _shape(shape: Any) -> tuple[int, ...]:
 def _filler(function: Any, fill: Any) -> Any:
     """Return zeros, ones or empty: the shape is asked of NumPy, and nothing needs unwrapping."""
 
-    def make(shape: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
-        if "distributed" in modules and not kwargs and order == "C" and engine.has_workers():
+    def make(
+        shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+    ) -> Any:
+        if "distributed" in modules and order == "C" and like is None and engine.has_workers():
             kind = np.dtype(dtype or float)
             made = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
             if made is not None:
                 return made
-        if kwargs and kwargs.get("like") is not None:
-            if _is_foreign(kwargs["like"]):
-                return _made_by_class(function, (shape, dtype, order), kwargs)
-            kwargs.pop("like")
-        r = function(shape, dtype, order, **kwargs)
+        if device is None and like is None:
+            r = function(shape) if dtype is None and order == "C" else function(shape, dtype, order)
+        elif _is_foreign(like):
+            return _made_by_class(function, (shape, dtype, order), {"device": device, "like": like})
+        else:
+            r = function(shape, dtype, order, device=device)
         if r.size < config.eager_below:
             made = _new(ndarray)
             made._np = r
@@ -212,7 +223,13 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
 
 def arange(*args: Any, **kwargs: Any) -> Any:
     """As ``numpy.arange``."""
-    if args and not kwargs and engine.has_workers() and all(type(a) in (int, float) for a in args):
+    if (
+        "distributed" in modules
+        and args
+        and not kwargs
+        and engine.has_workers()
+        and all(type(a) in (int, float) for a in args)
+    ):
         start, stop, step = _bounds(args)
         if step:
             count = max(ceil((stop - start) / step), 0)

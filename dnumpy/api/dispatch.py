@@ -12,7 +12,7 @@ from dnumpy.api import callables, calls, docs, overrides
 from dnumpy.api.array import ndarray
 from dnumpy.api.native import CREATION, NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy
-from dnumpy.config import memory_limit_bytes
+from dnumpy.config import config, memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
 from dnumpy.expr.origin import here
 
@@ -70,6 +70,8 @@ def _describe(made: Any, wrapped: Any, qualified: str, kind: str) -> None:
         made._implementation = lambda *args, **kwargs: calls.run(implementation, args, kwargs)
 
 
+_np_array = np.ndarray
+_new = object.__new__
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
@@ -84,7 +86,7 @@ def _dispatched(
 
     def public(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and not writes:
-            plain = []
+            plain: list[Any] = []
             for a in args:
                 kind = type(a)
                 if kind is ndarray:
@@ -94,10 +96,23 @@ def _dispatched(
                     plain.append(values)
                 elif kind in _AS_THEY_ARE:
                     plain.append(a)
+                elif kind is list or kind is tuple:
+                    values = _small_values(a)
+                    if values is None:
+                        break
+                    plain.append(values)
                 else:
                     break
             else:
-                return calls.wrap_result(wrapped(*plain), args)
+                r = wrapped(*plain)
+                if type(r) is _np_array and r.base is None and r.size < config.eager_below:
+                    for a in plain:
+                        if a is r:
+                            return calls.wrap_result(r, args)
+                    made = _new(ndarray)
+                    made._np = r
+                    return made
+                return calls.wrap_result(r, args)
         if (dispatches or "like" in kwargs) and overrides.overridden(
             (*args, *kwargs.values()), "__array_function__"
         ):
@@ -110,6 +125,23 @@ def _dispatched(
         return runner(wrapped, args, kwargs)
 
     return public
+
+
+def _small_values(sequence: Any) -> Any:
+    """Return what NumPy is given for a list or tuple; None where that needs another look."""
+    if not sequence:
+        return sequence
+    kind = type(sequence[0])
+    if kind is int or kind is float:
+        return sequence if _AS_THEY_ARE.issuperset(map(type, sequence[:8])) else None
+    if kind is not ndarray:
+        return None
+    found = []
+    for e in sequence:
+        if type(e) is not ndarray or e._np is None:
+            return None
+        found.append(e._np)
+    return found if type(sequence) is list else tuple(found)
 
 
 def _recorded(native: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -59,24 +59,36 @@ def _getitem(self: ndarray, key: Any) -> Any:
     a = self._np
     if a is None:
         return indexing.get(self, key)
-    if type(key) is tuple:
-        for k in key:
-            if type(k) not in _PLAIN_KEYS:
-                key = calls.unwrap(key)
-                break
-    elif type(key) not in _PLAIN_KEYS:
-        if type(key) is ndarray and key._np is None:
+    kind = type(key)
+    if kind is int or kind is slice:
+        r = a[key]
+        if type(r) is not _np_array:
+            return r
+    elif kind is ndarray:
+        mask = key._np
+        if mask is None:
             found = indexing.get_small(self, key)
             if found is not NotImplemented:
                 return found
-        key = calls.unwrap(key)
-    r = a[key]
-    if type(r) is _np_array:
-        made = _new(ndarray)
-        made._np = r
-        made._base = self
-        return made
-    return r
+            mask = calls.unwrap(key)
+        r = a[mask]
+        if type(r) is not _np_array:
+            return r
+    else:
+        if kind is tuple:
+            for k in key:
+                if type(k) not in _PLAIN_KEYS:
+                    key = calls.unwrap(key)
+                    break
+        elif kind not in _PLAIN_KEYS:
+            key = calls.unwrap(key)
+        r = a[key]
+        if type(r) is not _np_array:
+            return r
+    made = _new(ndarray)
+    made._np = r
+    made._base = self
+    return made
 
 
 def _setitem(self: ndarray, key: Any, value: Any) -> None:
@@ -84,12 +96,20 @@ def _setitem(self: ndarray, key: Any, value: Any) -> None:
     if a is None:
         indexing.set_(self, key, value)
         return
-    if type(key) is tuple:
+    kind = type(key)
+    if type(value) in IMMEDIATE:
+        if kind is int or kind is slice:
+            a[key] = value
+            return
+        if kind is ndarray and (mask := key._np) is not None:
+            a[mask] = value
+            return
+    if kind is tuple:
         for k in key:
             if type(k) not in _PLAIN_KEYS:
                 key = calls.unwrap(key)
                 break
-    elif type(key) not in _PLAIN_KEYS:
+    elif kind not in _PLAIN_KEYS:
         key = calls.unwrap(key)
     if type(value) not in IMMEDIATE and not (a.dtype.kind == "O" and _is_element(a, key)):
         value = calls.unwrap(value)
@@ -244,9 +264,13 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
         a = self._np
         if a is None and not writes:
             a = peek(self)
-        if a is not None and not args and not kwargs:
-            r = wrapped(a)
-            return calls.wrap_result(r, (self,)) if type(r) is _np_array else r
+        if a is not None and not kwargs:
+            if not args:
+                r = wrapped(a)
+                return calls.result_of(r, self) if type(r) is _np_array else r
+            if not writes and calls.PLAIN.issuperset(map(type, args)):
+                r = wrapped(a, *args)
+                return calls.result_of(r, self) if type(r) is _np_array else r
         if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             try:
                 found = native(self, *args, **kwargs)
@@ -280,14 +304,22 @@ METHOD_PLAIN = (  # what NumPy runs, on gathered memory
 def _transpose(self: ndarray, *axes: Any) -> Any:
     a = self._np
     if a is not None:
-        return calls.wrap_result(a.transpose(*axes), (self,))
+        return calls.result_of(a.transpose(*axes), self)
     return through_ghost(self, lambda g: g.transpose(*axes))
 
 
 def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     a = self._np
     if a is not None:
-        return calls.wrap_result(a.reshape(*shape, order=order, copy=copy), (self,))
+        if order == "C" and copy is None:
+            r = a.reshape(*shape)
+            if r.base is a:
+                made = _new(ndarray)
+                made._np = r
+                made._base = self
+                return made
+            return calls.result_of(r, self)
+        return calls.result_of(a.reshape(*shape, order=order, copy=copy), self)
     wanted = shape[0] if len(shape) == 1 else shape
     found = composites.reshape(self, wanted, order, copy=copy)
     if found is NotImplemented:
@@ -296,8 +328,22 @@ def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = N
 
 
 def _copy(self: ndarray, order: str = "C") -> Any:
+    a = self._np
+    if a is not None:
+        made = _new(ndarray)
+        made._np = a.copy() if order == "C" else a.copy(order)
+        return made
     found = composites.copy(self, order)
     return calls.run(_np_array.copy, (self, order), {}) if found is NotImplemented else found
+
+
+def _astype(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+    a = self._np
+    if a is not None and len(args) == 1 and not kwargs:
+        made = _new(ndarray)
+        made._np = a.astype(args[0])
+        return made
+    return _astype_of(self, *args, **kwargs)
 
 
 def _flatten(self: ndarray, order: str = "C") -> Any:
@@ -547,7 +593,7 @@ def install() -> None:
     ndarray.flags = property(_flags)
     ndarray.flat = property(_flat, _set_flat)
     natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
-    natives |= {"astype": composites.astype, **sorting.IN_PLACE, **picks.METHODS}
+    natives |= {**sorting.IN_PLACE, **picks.METHODS}
     for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
     for name in ("bool", "int", "float", "complex", "index", "sizeof"):
@@ -577,7 +623,10 @@ def _class_getitem(cls: type, item: Any) -> Any:
     return types.GenericAlias(cls, np.ndarray[item].__args__)  # raises what NumPy raises
 
 
+_astype_of = _method("astype", composites.astype, writes=False)
+
 _DIRECT: dict[str, Any] = {
+    "astype": _astype,
     "__getitem__": _getitem, "__setitem__": _setitem, "__delitem__": _delitem, "__len__": _len,
     "__iter__": iterator, "__contains__": _contains, "__repr__": printing.repr_of,
     "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,

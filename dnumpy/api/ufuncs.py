@@ -72,30 +72,45 @@ class _UfuncType(type):
 
 
 class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's, per instance
-    __slots__ = ("__name__", "__weakref__", "_call", "_np", "_unary")
+    __slots__ = ("__name__", "__weakref__", "_call", "_np", "_plain")
 
     def __init__(self, wrapped: np.ufunc) -> None:
         self._np = wrapped
         self._call = wrapped
-        self._unary = wrapped.nin == 1 and wrapped.nout == 1
+        simple = wrapped.nout == 1 and wrapped.nin <= 2 and wrapped.signature is None
+        self._plain = wrapped.nin if simple else -1  # operands of a call that needs no more looks
         self.__name__ = wrapped.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply elementwise; as ``numpy.ufunc.__call__``."""
-        if not kwargs and self._unary and len(args) == 1:
+        if not kwargs and len(args) == self._plain:
             x = args[0]
             if type(x) is ndarray:
                 a = x._np
                 if a is None:
                     a = peek(x)
                 if a is not None:
-                    r = self._call(a)
+                    r = self._call(a) if self._plain == 1 else self._met(a, args[1])
                     if type(r) is _np_array:
                         made = _new(ndarray)
                         made._np = r
                         return made
-                    return r
+                    if r is not None:
+                        return r
         return call(self._np, args, kwargs)
+
+    def _met(self, a: np.ndarray, y: Any) -> Any:
+        """Return the result for a small array and ``y``; None where that needs another look."""
+        if type(y) is ndarray:
+            b = y._np
+            if b is None:
+                b = peek(y)
+        else:
+            b = y if type(y) in IMMEDIATE else None
+        if b is None:
+            return None
+        r = self._call(a, b)
+        return r if type(r) is not _np_array or r.size < config.eager_below else wrap(r)
 
     def __repr__(self) -> str:
         """Return NumPy's repr."""
@@ -353,26 +368,38 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
 
 
 def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C901 - every step counts
+    one = wrapped.nout == 1
+
     def method(self: Any, other: Any) -> Any:
         a = self._np
-        if a is None:
-            a = peek(self)
-        if a is not None:
-            if type(other) is ndarray:
-                b = other._np
+        if type(other) is ndarray:
+            b = other._np
+            if a is None or b is None:
+                if a is None:
+                    a = peek(self)
                 if b is None:
                     b = peek(other)
-            else:
-                b = other if type(other) in IMMEDIATE else None
-            if b is not None:
-                r = wrapped(a, b)
-                if type(r) is _np_array:
-                    if r.size < config.eager_below:
-                        made = _new(ndarray)
-                        made._np = r
-                        return made
-                    return wrap(r)
-                return calls.wrap_result(r, (self, other)) if type(r) is tuple else r
+                if a is None or b is None:
+                    return call(wrapped, (self, other), {})
+        elif type(other) in IMMEDIATE:
+            b = other
+            if a is None:
+                a = peek(self)
+                if a is None:
+                    return call(wrapped, (self, other), {})
+        else:
+            return beside(self, other)
+        r = wrapped(a, b)
+        if type(r) is _np_array:
+            if r.size < config.eager_below:
+                made = _new(ndarray)
+                made._np = r
+                return made
+            return wrap(r)
+        return r if one else calls.wrap_result(r, (self, other))
+
+    def beside(self: Any, other: Any) -> Any:
+        """Meet an operand of another kind."""
         if has_own_operators(other):
             return calls.wrap_result(plain(to_numpy(self), other), (self, other))
         if not is_operand(other):
@@ -403,19 +430,26 @@ def _inplace(wrapped: np.ufunc) -> Any:
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if a is None:
-            if type(other) in IMMEDIATE or _is_at_hand(other):
-                with self._buf.lock:
-                    a = peek_for_writing(self)
-                    if a is not None:
-                        wrapped(a, calls.unwrap(other), out=(a,))
-                        return self
-        elif type(other) is not ndarray and type(other) not in IMMEDIATE:
-            a = None  # an operand that may override the ufunc
-        if a is None and takes_over(other):
-            return NotImplemented
-        if a is not None:
-            r = wrapped(a, calls.unwrap(other), out=(a,))
-            return self if r is a else calls.wrap_result(r, (self, other))
+            return managed(self, other)
+        if type(other) is ndarray:
+            b = other._np
+        elif type(other) in IMMEDIATE:
+            b = other
+        else:  # an operand that may override the ufunc
+            return NotImplemented if takes_over(other) else recorded(self, other)
+        wrapped(a, calls.unwrap(other) if b is None else b, a)
+        return self
+
+    def managed(self: Any, other: Any) -> Any:
+        if type(other) in IMMEDIATE or _is_at_hand(other):
+            with self._buf.lock:
+                a = peek_for_writing(self)
+                if a is not None:
+                    wrapped(a, calls.unwrap(other), out=(a,))
+                    return self
+        return NotImplemented if takes_over(other) else recorded(self, other)
+
+    def recorded(self: Any, other: Any) -> Any:
         return call(wrapped, (self, other), {"out": (self,)})
 
     return method
