@@ -46,6 +46,7 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin", "__getitem__"),
         ("pandas.core.indexes.multi.MultiIndex", "__getitem__"),
         ("pandas.core.indexes.range.RangeIndex", "__getitem__"),
+        ("pandas.core.frame.DataFrame", "__init__"),
         ("pandas.core.frame.DataFrame", "groupby"),
         ("pandas.core.frame.DataFrame", "set_index"),
         ("pandas.core.series.Series", "groupby"),

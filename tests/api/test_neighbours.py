@@ -50,6 +50,8 @@ USES: dict[str, Callable[[types.ModuleType], Any]] = {
     "dates by a mask": lambda xp: pandas.date_range("2020", periods=5)[xp.array(MASK)],
     "a mask computed from an array": lambda xp: frame()[~(xp.arange(5) % 2 == 0)],
     "groups": lambda xp: frame().groupby(xp.array(GROUPS))["a"].sum(),
+    "fields": lambda xp: pandas.DataFrame(xp.array([(1, 2.5)], [("a", int), ("b", float)])),
+    "values": lambda xp: pandas.DataFrame(xp.eye(3), columns=xp.array(["p", "q", "r"])),
     "groups in a list": lambda xp: frame().groupby(["b", xp.array(GROUPS)])["a"].sum(),
     "groups of a series": lambda xp: frame()["a"].groupby(xp.array(GROUPS)).mean(),
     "an index": lambda xp: frame().set_index(xp.arange(5) * 2),
@@ -139,3 +141,11 @@ def test_sparse_arrays_may_be_imported_after() -> None:
         "assert total.sum() == 6\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_scikit_learn_copies_the_warning_filters() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    values = np.arange(40.0).reshape(20, 2)
+    forest = ensemble.RandomForestClassifier(3, random_state=0)
+    fitted = forest.fit(dnumpy.array(values), dnumpy.array(values[:, 0] > 20))
+    assert fitted.predict(dnumpy.array(values))[-1]
