@@ -144,8 +144,18 @@ def test_sparse_arrays_may_be_imported_after() -> None:
 
 
 def test_scikit_learn_copies_the_warning_filters() -> None:
-    ensemble = pytest.importorskip("sklearn.ensemble")
-    values = np.arange(40.0).reshape(20, 2)
-    forest = ensemble.RandomForestClassifier(3, random_state=0)
-    fitted = forest.fit(dnumpy.array(values), dnumpy.array(values[:, 0] > 20))
-    assert fitted.predict(dnumpy.array(values))[-1]
+    pytest.importorskip("sklearn")
+    program = (
+        "import dnumpy\n"
+        "from sklearn.ensemble import RandomForestClassifier as Forest\n"
+        "values = dnumpy.arange(40.0).reshape(20, 2)\n"
+        "fitted = Forest(3, random_state=0).fit(values, values[:, 0] > 20)\n"
+        "assert fitted.predict(values)[-1]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_grid_of_parameters_may_be_an_array_of_ours() -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    grid = selection.ParameterGrid({"C": dnumpy.logspace(-1, 1, 3)})
+    assert [point["C"] for point in grid] == [0.1, 1.0, 10.0]
