@@ -1,4 +1,4 @@
-"""Where pandas, SciPy and scikit-learn ask for NumPy's class: our arrays are handed over there as NumPy's.
+"""Where pandas, SciPy and scikit-learn ask for NumPy's class: ours are handed over as NumPy's.
 
 What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
