@@ -51,6 +51,7 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("pandas.core.frame.DataFrame", "set_index"),
         ("pandas.core.series.Series", "groupby"),
     ),
+    "PIL.Image": (("PIL.Image", "fromarray"),),
     "sklearn.model_selection": (("sklearn.model_selection._search.ParameterGrid", "__init__"),),
     "scipy.sparse": (
         *(("scipy.sparse._base._spbase", name) for name in _SPARSE),

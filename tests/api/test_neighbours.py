@@ -159,3 +159,9 @@ def test_a_grid_of_parameters_may_be_an_array_of_ours() -> None:
     selection = pytest.importorskip("sklearn.model_selection")
     grid = selection.ParameterGrid({"C": dnumpy.logspace(-1, 1, 3)})
     assert [point["C"] for point in grid] == [0.1, 1.0, 10.0]
+
+
+def test_a_picture_is_made_from_our_array() -> None:
+    image = pytest.importorskip("PIL.Image")
+    values = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    assert image.fromarray(dnumpy.array(values)).tobytes() == values.tobytes()
