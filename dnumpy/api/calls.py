@@ -168,9 +168,17 @@ def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
     except ValueError as error:
         if error.args != _NO_ARRAY:
             raise
-    return function(
-        *[_convertible(a) for a in args], **{k: _convertible(v) for k, v in kwargs.items()}
-    )
+    plain, named = map(_convertible, args), {k: _convertible(v) for k, v in kwargs.items()}
+    return _put_back(function(*plain, **named))
+
+
+def _put_back(found: Any) -> Any:
+    """Return the result with the objects themselves where an object array holds their stand-ins."""
+    if type(found) is np.ndarray and found.dtype.kind == "O":
+        for index, item in np.ndenumerate(found):
+            if type(item) is _Converted:
+                found[index] = item._object
+    return found
 
 
 def _convertible(x: Any) -> Any:

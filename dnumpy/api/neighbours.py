@@ -1,4 +1,4 @@
-"""Where pandas and SciPy ask for NumPy's class: our arrays are handed over there as NumPy's.
+"""Where pandas, SciPy and scikit-learn ask for NumPy's class: ours are handed over as NumPy's.
 
 What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
@@ -46,10 +46,13 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin", "__getitem__"),
         ("pandas.core.indexes.multi.MultiIndex", "__getitem__"),
         ("pandas.core.indexes.range.RangeIndex", "__getitem__"),
+        ("pandas.core.frame.DataFrame", "__init__"),
         ("pandas.core.frame.DataFrame", "groupby"),
         ("pandas.core.frame.DataFrame", "set_index"),
         ("pandas.core.series.Series", "groupby"),
     ),
+    "PIL.Image": (("PIL.Image", "fromarray"),),
+    "sklearn.model_selection": (("sklearn.model_selection._search.ParameterGrid", "__init__"),),
     "scipy.sparse": (
         *(("scipy.sparse._base._spbase", name) for name in _SPARSE),
         ("scipy.sparse._base._spbase", "_divide"),
@@ -66,6 +69,8 @@ def _handed_over(x: Any) -> Any:
         return exported(x)
     if type(x) in {list, tuple} and any(type(item) is ndarray for item in x):
         return type(x)(map(_handed_over, x))
+    if type(x) is dict and any(type(item) is ndarray for item in x.values()):
+        return {name: _handed_over(item) for name, item in x.items()}
     return x
 
 

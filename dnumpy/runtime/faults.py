@@ -136,8 +136,15 @@ class _Asked(threading.local):
 _asked = _Asked()
 
 
+_NOTHING = (
+    r"(?!)"  # what a copy of the filter takes, made from its patterns (scikit-learn makes one)
+)
+
+
 class _Text:
     """The text pattern of the filter: takes every text."""
+
+    pattern = _NOTHING
 
     def match(self, text: str) -> bool:
         """Note the text."""
@@ -147,6 +154,8 @@ class _Text:
 
 class _Module:
     """The module pattern of the filter: takes the modules of this library."""
+
+    pattern = _NOTHING
 
     def match(self, module: str) -> bool:
         """Note a module of this library."""

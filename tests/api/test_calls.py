@@ -192,3 +192,23 @@ def test_put_along_an_axis_writes_to_the_array(axis: int | None) -> None:
         largest = xp.argmax(x, axis=axis, keepdims=axis is not None)
         xp.put_along_axis(x, largest if axis is not None else xp.array([7, -1]), -99, axis)
     np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
+class Measured:
+    """A value with a unit: an object to an object array, though it converts to an array."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return dnumpy.array(self.value, dtype=dtype)
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 1)])
+def test_an_object_array_holds_the_objects_that_it_was_given(shape: tuple[int, ...]) -> None:
+    given = [Measured(1.0), Measured(2.0)]
+    nested = given if len(shape) == 1 else [[item] for item in given]
+    made = dnumpy.array(nested, dtype=object)
+    assert made.shape == shape
+    assert all(type(item) is not float for item in made.ravel())
+    assert [type(item) for item in made.ravel()] == [Measured, Measured]

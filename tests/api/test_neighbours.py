@@ -50,6 +50,8 @@ USES: dict[str, Callable[[types.ModuleType], Any]] = {
     "dates by a mask": lambda xp: pandas.date_range("2020", periods=5)[xp.array(MASK)],
     "a mask computed from an array": lambda xp: frame()[~(xp.arange(5) % 2 == 0)],
     "groups": lambda xp: frame().groupby(xp.array(GROUPS))["a"].sum(),
+    "fields": lambda xp: pandas.DataFrame(xp.array([(1, 2.5)], [("a", int), ("b", float)])),
+    "values": lambda xp: pandas.DataFrame(xp.eye(3), columns=xp.array(["p", "q", "r"])),
     "groups in a list": lambda xp: frame().groupby(["b", xp.array(GROUPS)])["a"].sum(),
     "groups of a series": lambda xp: frame()["a"].groupby(xp.array(GROUPS)).mean(),
     "an index": lambda xp: frame().set_index(xp.arange(5) * 2),
@@ -139,3 +141,27 @@ def test_sparse_arrays_may_be_imported_after() -> None:
         "assert total.sum() == 6\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_scikit_learn_copies_the_warning_filters() -> None:
+    pytest.importorskip("sklearn")
+    program = (
+        "import dnumpy\n"
+        "from sklearn.ensemble import RandomForestClassifier as Forest\n"
+        "values = dnumpy.arange(40.0).reshape(20, 2)\n"
+        "fitted = Forest(3, random_state=0).fit(values, values[:, 0] > 20)\n"
+        "assert fitted.predict(values)[-1]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_grid_of_parameters_may_be_an_array_of_ours() -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    grid = selection.ParameterGrid({"C": dnumpy.logspace(-1, 1, 3)})
+    assert [point["C"] for point in grid] == [0.1, 1.0, 10.0]
+
+
+def test_a_picture_is_made_from_our_array() -> None:
+    image = pytest.importorskip("PIL.Image")
+    values = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    assert image.fromarray(dnumpy.array(values)).tobytes() == values.tobytes()
