@@ -86,33 +86,17 @@ def _dispatched(
 
     def public(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and not writes:
-            plain: list[Any] = []
-            for a in args:
-                kind = type(a)
-                if kind is ndarray:
-                    values = a._np
-                    if values is None:
-                        break
-                    plain.append(values)
-                elif kind in _AS_THEY_ARE:
-                    plain.append(a)
-                elif kind is list or kind is tuple:
-                    values = _small_values(a)
-                    if values is None:
-                        break
-                    plain.append(values)
-                else:
-                    break
-            else:
+            plain = _small_values(args)
+            if plain is not None:
                 r = wrapped(*plain)
-                if type(r) is _np_array and r.base is None and r.size < config.eager_below:
-                    for a in plain:
-                        if a is r:
-                            return calls.wrap_result(r, args)
-                    made = _new(ndarray)
-                    made._np = r
-                    return made
-                return calls.wrap_result(r, args)
+                if type(r) is not _np_array or r.base is not None or r.size >= config.eager_below:
+                    return calls.wrap_result(r, args)
+                for a in plain:
+                    if a is r:
+                        return calls.wrap_result(r, args)
+                made = _new(ndarray)
+                made._np = r
+                return made
         if (dispatches or "like" in kwargs) and overrides.overridden(
             (*args, *kwargs.values()), "__array_function__"
         ):
@@ -127,7 +111,27 @@ def _dispatched(
     return public
 
 
-def _small_values(sequence: Any) -> Any:
+def _small_values(args: tuple[Any, ...]) -> list[Any] | None:
+    """Return what NumPy is given for small arrays and plain values; None if there is else."""
+    plain: list[Any] = []
+    for a in args:
+        kind = type(a)
+        if kind is ndarray:
+            value: Any = a._np
+        elif kind in _AS_THEY_ARE:
+            plain.append(a)
+            continue
+        elif kind is list or kind is tuple:
+            value = _small_sequence(a)
+        else:
+            return None
+        if value is None:
+            return None
+        plain.append(value)
+    return plain
+
+
+def _small_sequence(sequence: Any) -> Any:
     """Return what NumPy is given for a list or tuple; None where that needs another look."""
     if not sequence:
         return sequence
@@ -136,11 +140,9 @@ def _small_values(sequence: Any) -> Any:
         return sequence if _AS_THEY_ARE.issuperset(map(type, sequence[:8])) else None
     if kind is not ndarray:
         return None
-    found = []
-    for e in sequence:
-        if type(e) is not ndarray or e._np is None:
-            return None
-        found.append(e._np)
+    found = [e._np for e in sequence if type(e) is ndarray and e._np is not None]
+    if len(found) < len(sequence):
+        return None
     return found if type(sequence) is list else tuple(found)
 
 

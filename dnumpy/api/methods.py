@@ -75,20 +75,20 @@ def _getitem(self: ndarray, key: Any) -> Any:
         if type(r) is not _np_array:
             return r
     else:
-        if kind is tuple:
-            for k in key:
-                if type(k) not in _PLAIN_KEYS:
-                    key = calls.unwrap(key)
-                    break
-        elif kind not in _PLAIN_KEYS:
-            key = calls.unwrap(key)
-        r = a[key]
+        r = a[_plain_key(key)]
         if type(r) is not _np_array:
             return r
     made = _new(ndarray)
     made._np = r
     made._base = self
     return made
+
+
+def _plain_key(key: Any) -> Any:
+    """Return an index without arrays of ours."""
+    if type(key) is tuple:
+        return key if _PLAIN_KEYS.issuperset(map(type, key)) else calls.unwrap(key)
+    return key if type(key) in _PLAIN_KEYS else calls.unwrap(key)
 
 
 def _setitem(self: ndarray, key: Any, value: Any) -> None:
@@ -104,13 +104,7 @@ def _setitem(self: ndarray, key: Any, value: Any) -> None:
         if kind is ndarray and (mask := key._np) is not None:
             a[mask] = value
             return
-    if kind is tuple:
-        for k in key:
-            if type(k) not in _PLAIN_KEYS:
-                key = calls.unwrap(key)
-                break
-    elif kind not in _PLAIN_KEYS:
-        key = calls.unwrap(key)
+    key = _plain_key(key)
     if type(value) not in IMMEDIATE and not (a.dtype.kind == "O" and _is_element(a, key)):
         value = calls.unwrap(value)
     a[key] = value
@@ -331,7 +325,7 @@ def _copy(self: ndarray, order: str = "C") -> Any:
     a = self._np
     if a is not None:
         made = _new(ndarray)
-        made._np = a.copy() if order == "C" else a.copy(order)
+        made._np = a.copy() if order == "C" else a.copy(order)  # type: ignore[arg-type]
         return made
     found = composites.copy(self, order)
     return calls.run(_np_array.copy, (self, order), {}) if found is NotImplemented else found
@@ -412,6 +406,15 @@ def _resize_managed(self: ndarray, new_shape: tuple[Any, ...], *, refcheck: bool
     self._np = made._np
     if made._np is None:
         self._buf, self._geo, self._base, self._readonly = made._buf, None, None, False
+
+
+def _to_numpy(self: ndarray) -> np.ndarray:
+    """Return NumPy's array over the same memory, which is brought home if it lies on nodes.
+
+    Writes to either are seen by both. Libraries that ask for NumPy's class and take others by this
+    method, as matplotlib does, then treat our arrays as NumPy's.
+    """
+    return exported(self)
 
 
 def _fill(self: ndarray, value: Any) -> None:
@@ -626,7 +629,7 @@ def _class_getitem(cls: type, item: Any) -> Any:
 _astype_of = _method("astype", composites.astype, writes=False)
 
 _DIRECT: dict[str, Any] = {
-    "astype": _astype,
+    "astype": _astype, "to_numpy": _to_numpy,
     "__getitem__": _getitem, "__setitem__": _setitem, "__delitem__": _delitem, "__len__": _len,
     "__iter__": iterator, "__contains__": _contains, "__repr__": printing.repr_of,
     "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,

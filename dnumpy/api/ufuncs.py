@@ -374,21 +374,16 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C90
         a = self._np
         if type(other) is ndarray:
             b = other._np
-            if a is None or b is None:
-                if a is None:
-                    a = peek(self)
-                if b is None:
-                    b = peek(other)
-                if a is None or b is None:
-                    return call(wrapped, (self, other), {})
+            if b is None:
+                b = peek(other)
         elif type(other) in IMMEDIATE:
             b = other
-            if a is None:
-                a = peek(self)
-                if a is None:
-                    return call(wrapped, (self, other), {})
         else:
             return beside(self, other)
+        if a is None:
+            a = peek(self)
+        if a is None or b is None:
+            return call(wrapped, (self, other), {})
         r = wrapped(a, b)
         if type(r) is _np_array:
             if r.size < config.eager_below:

@@ -155,3 +155,24 @@ def test_the_bytes_of_an_array_are_its_memory(dtype: str) -> None:
     values = np.arange(40).astype(dtype)
     for part in (slice(None), slice(3, 30, 4)):
         assert bytes(dnumpy.array(values)[part]) == bytes(values[part])
+
+
+def test_to_numpy_is_the_same_memory() -> None:
+    array = dnumpy.arange(12.0).reshape(3, 4)[:, ::2] * 1
+    plain = array.to_numpy()
+    assert type(plain) is np.ndarray
+    plain[0, 0] = 7
+    assert float(array[0, 0]) == 7
+    array[1, 1] = -3
+    assert plain[1, 1] == -3
+
+
+def test_matplotlib_draws_columns_as_columns() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import cbook
+
+    values = np.arange(12.0).reshape(4, 3)
+    expected = cbook._reshape_2D(values, "x")
+    found = cbook._reshape_2D(dnumpy.array(values) + 0, "x")
+    assert [list(map(float, column)) for column in found] == [list(c) for c in expected]
