@@ -6,6 +6,7 @@ it.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from dnumpy.api.composites import through_ghost
 from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.ops.table import DOT, EINSUM, MATMUL, TENSORDOT
+from dnumpy.ops.table import CROSSPROD, DOT, EINSUM, MATMUL, TENSORDOT
 
 if TYPE_CHECKING:
+    from dnumpy.expr.expr import Shape
     from dnumpy.ops.families import Contraction
 
 
@@ -33,6 +35,9 @@ def _contract(
     found = _on_nodes[0](op, args, params, shape, dtype) if _on_nodes else None
     return result_of(record(op, args, params, shape, dtype) if found is None else found)
 
+
+CROSSED_SHARE = 16  # of a tile: the most that each tile of a product summed over rows may give
+TALL = 4  # times the edges of such a product: rows that are summed over, at least
 
 _on_nodes: list[Any] = []
 
@@ -66,7 +71,24 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
         found = products.fixed(a, b, shape, dtype)
         if found is not NotImplemented:
             return found
+    rows_first = _rows_first(a, b, shape, dtype)
+    if rows_first is not None:
+        return _contract(CROSSPROD, [rows_first, b], (), shape, dtype)
     return _contract(MATMUL, [a, b], (), shape, dtype)
+
+
+def _rows_first(a: Expr, b: Expr, shape: Shape, dtype: np.dtype) -> Expr | None:
+    """Return ``x`` if ``a @ b`` is ``x.T @ b``, best summed up over blocks of their many rows.
+
+    What each block adds must be small beside the rows that are read.
+    """
+    if max(a.ndim, b.ndim) > 2 or dtype == np.float16 or config.reproducible:
+        return None  # halves are rounded once
+    if CROSSED_SHARE * prod(shape) * dtype.itemsize > config.tile_bytes:
+        return None
+    if b.shape[0] < TALL * max(shape, default=1):
+        return None
+    return a if a.ndim == 1 else products.transposed_of(a)
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
