@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, products, ufuncs
-from dnumpy.api.array import is_managed_dtype
+from dnumpy.api import blocks, pairwise, products, ufuncs
+from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
 from dnumpy.config import config
@@ -21,6 +21,8 @@ from dnumpy.expr.expr import Const, Expr
 from dnumpy.ops.table import CROSSPROD, DOT, EINSUM, MATMUL, TENSORDOT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dnumpy.expr.expr import Shape
     from dnumpy.ops.families import Contraction
 
@@ -176,14 +178,33 @@ def einsum(  # noqa: C901 - one way out for each thing that NumPy must answer
     if len(exprs) == 1 and set(inputs) == set(output):
         return _einsum_view(operands[1], inputs, output)
     dtype = np.result_type(*[e.dtype for e in exprs])
+    at_home = all(type(x) is ndarray for x in operands[1:]) and not blocks.spread(*operands[1:])
+    if at_home and dtype.char in "fdFD" and not config.reproducible:
+        pairs = pairwise.pairs_of(operands[0], tuple(e.shape for e in exprs))
+        if pairs is not None:
+            return _by_products(pairs, operands[1:], dtype)
     shape = tuple(sizes[label] for label in output)
     params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
     return _contract(EINSUM, exprs, params, shape, dtype)
 
 
+def _by_products(pairs: Sequence[pairwise.Pair], operands: Sequence[Any], dtype: Any) -> Any:
+    """Return an Einstein sum as what follows from products of our arrays."""
+
+    def multiply(a: Any, b: Any) -> Any:
+        return ufuncs.call(np.multiply, (a, b), {})
+
+    def product(a: Any, b: Any) -> Any:
+        return ufuncs.call(np.matmul, (a, b), {})
+
+    with np.errstate(all="ignore"):  # NumPy's loop tells of nothing either
+        arrays = [x.astype(dtype, copy=False) for x in operands]
+        return pairwise.contracted(pairs, arrays, pairwise.Module(product, multiply))
+
+
 def _einsum_view(a: Any, inputs: str, output: str) -> Any:
     """Return what ``einsum`` gives where nothing is summed: a view."""
     extents = dict(zip(inputs, a.shape, strict=True))
-    if [extents[k] for k in inputs] != list(a.shape):
+    if not a.shape or [extents[k] for k in inputs] != list(a.shape):
         return NotImplemented
     return through_ghost(a, lambda g: np.einsum(f"{inputs}->{output}", g))
