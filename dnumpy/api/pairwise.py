@@ -142,12 +142,12 @@ def _pair(
 
     if not inner or (stack and not left and not right):
         labels = [*out, *inner]
-        sides = [
+        spread = [
             side(rest, summed, labels, tuple(sizes[x] if x in rest else 1 for x in labels))
             for rest, summed in ((rest_a, summed_a), (rest_b, summed_b))
         ]
-        axes = tuple(range(len(out), len(labels)))
-        return out, Pair(positions, *sides, axes, extents(out), None)
+        folded = tuple(range(len(out), len(labels)))
+        return out, Pair(positions, spread[0], spread[1], folded, extents(out), None)
     if stack and prod(extents([*left, *right, *inner])) < LEAST_OF_A_STACK:
         return out, None
     turned = bool(right) and (not left or out.index(right[0]) < out.index(left[0]))
