@@ -16,7 +16,6 @@ from dnumpy.api.record import (
     element_operand,
     facts_of,
     is_lazy,
-    operand,
     resolve,
     result_of,
     to_numpy,

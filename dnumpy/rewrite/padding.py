@@ -1,8 +1,8 @@
 """Rolls of one array by small shifts: views of one padded copy.
 
 ``roll(x, s)[i] = x[i - s] = pad(x, h)[i - s + h]``, indices of ``x`` modulo its extents. A roll by
-itself is one copy either way. Two or more that row-wise ops read become views of a copy with a margin,
-so that one pass reads them all where they lie, as it reads the shifted slices of a stencil.
+itself is one copy either way. Two or more that row-wise ops read become views of a copy with a
+margin, so that one pass reads them all where they lie, as it reads the shifted slices of a stencil.
 """
 
 from __future__ import annotations
