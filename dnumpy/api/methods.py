@@ -551,7 +551,8 @@ _astype_of = _method("astype", composites.astype, writes=False)
 _DIRECT: dict[str, Any] = {
     "astype": _astype, "to_numpy": _to_numpy,
     "__getitem__": items.getitem, "__setitem__": items.setitem, "__delitem__": items.delitem,
-    "__len__": items.length, "__iter__": iterator, "__contains__": items.contains, "__repr__": printing.repr_of,
+    "__len__": items.length, "__iter__": iterator, "__contains__": items.contains,
+    "__repr__": printing.repr_of,
     "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
