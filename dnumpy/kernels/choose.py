@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from dnumpy.kernels.chain import Chain, ChainKernel
     from dnumpy.kernels.numba import NumbaKernel, Variant
     from dnumpy.rewrite.phase import Phase
 
@@ -143,10 +144,9 @@ class AdaptiveKernel:
         self.phase = phase
         self.lowering = "tiled"
         self._tiled = TiledKernel(phase)
-        self._numba: NumbaKernel | None = None
+        self._numba: NumbaKernel | ChainKernel | None = None
         self._total = 0.0
         self._worth = _worth_compiling(phase)
-        self._multiplies = phase.multiplies  # by the library, which compiled code does not call
         self._per_row = _elements_per_row(phase)
 
     def run(
@@ -160,7 +160,7 @@ class AdaptiveKernel:
     ) -> Faults:
         """Compute rows ``lo:hi``; return the floating-point faults, by step."""
         mode = config.kernels
-        if self._multiplies or mode == "tiled" or (mode != "numba" and not self._worth):
+        if mode == "tiled" or (mode != "numba" and not self._worth):
             return self._run_tiled(values, outs, lo, hi, origin)
         if mode == "numba":
             self.lowering = "numba"
@@ -178,11 +178,16 @@ class AdaptiveKernel:
         self.lowering = "tiled"
         return self._tiled.run(values, outs, lo, hi, origin)
 
-    def _compiled(self) -> NumbaKernel:
+    def _compiled(self) -> NumbaKernel | ChainKernel:
         if self._numba is None:
-            from dnumpy.kernels.numba import NumbaKernel
+            if self.phase.multiplies:
+                from dnumpy.kernels.chain import ChainKernel
 
-            self._numba = NumbaKernel(self.phase, self._tiled)
+                self._numba = ChainKernel(self.phase, self._tiled)
+            else:
+                from dnumpy.kernels.numba import NumbaKernel
+
+                self._numba = NumbaKernel(self.phase, self._tiled)
         return self._numba
 
     def _run_measured(
@@ -231,11 +236,11 @@ def _elements_per_row(phase: Phase) -> int:
     return max(widest, 1)
 
 
-def _record_of(variant: Variant) -> _Record:
-    record = _records.get(variant.source)
+def _record_of(variant: Variant | Chain) -> _Record:
+    record = _records.get(variant.key)
     if record is None:
         with _records_lock:
-            record = _records.setdefault(variant.source, _Record(variant.source, variant.helpers))
+            record = _records.setdefault(variant.key, _Record(variant.source, variant.helpers))
     return record
 
 

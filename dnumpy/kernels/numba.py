@@ -38,7 +38,7 @@ _FLAGS = {
     "aarch64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
     "arm64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
 }
-_ALL_FLAGS = 31
+ALL_FLAGS = 31
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 
 
@@ -76,7 +76,7 @@ class NumbaKernel:
     def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
         """Return the kernel for values that lie as these do, None where only NumPy will do."""
         phase, values = self.unrolled.phase, self.unrolled.values(values)
-        kinds = _kinds(phase, values)
+        kinds = kinds_of(phase, values)
         if kinds not in self._programs:
             self._programs[kinds] = _lowered(phase, kinds)
         program = self._programs[kinds]
@@ -96,7 +96,7 @@ class NumbaKernel:
 def supports(phase: Phase, values: Sequence[Any]) -> bool:
     """Say whether ``phase`` has a Numba lowering for these values."""
     flat = unrolled(phase)
-    return _lowered(flat.phase, _kinds(flat.phase, flat.values(values))) is not None
+    return _lowered(flat.phase, kinds_of(flat.phase, flat.values(values))) is not None
 
 
 def _lowered(phase: Phase, kinds: tuple[Any, ...]) -> Program | None:
@@ -108,7 +108,7 @@ def _lowered(phase: Phase, kinds: tuple[Any, ...]) -> Program | None:
         return None
 
 
-def _kinds(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
+def kinds_of(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
     """Return what NEP 50 sees of each input: its dtype, or the type of a Python scalar."""
     kinds: list[Any] = []
     for given, value in zip(phase.inputs, values, strict=True):
@@ -146,16 +146,18 @@ def _writable(phase: Phase, program: Program, outs: Sequence[np.ndarray]) -> boo
             return False
         if flags.c_contiguous:
             continue
-        axes = _merged(out.shape, out.strides)
+        axes = merged_axes(out.shape, out.strides)
         inner = (
-            axes if program.flat and not output.partial else _merged(out.shape[1:], out.strides[1:])
+            axes
+            if program.flat and not output.partial
+            else merged_axes(out.shape[1:], out.strides[1:])
         )
         if len(inner) > 1 or (inner and inner[0][1] != out.itemsize):
             return False
     return True
 
 
-def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
+def merged_axes(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
     """Return (extent, stride) of the fewest axes that walk the same elements in order."""
     axes: list[tuple[int, int]] = []
     for extent, stride in zip(shape, strides, strict=True):
@@ -193,8 +195,8 @@ def _unit_axes(program: Program, value: np.ndarray) -> list[tuple[int, int]]:
     rest = program.rest if program.width > 1 else value.shape[1:]
     spread = np.broadcast_to(value, (value.shape[0], *rest))
     if program.flat:
-        return _merged(spread.shape, spread.strides)
-    return _merged(spread.shape[1:], spread.strides[1:])
+        return merged_axes(spread.shape, spread.strides)
+    return merged_axes(spread.shape[1:], spread.strides[1:])
 
 
 class Variant:
@@ -214,6 +216,11 @@ class Variant:
     @property
     def source(self) -> str:
         """The text that is compiled, equal for phases that differ in extents and constants."""
+        return self.kernel.source
+
+    @property
+    def key(self) -> str:
+        """What is known of its speed is known of all variants with this key."""
         return self.kernel.source
 
     @property
@@ -272,13 +279,13 @@ class Variant:
             keep = self._bind(fields, self.unrolled.values(values), outs, lo, hi, origin)
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
             return False
-        if _overlap(keep, outs):
+        if overlap(keep, outs):
             return False
-        flags = _fenv()
-        flags.feclearexcept(_ALL_FLAGS)
+        flags = fenv()
+        flags.feclearexcept(ALL_FLAGS)
         code(fields.ctypes.data, lo, hi)
-        raised = flags.fetestexcept(_ALL_FLAGS)
-        return not _to_be_told(raised, told, truncates=self.program.truncates)
+        raised = flags.fetestexcept(ALL_FLAGS)
+        return not to_be_told(raised, told, truncates=self.program.truncates)
 
     # binding
 
@@ -439,7 +446,7 @@ def _helper(name: str, code: str) -> Compiled:
 
 
 @lru_cache(maxsize=1)
-def _fenv() -> Any:
+def fenv() -> Any:
     """Return the C library's access to the floating-point flags of the calling thread."""
     library = ctypes.PyDLL(None)
     for name in ("feclearexcept", "fetestexcept"):
@@ -448,7 +455,7 @@ def _fenv() -> Any:
     return library
 
 
-def _to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
+def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     """Say whether NumPy must run again to name the steps at fault."""
     bits = _FLAGS[platform.machine()]
     if truncates and raised & bits["invalid"]:
@@ -456,7 +463,7 @@ def _to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     return any(raised & bits[kind] for kind in told)
 
 
-def _overlap(inputs: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:
+def overlap(inputs: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:
     """Say whether an output may share memory with an input."""
     written = [_extent(out) for out in outs]
     return any(
