@@ -5,23 +5,27 @@ follow from the rows of the tile. The code that walks the records is the same fo
 that it is compiled once and for all; it does not hold the GIL, of which the tiled lowering has to
 ask for every step of every tile. Loops, tiles and bits are those of the tiled lowering.
 
-A record holds, as 64-bit integers: loop, its data, whether the call is made once for each row; four
-extents, and how many each row adds to them; of three operands the address, the bytes from row to
-row, the bytes from tile to tile, and the bytes from call to call; nine steps; then room for the
-addresses and extents of the call at hand.
+A record holds, as 64-bit integers: loop, its data, whether the call is made once for each row (2:
+it sums a row, by the helpers whose addresses stand in place of loop and data); four extents, and
+how many each row adds to them; of three operands the address, the bytes from row to row, the bytes
+from tile to tile, and the bytes from call to call; nine steps; then room for the addresses and
+extents of the call at hand.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy.expr.geometry import Geometry
+from dnumpy.kernels.emit import STATE_BYTES
+from dnumpy.kernels.helpers import helper_source
 from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
-from dnumpy.kernels.lower import resolved
+from dnumpy.kernels.lower import code_of, resolved
 from dnumpy.kernels.numba import (
     ALL_FLAGS,
     TOLD,
@@ -33,7 +37,7 @@ from dnumpy.kernels.numba import (
     to_be_told,
 )
 from dnumpy.kernels.tiled import Faults, TiledKernel
-from dnumpy.ops.families import Contraction, Elementwise
+from dnumpy.ops.families import Contraction, Elementwise, Movement, Reduction
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
 
 _HEADER, _RECORD = 4, 40  # integers
 _DIMS, _MORE, _BASE, _BY_ROW, _BY_TILE, _BY_CALL, _STEPS = 3, 7, 11, 14, 17, 20, 23
+_SUMS = 2  # in place of whether there is a call for each row
+_EXTREMES = (np.maximum, np.minimum)
 _CELL = 16  # bytes of a constant
 _ANY_STRIDE = frozenset({"arith", "div", "sqrt", "exp", "compare"})  # classes: bits as if adjacent
 
@@ -70,12 +76,22 @@ def kernel(table, lo, hi):
                     a = load_i8(r, 11 + k, 0, 0) + at * load_i8(r, 14 + k, 0, 0)
                     a += number * load_i8(r, 17 + k, 0, 0) + i * load_i8(r, 20 + k, 0, 0)
                     store_i8(r, 32 + k, a, 0, 0)
-                call_loop(load_i8(r, 0, 0, 0), load_i8(r, 1, 0, 0), r + 256, r + 280, r + 184)
+                if load_i8(r, 2, 0, 0) == 2:
+                    state = load_i8(r, 23, 0, 0)
+                    store_i8(state, 0, 0, 0, 0)
+                    n = load_i8(r, 35, 0, 0)
+                    call_helper(load_i8(r, 0, 0, 0), load_i8(r, 32, 0, 0), n, state)
+                    call_helper(load_i8(r, 1, 0, 0), state, load_i8(r, 33, 0, 0), 0)
+                else:
+                    call_loop(load_i8(r, 0, 0, 0), load_i8(r, 1, 0, 0), r + 256, r + 280, r + 184)
             r += 320
         at += rows
         lo += rows
         number += 1
 """
+
+
+_Home = tuple[str, Any]  # a kind of memory, and which
 
 
 class Unchained(Exception):  # noqa: N818 - an answer, not an error
@@ -89,12 +105,13 @@ class _Lies:
     ``home`` is what its address is measured from: an input, an output, a scratch buffer.
     """
 
-    home: tuple[str, int]
+    home: _Home
     rest: tuple[int, ...]
     steps: tuple[int, ...]
     row: int
     dtype: np.dtype
     by_row: bool = True  # the address moves on from tile to tile
+    offset: int = 0
 
     @property
     def whole(self) -> bool:
@@ -106,7 +123,8 @@ class _Place(NamedTuple):
     """An address to be entered: that of ``home``, in this position of the table."""
 
     position: int
-    home: tuple[str, int]
+    home: _Home
+    offset: int
 
 
 @dataclass(slots=True)
@@ -165,7 +183,6 @@ class Chain:
     """The records of one phase, bound to data run by run."""
 
     source = SOURCE
-    helpers: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -181,6 +198,16 @@ class Chain:
         self._table = _Writer(phase, tiled, kinds, values, outs).table()
         self._local = threading.local()
         self._code: Compiled | None = None
+        self._helpers: dict[_Home, int] = {}
+
+    def _helper_homes(self) -> list[_Home]:
+        homes = {place.home for place in self._table.places}
+        return sorted(home for home in homes if home[0] in {"sum", "finish"})
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        """The texts of the helpers that the chain calls."""
+        return tuple(helper_source(*map(str, home)) for home in self._helper_homes())
 
     @property
     def ready(self) -> bool:
@@ -199,6 +226,10 @@ class Chain:
         """Compute rows ``lo:hi``; False means that NumPy must compute them (again)."""
         if self._code is None:
             self._code = machine_code(SOURCE)
+            self._helpers = {
+                home: machine_code(helper_source(*map(str, home))).address
+                for home in self._helper_homes()
+            }
         arrays = [v for v in values if isinstance(v, np.ndarray)]
         if overlap(arrays, outs):
             return False
@@ -210,8 +241,8 @@ class Chain:
             return False
         homes.update((("in", k), v.ctypes.data) for k, v in enumerate(values) if _is_array(v))
         homes.update((("out", k), out.ctypes.data) for k, out in enumerate(outs))
-        for position, home in self._table.places:
-            numbers[position] = homes[home]
+        for position, home, offset in self._table.places:
+            numbers[position] = homes[home] + offset
         numbers[2] = origin
         flags = fenv()
         flags.feclearexcept(ALL_FLAGS)
@@ -230,8 +261,11 @@ class Chain:
                 np.ndarray((), dtype, room[k]) for k, (_, dtype) in enumerate(self._table.cells)
             ]
             homes.update((("cell", k), c.ctypes.data) for k, c in enumerate(cells))
+            state = np.zeros(STATE_BYTES + 64, np.uint8)
+            homes["state", 0] = -(-state.ctypes.data // 64) * 64
+            homes.update(self._helpers)
             found = self._local.frame = (self._table.numbers.copy(), homes, cells)
-            self._local.buffers = buffers, room
+            self._local.buffers = buffers, room, state
         return found
 
 
@@ -259,8 +293,8 @@ class _Writer:
         self.kinds = kinds
         self.outs = outs
         self.first = len(phase.inputs)
-        numbers = np.zeros(_HEADER + _RECORD * len(phase.steps), np.int64)
-        numbers[:2] = len(phase.steps), phase.tile_rows
+        numbers = np.zeros(_HEADER + 2 * _RECORD * len(phase.steps), np.int64)
+        numbers[1] = phase.tile_rows
         self.made = _Table(numbers)
         self.lies: dict[int, _Lies] = {}
         for slot, (given, value) in enumerate(zip(phase.inputs, values, strict=True)):
@@ -269,17 +303,87 @@ class _Writer:
 
     def table(self) -> _Table:
         """Return the table."""
-        for number, step in enumerate(self.phase.steps):
-            at = _HEADER + _RECORD * number
-            slot = self.first + number
+        for slot, step in enumerate(self.phase.steps, start=self.first):
+            op = step.op
+            if isinstance(op, Movement):
+                self.lies[slot] = self._view(step)
+                continue
             self.lies[slot] = self._result(slot, step)
-            if isinstance(step.op, Contraction):
-                self._product(at, slot, step)
-            elif isinstance(step.op, Elementwise):
-                self._elementwise(at, slot, step, step.op)
+            if isinstance(op, Contraction):
+                self._product(self._record(), slot, step)
+            elif isinstance(op, Elementwise):
+                self._elementwise(self._record(), slot, step, op)
+            elif isinstance(op, Reduction) and op.ufunc is np.add:
+                self._sum(self._record(), slot, step)
+            elif isinstance(op, Reduction) and op.ufunc in _EXTREMES:
+                self._extreme(slot, step, op.ufunc)
             else:
                 raise Unchained
         return self.made
+
+    def _record(self) -> int:
+        """Return the position of a new record."""
+        count = self.made.numbers[0]
+        self.made.numbers[0] += 1
+        return _HEADER + _RECORD * int(count)
+
+    def _view(self, step: Step) -> _Lies:
+        base, geometry = self.lies[step.args[0]], Geometry(*step.params)
+        size = base.dtype.itemsize
+        adjacent = base.steps == _adjacent(base.rest, size) and base.row == prod(base.rest) * size
+        if not adjacent or (not base.by_row and base.home[0] != "scratch"):
+            raise Unchained
+        return replace(
+            base,
+            rest=geometry.shape[1:],
+            steps=geometry.strides[1:],
+            dtype=geometry.dtype,
+            offset=base.offset + geometry.offset,
+        )
+
+    def _folded_row(self, slot: int, step: Step) -> tuple[_Lies, _Lies, int]:
+        """Return where an operand and the fold of its rows lie, and the elements of a row."""
+        params: Any = step.params
+        operand, out = self.lies[step.args[0]], self.lies[slot]
+        axes = tuple(range(1, 1 + len(operand.rest)))
+        plain = params.initial is None and not params.masked and operand.dtype == step.dtype
+        if not plain or tuple(sorted(params.axis)) != axes or step.dtype.char not in "fd":
+            raise Unchained
+        if operand.steps != _adjacent(operand.rest, step.dtype.itemsize):
+            raise Unchained
+        return operand, out, prod(operand.rest)
+
+    def _sum(self, at: int, slot: int, step: Step) -> None:
+        operand, out, width = self._folded_row(slot, step)
+        numbers = self.made.numbers
+        numbers[at + 2], numbers[at + _DIMS] = _SUMS, width
+        code = code_of(step.dtype)
+        for k, name in enumerate(("sum", "finish")):
+            self.made.places.append(_Place(at + k, (name, code), 0))
+        self.made.places.append(_Place(at + _STEPS, ("state", 0), 0))
+        for k, lies in enumerate((operand, out)):
+            numbers[at + _BY_CALL + k] = lies.row
+            self._enter(at, k, lies)
+
+    def _extreme(self, slot: int, step: Step, ufunc: np.ufunc) -> None:
+        """Enter a copy of each row's first element, and the fold of the others into it."""
+        operand, out, width = self._folded_row(slot, step)
+        if len(operand.rest) != 1 or width == 1:
+            raise Unchained
+        numbers, at = self.made.numbers, self._record()
+        self._call(at, inner_loop(np.positive, (step.dtype,) * 2))
+        numbers[at + _MORE] = 1
+        for k, lies in enumerate((operand, out)):
+            numbers[at + _STEPS + k] = lies.row
+            self._enter(at, k, lies)
+        at, size = self._record(), step.dtype.itemsize
+        self._call(at, inner_loop(ufunc, (step.dtype,) * 3))
+        numbers[at + 2], numbers[at + _DIMS] = 1, width - 1
+        numbers[at + _STEPS + 1] = size
+        rest = replace(operand, offset=operand.offset + size)
+        for k, lies in enumerate((out, rest, out)):
+            numbers[at + _BY_CALL + k] = lies.row
+            self._enter(at, k, lies)
 
     def _result(self, slot: int, step: Step) -> _Lies:
         kind, where = self.tiled.target(slot)
@@ -297,7 +401,7 @@ class _Writer:
 
     def _enter(self, at: int, k: int, lies: _Lies) -> None:
         """Enter where operand ``k`` of the record lies."""
-        self.made.places.append(_Place(at + _BASE + k, lies.home))
+        self.made.places.append(_Place(at + _BASE + k, lies.home, lies.offset))
         if lies.by_row:
             self.made.numbers[at + _BY_ROW + k] = lies.row
 
@@ -432,7 +536,7 @@ def _spread(lies: _Lies, rest: tuple[int, ...]) -> _Lies:
     steps = (0,) * lead + tuple(
         0 if n == 1 and m != 1 else s for n, m, s in zip(shape, rest[lead:], steps, strict=True)
     )
-    return _Lies(lies.home, rest, steps, lies.row, lies.dtype, by_row=lies.by_row)
+    return replace(lies, rest=rest, steps=steps)
 
 
 def _one_step(lies: _Lies) -> int:
