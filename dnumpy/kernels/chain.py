@@ -34,6 +34,7 @@ from dnumpy.kernels.numba import (
     machine_code,
     merged_axes,
     overlap,
+    tells_faults,
     to_be_told,
 )
 from dnumpy.kernels.tiled import Faults, TiledKernel
@@ -192,6 +193,8 @@ class Chain:
         values: Sequence[Any],
         outs: Sequence[np.ndarray],
     ) -> None:
+        if not tells_faults():
+            raise Unchained
         self.phase = phase
         self.key = f"chain {hash(phase)}"
         self._sizes = tiled.scratch_sizes

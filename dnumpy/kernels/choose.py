@@ -1,5 +1,8 @@
 """Which lowering runs a phase, by what each has been measured to take.
 
+Beside the tiled lowering there is one that is compiled: a chain of NumPy's loops
+(:mod:`dnumpy.kernels.chain`) for phases with products of matrices, Numba for all others.
+
 A program starts tiled. Once it has run tiled for about as long as compiling would take, it is
 compiled in the background, once for all phases that differ in extents and constants alone; from
 then on both have a measured time per element, and the faster one runs. The two give the same
@@ -163,8 +166,9 @@ class AdaptiveKernel:
         if mode == "tiled" or (mode != "numba" and not self._worth):
             return self._run_tiled(values, outs, lo, hi, origin)
         if mode == "numba":
-            self.lowering = "numba"
-            return self._compiled().run(values, outs, lo, hi, origin, told)
+            kernel = self._compiled()
+            self.lowering = kernel.lowering
+            return kernel.run(values, outs, lo, hi, origin, told)
         if self._total < LOWER_AFTER:
             started = time.perf_counter()
             faults = self._run_tiled(values, outs, lo, hi, origin)
@@ -199,14 +203,15 @@ class AdaptiveKernel:
         origin: int,
         told: Collection[str],
     ) -> Faults:
-        variant = self._compiled().variant_for(values, outs)
+        kernel = self._compiled()
+        variant = kernel.variant_for(values, outs)
         if variant is None:
             return self._run_tiled(values, outs, lo, hi, origin)
         record = _record_of(variant)
         elements = (hi - lo) * self._per_row
         started = time.perf_counter()
         if record.state == "ready" and record.prefers_numba():
-            self.lowering = "numba"
+            self.lowering = kernel.lowering
             fresh = not variant.ready  # its first run sets up what later ones reuse
             done = variant.run(values, outs, lo, hi, origin, told)
             faults = set() if done else self._tiled.run(values, outs, lo, hi, origin)

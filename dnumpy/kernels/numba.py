@@ -99,8 +99,13 @@ def supports(phase: Phase, values: Sequence[Any]) -> bool:
     return _lowered(flat.phase, kinds_of(flat.phase, flat.values(values))) is not None
 
 
+def tells_faults() -> bool:
+    """Say whether this machine's floating-point flags are known."""
+    return platform.machine() in _FLAGS
+
+
 def _lowered(phase: Phase, kinds: tuple[Any, ...]) -> Program | None:
-    if platform.machine() not in _FLAGS:
+    if not tells_faults():
         return None
     try:
         return lower(phase, kinds)
