@@ -10,7 +10,7 @@ import numpy as np
 
 from dnumpy.api import callables, calls, docs, overrides
 from dnumpy.api.array import ndarray
-from dnumpy.api.native import CREATION, NATIVE
+from dnumpy.api.native import AT_ONCE, CREATION, NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.config import config, memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
@@ -83,12 +83,13 @@ def _dispatched(
     writes = name in WRITING
     dispatches = isinstance(wrapped, callables.DISPATCHING)
     runner = calls.run_writing if writes else calls.run
+    at_once = AT_ONCE.get(qualified.removeprefix("numpy."), wrapped)
 
     def public(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and not writes:
             plain = _small_values(args)
             if plain is not None:
-                r = wrapped(*plain)
+                r = at_once(*plain)
                 if type(r) is not _np_array or r.base is not None or r.size >= config.eager_below:
                     return calls.wrap_result(r, args)
                 for a in plain:

@@ -146,6 +146,7 @@ class AdaptiveKernel:
         self._numba: NumbaKernel | None = None
         self._total = 0.0
         self._worth = _worth_compiling(phase)
+        self._multiplies = phase.multiplies  # by the library, which compiled code does not call
         self._per_row = _elements_per_row(phase)
 
     def run(
@@ -159,7 +160,7 @@ class AdaptiveKernel:
     ) -> Faults:
         """Compute rows ``lo:hi``; return the floating-point faults, by step."""
         mode = config.kernels
-        if mode == "tiled" or (mode != "numba" and not self._worth):
+        if self._multiplies or mode == "tiled" or (mode != "numba" and not self._worth):
             return self._run_tiled(values, outs, lo, hi, origin)
         if mode == "numba":
             self.lowering = "numba"

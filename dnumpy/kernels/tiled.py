@@ -15,7 +15,7 @@ import numpy as np
 
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import draws, reference, sums
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Random, Reduction
+from dnumpy.ops.families import Contraction, Elementwise, Leaf, Movement, Random, Reduction
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -252,6 +252,8 @@ def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
         return fill
     if isinstance(op, Random):
         return _lower_draw(args)
+    if isinstance(op, Contraction):
+        return _lower_product(op, args)
     assert isinstance(op, Elementwise)
     if op.ufunc is not None and not params:
         return _lower_ufunc(op.ufunc, args)
@@ -262,6 +264,15 @@ def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
         return out
 
     return compute
+
+
+def _lower_product(
+    op: Contraction, args: tuple[int, ...]
+) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    left, right = args
+    if op.folds:
+        return lambda env, out, _row: np.matmul(env[left].T, env[right], out)
+    return lambda env, out, _row: np.matmul(env[left], env[right], out)
 
 
 def _lower_draw(args: tuple[int, ...]) -> Callable[[list[Any], np.ndarray | None, int], Any]:
@@ -419,6 +430,8 @@ def _lower_arg_reduction(
 
 def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
     """Return the dtype of one tile's partial result."""
+    if isinstance(step.op, Contraction):
+        return step.dtype
     assert isinstance(step.op, Reduction)
     if step.op.ufunc is None:
         return np.dtype([("value", operand_dtype), ("index", np.int64)])
@@ -444,17 +457,23 @@ def combine(
 
 def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
     op, params = step.op, step.params
+    if isinstance(op, Contraction):
+        return np.ascontiguousarray(_up_the_tree(np.add, partials)[0]).reshape(step.shape)
     assert isinstance(op, Reduction)
     if op.ufunc is None:
         assert op.call is not None
         best = op.call(partials["value"], axis=0)
         index = np.take_along_axis(partials["index"], best[None], 0)[0]
         return np.ascontiguousarray(index, step.dtype).reshape(step.shape)
-    level = partials
-    while len(level) > 1:
-        paired = op.ufunc(level[0:-1:2], level[1::2])
-        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
-    folded = level[0]
+    folded = _up_the_tree(op.ufunc, partials)[0]
     if params.initial is not None:  # type: ignore[attr-defined]
         folded = op.ufunc(params.initial[0], folded)  # type: ignore[attr-defined]
     return np.ascontiguousarray(folded, step.dtype).reshape(step.shape)
+
+
+def _up_the_tree(ufunc: np.ufunc, level: np.ndarray) -> np.ndarray:
+    """Return one row: neighbours are joined pairwise, level by level, the odd one out going up."""
+    while len(level) > 1:
+        paired = ufunc(level[0:-1:2], level[1::2])
+        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
+    return level

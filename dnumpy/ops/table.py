@@ -95,10 +95,14 @@ _KNOWN: dict[str, tuple[str, float, str]] = {
     "isfinite": ("compare", 1, ""),
     "isinf": ("compare", 1, ""),
     "signbit": ("compare", 1, ""),
-    "logical_not": ("compare", 1, ""),
-    "logical_and": ("compare", 1, ""),
-    "logical_or": ("compare", 1, ""),
-    "logical_xor": ("compare", 1, ""),
+    "logical_not": ("compare", 1, "({0} == 0)"),
+    "logical_and": ("compare", 1, "(({0} != 0) & ({1} != 0))"),
+    "logical_or": ("compare", 1, "(({0} != 0) | ({1} != 0))"),
+    "logical_xor": ("compare", 1, "(({0} != 0) ^ ({1} != 0))"),
+    "bitwise_and": ("arith", 1, "({0} & {1})"),
+    "bitwise_or": ("arith", 1, "({0} | {1})"),
+    "bitwise_xor": ("arith", 1, "({0} ^ {1})"),
+    "invert": ("arith", 1, "({0} == 0)"),  # which it is of booleans
     "cbrt": ("exp", 1, ""),
     "clip": ("exp", 1, ""),
     "deg2rad": ("exp", 1, ""),
@@ -129,6 +133,8 @@ ARGMAX = row(Reduction("argmax", call=np.argmax))
 ARGMIN = row(Reduction("argmin", call=np.argmin))
 MATMUL = row(Contraction("matmul", call=np.matmul))
 DOT = row(Contraction("dot", call=np.dot))
+# x.T @ y, of which the rows of x and y are summed over
+CROSSPROD = row(Contraction("crossprod", call=lambda x, y: np.matmul(x.T, y), folds=True))
 TENSORDOT = row(Contraction("tensordot", call=np.tensordot))
 
 

@@ -13,7 +13,16 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Random, Reduction
+from dnumpy.ops.families import (
+    Contraction,
+    Elementwise,
+    Leaf,
+    Movement,
+    Op,
+    Random,
+    Reduction,
+    folds_rows,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,6 +144,17 @@ class Phase:
         ]
         return self.traffic_bytes() + sum(drawn)
 
+    @property
+    def multiplies(self) -> bool:
+        """Whether a step is a product of matrices, which a library computes."""
+        return any(isinstance(step.op, Contraction) for step in self.steps)
+
+    def flops(self, step: Step) -> float:
+        """Return the operations of a product's multiply-adds over all rows."""
+        if folds_rows(step.op, step.params):
+            return 2.0 * self.rows * prod(step.shape)
+        return 2.0 * prod(step.shape) * self.shape_of(step.args[0])[-1]
+
     def title(self) -> str:
         """Return the names of the ops, a few of them."""
         names = [s.op.name for s in self.steps]
@@ -147,6 +167,8 @@ class Phase:
 
     def partial_shape(self, step: Step) -> Shape:
         """Return the shape of one tile's partial result: the operand's other axes, folded to 1."""
+        if isinstance(step.op, Contraction):
+            return step.shape
         operand = self.shape_of(step.args[0])
         axes = step.params.axis  # type: ignore[attr-defined]
         return tuple(1 if k in axes else n for k, n in enumerate(operand) if k)
@@ -176,19 +198,32 @@ def verify(phase: Phase) -> None:
     for slot, step in enumerate(phase.steps, start=first):
         if any(arg >= slot for arg in step.args):
             raise _broken(phase, f"%{slot} reads a slot that is not yet computed")
-        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf, Random)):
+        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf, Random, Contraction)):
             raise _broken(phase, f"%{slot}: {step.op!r} cannot run by rows")
+        if isinstance(step.op, Contraction) and not _contracts_rows(phase, step):
+            raise _broken(phase, f"%{slot}: a product needs rows of its first operand")
     partial = {o.slot for o in phase.outputs if o.partial}
     for slot, step in enumerate(phase.steps, start=first):
-        folds_rows = isinstance(step.op, Reduction) and 0 in step.params.axis  # type: ignore[attr-defined]
-        if folds_rows != (slot in partial):
+        folds = folds_rows(step.op, step.params)
+        if folds != (slot in partial):
             raise _broken(
                 phase, f"%{slot}: a reduction over rows, and nothing else, is a partial output"
             )
-        if not folds_rows and step.shape[0] != phase.rows:
+        if not folds and step.shape[0] != phase.rows:
             raise _broken(phase, f"%{slot} is no row value: shape {step.shape}")
         if partial.intersection(step.args):
             raise _broken(phase, f"%{slot} reads a partial result inside the phase")
+
+
+def _contracts_rows(phase: Phase, step: Step) -> bool:
+    """Say whether a product reads rows of the operands whose rows it must have."""
+    by_rows = [_has_rows(phase, arg) for arg in step.args]
+    return all(by_rows) if folds_rows(step.op, step.params) else by_rows[0]
+
+
+def _has_rows(phase: Phase, slot: int) -> bool:
+    first = len(phase.inputs)
+    return slot >= first or phase.inputs[slot].access is Access.ROWS
 
 
 def _broken(phase: Phase, what: str) -> ValueError:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dnumpy.expr.origin import here
 from dnumpy.expr.watch import watch
-from dnumpy.ops.families import Elementwise, Reduction
+from dnumpy.ops.families import Contraction, Elementwise, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,6 +75,8 @@ def _name(expr: Expr) -> str:
     op = expr.op
     if isinstance(op, Reduction):
         return "reduce"
+    if isinstance(op, Contraction) and op.folds:
+        return "matmul"
     if isinstance(op, Elementwise) and op.ufunc is not None:
         scalar = not expr.shape and op.ufunc in _OF_SCALARS
         return f"scalar {op.ufunc.__name__}" if scalar else op.ufunc.__name__

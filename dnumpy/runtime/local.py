@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,14 +28,14 @@ from dnumpy.kernels.blocked import (
 )
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.tiled import combine, partial_dtype
-from dnumpy.ops.families import Blocked, Fold, Scan
+from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import Record
-from dnumpy.runtime.threads import in_threads, share_out
+from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
+INLINE_FLOPS = 2e7  # of products
 SCAN_BYTES = 16 << 20  # of a result: the threads of a scan meet twice, and go over it twice
 BATCHES_PER_THREAD = 8
 HERE = "local"  # the name of this process's node
@@ -115,7 +117,8 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
     values = [value_of(e) for e in stage.inputs]
     outs, targets = _allocate(stage)
     kernel = kernel_for(phase)
-    found = _run_rows(kernel, phase, values, outs, told_of(stage.steps))
+    with one_blas_thread() if phase.multiplies else nullcontext():
+        found = _run_rows(kernel, phase, values, outs, told_of(stage.steps))
     first = len(phase.inputs)
     for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
         if given.partial:
@@ -164,7 +167,7 @@ def _run_rows(
     told: frozenset[str],
 ) -> Faults:
     threads = min(thread_count(), phase.tiles)
-    if threads == 1 or phase.extent_bytes() < INLINE_BYTES:
+    if threads == 1 or _takes_little(phase):
         return kernel.run(values, outs, 0, phase.rows, told=told)
     batch = max(1, phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))
@@ -181,6 +184,14 @@ def _run_rows(
         return faults
 
     return set().union(*in_threads([lambda: drain(queue)] * threads))
+
+
+def _takes_little(phase: Phase) -> bool:
+    """Say whether one thread takes less than a millisecond."""
+    if phase.extent_bytes() >= INLINE_BYTES:
+        return False
+    products = (step for step in phase.steps if isinstance(step.op, Contraction))
+    return sum(phase.flops(step) for step in products) < INLINE_FLOPS
 
 
 def _run_whole(expr: Expr) -> list[StepFault]:

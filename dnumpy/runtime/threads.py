@@ -4,18 +4,24 @@ One executor, whose threads sleep between stages. The caller works along: it tak
 itself, and whatever nobody has begun when it is done. Dask's threaded scheduler, which ran these
 calls before, took 0.6 ms to run two of them on two cores; this takes 0.1 ms, and a call made from
 inside another cannot wait for threads that are all taken.
+
+While they multiply matrices tile by tile, BLAS has one thread for each caller: its own threads
+would wait for the same cores, and only one caller at a time may use them.
 """
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import thread_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _executors: dict[int, ThreadPoolExecutor] = {}
 
@@ -53,3 +59,36 @@ def share_out(work: Callable[[int], None], items: Iterable[int]) -> None:
 def _in_context(call: Callable[[], None]) -> Callable[[], None]:
     context = copy_context()
     return lambda: context.run(call)
+
+
+@lru_cache(maxsize=1)
+def _blas() -> list[Any]:
+    """Return the BLAS libraries of this process, NumPy's among them."""
+    from threadpoolctl import ThreadpoolController
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+_blas_lock = threading.Lock()
+_blas_before: list[list[int]] = []  # the libraries' numbers of threads, once for each user inside
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS compute in its callers' threads meanwhile; the last one out restores its threads."""
+    libraries = _blas()
+    with _blas_lock:
+        outermost = not _blas_before
+        threads = [library.num_threads for library in libraries] if outermost else _blas_before[0]
+        _blas_before.append(threads)
+        if outermost:
+            for library in libraries:
+                library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            threads = _blas_before.pop()
+            if not _blas_before:
+                for library, count in zip(libraries, threads, strict=True):
+                    library.set_num_threads(count)
