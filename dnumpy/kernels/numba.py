@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.kernels.compile import Compiled, compiled
-from dnumpy.kernels.emit import CHUNK, STATE_BYTES, Kernel, emit
-from dnumpy.kernels.helpers import helper_source
+from dnumpy.kernels.emit import CHUNK, Kernel, emit
+from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.lower import Program, Unsupported, lower
 from dnumpy.kernels.tiled import Faults, TiledKernel
 from dnumpy.kernels.unroll import Unrolled, unrolled
