@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 import warnings
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,7 @@ def _describe(made: Any, wrapped: Any, qualified: str, kind: str) -> None:
 
 _np_array = np.ndarray
 _new = object.__new__
+_FRESH = 2  # references to an array that nobody else holds: the local name and the argument
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
@@ -92,9 +94,8 @@ def _dispatched(
                 r = at_once(*plain)
                 if type(r) is not _np_array or r.base is not None or r.size >= config.eager_below:
                     return calls.wrap_result(r, args)
-                for a in plain:
-                    if a is r:
-                        return calls.wrap_result(r, args)
+                if getrefcount(r) > _FRESH:  # it may be one of the operands
+                    return calls.wrap_result(r, args)
                 made = _new(ndarray)
                 made._np = r
                 return made

@@ -17,6 +17,7 @@ from dnumpy.api import (
     overrides,
     picks,
     printing,
+    quick,
     sorting,
     ufuncs,
 )
@@ -184,7 +185,9 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
                 return calls.result_of(r, self) if type(r) is _np_array else r
             if not writes and calls.PLAIN.issuperset(map(type, args)):
                 r = wrapped(a, *args)
-                return calls.result_of(r, self) if type(r) is _np_array else r
+                if type(r) is _np_array:
+                    return calls.result_of(r, self)
+                return calls.wrap_result(r, (self,)) if type(r) is tuple else r
         if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             try:
                 found = native(self, *args, **kwargs)
@@ -466,10 +469,15 @@ def _imatmul(self: ndarray, other: Any) -> Any:
 
 def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
     plain = getattr(operator, name)
+    row = quick.row_of(wrapped)
 
     def method(self: Any, other: Any) -> Any:
         a = self._np
-        if a is not None:
+        if a is None:
+            found = quick.binary(row, self, other) if row is not None else None
+            if found is not None:
+                return found
+        else:
             b = other if type(other) in IMMEDIATE else None
             if type(other) is ndarray:
                 b = other._np

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
-from dnumpy.kernels.emit import STATE_BYTES
-from dnumpy.kernels.helpers import helper_source
+from dnumpy.kernels.helpers import LOOP_AT, STATE_BYTES, helper_source
 from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
 from dnumpy.kernels.lower import code_of, resolved
 from dnumpy.kernels.numba import (
@@ -234,7 +233,7 @@ class Chain:
                 for home in self._helper_homes()
             }
         arrays = [v for v in values if isinstance(v, np.ndarray)]
-        if overlap(arrays, outs):
+        if overlap([(a.ctypes.data, a) for a in arrays], outs):
             return False
         numbers, homes, cells = self._frame()
         try:
@@ -264,12 +263,21 @@ class Chain:
                 np.ndarray((), dtype, room[k]) for k, (_, dtype) in enumerate(self._table.cells)
             ]
             homes.update((("cell", k), c.ctypes.data) for k, c in enumerate(cells))
-            state = np.zeros(STATE_BYTES + 64, np.uint8)
-            homes["state", 0] = -(-state.ctypes.data // 64) * 64
+            states = {code: _state(code) for code in {home[1] for home in self._helper_homes()}}
+            homes.update((("state", code), state.ctypes.data) for code, state in states.items())
             homes.update(self._helpers)
             found = self._local.frame = (self._table.numbers.copy(), homes, cells)
-            self._local.buffers = buffers, room, state
+            self._local.buffers = buffers, room, states
         return found
+
+
+def _state(code: str) -> np.ndarray:
+    """Return room for a running sum, which knows the loop that adds."""
+    state = np.zeros(STATE_BYTES // 8, np.int64)
+    loop = inner_loop(np.add, (np.dtype(code),) * 3)
+    assert loop is not None
+    state[LOOP_AT : LOOP_AT + 2] = loop.function, loop.data
+    return state
 
 
 def _is_array(value: Any) -> bool:
@@ -361,9 +369,11 @@ class _Writer:
         numbers = self.made.numbers
         numbers[at + 2], numbers[at + _DIMS] = _SUMS, width
         code = code_of(step.dtype)
+        if inner_loop(np.add, (step.dtype,) * 3) is None:
+            raise Unchained
         for k, name in enumerate(("sum", "finish")):
             self.made.places.append(_Place(at + k, (name, code), 0))
-        self.made.places.append(_Place(at + _STEPS, ("state", 0), 0))
+        self.made.places.append(_Place(at + _STEPS, ("state", code), 0))
         for k, lies in enumerate((operand, out)):
             numbers[at + _BY_CALL + k] = lies.row
             self._enter(at, k, lies)

@@ -19,6 +19,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dnumpy.config import config
+from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import Faults, TiledKernel
 
 if TYPE_CHECKING:
@@ -151,6 +152,15 @@ class AdaptiveKernel:
         self._total = 0.0
         self._worth = _worth_compiling(phase)
         self._per_row = _elements_per_row(phase)
+        self._sharing: dict[tuple[str, int], Sharing] = {}
+
+    def sharing(self, rows: int) -> Sharing:
+        """Return what is known of threads for runs over this many rows as it is run now."""
+        key = (self.lowering, rows)
+        found = self._sharing.get(key)
+        if found is None:
+            found = self._sharing[key] = Sharing()
+        return found
 
     def run(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -125,24 +126,11 @@ class Phase:
 
     def traffic_bytes(self) -> int:
         """Return the bytes that one run reads from and writes to main memory."""
-        total = 0
-        for given in self.inputs:
-            if given.dtype is not None:
-                total += prod(given.shape) * given.dtype.itemsize
-        for output in self.outputs:
-            if not output.partial:
-                total += prod(self.shape_of(output.slot)) * self.dtype_of(output.slot).itemsize
-        return total
+        return _traffic_bytes(self)
 
     def extent_bytes(self) -> int:
         """Return the bytes whose size says how long a run takes: traffic, and what it draws."""
-        given = {output.slot for output in self.outputs}
-        drawn = [
-            prod(step.shape) * step.dtype.itemsize
-            for slot, step in enumerate(self.steps, start=len(self.inputs))
-            if isinstance(step.op, Random) and slot not in given
-        ]
-        return self.traffic_bytes() + sum(drawn)
+        return _extent_bytes(self)
 
     @property
     def multiplies(self) -> bool:
@@ -157,13 +145,7 @@ class Phase:
 
     def title(self) -> str:
         """Return the names of the ops, a few of them."""
-        names = [s.op.name for s in self.steps]
-        shown = (
-            names
-            if len(names) <= _SHOWN
-            else [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
-        )
-        return "+".join(shown)
+        return _title(self)
 
     def partial_shape(self, step: Step) -> Shape:
         """Return the shape of one tile's partial result: the operand's other axes, folded to 1."""
@@ -188,6 +170,42 @@ class Phase:
             f"%{o.slot}{' partial' if o.partial else ''}" for o in self.outputs
         )
         return "\n".join([head, *reads, *does, gives])
+
+
+# looked at whenever a phase runs again
+
+_MOST = 4096
+
+
+@lru_cache(maxsize=_MOST)
+def _traffic_bytes(phase: Phase) -> int:
+    total = 0
+    for given in phase.inputs:
+        if given.dtype is not None:
+            total += prod(given.shape) * given.dtype.itemsize
+    for output in phase.outputs:
+        if not output.partial:
+            total += prod(phase.shape_of(output.slot)) * phase.dtype_of(output.slot).itemsize
+    return total
+
+
+@lru_cache(maxsize=_MOST)
+def _extent_bytes(phase: Phase) -> int:
+    given = {output.slot for output in phase.outputs}
+    drawn = [
+        prod(step.shape) * step.dtype.itemsize
+        for slot, step in enumerate(phase.steps, start=len(phase.inputs))
+        if isinstance(step.op, Random) and slot not in given
+    ]
+    return phase.traffic_bytes() + sum(drawn)
+
+
+@lru_cache(maxsize=_MOST)
+def _title(phase: Phase) -> str:
+    names = [s.op.name for s in phase.steps]
+    if len(names) > _SHOWN:
+        names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
+    return "+".join(names)
 
 
 def verify(phase: Phase) -> None:
