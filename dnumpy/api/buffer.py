@@ -56,7 +56,7 @@ class Buffer:
     )
 
     def __init__(self, expr: Expr, *, writeable: bool = True, foreign: bool = False) -> None:
-        self.lock = _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
+        self.lock = self.lock_of()
         self.shape = expr.shape
         self.dtype = expr.dtype
         self.writeable = writeable
@@ -65,6 +65,10 @@ class Buffer:
         self._export: weakref.ref[Export] | None = None
         self._home: tuple[Any, np.ndarray] | None = None  # (value on nodes, its gathered copy)
         self.set(expr)
+
+    def lock_of(self) -> threading.RLock:
+        """Return the lock that guards this Buffer, one of a fixed set."""
+        return _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
 
     def set(self, expr: Expr) -> None:
         """Make ``expr`` the content. An Expr that already is another Buffer's content is copied."""

@@ -285,6 +285,9 @@ def is_lazy(x: Any) -> bool:
         return kind is DeferredScalar
     if x._np is not None:
         return False
+    seen = x._seen
+    if seen is not None and seen[0] is x._buf.expr.value:
+        return bool(seen[1].size >= config.eager_below)
     geometry = x._geo
     if geometry is None or type(x._buf.expr.value) is not np.ndarray:
         return True

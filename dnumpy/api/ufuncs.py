@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, overrides
+from dnumpy.api import calls, chosen, overrides
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
@@ -251,6 +251,12 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 
 
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    for x in args:
+        if type(x) is ndarray and x._np is None and type(x._buf) is chosen.Chosen:
+            found = chosen.call(wrapped, args, kwargs)
+            if found is not NotImplemented:
+                return found
+            break
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
     mask = True if mask is _NO_VALUE else mask
