@@ -123,7 +123,7 @@ class Chosen(Buffer):
     def set(self, expr: Expr) -> None:
         """Make ``expr`` the content."""
         become(self)
-        super().set(expr)
+        Buffer.set(self, expr)
 
 
 def selection(buffer: Buffer) -> Selection | None:
