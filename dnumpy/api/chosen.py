@@ -36,7 +36,7 @@ from dnumpy.api.buffer import Buffer
 from dnumpy.api.record import Unmanaged, broadcast, cast, operand, record, resolve, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
-from dnumpy.expr.expr import Const, Expr, leaf, make
+from dnumpy.expr.expr import Const, Expr, leaf
 from dnumpy.expr.geometry import Geometry, same_dtype
 from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.walk import pending_in_order
@@ -107,13 +107,13 @@ class Chosen(Buffer):
         return (counted(chosen),)
 
     @property
-    def ghost(self) -> np.ndarray | None:  # type: ignore[override]
+    def ghost(self) -> np.ndarray | None:
         """A stand-in of the right shape, as in a Buffer."""
         chosen = selection(self)
         return _GHOST.__get__(self) if chosen is None else chosen.ghost
 
     @ghost.setter
-    def ghost(self, made: np.ndarray) -> None:
+    def ghost(self, made: np.ndarray | None) -> None:
         chosen = selection(self)
         if chosen is None:
             _GHOST.__set__(self, made)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _NO_VALUE = np._NoValue
 
 
-def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must answer
+def reduce_ufunc(
     wrapped: np.ufunc,
     array: Any,
     axis: Any = 0,
@@ -41,15 +41,27 @@ def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must ans
     where: Any = True,
 ) -> Any:
     """Record ``wrapped.reduce``; NotImplemented where NumPy must run it."""
+    if chosen_by(array) is not None and out is None and initial is _NO_VALUE and where is True:
+        found = _fold_chosen(wrapped, array, axis, dtype, keepdims)
+        if found is not NotImplemented:
+            return found
+    return _reduce_whole(wrapped, array, axis, dtype, out, keepdims, initial, where)
+
+
+def _reduce_whole(  # noqa: C901 - one way out for each thing that NumPy must answer
+    wrapped: np.ufunc,
+    array: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
     if wrapped not in REORDERABLE or out is not None or type(array) is not ndarray:
         return NotImplemented
     if ufuncs.errors_raise():
         return NotImplemented
-    if chosen_by(array) is not None:
-        whole = initial is _NO_VALUE and where is True
-        found = _fold_chosen(wrapped, array, axis, dtype, keepdims) if whole else NotImplemented
-        if found is not NotImplemented:
-            return found
     try:
         expr = operand(array)
         args: list[Any] = [expr]
@@ -109,9 +121,9 @@ def _fold_chosen(wrapped: np.ufunc, array: Any, axis: Any, dtype: Any, keepdims:
     if selected is None or not _folds_all(axis, keepdims):
         return NotImplemented
     source = selected.domain.dtype
-    result = _reduced_dtype(wrapped, source, dtype, None, masked=False)
-    filler = _neutral(wrapped, source)
-    if result is None or filler is None or not chosen.may_fold(selected):
+    filler = _neutral(wrapped, source) if wrapped in REORDERABLE else None
+    result = None if filler is None else _reduced_dtype(wrapped, source, dtype, None, masked=False)
+    if result is None or not chosen.may_fold(selected):
         return NotImplemented
     asked = None if dtype is None else np.dtype(dtype)
     expr = chosen.folded(wrapped, chosen.filled(selected, filler), asked, result)

@@ -254,9 +254,11 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     for x in args:
         if type(x) is ndarray and x._np is None and type(x._buf) is chosen.Chosen:
             found = chosen.call(wrapped, args, kwargs)
-            if found is not NotImplemented:
-                return found
-            break
+            return _record_whole(wrapped, args, kwargs) if found is NotImplemented else found
+    return _record_whole(wrapped, args, kwargs)
+
+
+def _record_whole(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
     mask = True if mask is _NO_VALUE else mask

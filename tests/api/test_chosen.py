@@ -85,11 +85,12 @@ def test_storing_by_the_same_mask_is_a_choice(case: Any) -> None:
     x, y, m = map(dnumpy.array, (a, b, mask))
     with np.errstate(all="ignore"):
         for left, right, where in ((x, y, m), (a, b, mask)):
-            left[where] = left[where] * right[where]
-            left[where] += 1
-            right[where] = left[where]
-            where &= left != 1
-            left[where] *= 2
+            kept = where
+            left[kept] = left[kept] * right[kept]
+            left[kept] += 1
+            right[kept] = left[kept]
+            kept &= left != 1
+            left[kept] *= 2
     for found, expected in ((x, a), (y, b), (m, mask)):
         same(found, expected)
 
