@@ -21,6 +21,7 @@ from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain
+from dnumpy.rewrite.padding import share_padding
 from dnumpy.runtime import chunked, local
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
@@ -32,7 +33,7 @@ from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.expr.expr import Expr
@@ -122,7 +123,7 @@ def compute_apart(roots: Iterable[Expr]) -> None:
 
 def _evaluate(roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
     """Run what the roots wait for, emptying the list of roots."""
-    order = pending_in_order(roots)
+    order = _in_order(roots)
     wanted = [e for e in order if _is_live(e)]
     known = {id(e) for e in wanted}
     wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
@@ -140,6 +141,12 @@ def _evaluate(roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
     run += records
     history.extend(records)
     return found, failed
+
+
+def _in_order(roots: Sequence[Expr]) -> list[Expr]:
+    """Return what the roots wait for, operands first, rewritten where that saves passes."""
+    order = pending_in_order(roots)
+    return pending_in_order(roots) if share_padding(order, grain().min_size) else order
 
 
 def _base(expr: Expr) -> Expr:
@@ -167,7 +174,7 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     """Return what computing the roots would do, stage by stage, without doing it."""
     with lock:
         pending = [root for root in roots if root.value is None]
-        stages = cut_again(pending_in_order(pending), pending, grain())
+        stages = cut_again(_in_order(pending), pending, grain())
         where = cluster_for(stages)
         if where is not None:
             return forecast_on(stages, where)

@@ -159,7 +159,7 @@ def peek(array: ndarray) -> np.ndarray | None:
 def peek_for_writing(array: ndarray) -> np.ndarray | None:
     """Return a small view of computed memory that may be written now, else None."""
     seen = peek(array)
-    if seen is None or array._readonly or array._buf.has_readers():
+    if seen is None or array._readonly or not array._buf.may_be_written():
         return None
     return seen
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.expr.expr import Expr, leaf
+from dnumpy.expr.expr import Expr, exact, leaf
 from dnumpy.expr.geometry import typed
-from dnumpy.ops.table import CAST, LEAF
+from dnumpy.ops.table import CAST, FULL, LEAF
 
 if TYPE_CHECKING:
     from dnumpy.expr.geometry import Geometry
@@ -136,9 +136,19 @@ class Buffer:
             return False
         return self._home is None or self._home[0] is not value
 
-    def has_readers(self) -> bool:
-        """Say whether a pending Expr still reads the computed content."""
-        return sys.getrefcount(self.expr) > _OWN_REFERENCES
+    def may_be_written(self) -> bool:
+        """Say whether no pending Expr reads the computed content, which is about to change."""
+        if sys.getrefcount(self.expr) > _OWN_REFERENCES:
+            return False
+        if self.expr.op is FULL:  # as it says for not much longer
+            self.expr = leaf(self.expr.value, self.shape, self.dtype)
+        return True
+
+    def fill(self, cell: np.generic) -> None:
+        """Let whoever reads all of the computed content know that every element is ``cell``."""
+        known = Expr(FULL, (), exact(cell), self.shape, self.dtype)
+        known.value = self.expr.value
+        self.expr = known
 
     def export(self) -> np.ndarray:
         """Return the memory as a NumPy array to hand out; the Buffer knows while it is in use."""

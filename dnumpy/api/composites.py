@@ -30,11 +30,13 @@ from dnumpy.api.record import (
     content,
     fresh,
     operand,
+    record,
     write,
 )
 from dnumpy.api.record import where as where_expr
 from dnumpy.expr.expr import Expr, exact, make
 from dnumpy.expr.geometry import same_dtype
+from dnumpy.ops.blocked import WRAP, WrapParams
 from dnumpy.ops.table import EMPTY, FULL
 
 _NO_VALUE = np._NoValue
@@ -373,28 +375,29 @@ def column_stack(tup: Any) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Roll by joining two slices per axis."""
-    if type(a) is not ndarray or not a.size:
+    """Roll all axes in one copy, or in none where what reads it can read a padded one."""
+    if type(a) is not ndarray or not a.size or not a.ndim:
         return NotImplemented
     if axis is None:
         return reshape(roll(reshape(a, -1), shift, 0), a.shape)
     pairs = np.broadcast(shift, axis)
     if pairs.ndim > 1:
         return NotImplemented
-    moves = [(int(by), normalize_axis_index(int(along), a.ndim)) for by, along in pairs]
+    lead = [0] * a.ndim
+    for by, along in pairs:
+        lead[normalize_axis_index(int(along), a.ndim)] += int(by)
     order = _order_of_copy(a, "K")
     if order is not None:
-        shifts, axes = [by for by, _ in moves], [order.index(k) for _, k in moves]
-        return restored(roll(permuted(a, order), shifts, axes), order)
-    rolled = a
-    for by, k in moves:
-        by %= a.shape[k]  # noqa: PLW2901 - normalised
-        lead = (slice(None),) * k
-        if by:
-            rolled = concatenate(
-                [rolled[(*lead, slice(-by, None))], rolled[(*lead, slice(None, -by))]], k
-            )
-    return copy(a) if rolled is a else rolled
+        rolled = roll(permuted(a, order), [lead[k] for k in order], tuple(range(a.ndim)))
+        return rolled if rolled is NotImplemented else restored(rolled, order)
+    try:
+        expr = content(a)
+    except Unmanaged:
+        return NotImplemented
+    params = WrapParams(tuple(by % n for by, n in zip(lead, expr.shape, strict=True)))
+    if not any(params.lead):
+        return copy(a)
+    return from_expr(record(WRAP, [expr], params, expr.shape, expr.dtype))
 
 
 def diff(

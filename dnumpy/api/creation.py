@@ -177,7 +177,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return np.broadcast_to(np.empty(()), shape).shape
 
 
-def _filler(function: Any, fill: Any) -> Any:
+def _filler(function: Any, fill: Any, *, filled: bool = True) -> Any:
     """Return zeros, ones or empty: the shape is asked of NumPy, and nothing needs unwrapping."""
 
     def make(
@@ -198,14 +198,17 @@ def _filler(function: Any, fill: Any) -> Any:
             made = _new(ndarray)
             made._np = r
             return made
-        return wrap(r)
+        array = wrap(r)
+        if array._np is None and filled:
+            array._buf.fill(array._buf.dtype.type(fill))
+        return array
 
     return make
 
 
 zeros = _filler(np.zeros, 0)
 ones = _filler(np.ones, 1)
-empty = _filler(np.empty, 0)
+empty = _filler(np.empty, 0, filled=False)
 _plain_full = maker(np.full)
 _plain_arange = maker(np.arange)
 

@@ -179,7 +179,7 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     buffer = array._buf
     with buffer.lock:
         memory = buffer.expr.value
-        if type(memory) is not np.ndarray or buffer.has_readers():
+        if type(memory) is not np.ndarray or not buffer.may_be_written():
             return False
         whole = _over(array, memory)
         region = whole[key]
@@ -236,7 +236,7 @@ def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:
     """Whether writing at once is best: at home, nobody reads it later, and little to write."""
     buffer = array._buf
     at_home = buffer.memory_here() is not None
-    return at_home and seen.size <= _DIRECT_WRITE and not buffer.has_readers()
+    return at_home and seen.size <= _DIRECT_WRITE and buffer.may_be_written()
 
 
 def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:

@@ -13,7 +13,7 @@ from dnumpy.api import (
     calls,
     composites,
     contractions,
-    indexing,
+    items,
     overrides,
     picks,
     printing,
@@ -47,86 +47,6 @@ if TYPE_CHECKING:
 
 _np_array = np.ndarray
 _new = object.__new__
-
-
-# ---------------------------------------------------------------- items
-
-
-_PLAIN_KEYS = frozenset({int, slice, type(None), type(Ellipsis), np.int64})
-
-
-def _getitem(self: ndarray, key: Any) -> Any:
-    a = self._np
-    if a is None:
-        return indexing.get(self, key)
-    kind = type(key)
-    if kind is int or kind is slice:
-        r = a[key]
-        if type(r) is not _np_array:
-            return r
-    elif kind is ndarray:
-        mask = key._np
-        if mask is None:
-            found = indexing.get_small(self, key)
-            if found is not NotImplemented:
-                return found
-            mask = calls.unwrap(key)
-        r = a[mask]
-        if type(r) is not _np_array:
-            return r
-    else:
-        r = a[_plain_key(key)]
-        if type(r) is not _np_array:
-            return r
-    made = _new(ndarray)
-    made._np = r
-    made._base = self
-    return made
-
-
-def _plain_key(key: Any) -> Any:
-    """Return an index without arrays of ours."""
-    if type(key) is tuple:
-        return key if _PLAIN_KEYS.issuperset(map(type, key)) else calls.unwrap(key)
-    return key if type(key) in _PLAIN_KEYS else calls.unwrap(key)
-
-
-def _setitem(self: ndarray, key: Any, value: Any) -> None:
-    a = self._np
-    if a is None:
-        indexing.set_(self, key, value)
-        return
-    kind = type(key)
-    if type(value) in IMMEDIATE:
-        if kind is int or kind is slice:
-            a[key] = value
-            return
-        if kind is ndarray and (mask := key._np) is not None:
-            a[mask] = value
-            return
-    key = _plain_key(key)
-    if type(value) not in IMMEDIATE and not (a.dtype.kind == "O" and _is_element(a, key)):
-        value = calls.unwrap(value)
-    a[key] = value
-
-
-def _is_element(a: np.ndarray, key: Any) -> bool:
-    """Whether a key addresses one element: an object array keeps the very object stored there."""
-    keys = key if type(key) is tuple else (key,)
-    return len(keys) == a.ndim and all(isinstance(k, int | np.integer) for k in keys)
-
-
-def _delitem(self: ndarray, key: Any) -> None:
-    del concrete(self)[key]
-
-
-def _len(self: ndarray) -> int:
-    a = self._np
-    return len(a) if a is not None else len(ghost(self))
-
-
-def _contains(self: ndarray, value: Any) -> bool:
-    return bool((self == value).any())
 
 
 # ---------------------------------------------------------------- attributes
@@ -641,8 +561,9 @@ _astype_of = _method("astype", composites.astype, writes=False)
 
 _DIRECT: dict[str, Any] = {
     "astype": _astype, "to_numpy": _to_numpy,
-    "__getitem__": _getitem, "__setitem__": _setitem, "__delitem__": _delitem, "__len__": _len,
-    "__iter__": iterator, "__contains__": _contains, "__repr__": printing.repr_of,
+    "__getitem__": items.getitem, "__setitem__": items.setitem, "__delitem__": items.delitem,
+    "__len__": items.length, "__iter__": iterator, "__contains__": items.contains,
+    "__repr__": printing.repr_of,
     "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,

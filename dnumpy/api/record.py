@@ -27,7 +27,7 @@ from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
 from dnumpy.expr.geometry import same_dtype
 from dnumpy.expr.origin import here
 from dnumpy.ops.families import elementwise_of
-from dnumpy.ops.table import CAST, UPDATE, VIEW, WHERE
+from dnumpy.ops.table import CAST, FULL, UPDATE, VIEW, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +70,14 @@ def operand(x: Operand) -> Expr | Const:
     if kind in (list, tuple):
         return _leaf_copy(np.asarray(x))
     raise Unmanaged
+
+
+def element_operand(x: Operand) -> Expr | Const:
+    """Return the operand of an elementwise operation: what is full of one number is not read."""
+    found = operand(x)
+    if type(found) is Expr and found.op is FULL and found.value is not None:
+        return Expr(FULL, (), found.params, found.shape, found.dtype)  # each reader makes its own
+    return found
 
 
 def content(x: ndarray) -> Expr:

@@ -13,9 +13,9 @@ from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
 from dnumpy.api.record import (
     Unmanaged,
+    element_operand,
     facts_of,
     is_lazy,
-    operand,
     resolve,
     result_of,
     to_numpy,
@@ -280,7 +280,7 @@ def _record_whole(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, An
         mask = _mask(mask, outs)
     args, written, mask = _in_memory_order(args, outs or (), mask)
     placed, axes = (args, None) if outs else arranged(args)
-    operands = [operand(x) for x in placed]
+    operands = [element_operand(x) for x in placed]
     if wrapped is np.power and _may_raise(*operands):
         raise Unmanaged
     wrapped = _as_accurate_as_asked(wrapped, operands, kwargs)

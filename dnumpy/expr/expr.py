@@ -116,14 +116,7 @@ def make(
     op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype
 ) -> Expr:
     """Return the pending Expr for this operation, the same object while an equal one is pending."""
-    key = (
-        id(op),
-        *[id(a) if type(a) is Expr else a.key() for a in args],  # type: ignore[union-attr]
-        params,
-        shape,
-        dtype,
-        dtype.num,  # int64 and longlong compare equal
-    )
+    key = _key(op, args, params, shape, dtype)
     try:
         known = _interned.get(key)
     except TypeError:  # an unhashable constant: such an Expr stands alone
@@ -135,6 +128,31 @@ def make(
     expr = Expr(op, args, params, shape, dtype)
     _interned[key] = weakref.ref(expr, lambda ref, key=key: _forget(key, ref))  # type: ignore[misc]
     return expr
+
+
+def become(expr: Expr, op: Op, args: tuple[Expr | Const, ...], params: Params) -> None:
+    """Let a pending Expr be computed in another way that gives the same; it is interned no more."""
+    key = _key(expr.op, expr.args, expr.params, expr.shape, expr.dtype)
+    try:
+        known = _interned.get(key)
+    except TypeError:  # an unhashable constant: it never was interned
+        known = None
+    if known is not None and known() is expr:
+        del _interned[key]  # whose ids hold only as long as the operands live
+    expr.op, expr.args, expr.params = op, args, params
+
+
+def _key(
+    op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype
+) -> tuple[Any, ...]:
+    return (
+        id(op),
+        *[id(a) if type(a) is Expr else a.key() for a in args],  # type: ignore[union-attr]
+        params,
+        shape,
+        dtype,
+        dtype.num,  # int64 and longlong compare equal
+    )
 
 
 def _forget(key: tuple[Any, ...], ref: weakref.ref[Expr]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -77,3 +78,52 @@ COUNTS = row(
         loop="compare",
     )
 )
+
+
+class WrapParams(NamedTuple):
+    """Entry ``i`` of axis ``k`` of the result is entry ``i - lead[k]`` of the operand, modulo."""
+
+    lead: tuple[int, ...]
+
+
+def _wrapped_rows(shapes: Shapes, params: WrapParams, lo: int, hi: int) -> tuple[Piece, ...]:
+    return tuple(Piece(0, a, b) for a, b in wrapped_runs(shapes[0][0], params.lead[0], lo, hi))
+
+
+def wrapped_runs(extent: int, lead: int, lo: int, hi: int) -> list[tuple[int, int]]:
+    """Return the runs (first, stop) of an axis that entries ``lo:hi`` of the result are, in order.
+
+    ``extent`` is that of the operand, and positive.
+    """
+    runs = []
+    first, left = (lo - lead) % extent, hi - lo
+    while left > 0:
+        stop = min(extent, first + left)
+        runs.append((first, stop))
+        left -= stop - first
+        first = 0
+    return runs
+
+
+def _wrap(pieces: Sequence[Any], params: WrapParams, _lo: int, _hi: int, out: Any) -> None:
+    rows = 0
+    for piece in pieces:
+        block = out[rows : rows + len(piece)]
+        rows += len(piece)
+        axes = zip(piece.shape[1:], params.lead[1:], out.shape[1:], strict=True)
+        cuts = [_cuts(wrapped_runs(n, lead, 0, extent)) for n, lead, extent in axes]
+        for slices in product(*cuts):
+            target = (slice(None), *(to for to, _ in slices))
+            block[target] = piece[(slice(None), *(source for _, source in slices))]
+
+
+def _cuts(runs: list[tuple[int, int]]) -> list[tuple[slice, slice]]:
+    """Return where each run goes, and where it lies."""
+    found, at = [], 0
+    for first, stop in runs:
+        found.append((slice(at, at + stop - first), slice(first, stop)))
+        at += stop - first
+    return found
+
+
+WRAP = row(Blocked("wrap", _wrapped_rows, _wrap, loop="cast"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from asyncio import CancelledError as TaskCancelled
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
 from math import log
@@ -51,8 +50,14 @@ NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 _REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 LOOKS_PER_SILENCE_CHECK = 10
 T = TypeVar("T")
-CANCELLED = (TaskCancelled, FutureCancelled)  # distributed raises either
 SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
+
+
+def _cancelled() -> tuple[type[BaseException], ...]:
+    """Return the two errors that distributed raises for a cancelled future."""
+    from asyncio import CancelledError
+
+    return CancelledError, FutureCancelled
 
 
 class Rows(NamedTuple):
@@ -350,7 +355,7 @@ class DaskCluster:
                 result = attempt()
             except TimeoutError:
                 result = None
-            except CANCELLED as problem:  # what a task needs was lost for good, such as sent data
+            except _cancelled() as problem:  # what a task needs was lost for good
                 raise NodesLost(nodes - set(self._workers()), len(futures)) from problem
             except OSError:  # a connection broke: to a worker that is gone, or the error stands
                 self._check(nodes, look_for_silent=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
@@ -50,6 +49,8 @@ def profile_of_worker(
 
 async def _measured_on_worker(cache_dir: str | None, dask_worker: Worker) -> bytes:
     """Measure in a thread, so that the worker's event loop stays alive."""
+    import asyncio
+
     profile = await asyncio.to_thread(
         profile_of_worker,
         dask_worker.address,

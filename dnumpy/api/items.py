@@ -1,0 +1,98 @@
+"""Reading and writing items of an array: the shortest path from brackets to NumPy's.
+
+What is managed goes to :mod:`dnumpy.api.indexing`. The order of the questions is that of how often
+each is answered yes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dnumpy.api import calls, indexing
+from dnumpy.api.array import concrete, ghost, ndarray
+from dnumpy.api.ufuncs import IMMEDIATE
+
+_np_array = np.ndarray
+_new = object.__new__
+_PLAIN_KEYS = frozenset({int, slice, type(None), type(Ellipsis), np.int64})
+
+
+def getitem(self: ndarray, key: Any) -> Any:
+    """Return ``self[key]``."""
+    a = self._np
+    if a is None:
+        return indexing.get(self, key)
+    kind = type(key)
+    if kind is int or kind is slice:
+        r = a[key]
+        if type(r) is not _np_array:
+            return r
+    elif kind is ndarray:
+        mask = key._np
+        if mask is None:
+            found = indexing.get_small(self, key)
+            if found is not NotImplemented:
+                return found
+            mask = calls.unwrap(key)
+        r = a[mask]
+        if type(r) is not _np_array:
+            return r
+    else:
+        r = a[_plain_key(key)]
+        if type(r) is not _np_array:
+            return r
+    made = _new(ndarray)
+    made._np = r
+    made._base = self
+    return made
+
+
+def _plain_key(key: Any) -> Any:
+    """Return an index without arrays of ours."""
+    if type(key) is tuple:
+        return key if _PLAIN_KEYS.issuperset(map(type, key)) else calls.unwrap(key)
+    return key if type(key) in _PLAIN_KEYS else calls.unwrap(key)
+
+
+def setitem(self: ndarray, key: Any, value: Any) -> None:
+    """Perform ``self[key] = value``."""
+    a = self._np
+    if a is None:
+        indexing.set_(self, key, value)
+        return
+    kind = type(key)
+    if type(value) in IMMEDIATE:
+        if kind is int or kind is slice:
+            a[key] = value
+            return
+        if kind is ndarray and (mask := key._np) is not None:
+            a[mask] = value
+            return
+    key = _plain_key(key)
+    if type(value) not in IMMEDIATE and not (a.dtype.kind == "O" and _is_element(a, key)):
+        value = calls.unwrap(value)
+    a[key] = value
+
+
+def _is_element(a: np.ndarray, key: Any) -> bool:
+    """Whether a key addresses one element: an object array keeps the very object stored there."""
+    keys = key if type(key) is tuple else (key,)
+    return len(keys) == a.ndim and all(isinstance(k, int | np.integer) for k in keys)
+
+
+def delitem(self: ndarray, key: Any) -> None:
+    """Refuse as NumPy does."""
+    del concrete(self)[key]
+
+
+def length(self: ndarray) -> int:
+    """Return the extent of axis 0."""
+    a = self._np
+    return len(a) if a is not None else len(ghost(self))
+
+
+def contains(self: ndarray, value: Any) -> bool:
+    """Say whether an element equals ``value``."""
+    return bool((self == value).any())

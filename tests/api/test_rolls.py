@@ -1,0 +1,152 @@
+"""A roll is a fresh array with NumPy's content, however it is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dnumpy as np
+from dnumpy import engine
+
+pytestmark = pytest.mark.usefixtures("managed")
+
+DTYPES = ["?", "u1", "i2", "i8", "f4", "f8", "c16"]
+SHAPES = [(11,), (1,), (3, 7), (9, 4), (5, 1, 6)]
+
+
+def values_of(shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
+    count = int(numpy.prod(shape))
+    return (numpy.arange(count).reshape(shape) * 37 % 11).astype(dtype)
+
+
+@st.composite
+def rolls(draw: st.DrawFn) -> tuple[numpy.ndarray, list[tuple[Any, Any]]]:
+    shape = draw(st.sampled_from(SHAPES))
+    values = values_of(shape, draw(st.sampled_from(DTYPES)))
+    axes = st.integers(-len(shape), len(shape) - 1)
+    shifts = st.integers(-13, 13)
+    one = st.one_of(
+        st.tuples(shifts, st.none()),
+        st.tuples(shifts, axes),
+        st.lists(st.tuples(shifts, axes), min_size=1, max_size=3).map(
+            lambda pairs: tuple(zip(*pairs, strict=True))
+        ),
+    )
+    return values, draw(st.lists(one, min_size=1, max_size=5))
+
+
+@given(rolls())
+def test_rolls_read_together_are_numpys(case: tuple[numpy.ndarray, list[tuple[Any, Any]]]) -> None:
+    values, moves = case
+
+    def total(xp: Any, a: Any) -> Any:
+        found = a
+        for shift, axis in moves:
+            found = found + xp.roll(a, shift, axis)
+        return found
+
+    found, expected = total(np, np.array(values) + np.array(values)), total(numpy, values + values)
+    assert found.dtype == expected.dtype
+    assert numpy.array_equal(numpy.asarray(found), expected)
+
+
+@given(rolls())
+def test_rolls_that_are_held_are_numpys(case: tuple[numpy.ndarray, list[tuple[Any, Any]]]) -> None:
+    values, moves = case
+    array = np.array(values)
+    held = [np.roll(array, *move) for move in moves]
+    summed = sum(held[1:], start=held[0])
+    assert numpy.array_equal(
+        numpy.asarray(summed),
+        sum((numpy.roll(values, *m) for m in moves[1:]), start=numpy.roll(values, *moves[0])),
+    )
+    for roll, move in zip(held, moves, strict=True):
+        expected = numpy.roll(values, *move)
+        assert (roll.strides, roll.shape) == (expected.strides, expected.shape)
+        assert numpy.array_equal(numpy.asarray(roll), expected)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_a_roll_has_memory_of_its_own(axis: int | None) -> None:
+    for xp in (np, numpy):
+        array = xp.array(values_of((6, 5), "f8"))
+        up, down = xp.roll(array, 1, axis), xp.roll(array, -1, axis)
+        array[0] = 50.0
+        both = up + down
+        up[1] = 7.0
+        down *= 2
+        assert (up.base is None) == (axis is not None)
+        assert up.flags.writeable
+        assert up.flags.c_contiguous
+        state = [numpy.asarray(x).copy() for x in (array, up, down, both)]
+        if xp is np:
+            found = state
+    for ours, theirs in zip(found, state, strict=True):
+        assert numpy.array_equal(ours, theirs)
+
+
+def test_a_roll_after_one_that_was_read_is_of_the_new_content() -> None:
+    array = np.array(values_of((8, 8), "i8")) + 0
+    first = np.roll(array, 1, 0) + np.roll(array, 1, 1)
+    array[2] += 1
+    second = np.roll(array, 1, 0) + np.roll(array, 1, 1)
+    before = values_of((8, 8), "i8")
+    after = before.copy()
+    after[2] += 1
+    assert numpy.array_equal(
+        numpy.asarray(second), numpy.roll(after, 1, 0) + numpy.roll(after, 1, 1)
+    )
+    assert numpy.array_equal(
+        numpy.asarray(first), numpy.roll(before, 1, 0) + numpy.roll(before, 1, 1)
+    )
+
+
+def test_rolls_of_a_transposed_array_keep_its_order() -> None:
+    values = values_of((5, 8), "f8")
+    found = np.roll(np.array(values).T, 1, 0)
+    expected = numpy.roll(values.T, 1, 0)
+    assert found.strides == expected.strides
+    assert numpy.array_equal(numpy.asarray(found), expected)
+
+
+def generation(xp: Any, board: Any) -> Any:
+    around = xp.zeros_like(board)
+    for shift in [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]:
+        around += xp.roll(board, shift, axis=(0, 1))
+    return ((around == 3) | ((board == 1) & (around == 2))).astype(board.dtype)
+
+
+def test_a_generation_is_one_padded_copy_and_one_phase() -> None:
+    board = (values_of((40, 30), "u1") > 6).astype("u1")
+    expected = generation(numpy, generation(numpy, board))
+    ours = np.array(board)
+    seen = len(engine.history)
+    found = numpy.asarray(generation(np, generation(np, ours)))
+    assert numpy.array_equal(found, expected)
+    done = [record.what for record in list(engine.history)[seen:]]
+    assert [what == "wrap" for what in done] == [True, False, True, False]
+
+
+def test_zeros_that_were_written_to_are_zeros_no_longer() -> None:
+    for write in (
+        lambda a: a.__setitem__(3, 1.0),
+        lambda a: a.__setitem__(slice(2, 4), 1.0),
+        lambda a: a[3:5].__iadd__(2.0),
+        lambda a: numpy.asarray(a).__setitem__(3, 1.0),
+        lambda a: a.fill(4.0),
+        lambda a: a.__setitem__(a == 0, 3.0),
+        lambda a: a.sort(),
+        lambda a: a.put([1, 2], [5.0, 6.0]),
+    ):
+        ours, theirs = np.zeros(40), numpy.zeros(40)
+        before, after = ours + 1, theirs + 1
+        write(ours)
+        write(theirs)
+        assert numpy.array_equal(numpy.asarray(ours + 1), theirs + 1)
+        assert numpy.array_equal(numpy.asarray(before), after)
+        ours += 1
+        assert numpy.array_equal(numpy.asarray(ours), theirs + 1)
