@@ -42,14 +42,13 @@ from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.blocked import COMPRESS, CompressParams
 from dnumpy.ops.families import Elementwise, elementwise_of, reduction_of
-from dnumpy.ops.table import VIEW
+from dnumpy.ops.table import CHOSEN, VIEW
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime import masks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-CHOSEN = (("chosen", True),)  # parameters of an op whose last operand is the mask
 INTP = np.dtype(np.intp)
 _BOOL = np.dtype(bool)
 _CHEAP = frozenset({"arith", "compare", "div", "sqrt", "select", "cast"})  # cost classes of ops
