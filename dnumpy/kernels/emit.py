@@ -40,13 +40,15 @@ class Kernel:
     schedule: Schedule
 
 
-def emit(program: Program, layouts: Sequence[str]) -> Kernel:
+def emit(
+    program: Program, layouts: Sequence[str], halves: frozenset[int] = frozenset()
+) -> Kernel:
     """Return the kernel for inputs that lie as ``layouts`` says.
 
     Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit) or
-    ``g`` (to be gathered, chunk by chunk).
+    ``g`` (to be gathered, chunk by chunk). Outputs in ``halves`` are parts of complex numbers.
     """
-    return _Emitter(program, layouts).run()
+    return _Emitter(program, layouts, halves).run()
 
 
 @dataclass(slots=True)
@@ -59,9 +61,12 @@ class _Text:
 
 
 class _Emitter:
-    def __init__(self, program: Program, layouts: Sequence[str]) -> None:
+    def __init__(
+        self, program: Program, layouts: Sequence[str], halves: frozenset[int]
+    ) -> None:
         self.program = program
         self.layouts = layouts
+        self.halves = halves
         self.schedule = make_schedule(program)
         self.fields: dict[Field, str] = {}
         self.cells: dict[tuple[Any, ...], int] = {}
@@ -291,7 +296,8 @@ class _Emitter:
         elif value < len(self.layouts):
             self.text.add(f"q{value} = p{value} + i0 * {size}")
         elif home is not None:
-            offset = "" if home.kind == "chunk" else f" + i0 * {size}"
+            step = size * (2 if self._is_half(value) else 1)
+            offset = "" if home.kind == "chunk" else f" + i0 * {step}"
             self.text.add(f"q{value} = {self._base(home, size)}{offset}")
 
     def _gather(self, value: int) -> None:
@@ -310,6 +316,13 @@ class _Emitter:
         if value < len(self.layouts):
             return self.layouts[value] in "dg"
         return is_wide(self.program, value)
+
+    def _is_half(self, value: int) -> bool:
+        home = self.schedule.homes.get(value)
+        return home is not None and home.kind == "out" and home.index in self.halves
+
+    def _index(self, value: int) -> str:
+        return "2 * i" if self._is_half(value) else "i"
 
     def _place_of(self, value: int) -> str:
         if value < len(self.layouts):
@@ -334,15 +347,15 @@ class _Emitter:
                 wide = self._wide(arg.value)
                 if wide and arg.value not in made and arg.value not in loaded:
                     code = self.program.codes[arg.value]
-                    t.add(
-                        f"v{arg.value} = load_{code}(q{arg.value}, i, {self._place_of(arg.value)})"
-                    )
+                    at = f"q{arg.value}, {self._index(arg.value)}"
+                    t.add(f"v{arg.value} = load_{code}({at}, {self._place_of(arg.value)})")
                     loaded.add(arg.value)
                 names.append(self._read(arg, f"v{arg.value}" if wide else self._name(arg)))
             value, index = node.value, "start + i0 + i" if self.program.flat else "row"
             t.add(f"v{value} = {_result(node, names, index)}")
             if value in self.schedule.homes:
-                t.add(f"store_{node.code}(q{value}, i, v{value}, {self._place_of(value)})")
+                at = f"q{value}, {self._index(value)}"
+                t.add(f"store_{node.code}({at}, v{value}, {self._place_of(value)})")
         t.depth -= 1
 
     def _other(self, node: Node) -> None:

@@ -221,6 +221,9 @@ class _Lowering:
             self._add(Node(slot, "map", args, code, wide, op.scalar))
         elif op is CAST:
             self._add(Node(slot, "map", self._args(step, (step.dtype,)), code, wide, "{0}"))
+        elif op.ufunc is None:  # made by another pass over the phase, of operands of its dtype
+            args = self._args(step, (step.dtype,) * len(step.args))
+            self._add(Node(slot, "map", args, code, wide, op.scalar, name=op.name))
         else:
             self._ufunc(slot, step, op, wide=wide)
 
