@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.kernels.rolled import roll
 from dnumpy.kernels.schedule import Home, Schedule, Stage, is_wide, make_schedule, sums_short_rows
 from dnumpy.kernels.sums import BLOCK
 
@@ -38,6 +39,7 @@ class Kernel:
     cells: int
     states: int
     schedule: Schedule
+    count: int = 0  # iterations of a program that is a loop
 
 
 def emit(
@@ -48,6 +50,11 @@ def emit(
     Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit) or
     ``g`` (to be gathered, chunk by chunk). Outputs in ``halves`` are parts of complex numbers.
     """
+    rolled = roll(program)
+    if rolled is not None:
+        from dnumpy.kernels.emit_rolled import emit_rolled
+
+        return emit_rolled(program, rolled, layouts, halves)
     return _Emitter(program, layouts, halves).run()
 
 

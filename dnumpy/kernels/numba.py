@@ -257,6 +257,7 @@ class Variant:
                     static[position] = self._loop_address(*what)
             self._put(static, ("rows",), self.phase.tile_rows)
             self._put(static, ("width",), self.program.width)
+            self._put(static, ("count",), self.kernel.count)
             self._static = static
             self._code = machine_code(self.kernel.source)
         return self._code
