@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.rolled import roll
 from dnumpy.kernels.schedule import Home, Schedule, Stage, is_wide, make_schedule, sums_short_rows
 from dnumpy.kernels.sums import BLOCK
 
@@ -42,20 +41,13 @@ class Kernel:
     count: int = 0  # iterations of a program that is a loop
 
 
-def emit(
-    program: Program, layouts: Sequence[str], halves: frozenset[int] = frozenset()
-) -> Kernel:
+def emit(program: Program, layouts: Sequence[str], halves: frozenset[int] = frozenset()) -> Kernel:
     """Return the kernel for inputs that lie as ``layouts`` says.
 
     Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit) or
     ``g`` (to be gathered, chunk by chunk). Outputs in ``halves`` are parts of complex numbers.
     """
-    rolled = roll(program)
-    if rolled is not None:
-        from dnumpy.kernels.emit_rolled import emit_rolled
-
-        return emit_rolled(program, rolled, layouts, halves)
-    return _Emitter(program, layouts, halves).run()
+    return Emitter(program, layouts, halves).run()
 
 
 @dataclass(slots=True)
@@ -67,10 +59,10 @@ class _Text:
         self.lines.append("    " * self.depth + line)
 
 
-class _Emitter:
-    def __init__(
-        self, program: Program, layouts: Sequence[str], halves: frozenset[int]
-    ) -> None:
+class Emitter:
+    """Writes the text of one kernel."""
+
+    def __init__(self, program: Program, layouts: Sequence[str], halves: frozenset[int]) -> None:
         self.program = program
         self.layouts = layouts
         self.halves = halves
@@ -104,6 +96,7 @@ class _Emitter:
     # the parts of the text
 
     def run(self) -> Kernel:
+        """Return the kernel."""
         constants = [
             (a.value, a.code)
             for n in self.program.nodes
@@ -197,7 +190,7 @@ class _Emitter:
         t, value = self.text, node.value
         if node.kind == "map":
             names = [self._read(a, self._name(a)) for a in node.args]
-            t.add(f"x{value} = {_result(node, names, 'row')}")
+            t.add(f"x{value} = {map_text(node, names, 'row')}")
         elif node.kind == "call":
             self._call(
                 node,
@@ -359,7 +352,7 @@ class _Emitter:
                     loaded.add(arg.value)
                 names.append(self._read(arg, f"v{arg.value}" if wide else self._name(arg)))
             value, index = node.value, "start + i0 + i" if self.program.flat else "row"
-            t.add(f"v{value} = {_result(node, names, index)}")
+            t.add(f"v{value} = {map_text(node, names, index)}")
             if value in self.schedule.homes:
                 at = f"q{value}, {self._index(value)}"
                 t.add(f"store_{node.code}({at}, v{value}, {self._place_of(value)})")
@@ -487,7 +480,7 @@ def _cast(name: str, source: str, target: str) -> str:
     return f"({name} != 0)" if target == "b1" else f"{target}({name})"
 
 
-def _result(node: Node, names: list[str], index: str) -> str:
+def map_text(node: Node, names: list[str], index: str) -> str:
     """Return the expression of a map; small integers and booleans come back to their own width.
 
     Signed integers wrap around in NumPy. Numba tells LLVM that they never do, so that they are

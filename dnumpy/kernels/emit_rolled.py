@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnumpy.kernels.emit import Kernel, _Emitter, _result
+from dnumpy.kernels.emit import Emitter, Kernel, map_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,10 +31,10 @@ def emit_rolled(
         plain.codes[state] = codes[value]
         plain.wide[state] = True
     plain.outputs = list(rolled.outputs)
-    return _RolledEmitter(plain, rolled, layouts, halves).run()
+    return _Rolled(plain, rolled, layouts, halves).run()
 
 
-class _RolledEmitter(_Emitter):
+class _Rolled(Emitter):
     def __init__(
         self, program: Program, rolled: Rolled, layouts: Sequence[str], halves: frozenset[int]
     ) -> None:
@@ -74,9 +74,8 @@ class _RolledEmitter(_Emitter):
             step = np.dtype(self.program.codes[value]).itemsize * (2 if index in self.halves else 1)
             t.add(f"w{index} = o{index} + i0 * {step}")
         early = {n.value for n in rolled.before}
-        starts = {state: value for state, value in rolled.initial.items()}
         first = [v for v in self.buffers if v in early]
-        self._walk(rolled.before, {v: v for v in first} | starts, early)
+        self._walk(rolled.before, {v: v for v in first} | rolled.initial, early)
         t.add(f"for _ in range({self.get('count')}):")
         t.depth += 1
         self._walk(rolled.body, rolled.states, set())
@@ -97,23 +96,26 @@ class _RolledEmitter(_Emitter):
         made = {n.value for n in nodes}
         t.add("for i in range(n):")
         t.depth += 1
-        read = [a.value for n in nodes for a in n.args] + [*stores.values(), *[v for v, _ in outputs]]
+        read = [a.value for n in nodes for a in n.args] + [
+            *stores.values(),
+            *[v for v, _ in outputs],
+        ]
         for value in dict.fromkeys(read):
             if value not in made:
                 self._load(value)
         for node in nodes:
             names = [self._read(a, self._named(a.value, a.code)) for a in node.args]
             index = "start + i0 + i" if self.program.flat else "row"
-            t.add(f"v{node.value} = {_result(node, names, index)}")
+            t.add(f"v{node.value} = {map_text(node, names, index)}")
         for value, source in stores.items():
             place = self.place("chunk", self.buffers[value])
             code = self.program.codes[value]
-            name = self._cast_to(source, code)
+            name = self._named(source, code)
             t.add(f"store_{code}(q{value}, i, {name}, {place})")
-        for value, index in outputs:
-            at = "2 * i" if index in self.halves else "i"
+        for value, output in outputs:
+            at = "2 * i" if output in self.halves else "i"
             code = self.program.codes[value]
-            t.add(f"store_{code}(w{index}, {at}, v{value}, {self.place('out', index)})")
+            t.add(f"store_{code}(w{output}, {at}, v{value}, {self.place('out', output)})")
         t.depth -= 1
 
     def _named(self, value: int, code: str) -> str:
@@ -121,9 +123,6 @@ class _RolledEmitter(_Emitter):
             return f"c{value}_{code}"
         wide = value in self.buffers or value >= len(self.layouts) or self.layouts[value] in "dg"
         return f"v{value}" if wide else f"x{value}"
-
-    def _cast_to(self, source: int, code: str) -> str:
-        return self._named(source, code)
 
     def _load(self, value: int) -> None:
         if value in self.program.constants or not self._named(value, "").startswith("v"):

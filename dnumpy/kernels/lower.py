@@ -117,6 +117,7 @@ class _Lowering:
         self.rest = _widest_rest(phase)
         self.program = Program(prod(self.rest), self.rest, flat=False)
         self.value_of: dict[int, int] = {}
+        self.folded = {a for s in phase.steps if isinstance(s.op, Reduction) for a in s.args}
         self.next_value = self.first + len(phase.steps)
         self.partial = {o.slot: k for k, o in enumerate(phase.outputs) if o.partial}
         self.given = {o.slot: k for k, o in enumerate(phase.outputs) if not o.partial}
@@ -228,7 +229,7 @@ class _Lowering:
             self._ufunc(slot, step, op, wide=wide)
 
     def _is_folded(self, slot: int) -> bool:
-        return any(isinstance(s.op, Reduction) and slot in s.args for s in self.phase.steps)
+        return slot in self.folded
 
     def _ufunc(self, slot: int, step: Step, op: Elementwise, *, wide: bool) -> None:
         mask = None

@@ -20,9 +20,11 @@ import numpy as np
 
 from dnumpy.kernels.compile import Compiled, compiled
 from dnumpy.kernels.emit import CHUNK, STATE_BYTES, Kernel, emit
+from dnumpy.kernels.emit_rolled import emit_rolled
 from dnumpy.kernels.helpers import helper_source
 from dnumpy.kernels.lower import Program, Unsupported, lower
 from dnumpy.kernels.parts import in_parts
+from dnumpy.kernels.rolled import roll
 from dnumpy.kernels.tiled import Faults, TiledKernel
 from dnumpy.kernels.unroll import Unrolled, unrolled
 from dnumpy.rewrite.phase import Access
@@ -90,7 +92,7 @@ class NumbaKernel:
         kinds = _kinds(phase, values)
         where = (form is self._parts, kinds)
         if where not in self._programs:
-            self._programs[where] = _lowered(phase, kinds)
+            self._programs[where] = _lowered(phase, kinds, form.targets)
         program = self._programs[where]
         targets = form.targets or [(k, None) for k in range(len(outs))]
         if program is None or not _writable(phase, program, outs, targets):
@@ -112,13 +114,18 @@ def supports(phase: Phase, values: Sequence[Any]) -> bool:
     return _lowered(flat.phase, _kinds(flat.phase, flat.values(values))) is not None
 
 
-def _lowered(phase: Phase, kinds: tuple[Any, ...]) -> Program | None:
+def _lowered(phase: Phase, kinds: tuple[Any, ...], targets: Any = None) -> Program | None:
     if platform.machine() not in _FLAGS:
         return None
     try:
-        return lower(phase, kinds)
+        program = lower(phase, kinds)
     except Unsupported:
         return None
+    halves = {v for v, k in program.outputs if targets is not None and targets[k][1] is not None}
+    called = {
+        v for n in program.nodes if n.kind != "map" for v in (n.value, *[a.value for a in n.args])
+    }
+    return program if halves.isdisjoint(called) else None  # loops take adjacent elements
 
 
 def _kinds(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -225,7 +232,12 @@ class Variant:
         self.layouts = layouts
         targets = source.targets or ()
         halves = frozenset(k for k, (_, part) in enumerate(targets) if part is not None)
-        self.kernel: Kernel = emit(program, layouts, halves)
+        rolled = roll(program)
+        self.kernel: Kernel = (
+            emit(program, layouts, halves)
+            if rolled is None
+            else emit_rolled(program, rolled, layouts, halves)
+        )
         self._position = {what: k for k, what in enumerate(self.kernel.fields)}
         self._local = threading.local()
         self._code: Compiled | None = None

@@ -39,7 +39,8 @@ class _Refused(Exception):  # noqa: N818 - an answer, not an error
 
 def in_parts(phase: Phase) -> Unrolled | None:
     """Return the phase over real numbers; None where it has no complex ones or must keep them."""
-    if not any(x.dtype == COMPLEX for x in (*phase.inputs, *phase.steps)):
+    dtypes = [x.dtype for x in phase.inputs] + [x.dtype for x in phase.steps]
+    if COMPLEX not in dtypes:
         return None
     try:
         return _Splitting(phase).run()
@@ -68,7 +69,8 @@ class _Splitting:
             replace(s, args=tuple(count + a if a >= 0 else -1 - a for a in s.args))
             for s in self.steps
         )
-        outputs, targets = [], []
+        outputs: list[Output] = []
+        targets: list[tuple[int, str | None]] = []
         for k, output in enumerate(self.phase.outputs):
             if output.slot in self.parts:
                 for part, slot in zip(("real", "imag"), self.parts[output.slot], strict=True):

@@ -283,4 +283,9 @@ def namespace() -> dict[str, Any]:
     names |= {f"block_sum_{c}": f for c, f in BLOCK_SUMS.items()}
     names |= PICKS
     names |= {c: t for c, t in NUMBA_TYPES.items() if c != "b1"}
-    return names | {"call_helper": call_helper, "copy_item": copy_item, "fma": fma, "sqrt": math.sqrt}
+    return names | {
+        "call_helper": call_helper,
+        "copy_item": copy_item,
+        "fma": fma,
+        "sqrt": math.sqrt,
+    }

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dnumpy.kernels.lower import Arg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.kernels.lower import Node, Program
 
@@ -55,12 +57,30 @@ def roll(program: Program) -> Rolled | None:
         return None
     nodes, signs = _by_level(program)
     for start, period in islice(_repetitions(signs), _MOST_PERIODS):
-        for first in range(start, start + 2 * period):  # the first iteration may be another
+        # the first iteration may be another
+        for first in sorted(range(start, start + 2 * period), key=_cut(nodes, period)):
             try:
                 return _Rolling(program, nodes, signs, first, period).run()
             except _Apart:
                 continue
     return None
+
+
+def _cut(nodes: list[Node], period: int) -> Callable[[int], int]:
+    """Return what says how many bytes an iteration hands on if iterations begin at a position."""
+    at = {n.value: k for k, n in enumerate(nodes)}
+
+    def handed_on(first: int) -> int:
+        begin = first + period
+        read = {
+            a.value
+            for n in nodes[begin : begin + period]
+            for a in n.args
+            if first <= at.get(a.value, -1) < begin
+        }
+        return sum(np.dtype(nodes[at[v]].code).itemsize for v in read)
+
+    return handed_on
 
 
 def _by_level(program: Program) -> tuple[list[Node], list[int]]:
@@ -72,9 +92,7 @@ def _by_level(program: Program) -> tuple[list[Node], list[int]]:
     level: dict[int, int] = {}
     for node in program.nodes:
         level[node.value] = 1 + max((level.get(a.value, 0) for a in node.args), default=0)
-    order = sorted(
-        range(len(signs)), key=lambda k: (level[program.nodes[k].value], signs[k], k)
-    )
+    order = sorted(range(len(signs)), key=lambda k: (level[program.nodes[k].value], signs[k], k))
     return [program.nodes[k] for k in order], [signs[k] for k in order]
 
 
