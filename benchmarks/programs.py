@@ -210,6 +210,41 @@ def logistic(np: Any, data: Any) -> Any:
     return numpy.asarray(weights)
 
 
+def make_layers(scale: float) -> Host:
+    """Return examples, and the weights and biases of two layers, in single precision."""
+    rng = numpy.random.default_rng(1986)
+    shapes = ((scaled(50_000, scale), 256), (256, 512), (512,), (512, 10), (10,))
+    return tuple(rng.normal(0.0, 0.1, shape).astype(numpy.float32) for shape in shapes)
+
+
+def perceptron(np: Any, data: Any) -> Any:
+    """Run a hidden layer and a softmax, and bring the probabilities home."""
+    x, hidden, hidden_bias, out, out_bias = data
+    h = np.maximum(x @ hidden + hidden_bias, 0.0)
+    s = h @ out + out_bias
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return numpy.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+def make_tensors(scale: float) -> Host:
+    """Return two stacks of matrices, a chain of three matrices, and two stacks of vectors."""
+    rng = numpy.random.default_rng(1916)
+    count, n = scaled(64, scale), edge(120, scale)
+    stacks = rng.normal(size=(2, count, 128, 128))
+    vectors = rng.normal(size=(2, 16 * count, 100))
+    chain = rng.normal(size=(3, n, n))
+    return (*stacks, *chain, *vectors)
+
+
+def einstein_sums(np: Any, data: Any) -> Any:
+    """Multiply two stacks of matrices, a chain of three, and rows with rows; bring all home."""
+    a, b, first, second, third, u, v = data
+    products = np.einsum("bij,bjk->bik", a, b)
+    chained = np.einsum("ij,jk,kl", first, second, third)
+    outer = np.einsum("bi,bj->bij", u, v)
+    return numpy.asarray(products), numpy.asarray(chained), numpy.asarray(outer)
+
+
 def make_signal(scale: float) -> Host:
     """Return a noisy vector."""
     return (numpy.random.default_rng(8).normal(size=scaled(20_000_000, scale)),)
@@ -250,6 +285,16 @@ PROGRAMS = (
     Program("nbody", "100-body n-body, 1,000 steps", make_bodies, nbody, 1e-7),
     Program("mandelbrot", "Mandelbrot with masks, 800 x 800", make_complex_plane, mandelbrot, 0.0),
     Program("logistic", "logistic regression, 500,000 x 20", make_labelled, logistic, 1e-9),
+    Program(
+        "mlp", "MLP layer with softmax, 50,000 x 256 x 512 x 10", make_layers, perceptron, 1e-3
+    ),
+    Program(
+        "einsum",
+        "einsum: 64 products of 128 x 128, a chain of three 120 x 120, 1,024 outer",
+        make_tensors,
+        einstein_sums,
+        1e-9,
+    ),
     Program("filter", "boolean filter, 20M", make_signal, boolean_filter, 1e-9),
     Program("life", "Game of Life, 2,000 x 2,000", make_board, life, 0.0),
     Program(

@@ -59,16 +59,21 @@ class Window:
 
     def note(self, expr: Expr, owner: weakref.ref[Any], key: int) -> None:
         """Count a newly recorded Expr; start evaluation when the window is worth starting."""
+        if told_at_once():
+            self.count(expr, owner, key)
+            compute([expr])
+        elif self.count(expr, owner, key):
+            flush()
+
+    def count(self, expr: Expr, owner: weakref.ref[Any], key: int) -> bool:
+        """Count a newly recorded Expr; say whether the window is worth starting."""
         self.owners[key] = owner
         self.exprs += 1
         size = expr.size
         if size > MOST_ELEMENTS:
             np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
         self.elements += size
-        if told_at_once():
-            compute([expr])
-        elif self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
-            flush()
+        return self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS
 
     def drain(self) -> list[Expr]:
         """Return the pending content of every live Buffer and start a new window."""

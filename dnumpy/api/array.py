@@ -45,6 +45,9 @@ class _ArrayType(type):
             return type(bases[0])(name, bases, namespace, **kwargs)
         return super().__new__(mcs, name, bases, namespace, **kwargs)
 
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name != "to_numpy"]  # which NumPy's has not
+
     def __instancecheck__(cls, instance: object) -> bool:
         return type(instance) is cls or isinstance(instance, np.ndarray)
 

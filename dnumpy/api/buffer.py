@@ -17,6 +17,7 @@ from dnumpy.ops.table import CAST, FULL, LEAF
 if TYPE_CHECKING:
     from dnumpy.expr.geometry import Geometry
 
+_new = object.__new__
 _LOCKS = tuple(threading.RLock() for _ in range(64))
 _OBJECT_BYTES = 16  # addresses of objects are multiples of this
 _OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
@@ -56,7 +57,7 @@ class Buffer:
     )
 
     def __init__(self, expr: Expr, *, writeable: bool = True, foreign: bool = False) -> None:
-        self.lock = self.lock_of()
+        self.lock = _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
         self.shape = expr.shape
         self.dtype = expr.dtype
         self.writeable = writeable
@@ -81,6 +82,22 @@ class Buffer:
         if expr.value is None:
             assert expr.owner is not None
             engine.window.note(expr, expr.owner, id(self))
+
+    @classmethod
+    def recorded(cls, expr: Expr) -> Buffer:
+        """Return the Buffer of an Expr recorded where nobody asks for faults at once."""
+        self: Buffer = _new(cls)
+        self.lock = _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
+        self.shape = expr.shape
+        self.dtype = expr.dtype
+        self.writeable = True
+        self.foreign = False
+        self.ghost = self._export = self._home = None
+        self.expr = expr
+        owner = expr.owner = weakref.ref(self)
+        if engine.window.count(expr, owner, id(self)):
+            engine.flush()
+        return self
 
     @property
     def pending(self) -> bool:

@@ -6,20 +6,24 @@ it.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, products, ufuncs
-from dnumpy.api.array import is_managed_dtype
+from dnumpy.api import blocks, pairwise, products, ufuncs
+from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.ops.table import DOT, EINSUM, MATMUL, TENSORDOT
+from dnumpy.ops.table import CROSSPROD, DOT, EINSUM, MATMUL, TENSORDOT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.expr.expr import Shape
     from dnumpy.ops.families import Contraction
 
 
@@ -33,6 +37,9 @@ def _contract(
     found = _on_nodes[0](op, args, params, shape, dtype) if _on_nodes else None
     return result_of(record(op, args, params, shape, dtype) if found is None else found)
 
+
+CROSSED_SHARE = 16  # of a tile: the most that each tile of a product summed over rows may give
+TALL = 4  # times the edges of such a product: rows that are summed over, at least
 
 _on_nodes: list[Any] = []
 
@@ -66,7 +73,24 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
         found = products.fixed(a, b, shape, dtype)
         if found is not NotImplemented:
             return found
+    rows_first = _rows_first(a, b, shape, dtype)
+    if rows_first is not None:
+        return _contract(CROSSPROD, [rows_first, b], (), shape, dtype)
     return _contract(MATMUL, [a, b], (), shape, dtype)
+
+
+def _rows_first(a: Expr, b: Expr, shape: Shape, dtype: np.dtype) -> Expr | None:
+    """Return ``x`` if ``a @ b`` is ``x.T @ b``, best summed up over blocks of their many rows.
+
+    What each block adds must be small beside the rows that are read.
+    """
+    if max(a.ndim, b.ndim) > 2 or dtype == np.float16 or config.reproducible:
+        return None  # halves are rounded once
+    if CROSSED_SHARE * prod(shape) * dtype.itemsize > config.tile_bytes:
+        return None
+    if b.shape[0] < TALL * max(shape, default=1):
+        return None
+    return a if a.ndim == 1 else products.transposed_of(a)
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
@@ -154,14 +178,33 @@ def einsum(  # noqa: C901 - one way out for each thing that NumPy must answer
     if len(exprs) == 1 and set(inputs) == set(output):
         return _einsum_view(operands[1], inputs, output)
     dtype = np.result_type(*[e.dtype for e in exprs])
+    at_home = all(type(x) is ndarray for x in operands[1:]) and not blocks.spread(*operands[1:])
+    if at_home and dtype.char in "fdFD" and not config.reproducible:
+        pairs = pairwise.pairs_of(operands[0], tuple(e.shape for e in exprs))
+        if pairs is not None:
+            return _by_products(pairs, operands[1:], dtype)
     shape = tuple(sizes[label] for label in output)
     params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
     return _contract(EINSUM, exprs, params, shape, dtype)
 
 
+def _by_products(pairs: Sequence[pairwise.Pair], operands: Sequence[Any], dtype: Any) -> Any:
+    """Return an Einstein sum as what follows from products of our arrays."""
+
+    def multiply(a: Any, b: Any) -> Any:
+        return ufuncs.call(np.multiply, (a, b), {})
+
+    def product(a: Any, b: Any) -> Any:
+        return ufuncs.call(np.matmul, (a, b), {})
+
+    with np.errstate(all="ignore"):  # NumPy's loop tells of nothing either
+        arrays = [x.astype(dtype, copy=False) for x in operands]
+        return pairwise.contracted(pairs, arrays, pairwise.Module(product, multiply))
+
+
 def _einsum_view(a: Any, inputs: str, output: str) -> Any:
     """Return what ``einsum`` gives where nothing is summed: a view."""
     extents = dict(zip(inputs, a.shape, strict=True))
-    if [extents[k] for k in inputs] != list(a.shape):
+    if not a.shape or [extents[k] for k in inputs] != list(a.shape):
         return NotImplemented
     return through_ghost(a, lambda g: np.einsum(f"{inputs}->{output}", g))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import types
 import warnings
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.api import callables, calls, docs, overrides
 from dnumpy.api.array import ndarray
-from dnumpy.api.native import CREATION, NATIVE
+from dnumpy.api.native import AT_ONCE, CREATION, NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.config import config, memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
@@ -72,6 +73,7 @@ def _describe(made: Any, wrapped: Any, qualified: str, kind: str) -> None:
 
 _np_array = np.ndarray
 _new = object.__new__
+_FRESH = 2  # references to an array that nobody else holds: the local name and the argument
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
@@ -83,17 +85,17 @@ def _dispatched(
     writes = name in WRITING
     dispatches = isinstance(wrapped, callables.DISPATCHING)
     runner = calls.run_writing if writes else calls.run
+    at_once = AT_ONCE.get(qualified.removeprefix("numpy."), wrapped)
 
     def public(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and not writes:
             plain = _small_values(args)
             if plain is not None:
-                r = wrapped(*plain)
+                r = at_once(*plain)
                 if type(r) is not _np_array or r.base is not None or r.size >= config.eager_below:
                     return calls.wrap_result(r, args)
-                for a in plain:
-                    if a is r:
-                        return calls.wrap_result(r, args)
+                if getrefcount(r) > _FRESH:  # it may be one of the operands
+                    return calls.wrap_result(r, args)
                 made = _new(ndarray)
                 made._np = r
                 return made

@@ -32,18 +32,19 @@ def result_order(operands: Sequence[Any]) -> Axes | None:
     for x in operands:
         if type(x) is ndarray:
             if x._np is None:
-                if x._geo is not None and not _descends(x._geo.shape, x._geo.strides):
+                if x._geo is not None and not descends(x._geo.shape, x._geo.strides):
                     break
-            elif not _descends(x._np.shape, x._np.strides):
+            elif not descends(x._np.shape, x._np.strides):
                 break
-        elif type(x) is np.ndarray and not _descends(x.shape, x.strides):
+        elif type(x) is np.ndarray and not descends(x.shape, x.strides):
             break
     else:
         return None
     return _ask(operands)
 
 
-def _descends(shape: Axes, strides: Axes) -> bool:
+def descends(shape: Axes, strides: Axes) -> bool:
+    """Say whether no axis has larger strides than one before it."""
     last = None
     for extent, stride in zip(shape, strides, strict=True):
         if extent > 1 and stride:

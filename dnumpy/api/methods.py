@@ -194,7 +194,9 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
                 return calls.result_of(r, self) if type(r) is _np_array else r
             if not writes and calls.PLAIN.issuperset(map(type, args)):
                 r = wrapped(a, *args)
-                return calls.result_of(r, self) if type(r) is _np_array else r
+                if type(r) is _np_array:
+                    return calls.result_of(r, self)
+                return calls.wrap_result(r, (self,)) if type(r) is tuple else r
         if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             try:
                 found = native(self, *args, **kwargs)

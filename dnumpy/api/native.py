@@ -19,6 +19,7 @@ from dnumpy.api import (
     grids,
     gufuncs,
     linalg,
+    pairwise,
     picks,
     printing,
     quantiles,
@@ -203,6 +204,9 @@ NATIVE: dict[str, Callable[..., Any]] = {
 }
 for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
+
+# what runs on small arrays of NumPy's in place of NumPy's function
+AT_ONCE: dict[str, Callable[..., Any]] = {"einsum": pairwise.einsum_of_small}
 
 CREATION: dict[str, Callable[..., Any]] = {
     **fft.CREATION,

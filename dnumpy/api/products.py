@@ -44,10 +44,25 @@ def fixed(left: Expr, right: Expr, shape: Shape, dtype: np.dtype) -> Any:
     return result_of(blocks.record(PRODUCT_ROWS, [left, right], params, shape, dtype))
 
 
+def transposed_of(expr: Expr) -> Expr | None:
+    """Return the array of which ``expr`` is the transpose, None where it is no such view."""
+    if expr.op is not VIEW or expr.value is not None:
+        return None
+    base, turned = expr.operands()[0], _turned(expr)
+    if turned.is_whole(base.shape, base.dtype):
+        return base
+    inner = contiguous_strides(turned.shape, turned.dtype.itemsize)[1:]
+    return view(base, turned) if turned.strides[1:] == inner else None
+
+
+def _turned(expr: Expr) -> Geometry:
+    geometry = Geometry(*expr.params)
+    return geometry._replace(shape=geometry.shape[::-1], strides=geometry.strides[::-1])
+
+
 def _transposed(expr: Expr) -> Expr:
     if expr.op is VIEW and expr.value is None:
-        base, geometry = expr.operands()[0], Geometry(*expr.params)
-        turned = geometry._replace(shape=geometry.shape[::-1], strides=geometry.strides[::-1])
+        base, turned = expr.operands()[0], _turned(expr)
         return base if turned.is_whole(base.shape, base.dtype) else view(base, turned)
     strides = contiguous_strides(expr.shape, expr.dtype.itemsize)
     return view(expr, Geometry(0, expr.shape[::-1], strides[::-1], expr.dtype))

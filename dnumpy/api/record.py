@@ -62,7 +62,7 @@ def operand(x: Operand) -> Expr | Const:
     if kind is DeferredScalar:
         return x.as_operand()
     if kind in _PYTHON_SCALARS:
-        return _constant(x)
+        return constant(x)
     if isinstance(x, np.generic):
         if not is_managed_dtype(x.dtype):
             raise Unmanaged
@@ -82,7 +82,7 @@ def element_operand(x: Operand) -> Expr | Const:
     return found
 
 
-def _constant(x: Any) -> Const:
+def constant(x: Any) -> Const:
     """Return the one operand for a Python number: a loop's body is the same each time around."""
     if not x or x != x or len(_constants) >= _MOST_CONSTANTS:  # noqa: PLR0124 - NaN; zeros have signs
         return Const(x)

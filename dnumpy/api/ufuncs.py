@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, chosen, overrides
+from dnumpy.api import calls, chosen, overrides, quick
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
@@ -377,6 +377,7 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
 
 def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C901 - every step counts
     one = wrapped.nout == 1
+    row = quick.row_of(wrapped)
 
     def method(self: Any, other: Any) -> Any:
         a = self._np
@@ -391,7 +392,8 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C90
         if a is None:
             a = peek(self)
         if a is None or b is None:
-            return call(wrapped, (self, other), {})
+            found = None if row is None else quick.binary(row, self, other)
+            return call(wrapped, (self, other), {}) if found is None else found
         r = wrapped(a, b)
         if type(r) is _np_array:
             if r.size < config.eager_below:

@@ -102,7 +102,15 @@ class Expr:
         return f"<{self.op.name} {self.dtype}{list(self.shape)} {state}>"
 
 
-_interned: dict[tuple[Any, ...], weakref.ref[Expr]] = {}
+class _Interned(weakref.ref[Expr]):
+    """A reference that knows under which key it stands."""
+
+    __slots__ = ("key",)
+
+    key: tuple[Any, ...]
+
+
+_interned: dict[tuple[Any, ...], _Interned] = {}
 
 
 def leaf(value: Any, shape: Shape, dtype: np.dtype) -> Expr:
@@ -126,7 +134,9 @@ def make(
         if found is not None and found.value is None:
             return found
     expr = Expr(op, args, params, shape, dtype)
-    _interned[key] = weakref.ref(expr, lambda ref, key=key: _forget(key, ref))  # type: ignore[misc]
+    ref = _Interned(expr, _forget)
+    ref.key = key
+    _interned[key] = ref
     return expr
 
 
@@ -155,6 +165,6 @@ def _key(
     )
 
 
-def _forget(key: tuple[Any, ...], ref: weakref.ref[Expr]) -> None:
-    if _interned.get(key) is ref:
-        del _interned[key]
+def _forget(ref: _Interned) -> None:
+    if _interned.get(ref.key) is ref:
+        del _interned[ref.key]

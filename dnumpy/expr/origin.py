@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dnumpy.expr.watch import Watch, watch
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 # NumPy's own functions run over dnumpy (api/transplant.py): the user's line is beyond them too
@@ -65,10 +68,28 @@ def here() -> Origin:
         if "/tests/" in frame.f_code.co_filename:
             break
         frame = frame.f_back
-    module = frame.f_globals.get("__name__") or "<unknown>"
+    return _origin_of(frame, error_state(), watch())
+
+
+# a place in a program -> its code object, which keeps the id its own, and what was so there last
+_known: dict[tuple[int, int], tuple[Any, ErrorState, Watch, Origin]] = {}
+_MOST_KNOWN = 4096
+
+
+def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
     code = frame.f_code
-    kinds = error_state().kinds
-    return Origin(code.co_filename, frame.f_lineno, kinds, module, code.co_name, watch())
+    key = (id(code), frame.f_lasti)
+    found = _known.get(key)
+    if found is not None:
+        known, errors, listens, origin = found
+        if known is code and errors is state and listens is watched:
+            return origin
+    module = frame.f_globals.get("__name__") or "<unknown>"
+    origin = Origin(code.co_filename, frame.f_lineno, state.kinds, module, code.co_name, watched)
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[key] = (code, state, watched, origin)
+    return origin
 
 
 def told_at_once() -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnumpy.expr.expr import Expr
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from dnumpy.expr.expr import Expr
 
 
 def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
@@ -15,14 +15,18 @@ def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
     done: set[int] = set()
     order: list[Expr] = []
     stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(list(roots))]
+    push = stack.append
     while stack:
         expr, operands_done = stack.pop()
-        if id(expr) in done or expr.value is not None:
+        key = id(expr)
+        if key in done or expr.value is not None:
             continue
-        if operands_done:
-            done.add(id(expr))
-            order.append(expr)
+        if not operands_done:
+            push((expr, True))
+            for arg in reversed(expr.args):
+                if type(arg) is Expr and arg.value is None and id(arg) not in done:
+                    push((arg, False))
             continue
-        stack.append((expr, True))
-        stack.extend((arg, False) for arg in reversed(expr.operands()) if id(arg) not in done)
+        done.add(key)
+        order.append(expr)
     return order

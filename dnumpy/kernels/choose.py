@@ -16,6 +16,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dnumpy.config import config
+from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import Faults, TiledKernel
 
 if TYPE_CHECKING:
@@ -146,7 +147,17 @@ class AdaptiveKernel:
         self._numba: NumbaKernel | None = None
         self._total = 0.0
         self._worth = _worth_compiling(phase)
+        self._multiplies = phase.multiplies  # by the library, which compiled code does not call
         self._per_row = _elements_per_row(phase)
+        self._sharing: dict[tuple[str, int], Sharing] = {}
+
+    def sharing(self, rows: int) -> Sharing:
+        """Return what is known of threads for runs over this many rows as it is run now."""
+        key = (self.lowering, rows)
+        found = self._sharing.get(key)
+        if found is None:
+            found = self._sharing[key] = Sharing()
+        return found
 
     def run(
         self,
@@ -159,7 +170,7 @@ class AdaptiveKernel:
     ) -> Faults:
         """Compute rows ``lo:hi``; return the floating-point faults, by step."""
         mode = config.kernels
-        if mode == "tiled" or (mode != "numba" and not self._worth):
+        if self._multiplies or mode == "tiled" or (mode != "numba" and not self._worth):
             return self._run_tiled(values, outs, lo, hi, origin)
         if mode == "numba":
             self.lowering = "numba"

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.kernels.helpers import LOOP_AT, STATE_BYTES
 from dnumpy.kernels.schedule import Home, Schedule, Stage, is_wide, make_schedule, sums_short_rows
-from dnumpy.kernels.sums import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.kernels.lower import Arg, Node, Program
 
-CHUNK = 1024  # elements walked at a time: a few buffers of them fit L1; a multiple of BLOCK
-STATE_BYTES = 1024 + 8 * BLOCK  # the running tree of one sum, and room to halve a block
+CHUNK = 1024  # elements walked at a time: a few buffers of them fit L1; a multiple of sums.BLOCK
 
 _WRAPPING = frozenset({"add", "subtract", "multiply", "square", "negative"})
 
@@ -139,7 +138,7 @@ class Emitter:
         folds = [n for n in self.program.nodes if n.kind == "tile"]
         for node in folds:
             if node.template == "sum":
-                t.add(f"store_i8({self._state(node)}, 0, 0, 0, 0)")
+                self._open_sum(node)
         t.add("for u in range(units):")
         t.depth += 1
         self._unit()
@@ -253,7 +252,7 @@ class Emitter:
         nodes = [n for s in stages for n in [*s.maps, *s.others]]
         sums = [n for n in nodes if n.kind == "row" and n.template == "sum"]
         for node in sums:
-            t.add(f"store_i8({self._state(node)}, 0, 0, 0, 0)")
+            self._open_sum(node)
         for node in (n for n in nodes if n.picks):
             t.add(f"x{node.value} = 0")
             t.add(f"b{node.value} = {node.args[0].code}(0)")
@@ -430,17 +429,28 @@ class Emitter:
     def _call(
         self, node: Node, operands: list[tuple[str, str]], target: tuple[str, str], count: str
     ) -> None:
-        assert node.loop is not None
         pairs = ", ".join(f"{a}, {s}" for a, s in [*operands, target])
-        key = (node.name, tuple(d.str for d in node.loop.dtypes))
-        loop, data = self.get("loop", *key), self.get("data", *key)
+        loop, data = self._loop_of(node)
         self.text.add(f"call_{len(operands) + 1}({loop}, {data}, {count}, {pairs})")
+
+    def _loop_of(self, node: Node) -> tuple[str, str]:
+        """Return the fields that hold the addresses of NumPy's loop and of its data."""
+        assert node.loop is not None
+        key = (node.name, tuple(d.str for d in node.loop.dtypes))
+        return self.get("loop", *key), self.get("data", *key)
 
     # sums and partial results
 
     def _state(self, node: Node) -> str:
         at = self.states.setdefault(node.value, len(self.states))
         return f"({self.get('states')} + {STATE_BYTES * at})"
+
+    def _open_sum(self, node: Node) -> None:
+        """Begin a sum: no block yet, and by which of NumPy's loops."""
+        state, (loop, data) = self._state(node), self._loop_of(node)
+        self.text.add(f"store_i8({state}, 0, 0, 0, 0)")
+        self.text.add(f"store_i8({state}, {LOOP_AT}, {loop}, 0, 0)")
+        self.text.add(f"store_i8({state}, {LOOP_AT + 1}, {data}, 0, 0)")
 
     def _finish(self, node: Node, target: str) -> None:
         helper = self.get("helper", "finish", node.code)

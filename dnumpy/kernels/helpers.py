@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dnumpy.kernels.sums import BLOCK, LANES
+from dnumpy.kernels.sums import BLOCK
+
+LOOP_AT = 120  # of the state of a sum, in words: NumPy's loop, its data, and a cell for its result
+STATE_BYTES = 8 * (LOOP_AT + 3)  # the running tree of one sum, before that
 
 
 def helper_source(name: str, code: str) -> str:
@@ -16,7 +19,7 @@ def helper_source(name: str, code: str) -> str:
     size = np.dtype(code).itemsize
     match name:
         case "sum":
-            return _SUM.format(code=code, unit=unit, size=size, block=BLOCK, lanes=LANES)
+            return _SUM.format(code=code, unit=unit, size=size, block=BLOCK, loop=LOOP_AT)
         case "finish":
             return _FINISH.format(code=code, unit=unit)
         case "gather":
@@ -30,20 +33,17 @@ def helper_source(name: str, code: str) -> str:
 _SUM = """\
 def kernel(p, n, state):
     count = load_i8(state, 0, 0, 0)
-    w = state + 1024
+    loop = load_i8(state, {loop}, 0, 0)
+    data = load_i8(state, {loop} + 1, 0, 0)
+    cell = state + 8 * ({loop} + 2)
     b = 0
     while b < n:
         k = n - b
-        x = p + b * {size}
-        if k >= {block}:
-            s = block_sum_{code}(x, {block} // {lanes})
-        else:
-            groups = (k + {lanes} - 1) // {lanes}
-            for i in range(k):
-                store_{code}(w, i, load_{code}(x, i, 0, 2), 1, 2)
-            for i in range(k, groups * {lanes}):
-                store_{code}(w, i, {code}(0.0), 1, 2)
-            s = block_sum_{code}(w, groups)
+        if k > {block}:
+            k = {block}
+        store_{code}(cell, 0, {code}(0.0), 0, 0)
+        call_3(loop, data, k, cell, 0, p + b * {size}, {size}, cell, 0)
+        s = load_{code}(cell, 0, 0, 0)
         level = {unit}
         c = count
         while c & 1:

@@ -13,15 +13,14 @@ import ctypes
 import platform
 import threading
 from functools import lru_cache
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.kernels.compile import Compiled, compiled
-from dnumpy.kernels.emit import CHUNK, STATE_BYTES, Kernel, emit
+from dnumpy.kernels.emit import CHUNK, Kernel, emit
 from dnumpy.kernels.emit_rolled import emit_rolled
-from dnumpy.kernels.helpers import helper_source
+from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.lower import Program, Unsupported, lower
 from dnumpy.kernels.parts import in_parts
 from dnumpy.kernels.rolled import roll
@@ -42,6 +41,7 @@ _FLAGS = {
     "arm64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
 }
 _ALL_FLAGS = 31
+_MOST_LOOKS = 256
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 
 
@@ -57,6 +57,7 @@ class NumbaKernel:
         self._parts = in_parts(phase) if self.unrolled.phase is phase else None
         self._programs: dict[tuple[Any, ...], Program | None] = {}
         self._variants: dict[tuple[Any, ...], Variant] = {}
+        self._known: dict[tuple[Any, ...], Variant | None] = {}  # by what the values look like
         self._lock = threading.Lock()
 
     def run(
@@ -79,6 +80,18 @@ class NumbaKernel:
 
     def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
         """Return the kernel for values that lie as these do, None where only NumPy will do."""
+        looks = tuple([_look(v) for v in values] + [_look(v) for v in outs])
+        try:
+            return self._known[looks]
+        except KeyError:
+            pass
+        found = self._find(values, outs)
+        if len(self._known) >= _MOST_LOOKS:
+            self._known.clear()
+        self._known[looks] = found
+        return found
+
+    def _find(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
         if self._parts is not None:
             found = self._variant_of(self._parts, values, outs)
             if found is not None:
@@ -106,6 +119,13 @@ class NumbaKernel:
             with self._lock:
                 found = self._variants.setdefault(key, Variant(form, program, layouts))
         return found
+
+
+def _look(value: Any) -> Any:
+    """Return all that matters of a value for how a kernel reads it."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.strides, value.dtype.num, value.flags.aligned
+    return type(value)
 
 
 def supports(phase: Phase, values: Sequence[Any]) -> bool:
@@ -306,7 +326,7 @@ class Variant:
             keep = self._bind(fields, self.unrolled.values(values), outs, lo, hi, origin)
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
             return False
-        if _overlap(keep, outs):
+        if keep and _overlap(keep, outs):
             return False
         flags = _fenv()
         flags.feclearexcept(_ALL_FLAGS)
@@ -380,8 +400,8 @@ class Variant:
         lo: int,
         hi: int,
         origin: int,
-    ) -> list[np.ndarray]:
-        """Enter what this run reads and writes; return the arrays to keep alive meanwhile."""
+    ) -> list[tuple[int, np.ndarray]]:
+        """Enter what this run reads and writes; return what is read, to be kept alive meanwhile."""
         self._bind_constants(values)
         keep = []
         for k, layout in enumerate(self.layouts):
@@ -426,7 +446,7 @@ class Variant:
 
     def _bind_input(
         self, fields: np.ndarray, k: int, value: np.ndarray, rows: int, origin: int
-    ) -> np.ndarray:
+    ) -> tuple[int, np.ndarray]:
         given = self.phase.inputs[k]
         if given.access is Access.WHOLE:
             stride = 0
@@ -434,14 +454,15 @@ class Variant:
             value = self._spread(value, rows) if whole else np.asarray(value)
         else:
             stride = value.strides[0]
-        fields[self._position["input", k]] = value.ctypes.data - (origin * stride)
+        address = value.ctypes.data
+        fields[self._position["input", k]] = address - origin * stride
         fields[self._position["stride", k]] = stride
         if self.layouts[k] == "g":
             axes = _unit_axes(self.program, value) or [(1, value.itemsize)]
             plan = self._local.plans[k]
             plan[2:4] = value.itemsize, len(axes)
             plan[4 : 4 + 2 * len(axes)] = [n for axis in axes for n in axis]
-        return value
+        return address, value
 
     def _spread(self, value: np.ndarray, rows: int) -> np.ndarray:
         """Return a whole operand as the unit walks it: one row, or the rows of a flat unit."""
@@ -490,21 +511,25 @@ def _to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     return any(raised & bits[kind] for kind in told)
 
 
-def _overlap(inputs: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:
-    """Say whether an output may share memory with an input."""
-    written = [_extent(out) for out in outs]
-    return any(
-        low < high2 and low2 < high for low, high in map(_extent, inputs) for low2, high2 in written
-    )
+def _overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
+    """Say whether an output may share memory with an input; those come with their addresses."""
+    written = [_extent(out.ctypes.data, out) for out in outs]
+    for address, array in inputs:
+        low, high = _extent(address, array)
+        for low2, high2 in written:
+            if low < high2 and low2 < high:
+                return True
+    return False
 
 
-def _extent(array: np.ndarray) -> tuple[int, int]:
-    low = high = array.ctypes.data
+def _extent(address: int, array: np.ndarray) -> tuple[int, int]:
+    """Return the first byte of an array, and the one after its last."""
     if array.flags.c_contiguous:
-        return low, low + array.nbytes
-    if not prod(array.shape):
-        return low, low
+        return address, address + array.nbytes
+    low = high = address
     for extent, stride in zip(array.shape, array.strides, strict=True):
+        if not extent:
+            return address, address
         if stride < 0:
             low += (extent - 1) * stride
         else:

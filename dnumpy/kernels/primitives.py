@@ -21,7 +21,6 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from dnumpy.kernels.picking import make_pick
-from dnumpy.kernels.sums import FEW, LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,49 +223,6 @@ def copy_item(_typing: Any, target: Any, source: Any, size: Any) -> Any:
     return types.void(types.int64, types.int64, size), codegen
 
 
-def _part(builder: Any, vector: Any, first: int, lanes: int) -> Any:
-    """Return ``lanes`` lanes of ``vector`` from ``first`` on."""
-    chosen = [_I32(k) for k in range(first, first + lanes)]
-    mask = ir.Constant(ir.VectorType(_I32, lanes), chosen)
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
-
-
-def _lane_sum(builder: Any, value: Any) -> Any:
-    """Return the sum of the lanes of a group, in the order that ``sums`` prescribes."""
-    few = _part(builder, value, 0, FEW)
-    for first in range(FEW, LANES, FEW):
-        few = builder.fadd(few, _part(builder, value, first, FEW))
-    lanes = FEW
-    while lanes > 1:
-        lanes //= 2
-        few = builder.fadd(_part(builder, few, 0, lanes), _part(builder, few, lanes, lanes))
-    return builder.extract_element(few, _I32(0))
-
-
-def _make_block_sum(code: str) -> Callable[..., Any]:
-    """Return ``sum(address, groups)`` of a block: see the module ``sums`` for the order."""
-    scalar = _memory_type(code)
-    vector = ir.VectorType(scalar, LANES)
-
-    def block_sum(_typing: Any, address: Any, groups: Any) -> Any:
-        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            total = cgutils.alloca_once(builder, vector)
-            builder.store(ir.Constant(vector, [ir.Constant(scalar, 0.0)] * LANES), total)
-            with cgutils.for_range(builder, args[1]) as loop:
-                first = builder.mul(loop.index, _I64(LANES))
-                at = _at(builder, args[0], first, scalar)
-                part = builder.load(builder.bitcast(at, vector.as_pointer()))
-                part.align = np.dtype(code).itemsize
-                builder.store(builder.fadd(builder.load(total), part), total)
-            return _lane_sum(builder, builder.load(total))
-
-        return NUMBA_TYPES[code](types.int64, types.int64), codegen
-
-    return intrinsic(block_sum)
-
-
-BLOCK_SUMS = {code: _make_block_sum(code) for code in ("f4", "f8")}
-
 PICKS = {
     f"{name}_{code}": make_pick(code, _memory_type(code), largest=name == "argmax")
     for name in ("argmin", "argmax")
@@ -280,7 +236,6 @@ def namespace() -> dict[str, Any]:
     names: dict[str, Any] = {f"load_{c}": f for c, f in LOADS.items()}
     names |= {f"store_{c}": f for c, f in STORES.items()}
     names |= {f"call_{n}": f for n, f in CALLS.items()}
-    names |= {f"block_sum_{c}": f for c, f in BLOCK_SUMS.items()}
     names |= PICKS
     names |= {c: t for c, t in NUMBA_TYPES.items() if c != "b1"}
     return names | {

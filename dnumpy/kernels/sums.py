@@ -1,10 +1,9 @@
 """The order in which floating-point sums are taken, the same in every lowering.
 
-A run of elements is cut into blocks, and a block into groups, the last one filled up with zeros.
-Lane by lane, the groups of a block are added one after the other, then the eighths of the lanes,
-and the eight that remain are folded in half three times. The blocks' sums meet pairwise, level by
-level, the odd one out going up unchanged. So 21 additions lie on the way through a block, and the
-logarithm of the number of blocks above it. A tile of rows shorter than a block is one run; of
+A run of elements is cut into blocks, the last one perhaps shorter. NumPy's own loop sums a block:
+pairwise, in eight lanes below 128 elements, so that 29 additions at most lie on the way through a
+block. The blocks' sums meet pairwise, level by level, the odd one out going up unchanged: the
+logarithm of the number of blocks lies above. A tile of rows shorter than a block is one run; of
 longer rows, each row's blocks start at its beginning.
 
 A few trailing entries that are folded beside others that stay, as the coordinates of many points
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BLOCK = 512  # elements
-LANES = 64  # elements of a group
-FEW = 8  # lanes that are folded in half
+FEW = 8  # lanes in which NumPy sums adjacent elements
 SHORT = 16  # most elements that are folded as separate values
 
 
@@ -38,37 +36,45 @@ def sum_runs(runs: np.ndarray) -> np.ndarray:
 
 def sum_tile(rows: np.ndarray) -> np.ndarray:
     """Return the sum of everything in the rows of a tile, a C-contiguous two-dimensional array."""
+    return sum_tiles(rows, len(rows))[0]
+
+
+def sum_tiles(rows: np.ndarray, tile_rows: int) -> np.ndarray:
+    """Return the sum of every tile of ``tile_rows`` rows, of which there is a whole number."""
+    tiles = len(rows) // tile_rows
     if rows.shape[1] < BLOCK:
-        return sum_runs(rows.reshape(1, -1))[0]
-    return _fold_blocks(_block_sums(rows).reshape(1, -1))[0] + rows.dtype.type(0)
+        return sum_runs(rows.reshape(tiles, -1))
+    return _fold_blocks(_block_sums(rows).reshape(tiles, -1)) + rows.dtype.type(0)
 
 
 def _fold_blocks(level: np.ndarray) -> np.ndarray:
     """Return the sum of each row of block sums, pairwise, level by level."""
+    if len(level) == 1 and level.dtype == np.float64:  # as Python's floats: a tenth of the calls
+        return np.array([_fold_in_python(level[0].tolist())])
     while level.shape[1] > 1:
         paired = level[:, 0:-1:2] + level[:, 1::2]
         level = np.concatenate([paired, level[:, -1:]], axis=1) if level.shape[1] % 2 else paired
     return level[:, 0]
 
 
+def _fold_in_python(level: list[float]) -> float:
+    while len(level) > 1:
+        odd = level[-1:] if len(level) % 2 else []
+        level = [a + b for a, b in zip(level[::2], level[1::2], strict=False)] + odd
+    return level[0]
+
+
 def _block_sums(runs: np.ndarray) -> np.ndarray:
     """Return the sum of each block of each row."""
     count, length = runs.shape
     full, tail = divmod(length, BLOCK)
-    blocks = full + bool(tail)
-    lanes = np.empty((count, blocks, LANES), runs.dtype)
+    sums = np.empty((count, full + bool(tail)), runs.dtype)
     if full:
-        groups = runs[:, : full * BLOCK].reshape(count, full, BLOCK // LANES, LANES)
-        np.add.reduce(groups, axis=2, out=lanes[:, :full])
+        blocks = runs[:, : full * BLOCK].reshape(count, full, BLOCK)
+        np.add.reduce(blocks, axis=2, out=sums[:, :full])
     if tail:
-        padded = np.zeros((count, -(-tail // LANES), LANES), runs.dtype)
-        padded.reshape(count, -1)[:, :tail] = runs[:, full * BLOCK :]
-        np.add.reduce(padded, axis=1, out=lanes[:, full])
-    side_by_side = np.ascontiguousarray(lanes.reshape(-1, LANES).T)
-    few = np.add.reduce(side_by_side.reshape(LANES // FEW, FEW, -1), axis=0)
-    while len(few) > 1:
-        few = few[: len(few) // 2] + few[len(few) // 2 :]
-    return few.reshape(count, blocks)
+        np.add.reduce(runs[:, full * BLOCK :], axis=1, out=sums[:, full])
+    return sums
 
 
 def folds_short_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import draws, reference, sums
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Random, Reduction
+from dnumpy.ops.families import Contraction, Elementwise, Leaf, Movement, Random, Reduction
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class TiledKernel:
             (call, *self._target(slot)) for slot, call in enumerate(self._calls, start=self._first)
         ]
         self._local = threading.local()
+        self._sums_alone = _sums_alone(phase)
 
     def _target(self, slot: int) -> tuple[int, int]:
         """Return where a step's result goes: the kind of target, and which one."""
@@ -80,6 +81,8 @@ class TiledKernel:
 
         env: list[Any] = list(values) + [None] * len(self._plan)
         with np.errstate(all="call", call=note), _naming_step(space):
+            if self._sums_alone and self._summed(values[0], outs[0], lo - origin, hi - origin):
+                return faults
             for number, start in enumerate(range(lo, hi, size)):
                 stop = min(start + size, hi)
                 for k in self._by_rows:
@@ -88,6 +91,23 @@ class TiledKernel:
                 views = space.views if whole else self._views(space.buffers, stop - start)
                 self._run_tile(env, outs, views, space, (start, stop, origin, number))
         return faults
+
+    def _summed(self, operand: np.ndarray, out: np.ndarray, lo: int, hi: int) -> bool:
+        """Sum all tiles of adjacent rows in one go; False where the rows are not adjacent."""
+        rows = operand[lo:hi]
+        if not rows.flags.c_contiguous:
+            return False
+        runs = rows.reshape(hi - lo, -1)
+        if not self._partials:
+            out[lo:hi] = sums.sum_runs(runs).reshape(out[lo:hi].shape)
+            return True
+        size = self.phase.tile_rows
+        full, rest = divmod(hi - lo, size)
+        if full:
+            out[:full] = sums.sum_tiles(runs[: full * size], size).reshape(out[:full].shape)
+        if rest:
+            out[full] = sums.sum_tile(runs[full * size :])
+        return True
 
     def _run_tile(
         self,
@@ -167,6 +187,21 @@ def _take(free: list[int], sizes: list[int], need: int) -> int:
     return len(sizes) - 1
 
 
+def _sums_alone(phase: Phase) -> bool:
+    """Say whether a phase is one sum of what it reads, so that its tiles need no scratch."""
+    if len(phase.steps) != 1 or [x.access for x in phase.inputs] != [Access.ROWS]:
+        return False
+    step, params = phase.steps[0], phase.steps[0].params
+    if not isinstance(step.op, Reduction) or step.op.ufunc is not np.add:
+        return False
+    if params.masked or params.initial is not None or step.dtype.char not in "fd":  # type: ignore[attr-defined]
+        return False
+    shape, axes = phase.inputs[0].shape, params.axis  # type: ignore[attr-defined]
+    kept = [n for k, n in enumerate(shape) if k and k not in axes]
+    same = phase.inputs[0].dtype == step.dtype
+    return same and max(kept, default=1) == 1 and not sums.folds_short_axes(shape, axes)
+
+
 def _row_bytes(step: Step) -> int:
     count = 1
     for extent in step.shape[1:]:
@@ -217,6 +252,8 @@ def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
         return fill
     if isinstance(op, Random):
         return _lower_draw(args)
+    if isinstance(op, Contraction):
+        return _lower_product(op, args)
     assert isinstance(op, Elementwise)
     if op.ufunc is not None and not params:
         return _lower_ufunc(op.ufunc, args)
@@ -227,6 +264,15 @@ def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
         return out
 
     return compute
+
+
+def _lower_product(
+    op: Contraction, args: tuple[int, ...]
+) -> Callable[[list[Any], np.ndarray | None, int], Any]:
+    left, right = args
+    if op.folds:
+        return lambda env, out, _row: np.matmul(env[left].T, env[right], out)
+    return lambda env, out, _row: np.matmul(env[left], env[right], out)
 
 
 def _lower_draw(args: tuple[int, ...]) -> Callable[[list[Any], np.ndarray | None, int], Any]:
@@ -384,6 +430,8 @@ def _lower_arg_reduction(
 
 def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
     """Return the dtype of one tile's partial result."""
+    if isinstance(step.op, Contraction):
+        return step.dtype
     assert isinstance(step.op, Reduction)
     if step.op.ufunc is None:
         return np.dtype([("value", operand_dtype), ("index", np.int64)])
@@ -409,17 +457,23 @@ def combine(
 
 def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
     op, params = step.op, step.params
+    if isinstance(op, Contraction):
+        return np.ascontiguousarray(_up_the_tree(np.add, partials)[0]).reshape(step.shape)
     assert isinstance(op, Reduction)
     if op.ufunc is None:
         assert op.call is not None
         best = op.call(partials["value"], axis=0)
         index = np.take_along_axis(partials["index"], best[None], 0)[0]
         return np.ascontiguousarray(index, step.dtype).reshape(step.shape)
-    level = partials
-    while len(level) > 1:
-        paired = op.ufunc(level[0:-1:2], level[1::2])
-        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
-    folded = level[0]
+    folded = _up_the_tree(op.ufunc, partials)[0]
     if params.initial is not None:  # type: ignore[attr-defined]
         folded = op.ufunc(params.initial[0], folded)  # type: ignore[attr-defined]
     return np.ascontiguousarray(folded, step.dtype).reshape(step.shape)
+
+
+def _up_the_tree(ufunc: np.ufunc, level: np.ndarray) -> np.ndarray:
+    """Return one row: neighbours are joined pairwise, level by level, the odd one out going up."""
+    while len(level) > 1:
+        paired = ufunc(level[0:-1:2], level[1::2])
+        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
+    return level

@@ -82,9 +82,10 @@ class Movement(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contraction(Op):
-    """Sums of products over shared axes."""
+    """Sums of products over shared axes; with ``folds``, over the rows of both operands."""
 
     call: Callable[..., Any] | None = None
+    folds: bool = False
 
 
 class Piece(NamedTuple):
@@ -175,6 +176,13 @@ class Random(Op):
     """Draws from a stream: the one operand is a Draw, and rows are made from their index."""
 
     loop: str = "exp"
+
+
+def folds_rows(op: Op, params: Any) -> bool:
+    """Say whether ``op`` folds axis 0 of its operands away: its result is no row value."""
+    if isinstance(op, Reduction):
+        return 0 in params.axis
+    return isinstance(op, Contraction) and op.folds
 
 
 OpT = TypeVar("OpT", bound=Op)

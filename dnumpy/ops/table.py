@@ -137,6 +137,8 @@ ARGMAX = row(Reduction("argmax", call=np.argmax))
 ARGMIN = row(Reduction("argmin", call=np.argmin))
 MATMUL = row(Contraction("matmul", call=np.matmul))
 DOT = row(Contraction("dot", call=np.dot))
+# x.T @ y, of which the rows of x and y are summed over
+CROSSPROD = row(Contraction("crossprod", call=lambda x, y: np.matmul(x.T, y), folds=True))
 TENSORDOT = row(Contraction("tensordot", call=np.tensordot))
 
 

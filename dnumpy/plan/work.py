@@ -6,7 +6,15 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.cost.work import OP_CLASSES, Work, merged_loops
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Random, Reduction
+from dnumpy.ops.families import (
+    Contraction,
+    Elementwise,
+    Leaf,
+    Movement,
+    Random,
+    Reduction,
+    folds_rows,
+)
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ def phase_work(phase: Phase) -> Work:
     scratch = sum(_scratch_bytes(phase, step) for step in phase.steps)
     return Work(
         rows=phase.rows,
+        flops=sum(_flops(phase, step) for step in phase.steps),
         bytes_read=read,
         bytes_written=sum(_output_bytes(phase, o.slot, partial=o.partial) for o in phase.outputs),
         loops=loops,
@@ -44,11 +53,12 @@ def step_works(phase: Phase) -> list[Work]:
     for slot, step in enumerate(phase.steps, start=len(phase.inputs)):
         if isinstance(step.op, Movement):
             continue  # a view
-        partial = isinstance(step.op, Reduction) and 0 in step.params.axis  # type: ignore[attr-defined]
+        partial = folds_rows(step.op, step.params)
         read = [phase.shape_of(a) for a in step.args if phase.is_array(a)]
         works.append(
             Work(
                 rows=phase.rows,
+                flops=_flops(phase, step),
                 bytes_read=sum(
                     row_bytes(shape, step.dtype)
                     for shape in read
@@ -93,6 +103,13 @@ def _itemsize(dtype: np.dtype | None) -> int:
     return dtype.itemsize if dtype is not None else 0
 
 
+def _flops(phase: Phase, step: Step) -> float:
+    """Return the operations per row that the library does."""
+    if not isinstance(step.op, Contraction) or step.dtype.kind not in "fc":
+        return 0.0
+    return phase.flops(step) / phase.rows
+
+
 def _loops(phase: Phase, step: Step) -> Loops:
     op = step.op
     if isinstance(op, Movement):
@@ -103,6 +120,9 @@ def _loops(phase: Phase, step: Step) -> Loops:
         return ((_known_class(op.loop), float(prod(step.shape[1:]))),)
     if isinstance(op, Reduction):
         return ((_known_class(op.loop), float(prod(phase.shape_of(step.args[0])[1:]))),)
+    if isinstance(op, Contraction):
+        by_blas = step.dtype.kind in "fc"
+        return () if by_blas else (("matmul", phase.flops(step) / 2 / phase.rows),)
     assert isinstance(op, Elementwise)
     return ((_known_class(op.loop), float(prod(step.shape[1:]))),)
 

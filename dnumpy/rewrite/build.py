@@ -6,12 +6,15 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.ops.families import Reduction
+from dnumpy.ops.families import Contraction, Reduction, folds_rows
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.phase import Access, Input, Output, Phase, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+PRODUCT_ROWS = 128  # of a tile at least, since the library lays the other factor out for each
 
 
 def build_phase(
@@ -52,10 +55,7 @@ def build_phase(
         Step(e.op, tuple(slot_of(e, a) for a in e.args), e.params, e.shape, e.dtype)
         for e in steps_of
     )
-    gives = tuple(
-        Output(slots[id(e)], isinstance(e.op, Reduction) and 0 in e.params.axis)  # type: ignore[attr-defined]
-        for e in outputs
-    )
+    gives = tuple(Output(slots[id(e)], folds_rows(e.op, e.params)) for e in outputs)
     rows = _rows(steps_of[-1])
     tile_rows = _tile_rows(steps, described, rows, tile_bytes, tile_rows_max)
     return Phase(rows, tile_rows, tuple(described), steps, gives), inputs, steps_of
@@ -67,10 +67,15 @@ def _describe(arg: Expr | Const, *, rows: bool) -> Input:
     return Input(Access.ROWS if rows else Access.WHOLE, arg.shape, arg.dtype)
 
 
-def _rows(expr: Expr) -> int:
-    frame = expr.args[0] if isinstance(expr.op, Reduction) else expr
+def frame_of(expr: Expr) -> Expr:
+    """Return the Expr whose rows a phase walks to compute ``expr``: itself, or what it folds."""
+    frame = expr.args[0] if isinstance(expr.op, Reduction | Contraction) else expr
     assert isinstance(frame, Expr)
-    return frame.shape[0]
+    return frame
+
+
+def _rows(expr: Expr) -> int:
+    return frame_of(expr).shape[0]
 
 
 def _tile_rows(
@@ -86,4 +91,12 @@ def _tile_rows(
         ],
         default=8,
     )
-    return max(1, min(rows, most, tile_bytes // max(widest, 1)))
+    fitting = tile_bytes // max(widest, 1)
+    return max(1, min(rows, most, max([fitting, *map(_least_rows, steps)])))
+
+
+def _least_rows(step: Step) -> int:
+    """Return the rows of a tile that one product with a matrix read whole is worth."""
+    if not isinstance(step.op, Contraction) or step.op.folds or not step.shape:
+        return 1
+    return -(-PRODUCT_ROWS // max(prod(step.shape[1:-1]), 1))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, RowMap
-from dnumpy.ops.families import Elementwise, Leaf, Random, Reduction
-from dnumpy.ops.table import LEAF, UPDATE, VIEW, folds_parts
-from dnumpy.rewrite.build import build_phase
+from dnumpy.ops import families
+from dnumpy.ops.families import Contraction, Elementwise, Leaf, Random, Reduction
+from dnumpy.ops.table import CROSSPROD, LEAF, MATMUL, UPDATE, VIEW, folds_parts
+from dnumpy.rewrite.build import build_phase, frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 SAME_ROWS = RowMap(0, 1)
+WHOLE_BYTES = (
+    1 << 19
+)  # of a product's second factor, which stays in L2 beside the tiles: half of it
+TALL = 4  # times the columns of a product: fewer rows than that are left to the library
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +99,47 @@ def row_space(expr: Expr, grain: Grain) -> int | None:
             return None
         big = operand.shape and operand.size >= max(grain.min_size, 1)
         return operand.shape[0] if big and operand.size and expr.size else None
-    return None
+    return _product_rows(expr, grain) if isinstance(op, Contraction) else None
+
+
+def _product_rows(expr: Expr, grain: Grain) -> int | None:
+    """Return the rows of a product that can run by rows beside its neighbours.
+
+    Rows of the result of ``a @ b`` need as many rows of ``a``, and all of ``b`` unless both are
+    stacks of matrices.
+    """
+    first, second = expr.operands() if len(expr.operands()) == 2 else (expr, expr)
+    if not expr.size or max(first.size, expr.size) < max(grain.min_size, 1):
+        return None
+    if expr.op is CROSSPROD:
+        return first.shape[0]
+    if expr.op is not MATMUL or first.ndim < 2:
+        return None
+    if is_stack(expr):
+        return first.shape[0]
+    tall = second.ndim == 1 or first.size >= TALL * expr.shape[-1] * first.shape[-1]
+    small = second.ndim <= 2 and second.nbytes <= WHOLE_BYTES and first is not second
+    return first.shape[0] if tall and small else None
+
+
+def is_stack(expr: Expr) -> bool:
+    """Say whether a product is of two stacks of as many matrices."""
+    first, second = expr.operands()
+    return first.ndim == second.ndim > 2 and first.shape[0] == second.shape[0]
 
 
 def folds_rows(expr: Expr) -> bool:
-    """Say whether ``expr`` is a reduction over axis 0, whose result is no row value."""
-    return isinstance(expr.op, Reduction) and 0 in expr.params.axis  # type: ignore[attr-defined]
+    """Say whether ``expr`` folds axis 0 of its operands away: its result is no row value."""
+    return families.folds_rows(expr.op, expr.params)
 
 
 def reads_rows(expr: Expr, arg: Expr) -> bool:
     """Say whether row ``i`` of ``expr`` (or of its fold) needs only row ``i`` of ``arg``."""
     if expr.op is VIEW:
         return _inside_rows(expr, arg)
-    frame = expr.args[0] if isinstance(expr.op, Reduction) else expr
-    assert isinstance(frame, Expr)
+    if isinstance(expr.op, Contraction):
+        return arg is expr.args[0] or expr.op.folds or is_stack(expr)
+    frame = frame_of(expr)
     return arg.ndim == frame.ndim and arg.shape[0] == frame.shape[0]
 
 
@@ -199,11 +231,22 @@ def _stages(state: _Cut) -> list[Stage]:
     ]
     for members in groups:
         outputs = [e for e in members if id(e) in needed]
-        if outputs:
+        lone = _lone_product(members)
+        if lone is not None:
+            stages.append((2 * state.level[id(lone)], WholeStage(lone)))
+        elif outputs:
             level = 2 * state.level[id(members[0])] + 1
             stages.append((level, _bind(state, members, outputs)))
     stages.sort(key=lambda item: item[0])
     return [stage for _, stage in stages]
+
+
+def _lone_product(members: list[Expr]) -> Expr | None:
+    """Return the product of two matrices that has no neighbours: one call of the library."""
+    computed = [e for e in members if e.op is not VIEW]
+    if len(computed) != 1 or not isinstance(computed[0].op, Contraction):
+        return None
+    return None if computed[0].op is MATMUL and is_stack(computed[0]) else computed[0]
 
 
 def _bind(state: _Cut, members: list[Expr], outputs: list[Expr]) -> FusedStage:
@@ -254,8 +297,7 @@ def _groups(state: _Cut) -> list[list[Expr]]:
     fused = [e for e in state.order if id(e) in state.space]
     for expr in fused:
         level = state.level[id(expr)]
-        frame = expr.args[0] if isinstance(expr.op, Reduction) else expr
-        assert isinstance(frame, Expr)
+        frame = frame_of(expr)
         for arg in expr.operands():
             joined = _joins(state, expr, arg) and state.level[id(arg)] == level
             shared = ("reads", id(arg), frame.shape, level)

@@ -10,10 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnumpy.ops.families import Elementwise, Leaf, Movement, Op, Random, Reduction
+from dnumpy.ops.families import (
+    Contraction,
+    Elementwise,
+    Leaf,
+    Movement,
+    Op,
+    Random,
+    Reduction,
+    folds_rows,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,37 +126,31 @@ class Phase:
 
     def traffic_bytes(self) -> int:
         """Return the bytes that one run reads from and writes to main memory."""
-        total = 0
-        for given in self.inputs:
-            if given.dtype is not None:
-                total += prod(given.shape) * given.dtype.itemsize
-        for output in self.outputs:
-            if not output.partial:
-                total += prod(self.shape_of(output.slot)) * self.dtype_of(output.slot).itemsize
-        return total
+        return _traffic_bytes(self)
 
     def extent_bytes(self) -> int:
         """Return the bytes whose size says how long a run takes: traffic, and what it draws."""
-        given = {output.slot for output in self.outputs}
-        drawn = [
-            prod(step.shape) * step.dtype.itemsize
-            for slot, step in enumerate(self.steps, start=len(self.inputs))
-            if isinstance(step.op, Random) and slot not in given
-        ]
-        return self.traffic_bytes() + sum(drawn)
+        return _extent_bytes(self)
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether a step is a product of matrices, which a library computes."""
+        return any(isinstance(step.op, Contraction) for step in self.steps)
+
+    def flops(self, step: Step) -> float:
+        """Return the operations of a product's multiply-adds over all rows."""
+        if folds_rows(step.op, step.params):
+            return 2.0 * self.rows * prod(step.shape)
+        return 2.0 * prod(step.shape) * self.shape_of(step.args[0])[-1]
 
     def title(self) -> str:
         """Return the names of the ops, a few of them."""
-        names = [s.op.name for s in self.steps]
-        shown = (
-            names
-            if len(names) <= _SHOWN
-            else [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
-        )
-        return "+".join(shown)
+        return _title(self)
 
     def partial_shape(self, step: Step) -> Shape:
         """Return the shape of one tile's partial result: the operand's other axes, folded to 1."""
+        if isinstance(step.op, Contraction):
+            return step.shape
         operand = self.shape_of(step.args[0])
         axes = step.params.axis  # type: ignore[attr-defined]
         return tuple(1 if k in axes else n for k, n in enumerate(operand) if k)
@@ -168,6 +172,42 @@ class Phase:
         return "\n".join([head, *reads, *does, gives])
 
 
+# looked at whenever a phase runs again
+
+_MOST = 4096
+
+
+@lru_cache(maxsize=_MOST)
+def _traffic_bytes(phase: Phase) -> int:
+    total = 0
+    for given in phase.inputs:
+        if given.dtype is not None:
+            total += prod(given.shape) * given.dtype.itemsize
+    for output in phase.outputs:
+        if not output.partial:
+            total += prod(phase.shape_of(output.slot)) * phase.dtype_of(output.slot).itemsize
+    return total
+
+
+@lru_cache(maxsize=_MOST)
+def _extent_bytes(phase: Phase) -> int:
+    given = {output.slot for output in phase.outputs}
+    drawn = [
+        prod(step.shape) * step.dtype.itemsize
+        for slot, step in enumerate(phase.steps, start=len(phase.inputs))
+        if isinstance(step.op, Random) and slot not in given
+    ]
+    return phase.traffic_bytes() + sum(drawn)
+
+
+@lru_cache(maxsize=_MOST)
+def _title(phase: Phase) -> str:
+    names = [s.op.name for s in phase.steps]
+    if len(names) > _SHOWN:
+        names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
+    return "+".join(names)
+
+
 def verify(phase: Phase) -> None:
     """Raise ValueError naming the first invariant that ``phase`` breaks."""
     first = len(phase.inputs)
@@ -176,19 +216,32 @@ def verify(phase: Phase) -> None:
     for slot, step in enumerate(phase.steps, start=first):
         if any(arg >= slot for arg in step.args):
             raise _broken(phase, f"%{slot} reads a slot that is not yet computed")
-        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf, Random)):
+        if not isinstance(step.op, (Elementwise, Reduction, Movement, Leaf, Random, Contraction)):
             raise _broken(phase, f"%{slot}: {step.op!r} cannot run by rows")
+        if isinstance(step.op, Contraction) and not _contracts_rows(phase, step):
+            raise _broken(phase, f"%{slot}: a product needs rows of its first operand")
     partial = {o.slot for o in phase.outputs if o.partial}
     for slot, step in enumerate(phase.steps, start=first):
-        folds_rows = isinstance(step.op, Reduction) and 0 in step.params.axis  # type: ignore[attr-defined]
-        if folds_rows != (slot in partial):
+        folds = folds_rows(step.op, step.params)
+        if folds != (slot in partial):
             raise _broken(
                 phase, f"%{slot}: a reduction over rows, and nothing else, is a partial output"
             )
-        if not folds_rows and step.shape[0] != phase.rows:
+        if not folds and step.shape[0] != phase.rows:
             raise _broken(phase, f"%{slot} is no row value: shape {step.shape}")
         if partial.intersection(step.args):
             raise _broken(phase, f"%{slot} reads a partial result inside the phase")
+
+
+def _contracts_rows(phase: Phase, step: Step) -> bool:
+    """Say whether a product reads rows of the operands whose rows it must have."""
+    by_rows = [_has_rows(phase, arg) for arg in step.args]
+    return all(by_rows) if folds_rows(step.op, step.params) else by_rows[0]
+
+
+def _has_rows(phase: Phase, slot: int) -> bool:
+    first = len(phase.inputs)
+    return slot >= first or phase.inputs[slot].access is Access.ROWS
 
 
 def _broken(phase: Phase, what: str) -> ValueError:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dnumpy.expr.origin import here
 from dnumpy.expr.watch import watch
-from dnumpy.ops.families import Elementwise, Reduction
+from dnumpy.ops.families import Contraction, Elementwise, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,14 +68,25 @@ def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[St
 
 def told_of(steps: Sequence[Expr]) -> frozenset[str]:
     """Return the kinds of faults that any step's error state at recording does not ignore."""
-    states = {expr.origin.errors for expr in steps if expr.origin is not None}
-    return frozenset(kind for state in states for kind, told in state if told != "ignore")
+    states: list[tuple[tuple[str, str], ...]] = []
+    for expr in steps:
+        origin = expr.origin
+        if origin is not None and not (states and origin.errors is states[-1]):
+            states.append(origin.errors)
+    return _told_in(states[0]) if len(states) == 1 else frozenset().union(*map(_told_in, states))
+
+
+@lru_cache(maxsize=64)
+def _told_in(state: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    return frozenset(kind for kind, told in state if told != "ignore")
 
 
 def _name(expr: Expr) -> str:
     op = expr.op
     if isinstance(op, Reduction):
         return "reduce"
+    if isinstance(op, Contraction) and op.folds:
+        return "matmul"
     if isinstance(op, Elementwise) and op.ufunc is not None:
         scalar = not expr.shape and op.ufunc in _OF_SCALARS
         return f"scalar {op.ufunc.__name__}" if scalar else op.ufunc.__name__

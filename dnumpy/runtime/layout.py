@@ -16,7 +16,7 @@ from dnumpy.ops.gufuncs import GUFUNC
 from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
-from dnumpy.ops.table import DOT, MATMUL, UPDATE
+from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
@@ -142,6 +142,8 @@ class Layout:
             return self._blocked(expr, expr.op, operands)
         if isinstance(expr.op, Fold) and operands[0].shape[0]:
             return self._partials(expr, expr.op, operands)
+        if expr.op is CROSSPROD and operands[0].shape[0]:
+            return self._folded(expr, self.in_order(operands[0]), self.in_order(operands[1]))
         rows_first = _transposed_rows(expr, operands)
         if rows_first is not None:
             return self._folded(expr, rows_first, operands[1])
@@ -196,9 +198,9 @@ class Layout:
         return self._by_rows(op.name, folded, work, by_rows)
 
     def _folded(self, expr: Expr, left: Operand, right: Operand) -> Laid:
-        producer = FoldedRows(expr.op, expr.params, expr.shape, expr.dtype, left, right)
+        producer = FoldedRows(expr.shape, expr.dtype, left, right)
         work = contraction_work(left.shape, expr.dtype, left.shape, 0.0)
-        work = replace(work, flops=2.0 * left.shape[1] * prod(expr.shape[1:]), bytes_written=0.0)
+        work = replace(work, flops=2.0 * prod(expr.shape), bytes_written=0.0)
         return self._by_rows(expr.op.name, producer, work, [left, right])
 
     def update(self, expr: Expr) -> Laid:

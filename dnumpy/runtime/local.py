@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,25 +27,28 @@ from dnumpy.kernels.blocked import (
     what_goes_before,
 )
 from dnumpy.kernels.choose import kernel_for
+from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import combine, partial_dtype
-from dnumpy.ops.families import Blocked, Fold, Scan
+from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import Record
-from dnumpy.runtime.threads import in_threads, share_out
+from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.expr.expr import Params
-    from dnumpy.kernels.choose import Kernel
+    from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.kernels.tiled import Faults
     from dnumpy.rewrite.phase import Phase
 
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
+INLINE_FLOPS = 2e7  # of products
+BATCH_SECONDS = 2e-4  # of one batch at least, beside which taking the next one costs little
 SCAN_BYTES = 16 << 20  # of a result: the threads of a scan meet twice, and go over it twice
 BATCHES_PER_THREAD = 8
 HERE = "local"  # the name of this process's node
@@ -115,7 +119,8 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
     values = [value_of(e) for e in stage.inputs]
     outs, targets = _allocate(stage)
     kernel = kernel_for(phase)
-    found = _run_rows(kernel, phase, values, outs, told_of(stage.steps))
+    with one_blas_thread() if phase.multiplies else nullcontext():
+        found = _run_rows(kernel, phase, values, outs, told_of(stage.steps))
     first = len(phase.inputs)
     for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
         if given.partial:
@@ -157,16 +162,38 @@ def _allocate(stage: FusedStage) -> tuple[list[np.ndarray], dict[int, tuple[Expr
 
 
 def _run_rows(
-    kernel: Kernel,
+    kernel: AdaptiveKernel,
     phase: Phase,
     values: Sequence[Any],
     outs: Sequence[np.ndarray],
     told: frozenset[str],
 ) -> Faults:
     threads = min(thread_count(), phase.tiles)
-    if threads == 1 or phase.extent_bytes() < INLINE_BYTES:
+    if threads == 1:
         return kernel.run(values, outs, 0, phase.rows, told=told)
-    batch = max(1, phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
+    sharing = kernel.sharing(phase.rows)
+    shared = sharing.pays(guess=not _takes_little(phase))
+    started = time.perf_counter()
+    if shared:
+        among = (threads, _batches(sharing, threads))
+        found = _run_shared(kernel, phase, values, outs, told, among)
+    else:
+        found = kernel.run(values, outs, 0, phase.rows, told=told)
+    sharing.observe(time.perf_counter() - started, shared=shared)
+    return found
+
+
+def _run_shared(
+    kernel: AdaptiveKernel,
+    phase: Phase,
+    values: Sequence[Any],
+    outs: Sequence[np.ndarray],
+    told: frozenset[str],
+    among: tuple[int, int],
+) -> Faults:
+    """Let threads draw batches of tiles from one queue; ``among`` is (threads, batches)."""
+    threads, batches = among
+    batch = -(-phase.tiles // batches) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))
 
     def drain(queue: Iterator[int]) -> Faults:
@@ -181,6 +208,14 @@ def _run_rows(
         return faults
 
     return set().union(*in_threads([lambda: drain(queue)] * threads))
+
+
+def _takes_little(phase: Phase) -> bool:
+    """Say whether one thread takes less than a millisecond."""
+    if phase.extent_bytes() >= INLINE_BYTES:
+        return False
+    products = (step for step in phase.steps if isinstance(step.op, Contraction))
+    return sum(phase.flops(step) for step in products) < INLINE_FLOPS
 
 
 def _run_whole(expr: Expr) -> list[StepFault]:
@@ -218,14 +253,39 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
             return out
         _scanned(op, args[0], expr.params, out, grid)
         return out
-    batch = -(-rows // (grid * thread_count() * BATCHES_PER_THREAD)) * grid
+    sharing = _sharing_of(op, out)
+    shared = sharing.pays(guess=True)
+    batch = -(-rows // (grid * _batches(sharing, thread_count()))) * grid if shared else rows
 
     def compute(lo: int) -> None:
         hi = min(lo + batch, rows)
         compute_rows(op, args, expr.params, out[lo:hi], (lo, hi, grid))
 
-    share_out(compute, range(0, rows, batch))
+    started = time.perf_counter()
+    if shared:
+        share_out(compute, range(0, rows, batch))
+    else:
+        compute(0)
+    sharing.observe(time.perf_counter() - started, shared=shared)
     return out
+
+
+_MOST_KNOWN = 1024
+_sharings: dict[tuple[Blocked, tuple[int, ...], int], Sharing] = {}
+
+
+def _sharing_of(op: Blocked, out: np.ndarray) -> Sharing:
+    """Return what is known of threads for a blocked op with results of this kind."""
+    if len(_sharings) >= _MOST_KNOWN:
+        _sharings.clear()
+    return _sharings.setdefault((op, out.shape, out.dtype.num), Sharing())
+
+
+def _batches(sharing: Sharing, threads: int) -> int:
+    """Return into how many batches to cut a run, so that each is worth being drawn."""
+    most = threads * BATCHES_PER_THREAD
+    alone = sharing.alone.value
+    return most if alone is None else max(threads, min(most, int(alone / BATCH_SECONDS)))
 
 
 def _scanned(op: Scan, rows: np.ndarray, params: Params, out: np.ndarray, grid: int) -> None:

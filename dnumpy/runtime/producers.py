@@ -196,8 +196,6 @@ class ContractedRows(ByRanges):
 class FoldedRows(ByRanges):
     """Partial results of ``left.T @ right``: rows of neither operand leave their node."""
 
-    op: Op
-    params: Params
     shape: Shape
     dtype: np.dtype
     left: Operand
@@ -218,7 +216,7 @@ class FoldedRows(ByRanges):
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
         bindings, data = bind(graph, r.node, [Want(x, r.lo, r.hi) for x in (self.left, self.right)])
-        job = tasks.FoldJob(self.op, self.params, self.shape, self.dtype, bindings, self.granule())
+        job = tasks.FoldJob(self.shape, self.dtype, bindings, self.granule())
         return graph.add("fold", r.node, tasks.run_fold, job, *data)
 
 

@@ -7,6 +7,7 @@ piece.
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,10 @@ import numpy as np
 from dnumpy.kernels import reference
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.tiled import combine, partial_dtype
+from dnumpy.ops.table import CROSSPROD
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Inner, Made, Take, taken
+from dnumpy.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,8 +69,6 @@ class FoldJob(NamedTuple):
     The operands are the rows of the matrix whose transpose is multiplied, and of the other factor.
     """
 
-    op: Op
-    params: Params
     shape: Shape
     dtype: np.dtype
     bindings: Bindings
@@ -109,9 +110,10 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
     outs = [_allocated(job, output) for output in phase.outputs]
     kernel = kernel_for(phase)
     faults: set[tuple[int, str]] = set()
-    for lo, hi, bindings in job.runs:
-        values = bindings.values(data)
-        faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
+    with one_blas_thread() if phase.multiplies else nullcontext():
+        for lo, hi, bindings in job.runs:
+            values = bindings.values(data)
+            faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
     given = list(zip(phase.outputs, outs, strict=True))
     return Made(
         tuple(out for output, out in given if not output.partial),
@@ -229,8 +231,8 @@ def run_fold(job: FoldJob, *data: Ref) -> Made:
 
     def fold() -> None:
         for k, lo in enumerate(starts):
-            block = (left[lo : lo + job.granule].T, right[lo : lo + job.granule])
-            stack[k] = reference.apply(job.op, block, job.params, job.shape, job.dtype)
+            block = (left[lo : lo + job.granule], right[lo : lo + job.granule])
+            stack[k] = reference.apply(CROSSPROD, block, (), job.shape, job.dtype)
 
     faults = noted(fold)
     return Made((), (stack,), time.perf_counter() - started, faults)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -212,3 +213,16 @@ def test_an_object_array_holds_the_objects_that_it_was_given(shape: tuple[int, .
     assert made.shape == shape
     assert all(type(item) is not float for item in made.ravel())
     assert [type(item) for item in made.ravel()] == [Measured, Measured]
+
+
+def test_what_a_function_returns_of_a_sequence_is_the_operand_itself() -> None:
+    x = dnumpy.array([1.0, 2.0])
+    importlib.import_module("dnumpy.lib.recfunctions")
+    assert dnumpy.lib.recfunctions.stack_arrays((x,)) is x
+
+
+def test_arrays_inside_an_item_are_views_of_the_operand() -> None:
+    records = dnumpy.ones(3, dtype=[("f", "i4", 3)])
+    item = records.item(0)
+    assert type(item[0]) is dnumpy.ndarray
+    assert item[0].base is records

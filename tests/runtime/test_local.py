@@ -10,6 +10,7 @@ import pytest
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
+from dnumpy.kernels.sharing import Sharing
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import Grain, cut
@@ -104,6 +105,9 @@ def test_an_error_on_a_thread_is_raised_here(monkeypatch: pytest.MonkeyPatch) ->
 
     class Failing:
         lowering = "failing"
+
+        def sharing(self, _rows: int) -> Sharing:
+            return Sharing()
 
         def run(self, *_args: Any, **_kwargs: Any) -> Any:
             msg = "from a thread"

@@ -159,8 +159,13 @@ def test_reductions_are_at_least_as_accurate_as_numpys(name: str) -> None:
     values, call, exactly = EXACT[name]
     exact = exactly(values)
     last_place = np.spacing(abs(exact))
-    with spread_out():
-        config.tile_rows_max = 500
-        ours = abs(float(call(dnumpy, on_nodes(values))) - exact)
-    theirs = abs(float(call(np, values)) - exact)
-    assert ours <= max(theirs, 2 * last_place), (ours / last_place, theirs / last_place)
+    rng = np.random.default_rng(12)
+    ours, theirs = [], []
+    for _ in range(60):  # orders of the same numbers: one sum alone may be right by chance
+        shuffled = rng.permutation(values)
+        with spread_out():
+            config.tile_rows_max = 500
+            ours.append(abs(float(call(dnumpy, on_nodes(shuffled))) - exact))
+        theirs.append(abs(float(call(np, shuffled)) - exact))
+    found, expected = np.mean(ours) / last_place, np.mean(theirs) / last_place
+    assert found <= max(1.25 * expected, 1.0), (found, expected)

@@ -1,0 +1,57 @@
+"""Whether sharing a run out among threads pays, by what both ways have been measured to take.
+
+Waking a thread costs 0.1 to 0.2 ms, more while others hold the interpreter, and what fits a cache
+of one core may be fastest there: so neither bytes nor a rate tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+LITTLE = 1e-4  # seconds: what one thread does in less is never shared out
+MUCH = 2e-3  # what several threads take more for is never left to one
+TRIALS = 3  # runs before a measured time is believed
+RETIMED = 64  # runs between two looks at the slower way
+
+
+@dataclass(slots=True)
+class Seconds:
+    """The best time of one way, forgotten slowly, so that a busy moment does not decide."""
+
+    value: float | None = None
+    count: int = 0
+
+    def observe(self, seconds: float) -> None:
+        """Enter one run."""
+        self.count += 1
+        known = self.value
+        self.value = seconds if known is None else min(seconds, 0.9 * known + 0.1 * seconds)
+
+
+@dataclass(slots=True)
+class Sharing:
+    """Runs of one phase over the same rows by one lowering: alone and shared out."""
+
+    alone: Seconds = field(default_factory=Seconds)
+    shared: Seconds = field(default_factory=Seconds)
+    runs: int = 0
+
+    def pays(self, *, guess: bool) -> bool:
+        """Say whether to share the next run out; ``guess`` is what to try first."""
+        alone, shared = self.alone, self.shared
+        if alone.value is None and shared.value is None:
+            return guess
+        if alone.value is not None and alone.value < LITTLE:
+            return False
+        if shared.value is not None and shared.value > MUCH:
+            return True
+        if alone.count < TRIALS or shared.count < TRIALS:
+            return shared.count < alone.count
+        assert alone.value is not None
+        assert shared.value is not None
+        self.runs += 1
+        return (shared.value < alone.value) != (self.runs % RETIMED == 0)
+
+    def observe(self, seconds: float, *, shared: bool) -> None:
+        """Enter what a run took."""
+        (self.shared if shared else self.alone).observe(seconds)
