@@ -99,6 +99,13 @@ class Buffer:
             engine.flush()
         return self
 
+    def hand_over(self, to: Buffer) -> None:
+        """Make the content, just recorded and held by nobody else, that of another Buffer."""
+        expr = to.expr = self.expr
+        owner = expr.owner = weakref.ref(to)
+        to._home = None
+        engine.window.owners[id(to)] = owner
+
     @property
     def pending(self) -> bool:
         """Whether the content is not computed yet."""

@@ -376,28 +376,44 @@ def column_stack(tup: Any) -> Any:
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Roll all axes in one copy, or in none where what reads it can read a padded one."""
-    if type(a) is not ndarray or not a.size or not a.ndim:
+    if type(a) is not ndarray:
+        return NotImplemented
+    shape = a.shape
+    if not shape or 0 in shape:
         return NotImplemented
     if axis is None:
-        return reshape(roll(reshape(a, -1), shift, 0), a.shape)
-    pairs = np.broadcast(shift, axis)
-    if pairs.ndim > 1:
-        return NotImplemented
-    lead = [0] * a.ndim
-    for by, along in pairs:
-        lead[normalize_axis_index(int(along), a.ndim)] += int(by)
+        return reshape(roll(reshape(a, -1), shift, 0), shape)
+    lead = _leads(shift, axis, len(shape))
     order = _order_of_copy(a, "K")
+    if lead is None:
+        return NotImplemented
     if order is not None:
-        rolled = roll(permuted(a, order), [lead[k] for k in order], tuple(range(a.ndim)))
+        rolled = roll(permuted(a, order), [lead[k] for k in order], tuple(range(len(shape))))
         return rolled if rolled is NotImplemented else restored(rolled, order)
     try:
         expr = content(a)
     except Unmanaged:
         return NotImplemented
-    params = WrapParams(tuple(by % n for by, n in zip(lead, expr.shape, strict=True)))
+    params = WrapParams(tuple([by % n for by, n in zip(lead, shape, strict=True)]))
     if not any(params.lead):
         return copy(a)
-    return from_expr(record(WRAP, [expr], params, expr.shape, expr.dtype))
+    return from_expr(record(WRAP, [expr], params, shape, expr.dtype))
+
+
+def _leads(shift: Any, axis: Any, ndim: int) -> list[int] | None:
+    """Return by how much each axis is rolled; None for what NumPy refuses."""
+    lead = [0] * ndim
+    if type(shift) is int and type(axis) is int:
+        pairs: Any = ((shift, axis),)
+    elif type(shift) is type(axis) is tuple and len(shift) == len(axis):
+        pairs = zip(shift, axis, strict=True)
+    else:
+        pairs = np.broadcast(shift, axis)
+        if pairs.ndim > 1:
+            return None
+    for by, along in pairs:
+        lead[normalize_axis_index(int(along), ndim)] += int(by)
+    return lead
 
 
 def diff(

@@ -17,6 +17,7 @@ from dnumpy.api import (
     overrides,
     picks,
     printing,
+    quick,
     sorting,
     ufuncs,
 )
@@ -478,10 +479,15 @@ def _imatmul(self: ndarray, other: Any) -> Any:
 
 def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
     plain = getattr(operator, name)
+    row = quick.row_of(wrapped)
 
     def method(self: Any, other: Any) -> Any:
         a = self._np
-        if a is not None:
+        if a is None:
+            found = quick.binary(row, self, other) if row is not None else None
+            if found is not None:
+                return found
+        else:
             b = other if type(other) in IMMEDIATE else None
             if type(other) is ndarray:
                 b = other._np

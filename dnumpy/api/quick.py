@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api.array import from_expr, is_managed_dtype, managed, ndarray
+from dnumpy.api.array import facts, from_expr, is_managed_dtype, managed, ndarray
 from dnumpy.api.buffer import Buffer
 from dnumpy.api.layout import descends
 from dnumpy.api.record import broadcast, constant, resolve
@@ -23,50 +23,96 @@ from dnumpy.ops.table import FULL, VIEW
 if TYPE_CHECKING:
     from dnumpy.ops.families import Elementwise
 
-_SCALARS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
+_SCALARS = frozenset({float, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 _results: dict[tuple[Any, ...], np.dtype] = {}
 _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the answer
 
 
 def row_of(ufunc: np.ufunc) -> Elementwise | None:
-    """Return the row that records a binary ufunc; None for one whose operands decide more."""
-    return None if ufunc is np.power or ufunc.nout > 1 else elementwise_of(ufunc)
+    """Return the row that records a ufunc; None for one whose operands decide more."""
+    plain = ufunc.nout == 1 and ufunc.nin <= 2 and ufunc.signature is None
+    return elementwise_of(ufunc) if plain and ufunc is not np.power else None
 
 
-def binary(row: Elementwise, x: Any, y: Any) -> ndarray | None:  # noqa: C901 - every step counts
-    """Return the recorded result; None where it takes another look."""
-    first = _content(x) if type(x) is ndarray else None
-    if first is None or told_at_once() or config.accuracy != "exact":
+def unary(row: Elementwise, x: ndarray) -> ndarray | None:
+    """Return the recorded result of a ufunc of one operand; None where it takes another look."""
+    first = _content(x)
+    if first is None:
         return None
-    second: Expr | Const | None
+    return _recorded(row, (first,), (row, first.dtype.num), first.shape)
+
+
+def binary(row: Elementwise, x: ndarray, y: Any) -> ndarray | None:
+    """Return the recorded result; None where it takes another look."""
+    first = _content(x)
+    if first is None:
+        return None
     if type(y) is ndarray:
         second = _content(y)
         if second is None:
             return None
-        kind: Any = second.dtype.num
-    elif type(y) in _SCALARS:
-        second = constant(y)
-        kind = type(y)
-        if kind is int and not 0 <= y <= _SAFE_INT:
-            kind = (int, y)
-    else:
+        shape = first.shape
+        if second.shape != shape:
+            shape = broadcast(row.ufunc, [first, second])
+        return _recorded(row, (first, second), (row, first.dtype.num, second.dtype.num), shape)
+    kind = _kind_of(y)
+    if kind is None:
         return None
-    key = (row, first.dtype.num, kind)
-    dtype = _results.get(key)
+    return _recorded(row, (first, constant(y)), (row, first.dtype.num, kind), first.shape)
+
+
+def reflected(row: Elementwise, x: Any, y: ndarray) -> ndarray | None:
+    """Return the recorded result where the first operand is a scalar; None as above."""
+    kind, second = _kind_of(x), _content(y)
+    if kind is None or second is None:
+        return None
+    return _recorded(row, (constant(x), second), (row, kind, second.dtype.num), second.shape)
+
+
+def into(row: Elementwise, x: ndarray, y: Any) -> bool:
+    """Record ``x op= y``; False where it takes another look."""
+    if x._np is not None or x._readonly or x._place is not None or type(x._buf) is not Buffer:
+        return False
+    if type(y) is ndarray and not _is_like(y, x):
+        return False  # the error of operands that do not fit speaks of three
+    found = binary(row, x, y)
+    if found is None:
+        return False
+    buffer, made = x._buf, found._buf
+    expr = made.expr
+    fits = expr.dtype.num == buffer.dtype.num and expr.shape == buffer.shape
+    if not fits or expr.value is not None or expr.owner is None or expr.owner() is not made:
+        return False
+    with buffer.lock:
+        made.hand_over(buffer)
+    return True
+
+
+def _is_like(y: ndarray, x: ndarray) -> bool:
+    return y._np is None and type(y._buf) is Buffer and facts(y).shape == x._buf.shape
+
+
+def _recorded(
+    row: Elementwise, args: tuple[Any, ...], key: tuple[Any, ...], shape: tuple[int, ...]
+) -> ndarray | None:
+    if not shape or told_at_once() or config.accuracy != "exact":
+        return None
+    dtype = _results.get(key) or _ask(row, key, list(args))
     if dtype is None:
-        dtype = _ask(row, key, [first, second])
-        if dtype is None:
-            return None
-    shape = first.shape
-    if type(second) is Expr and second.shape != shape:
-        shape = broadcast(row.ufunc, [first, second])
-    if not shape:
         return None
-    expr = make(row, (first, second), (), shape, dtype)
+    expr = make(row, args, (), shape, dtype)
     if expr.origin is not None:  # somebody recorded the same, and may hold it
         return from_expr(expr)
     expr.origin = here()
     return managed(Buffer.recorded(expr), None)
+
+
+def _kind_of(x: Any) -> Any:
+    """Return what the result's dtype depends on of a scalar; None for other operands."""
+    kind = type(x)
+    if kind is int:
+        return kind if 0 <= x <= _SAFE_INT else (int, x)
+    return kind if kind in _SCALARS else None
 
 
 def _ask(row: Elementwise, key: tuple[Any, ...], operands: list[Expr | Const]) -> np.dtype | None:
@@ -89,7 +135,9 @@ def _content(x: ndarray) -> Expr | None:
         return None
     expr = buffer.expr
     if x._place is None:
-        return None if expr.op is FULL and expr.value is not None else expr
+        if expr.op is FULL and expr.value is not None:
+            return Expr(FULL, (), expr.params, expr.shape, expr.dtype)
+        return expr
     place = x._geo
     if place is None or not descends(place.shape, place.strides):
         return None

@@ -72,13 +72,14 @@ class _UfuncType(type):
 
 
 class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's, per instance
-    __slots__ = ("__name__", "__weakref__", "_call", "_np", "_plain")
+    __slots__ = ("__name__", "__weakref__", "_call", "_np", "_plain", "_row")
 
     def __init__(self, wrapped: np.ufunc) -> None:
         self._np = wrapped
         self._call = wrapped
         simple = wrapped.nout == 1 and wrapped.nin <= 2 and wrapped.signature is None
         self._plain = wrapped.nin if simple else -1  # operands of a call that needs no more looks
+        self._row = quick.row_of(wrapped)
         self.__name__ = wrapped.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -89,6 +90,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
                 a = x._np
                 if a is None:
                     a = peek(x)
+                    if a is None and (r := self._recorded(x, args)) is not None:
+                        return r
                 if a is not None:
                     r = self._call(a) if self._plain == 1 else self._met(a, args[1])
                     if type(r) is _np_array:
@@ -98,6 +101,12 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
                     if r is not None:
                         return r
         return call(self._np, args, kwargs)
+
+    def _recorded(self, x: ndarray, args: tuple[Any, ...]) -> ndarray | None:
+        row = self._row
+        if row is None:
+            return None
+        return quick.unary(row, x) if len(args) == 1 else quick.binary(row, x, args[1])
 
     def _met(self, a: np.ndarray, y: Any) -> Any:
         """Return the result for a small array and ``y``; None where that needs another look."""
@@ -365,7 +374,13 @@ def _record_into(
 
 
 def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
+    row = quick.row_of(wrapped)
+
     def method(self: Any, other: Any) -> Any:
+        if row is not None and self._np is None and type(other) in IMMEDIATE:
+            found = quick.reflected(row, other, self)
+            if found is not None:
+                return found
         if has_own_operators(other):
             return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
         if not is_operand(other):
@@ -392,7 +407,7 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C90
         if a is None:
             a = peek(self)
         if a is None or b is None:
-            found = None if row is None else quick.binary(row, self, other)
+            found = quick.binary(row, self, other) if row is not None else None
             return call(wrapped, (self, other), {}) if found is None else found
         r = wrapped(a, b)
         if type(r) is _np_array:
@@ -432,6 +447,8 @@ def is_operand(other: Any) -> bool:
 
 
 def _inplace(wrapped: np.ufunc) -> Any:
+    row = quick.row_of(wrapped)
+
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if a is None:
@@ -452,6 +469,8 @@ def _inplace(wrapped: np.ufunc) -> Any:
                 if a is not None:
                     wrapped(a, calls.unwrap(other), out=(a,))
                     return self
+        if row is not None and quick.into(row, self, other):
+            return self
         return NotImplemented if takes_over(other) else recorded(self, other)
 
     def recorded(self: Any, other: Any) -> Any:
@@ -472,7 +491,13 @@ def _is_at_hand(other: Any) -> bool:
 
 
 def _unary(wrapped: np.ufunc) -> Any:
+    row = quick.row_of(wrapped)
+
     def method(self: Any) -> Any:
+        if row is not None and self._np is None and peek(self) is None:
+            found = quick.unary(row, self)
+            if found is not None:
+                return found
         return call(wrapped, (self,), {})
 
     return method
