@@ -518,4 +518,5 @@ KINDS: dict[Callable[[Writer], None], int] = {
     Writer.assign_in_place: 6, Writer.in_place: 6, Writer.assign_advanced: 4,
     Writer.write_by_function: 4, Writer.part: 1, Writer.forget: 3, Writer.look: 6, Writer.host: 3,
     Writer.export: 2, Writer.scalar_life: 3, Writer.in_turn: 2,
+    Writer.masked: 5,
 }  # fmt: skip

@@ -11,8 +11,10 @@ from dnumpy.api.array import from_expr, ndarray
 from dnumpy.api.record import content, fresh
 from dnumpy.api.record import record as record  # noqa: PLC0414 - part of this vocabulary
 from dnumpy.expr.expr import Const, Expr, make
-from dnumpy.ops.blocked import PERMUTE, PermuteParams
+from dnumpy.kernels.blocked import fold_rows
+from dnumpy.ops.blocked import COUNTS, PERMUTE, CountParams, PermuteParams
 from dnumpy.ops.families import Fold, RowParams, rowwise_of
+from dnumpy.ops.indexing import MaskParams
 from dnumpy.ops.table import CAST
 
 if TYPE_CHECKING:
@@ -42,6 +44,17 @@ def merged(op: Fold, args: Sequence[Expr | Const], params: Params) -> Any:
     """Compute a fold now and return its result, of a size that only computing it tells."""
     box = record(op, args, params, (), np.dtype(object))
     return engine.value(box)[()]
+
+
+def counted(mask: Expr) -> MaskParams:
+    """Count the true elements of a mask by blocks of rows, now."""
+    rows = mask.shape[0]
+    block = fold_rows(rows, max(mask.nbytes // rows, 1))
+    shape = (-(-rows // block),)
+    counts = engine.value(
+        record(COUNTS, [mask], CountParams((True,), block), shape, np.dtype(np.int64))
+    )
+    return MaskParams(block, (0, *np.cumsum(counts).tolist()))
 
 
 def spread(*arrays: Any) -> bool:

@@ -67,6 +67,10 @@ class Buffer:
         self._home: tuple[Any, np.ndarray] | None = None  # (value on nodes, its gathered copy)
         self.set(expr)
 
+    def lock_of(self) -> threading.RLock:
+        """Return the lock that guards this Buffer, one of a fixed set."""
+        return _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
+
     def set(self, expr: Expr) -> None:
         """Make ``expr`` the content. An Expr that already is another Buffer's content is copied."""
         if expr.op is not LEAF:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls, take
+from dnumpy.api import calls, chosen, take
 from dnumpy.api.array import (
     concrete,
     concrete_for_writing,
@@ -90,6 +90,9 @@ def get(array: ndarray, key: Any) -> Any:
     else:
         plain = key
         if not is_basic(key):
+            selected = chosen.select(array, key)
+            if selected is not None:
+                return selected
             if take.is_far(array, key):
                 found = take.get(array, key)
                 if found is not NotImplemented:
@@ -154,7 +157,7 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
     if type(value) is DeferredScalar and _may_overflow(value.dtype, facts(array).dtype):
         value = value.force()  # NumPy refuses infinity and NaN at this line
     if not is_basic(key):
-        if _set_masked(array, key, value):
+        if chosen.store(array, key, value) or _set_masked(array, key, value):
             return
         far = not array._buf.shared and take.is_far(array, key, value)
         if far and take.set_(array, key, value):
@@ -299,15 +302,15 @@ def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
     if not lazy_value and not isinstance(value, int | float | complex | np.number | np.bool_):
         return False
     try:
-        chosen = operand(value)
+        new = operand(value)
         mask = operand(key)
     except Unmanaged:
         return False
     shape, dtype = facts(array)
     if not shape:
         return False
-    if isinstance(chosen, Const):
-        chosen = _converted(chosen, dtype)
+    if isinstance(new, Const):
+        new = _converted(new, dtype)
     before = operand(array)
-    write(array, where(mask, chosen, before))
+    write(array, where(mask, new, before))
     return True

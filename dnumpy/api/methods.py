@@ -77,6 +77,16 @@ def _attribute(name: str) -> property:
     return property(read, change, remove)
 
 
+def _dtype(self: ndarray) -> np.dtype:
+    """Return the dtype, for which nothing has to be counted or computed."""
+    a = self._np
+    if a is not None:
+        return a.dtype
+    seen: Any = self._seen[1] if self._seen is not None else self._place or self._buf
+    dtype: np.dtype = seen.dtype
+    return dtype
+
+
 def _read_only(name: str) -> property:
     """Return a property that a ghost can answer, and that NumPy does not let be set."""
 
@@ -510,8 +520,9 @@ def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> A
 
 def install() -> None:
     """Give the class its methods; run once when the package is imported."""
-    for name in ("shape", "dtype", "strides"):
+    for name in ("shape", "strides"):
         setattr(ndarray, name, _attribute(name))
+    ndarray.dtype = property(_dtype, _attribute("dtype").fset, _attribute("dtype").fdel)
     for name in ("ndim", "size", "itemsize", "nbytes", "device"):
         setattr(ndarray, name, _read_only(name))
     for name in ("data", "ctypes"):

@@ -13,7 +13,7 @@ import numpy as np
 from dnumpy.api.array import facts, from_expr, is_managed_dtype, managed, ndarray
 from dnumpy.api.buffer import Buffer
 from dnumpy.api.layout import descends
-from dnumpy.api.record import broadcast, resolve
+from dnumpy.api.record import broadcast, constant, resolve
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import here, told_at_once
@@ -58,7 +58,7 @@ def binary(row: Elementwise, x: ndarray, y: Any) -> ndarray | None:
     kind = _kind_of(y)
     if kind is None:
         return None
-    return _recorded(row, (first, Const(y)), (row, first.dtype.num, kind), first.shape)
+    return _recorded(row, (first, constant(y)), (row, first.dtype.num, kind), first.shape)
 
 
 def reflected(row: Elementwise, x: Any, y: ndarray) -> ndarray | None:
@@ -66,14 +66,14 @@ def reflected(row: Elementwise, x: Any, y: ndarray) -> ndarray | None:
     kind, second = _kind_of(x), _content(y)
     if kind is None or second is None:
         return None
-    return _recorded(row, (Const(x), second), (row, kind, second.dtype.num), second.shape)
+    return _recorded(row, (constant(x), second), (row, kind, second.dtype.num), second.shape)
 
 
 def into(row: Elementwise, x: ndarray, y: Any) -> bool:
     """Record ``x op= y``; False where it takes another look."""
-    if x._np is not None or x._readonly or x._place is not None:
+    if x._np is not None or x._readonly or x._place is not None or type(x._buf) is not Buffer:
         return False
-    if type(y) is ndarray and (y._np is not None or facts(y).shape != x._buf.shape):
+    if type(y) is ndarray and not _is_like(y, x):
         return False  # the error of operands that do not fit speaks of three
     found = binary(row, x, y)
     if found is None:
@@ -86,6 +86,10 @@ def into(row: Elementwise, x: ndarray, y: Any) -> bool:
     with buffer.lock:
         made.hand_over(buffer)
     return True
+
+
+def _is_like(y: ndarray, x: ndarray) -> bool:
+    return y._np is None and type(y._buf) is Buffer and facts(y).shape == x._buf.shape
 
 
 def _recorded(
@@ -127,7 +131,7 @@ def _content(x: ndarray) -> Expr | None:
     if x._np is not None:
         return None
     buffer = x._buf
-    if buffer.foreign or buffer._export is not None:
+    if buffer.foreign or buffer._export is not None or type(buffer) is not Buffer:
         return None
     expr = buffer.expr
     if x._place is None:

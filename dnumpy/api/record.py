@@ -41,6 +41,8 @@ Operand = Any  # ndarray, DeferredScalar, a NumPy or Python scalar, or anything 
 _PYTHON_SCALARS = (int, float, complex, bool)
 _empties: dict[tuple[np.dtype, int], np.ndarray] = {}
 _resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
+_constants: dict[tuple[type, Any], Const] = {}
+_MOST_CONSTANTS = 1 << 12
 _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the answer
 
 
@@ -60,7 +62,7 @@ def operand(x: Operand) -> Expr | Const:
     if kind is DeferredScalar:
         return x.as_operand()
     if kind in _PYTHON_SCALARS:
-        return Const(x)
+        return constant(x)
     if isinstance(x, np.generic):
         if not is_managed_dtype(x.dtype):
             raise Unmanaged
@@ -77,6 +79,17 @@ def element_operand(x: Operand) -> Expr | Const:
     found = operand(x)
     if type(found) is Expr and found.op is FULL and found.value is not None:
         return Expr(FULL, (), found.params, found.shape, found.dtype)  # each reader makes its own
+    return found
+
+
+def constant(x: Any) -> Const:
+    """Return the one operand for a Python number: a loop's body is the same each time around."""
+    if not x or x != x or len(_constants) >= _MOST_CONSTANTS:  # noqa: PLR0124 - NaN; zeros have signs
+        return Const(x)
+    key = (type(x), x)
+    found = _constants.get(key)
+    if found is None:
+        found = _constants[key] = Const(x)
     return found
 
 
@@ -293,6 +306,9 @@ def is_lazy(x: Any) -> bool:
         return kind is DeferredScalar
     if x._np is not None:
         return False
+    seen = x._seen
+    if seen is not None and seen[0] is x._buf.expr.value:
+        return bool(seen[1].size >= config.eager_below)
     geometry = x._geo
     if geometry is None or type(x._buf.expr.value) is not np.ndarray:
         return True

@@ -7,13 +7,15 @@ Mean and variance are NumPy's own formulas over recorded sums, so they fuse with
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from dnumpy.api import ufuncs
+from dnumpy import engine
+from dnumpy.api import chosen, ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
+from dnumpy.api.chosen import chosen_by
 from dnumpy.api.layout import Axes, permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of
 from dnumpy.expr.expr import Expr, exact, make
@@ -22,10 +24,13 @@ from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN, REORDERABLE
 from dnumpy.rewrite.phase import ReduceParams
 
+if TYPE_CHECKING:
+    from dnumpy.api.chosen import Selection
+
 _NO_VALUE = np._NoValue
 
 
-def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must answer
+def reduce_ufunc(
     wrapped: np.ufunc,
     array: Any,
     axis: Any = 0,
@@ -36,6 +41,23 @@ def reduce_ufunc(  # noqa: C901 - one way out for each thing that NumPy must ans
     where: Any = True,
 ) -> Any:
     """Record ``wrapped.reduce``; NotImplemented where NumPy must run it."""
+    if chosen_by(array) is not None and out is None and initial is _NO_VALUE and where is True:
+        found = _fold_chosen(wrapped, array, axis, dtype, keepdims)
+        if found is not NotImplemented:
+            return found
+    return _reduce_whole(wrapped, array, axis, dtype, out, keepdims, initial, where)
+
+
+def _reduce_whole(  # noqa: C901 - one way out for each thing that NumPy must answer
+    wrapped: np.ufunc,
+    array: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
     if wrapped not in REORDERABLE or out is not None or type(array) is not ndarray:
         return NotImplemented
     if ufuncs.errors_raise():
@@ -88,6 +110,101 @@ def _record_permuted(
 
 
 ufuncs.fold_with(reduce_ufunc)
+
+
+# ---------------------------------------------------------------- selections by a mask
+
+
+def _fold_chosen(wrapped: np.ufunc, array: Any, axis: Any, dtype: Any, keepdims: Any) -> Any:
+    """Fold a selection without making it; what has no neutral element must know that it is fed."""
+    selected = chosen_by(array)
+    if selected is None or not _folds_all(axis, keepdims):
+        return NotImplemented
+    source = selected.domain.dtype
+    filler = _neutral(wrapped, source) if wrapped in REORDERABLE else None
+    result = None if filler is None else _reduced_dtype(wrapped, source, dtype, None, masked=False)
+    if result is None or not chosen.may_fold(selected):
+        return NotImplemented
+    asked = None if dtype is None else np.dtype(dtype)
+    expr = chosen.folded(wrapped, chosen.filled(selected, filler), asked, result)
+    if wrapped.identity is None and not _count_with(selected, expr):
+        return NotImplemented  # NumPy says that there is nothing
+    return result_of(expr)
+
+
+def _folds_all(axis: Any, keepdims: Any) -> bool:
+    whole = axis is None or (type(axis) is int and axis in (0, -1))
+    return whole and (keepdims is False or keepdims is _NO_VALUE)
+
+
+def _neutral(wrapped: np.ufunc, dtype: np.dtype) -> Any:
+    """Return what changes no fold of elements of this dtype, None if there is nothing."""
+    if wrapped.identity is not None:
+        return wrapped.identity
+    if wrapped not in (np.maximum, np.minimum) or dtype.kind == "c":
+        return None
+    if dtype.kind == "b":
+        return wrapped is np.minimum
+    if dtype.kind == "f":
+        return -np.inf if wrapped is np.maximum else np.inf
+    info = np.iinfo(dtype)
+    return info.min if wrapped is np.maximum else info.max
+
+
+def _count_with(selected: Selection, expr: Expr) -> int:
+    """Compute a fold, and the number of elements of the selection in the same pass."""
+    counting = chosen.count_of(selected)
+    engine.compute([expr] if selected.count is not None else [expr, counting])
+    if selected.count is None:
+        selected.count = int(counting.value[()])
+    return selected.count
+
+
+def _total_chosen(selected: Selection, wide: Any) -> Any:
+    """Return the sum of a selection, computed with the count; NotImplemented if it is empty."""
+    dtype = np.dtype(selected.domain.dtype if wide is None else wide)
+    if dtype not in selected.totals:
+        if selected.count == 0 or not chosen.may_fold(selected):
+            return NotImplemented
+        expr = chosen.folded(np.add, chosen.filled(selected, 0), wide, dtype)
+        _count_with(selected, expr)
+        selected.totals[dtype] = expr.value[()]
+    return selected.totals[dtype] if selected.count else NotImplemented
+
+
+def _mean_chosen(a: Any, axis: Any, dtype: Any, keepdims: Any) -> Any:
+    """Mean of a selection; NumPy warns of the mean of nothing."""
+    selected = chosen_by(a)
+    source = a.dtype
+    if selected is None or not _folds_all(axis, keepdims) or source.char == "g":
+        return NotImplemented
+    wide, narrow = _mean_dtypes(source, dtype)
+    if wide is not None and np.dtype(wide).kind not in "fc":
+        return NotImplemented
+    total = _total_chosen(selected, None if wide is None else np.dtype(wide))
+    if total is NotImplemented:
+        return NotImplemented
+    kind = total.dtype.type if narrow is None else narrow.type
+    return kind(total / selected.count)
+
+
+def _var_chosen(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
+    """Variance of a selection by NumPy's two-pass formula."""
+    selected = chosen_by(a)
+    source = a.dtype
+    if selected is None or not _folds_all(axis, keepdims) or source.char == "g":
+        return NotImplemented
+    wide, narrow = _mean_dtypes(source, dtype)
+    if np.dtype(wide or source).kind != "f" or source.kind == "c":
+        return NotImplemented
+    total = _total_chosen(selected, None if wide is None else np.dtype(wide))
+    if total is NotImplemented or ddof >= selected.count:
+        return NotImplemented
+    apart = ufuncs.call(np.subtract, (a, total.dtype.type(total / selected.count)), {})
+    squares = ufuncs.call(np.multiply, (apart, apart), {})
+    folded = sum_(squares, None, None if wide is None else np.dtype(wide))
+    found = ufuncs.call(np.true_divide, (folded, selected.count - ddof), {})
+    return found if narrow is None else _cast_to(found, narrow)
 
 
 def _fits(mask: Any, expr: Expr) -> bool:
@@ -211,6 +328,10 @@ def mean(
     where: Any = _NO_VALUE,
 ) -> Any:
     """Mean by NumPy's formula: a sum in the intermediate dtype over the count."""
+    if chosen_by(a) is not None and out is None and where is _NO_VALUE:
+        found = _mean_chosen(a, axis, dtype, keepdims)
+        if found is not NotImplemented:
+            return found
     if out is not None or where is not _NO_VALUE or not _averages(a):
         return NotImplemented
     wide, narrow = _mean_dtypes(a.dtype, dtype)
@@ -287,6 +408,10 @@ def var(
 ) -> Any:
     """Variance by NumPy's two-pass formula."""
     plain = all(x is _NO_VALUE for x in (where, mean, correction)) and out is None
+    if plain and chosen_by(a) is not None and type(ddof) in (int, float):
+        found = _var_chosen(a, axis, dtype, ddof, keepdims)
+        if found is not NotImplemented:
+            return found
     if not plain or not _averages(a) or type(ddof) not in (int, float):
         return NotImplemented
     if ddof >= _count(a, axis):

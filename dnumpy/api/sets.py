@@ -208,7 +208,7 @@ def isin(
         return NotImplemented
     if on_nodes(members) and values.size <= min(members.size - 1, sorting.FEW_VALUES):
         return _members(values, composites.reshape(members, -1), invert=bool(invert))
-    table = _table(composites.reshape(members, -1))
+    table = _table(members.reshape(-1))
     params = RowParams((True, False), (("invert", bool(invert)),))
     exprs = [content(values), content(table)]
     return from_expr(blocks.record(rows.ISIN_ROWS, exprs, params, values.shape, np.dtype(bool)))

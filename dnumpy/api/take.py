@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy import engine
 from dnumpy.api import blocks, calls
 from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, ndarray, view_of
 from dnumpy.api.composites import broadcast_to, transpose
@@ -21,8 +20,7 @@ from dnumpy.api.record import Unmanaged, cast, content, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.expr.expr import Const, Expr, leaf
-from dnumpy.kernels.blocked import fold_rows
-from dnumpy.ops.blocked import COMPRESS, COUNTS, CompressParams, CountParams
+from dnumpy.ops.blocked import COMPRESS, CompressParams
 from dnumpy.ops.indexing import (
     BOUNDS,
     NONZERO,
@@ -351,21 +349,10 @@ def _array(values: np.ndarray) -> ndarray:
 # ---------------------------------------------------------------- masks
 
 
-def counted(mask: Expr) -> MaskParams:
-    """Count the true elements of a mask by blocks of rows, now."""
-    rows = mask.shape[0]
-    block = fold_rows(rows, max(mask.nbytes // rows, 1))
-    shape = (-(-rows // block),)
-    counts = engine.value(
-        blocks.record(COUNTS, [mask], CountParams((True,), block), shape, np.dtype(np.int64))
-    )
-    return MaskParams(block, (0, *np.cumsum(counts).tolist()))
-
-
 def compressed(array: ndarray, mask: Any) -> ndarray:
     """Return what of the leading axes a mask shows, in C order."""
     chosen = content(mask)
-    params = counted(chosen)
+    params = blocks.counted(chosen)
     expr = content(array)
     shape = (params.starts[-1], *expr.shape[chosen.ndim :])
     if 0 in shape:
@@ -391,7 +378,7 @@ def nonzero(a: Any) -> Any:
 def coordinates(a: ndarray) -> Any:
     """Return an index of one integer per axis for each element that is not zero, as rows."""
     expr = content(a)
-    params = counted(expr) if expr.size else MaskParams(1, (0, 0))
+    params = blocks.counted(expr) if expr.size else MaskParams(1, (0, 0))
     shape = (params.starts[-1], expr.ndim)
     if not shape[0]:
         return _array(np.empty(shape, INTP))
@@ -488,7 +475,7 @@ def _arranged(
 
 def _put_masked(array: ndarray, mask: ndarray, value: Expr | Const) -> None:
     chosen = content(mask)
-    params = counted(chosen)
+    params = blocks.counted(chosen)
     total, rest = params.starts[-1], array.shape[mask.ndim :]
     if isinstance(value, Expr):
         value, full = _mask_values(value, total, rest)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import calls, overrides, quick
+from dnumpy.api import calls, chosen, overrides, quick
 from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
@@ -260,6 +260,14 @@ def _may_raise(base: Expr | Const, exponent: Expr | Const) -> bool:
 
 
 def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    for x in args:
+        if type(x) is ndarray and x._np is None and type(x._buf) is chosen.Chosen:
+            found = chosen.call(wrapped, args, kwargs)
+            return _record_whole(wrapped, args, kwargs) if found is NotImplemented else found
+    return _record_whole(wrapped, args, kwargs)
+
+
+def _record_whole(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
     mask = True if mask is _NO_VALUE else mask

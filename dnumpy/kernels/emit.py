@@ -37,15 +37,16 @@ class Kernel:
     cells: int
     states: int
     schedule: Schedule
+    count: int = 0  # iterations of a program that is a loop
 
 
-def emit(program: Program, layouts: Sequence[str]) -> Kernel:
+def emit(program: Program, layouts: Sequence[str], halves: frozenset[int] = frozenset()) -> Kernel:
     """Return the kernel for inputs that lie as ``layouts`` says.
 
     Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit) or
-    ``g`` (to be gathered, chunk by chunk).
+    ``g`` (to be gathered, chunk by chunk). Outputs in ``halves`` are parts of complex numbers.
     """
-    return _Emitter(program, layouts).run()
+    return Emitter(program, layouts, halves).run()
 
 
 @dataclass(slots=True)
@@ -57,10 +58,13 @@ class _Text:
         self.lines.append("    " * self.depth + line)
 
 
-class _Emitter:
-    def __init__(self, program: Program, layouts: Sequence[str]) -> None:
+class Emitter:
+    """Writes the text of one kernel."""
+
+    def __init__(self, program: Program, layouts: Sequence[str], halves: frozenset[int]) -> None:
         self.program = program
         self.layouts = layouts
+        self.halves = halves
         self.schedule = make_schedule(program)
         self.fields: dict[Field, str] = {}
         self.cells: dict[tuple[Any, ...], int] = {}
@@ -91,6 +95,7 @@ class _Emitter:
     # the parts of the text
 
     def run(self) -> Kernel:
+        """Return the kernel."""
         constants = [
             (a.value, a.code)
             for n in self.program.nodes
@@ -184,7 +189,7 @@ class _Emitter:
         t, value = self.text, node.value
         if node.kind == "map":
             names = [self._read(a, self._name(a)) for a in node.args]
-            t.add(f"x{value} = {_result(node, names, 'row')}")
+            t.add(f"x{value} = {map_text(node, names, 'row')}")
         elif node.kind == "call":
             self._call(
                 node,
@@ -290,7 +295,8 @@ class _Emitter:
         elif value < len(self.layouts):
             self.text.add(f"q{value} = p{value} + i0 * {size}")
         elif home is not None:
-            offset = "" if home.kind == "chunk" else f" + i0 * {size}"
+            step = size * (2 if self._is_half(value) else 1)
+            offset = "" if home.kind == "chunk" else f" + i0 * {step}"
             self.text.add(f"q{value} = {self._base(home, size)}{offset}")
 
     def _gather(self, value: int) -> None:
@@ -309,6 +315,13 @@ class _Emitter:
         if value < len(self.layouts):
             return self.layouts[value] in "dg"
         return is_wide(self.program, value)
+
+    def _is_half(self, value: int) -> bool:
+        home = self.schedule.homes.get(value)
+        return home is not None and home.kind == "out" and home.index in self.halves
+
+    def _index(self, value: int) -> str:
+        return "2 * i" if self._is_half(value) else "i"
 
     def _place_of(self, value: int) -> str:
         if value < len(self.layouts):
@@ -333,15 +346,15 @@ class _Emitter:
                 wide = self._wide(arg.value)
                 if wide and arg.value not in made and arg.value not in loaded:
                     code = self.program.codes[arg.value]
-                    t.add(
-                        f"v{arg.value} = load_{code}(q{arg.value}, i, {self._place_of(arg.value)})"
-                    )
+                    at = f"q{arg.value}, {self._index(arg.value)}"
+                    t.add(f"v{arg.value} = load_{code}({at}, {self._place_of(arg.value)})")
                     loaded.add(arg.value)
                 names.append(self._read(arg, f"v{arg.value}" if wide else self._name(arg)))
             value, index = node.value, "start + i0 + i" if self.program.flat else "row"
-            t.add(f"v{value} = {_result(node, names, index)}")
+            t.add(f"v{value} = {map_text(node, names, index)}")
             if value in self.schedule.homes:
-                t.add(f"store_{node.code}(q{value}, i, v{value}, {self._place_of(value)})")
+                at = f"q{value}, {self._index(value)}"
+                t.add(f"store_{node.code}({at}, v{value}, {self._place_of(value)})")
         t.depth -= 1
 
     def _other(self, node: Node) -> None:
@@ -477,7 +490,7 @@ def _cast(name: str, source: str, target: str) -> str:
     return f"({name} != 0)" if target == "b1" else f"{target}({name})"
 
 
-def _result(node: Node, names: list[str], index: str) -> str:
+def map_text(node: Node, names: list[str], index: str) -> str:
     """Return the expression of a map; small integers and booleans come back to their own width.
 
     Signed integers wrap around in NumPy. Numba tells LLVM that they never do, so that they are

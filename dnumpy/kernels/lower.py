@@ -8,7 +8,7 @@ single entry per unit (a row's sum, say). What cannot be said in these terms rai
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.loops import InnerLoop, inner_loop
 from dnumpy.kernels.sums import BLOCK
 from dnumpy.ops.families import ROWS, Elementwise, Leaf, Movement, Reduction
-from dnumpy.ops.table import ARANGE, ARGMAX, ARGMIN, CAST, FULL, VIEW, WHERE
+from dnumpy.ops.table import ARANGE, ARGMAX, ARGMIN, CAST, CHOSEN, FULL, VIEW, WHERE
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ class _Lowering:
         self.rest = _widest_rest(phase)
         self.program = Program(prod(self.rest), self.rest, flat=False)
         self.value_of: dict[int, int] = {}
+        self.folded = {a for s in phase.steps if isinstance(s.op, Reduction) for a in s.args}
         self.next_value = self.first + len(phase.steps)
         self.partial = {o.slot: k for k, o in enumerate(phase.outputs) if o.partial}
         self.given = {o.slot: k for k, o in enumerate(phase.outputs) if not o.partial}
@@ -221,13 +222,20 @@ class _Lowering:
             self._add(Node(slot, "map", args, code, wide, op.scalar))
         elif op is CAST:
             self._add(Node(slot, "map", self._args(step, (step.dtype,)), code, wide, "{0}"))
+        elif op.ufunc is None:  # made by another pass over the phase, of operands of its dtype
+            args = self._args(step, (step.dtype,) * len(step.args))
+            self._add(Node(slot, "map", args, code, wide, op.scalar, name=op.name))
         else:
             self._ufunc(slot, step, op, wide=wide)
 
     def _is_folded(self, slot: int) -> bool:
-        return any(isinstance(s.op, Reduction) and slot in s.args for s in self.phase.steps)
+        return slot in self.folded
 
     def _ufunc(self, slot: int, step: Step, op: Elementwise, *, wide: bool) -> None:
+        mask = None
+        if step.params == CHOSEN:  # what the mask leaves out may raise flags: NumPy then looks
+            mask = step.args[-1]
+            step = replace(step, args=step.args[:-1], params=())
         if step.params or op.ufunc is None or ROWS.get(op.name) is not op:
             msg = f"{op.name} with {step.params}"
             raise Unsupported(msg)
@@ -239,7 +247,11 @@ class _Lowering:
         code = code_of(step.dtype)
         if op.scalar and _template_holds(op, types):
             args = self._args(step, types[:-1])
-            self._add(Node(slot, "map", args, code, wide, op.scalar, name=op.name))
+            template = op.scalar
+            if mask is not None and op.loop in {"div", "sqrt"}:
+                template = self._guarded(op.scalar, args)
+                args = (*args, Arg(self.value_of[mask], "b1"))
+            self._add(Node(slot, "map", args, code, wide, template, name=op.name))
             return
         loop = inner_loop(op.ufunc, types)
         raises = op.ufunc is np.power and step.dtype.kind in "iu"
@@ -249,6 +261,18 @@ class _Lowering:
         args = tuple(self._in_memory(a, wide=wide) for a in self._args(step, types[:-1]))
         self._note_called(step, args)
         self._add(Node(slot, "call", args, code, wide, loop=loop, name=op.name))
+
+    def _guarded(self, template: str, args: tuple[Arg, ...]) -> str:
+        """Return a template that computes with 1 what a mask, its last operand, leaves out."""
+        mask = f"{{{len(args)}}}"
+        return template.format(
+            *[
+                f"{{{k}}}"
+                if a.value in self.program.constants
+                else f"({{{k}}} if {mask} else {a.code}(1))"
+                for k, a in enumerate(args)
+            ]
+        )
 
     def _note_called(self, step: Step, args: tuple[Arg, ...]) -> None:
         constants = self.program.constants

@@ -19,8 +19,11 @@ import numpy as np
 
 from dnumpy.kernels.compile import Compiled, compiled
 from dnumpy.kernels.emit import CHUNK, Kernel, emit
+from dnumpy.kernels.emit_rolled import emit_rolled
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.lower import Program, Unsupported, lower
+from dnumpy.kernels.parts import in_parts
+from dnumpy.kernels.rolled import roll
 from dnumpy.kernels.tiled import Faults, TiledKernel
 from dnumpy.kernels.unroll import Unrolled, unrolled
 from dnumpy.rewrite.phase import Access
@@ -51,6 +54,7 @@ class NumbaKernel:
         self.phase = phase
         self.tiled = tiled or TiledKernel(phase)
         self.unrolled = unrolled(phase)
+        self._parts = in_parts(phase) if self.unrolled.phase is phase else None
         self._programs: dict[tuple[Any, ...], Program | None] = {}
         self._variants: dict[tuple[Any, ...], Variant] = {}
         self._known: dict[tuple[Any, ...], Variant | None] = {}  # by what the values look like
@@ -88,21 +92,32 @@ class NumbaKernel:
         return found
 
     def _find(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
-        phase, values = self.unrolled.phase, self.unrolled.values(values)
+        if self._parts is not None:
+            found = self._variant_of(self._parts, values, outs)
+            if found is not None:
+                return found
+        return self._variant_of(self.unrolled, values, outs)
+
+    def _variant_of(
+        self, form: Unrolled, values: Sequence[Any], outs: Sequence[np.ndarray]
+    ) -> Variant | None:
+        phase, values, outs = form.phase, form.values(values), form.outs(outs)
         kinds = kinds_of(phase, values)
-        if kinds not in self._programs:
-            self._programs[kinds] = _lowered(phase, kinds)
-        program = self._programs[kinds]
-        if program is None or not _writable(phase, program, outs):
+        where = (form is self._parts, kinds)
+        if where not in self._programs:
+            self._programs[where] = _lowered(phase, kinds, form.targets)
+        program = self._programs[where]
+        targets = form.targets or [(k, None) for k in range(len(outs))]
+        if program is None or not _writable(phase, program, outs, targets):
             return None
         layouts = tuple(_layout(phase, program, k, value) for k, value in enumerate(values))
         if "" in layouts or not _called_as_by_numpy(phase, program, layouts, values):
             return None
-        key = (kinds, layouts)
+        key = (where, layouts)
         found = self._variants.get(key)
         if found is None:
             with self._lock:
-                found = self._variants.setdefault(key, Variant(self.unrolled, program, layouts))
+                found = self._variants.setdefault(key, Variant(form, program, layouts))
         return found
 
 
@@ -124,13 +139,18 @@ def tells_faults() -> bool:
     return platform.machine() in _FLAGS
 
 
-def _lowered(phase: Phase, kinds: tuple[Any, ...]) -> Program | None:
+def _lowered(phase: Phase, kinds: tuple[Any, ...], targets: Any = None) -> Program | None:
     if not tells_faults():
         return None
     try:
-        return lower(phase, kinds)
+        program = lower(phase, kinds)
     except Unsupported:
         return None
+    halves = {v for v, k in program.outputs if targets is not None and targets[k][1] is not None}
+    called = {
+        v for n in program.nodes if n.kind != "map" for v in (n.value, *[a.value for a in n.args])
+    }
+    return program if halves.isdisjoint(called) else None  # loops take adjacent elements
 
 
 def kinds_of(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -163,10 +183,15 @@ def _called_as_by_numpy(
     return True
 
 
-def _writable(phase: Phase, program: Program, outs: Sequence[np.ndarray]) -> bool:
-    """Say whether the kernel can write to ``outs``: aligned, with adjacent elements in each row."""
-    for output, out in zip(phase.outputs, outs, strict=True):
-        flags = out.flags
+def _writable(
+    phase: Phase, program: Program, outs: Sequence[np.ndarray], targets: Sequence[Any]
+) -> bool:
+    """Say whether the kernel can write to ``outs``: aligned, with adjacent elements in each row.
+
+    Parts of complex numbers have twice the step of adjacent ones.
+    """
+    for output, out, (_, part) in zip(phase.outputs, outs, targets, strict=True):
+        flags, step = out.flags, out.itemsize * (1 if part is None else 2)
         if not flags.aligned:
             return False
         if flags.c_contiguous:
@@ -177,7 +202,7 @@ def _writable(phase: Phase, program: Program, outs: Sequence[np.ndarray]) -> boo
             if program.flat and not output.partial
             else merged_axes(out.shape[1:], out.strides[1:])
         )
-        if len(inner) > 1 or (inner and inner[0][1] != out.itemsize):
+        if len(inner) > 1 or (inner and inner[0][1] != step):
             return False
     return True
 
@@ -232,7 +257,14 @@ class Variant:
         self.phase = source.phase
         self.program = program
         self.layouts = layouts
-        self.kernel: Kernel = emit(program, layouts)
+        targets = source.targets or ()
+        halves = frozenset(k for k, (_, part) in enumerate(targets) if part is not None)
+        rolled = roll(program)
+        self.kernel: Kernel = (
+            emit(program, layouts, halves)
+            if rolled is None
+            else emit_rolled(program, rolled, layouts, halves)
+        )
         self._position = {what: k for k, what in enumerate(self.kernel.fields)}
         self._local = threading.local()
         self._code: Compiled | None = None
@@ -269,6 +301,7 @@ class Variant:
                     static[position] = self._loop_address(*what)
             self._put(static, ("rows",), self.phase.tile_rows)
             self._put(static, ("width",), self.program.width)
+            self._put(static, ("count",), self.kernel.count)
             self._static = static
             self._code = machine_code(self.kernel.source)
         return self._code
@@ -301,6 +334,7 @@ class Variant:
         code = self.compile()
         fields = self._frame()
         try:
+            outs = self.unrolled.outs(outs)
             keep = self._bind(fields, self.unrolled.values(values), outs, lo, hi, origin)
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
             return False

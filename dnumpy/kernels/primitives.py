@@ -222,6 +222,16 @@ def call_helper(_typing: Any, function: Any, a: Any, b: Any, c: Any) -> Any:
     return types.void(*[types.int64] * 4), codegen
 
 
+@intrinsic
+def fma(_typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return ``a * b + c``, rounded once."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.fma(*args)
+
+    return types.float64(types.float64, types.float64, types.float64), codegen
+
+
 @intrinsic(prefer_literal=True)
 def copy_item(_typing: Any, target: Any, source: Any, size: Any) -> Any:
     """Copy ``size`` (a literal) bytes."""
@@ -251,5 +261,10 @@ def namespace() -> dict[str, Any]:
     names |= {f"call_{n}": f for n, f in CALLS.items()}
     names |= PICKS
     names |= {c: t for c, t in NUMBA_TYPES.items() if c != "b1"}
-    names |= {"call_helper": call_helper, "call_loop": call_loop}
-    return names | {"copy_item": copy_item, "sqrt": math.sqrt}
+    return names | {
+        "call_helper": call_helper,
+        "call_loop": call_loop,
+        "copy_item": copy_item,
+        "fma": fma,
+        "sqrt": math.sqrt,
+    }

@@ -96,7 +96,9 @@ def _call_with(
     ufunc = op.ufunc
     assert ufunc is not None
     picked = params.pop("output", None)
-    if params.pop("masked", False):
+    if params.pop("chosen", False):
+        _call_chosen(ufunc, args, out)
+    elif params.pop("masked", False):
         *operands, mask, before = args
         np.copyto(out, before, casting="unsafe")
         ufunc(*operands, out=out, where=mask, **params)
@@ -106,6 +108,16 @@ def _call_with(
         outs: list[np.ndarray | None] = [None] * ufunc.nout
         outs[picked] = out
         ufunc(*args, out=tuple(outs), **params)
+
+
+def _call_chosen(ufunc: np.ufunc, args: Sequence[Any], out: np.ndarray) -> None:
+    """Compute all elements, and tell of faults only where the last operand, a mask, is true."""
+    *operands, mask = args
+    faults: list[str] = []
+    with np.errstate(all="call", call=lambda kind, _flag: faults.append(kind)):
+        ufunc(*operands, out=out)
+    if faults:
+        ufunc(*operands, out=out, where=mask)
 
 
 def reduce(op: Reduction, args: Sequence[Any], params: Params) -> Any:

@@ -31,14 +31,33 @@ Lane = tuple[int, ...]  # indices along the unrolled axes
 
 
 class Unrolled(NamedTuple):
-    """A phase, and for each of its inputs: which input of the original, and its lane."""
+    """A phase, and for each of its inputs: which input of the original, and which part of it.
+
+    That is a lane, or the real or imaginary part. ``targets`` says the same of the outputs, where
+    they are not those of the original.
+    """
 
     phase: Phase
-    sources: tuple[tuple[int, Lane | None], ...]
+    sources: tuple[tuple[int, Lane | str | None], ...]
+    targets: tuple[tuple[int, str | None], ...] | None = None
 
     def values(self, given: Sequence[Any]) -> list[Any]:
         """Return what the phase reads, as views of what the original phase is given."""
-        return [given[k] if lane is None else given[k][(..., *lane)] for k, lane in self.sources]
+        return [_part(given[k], lane) for k, lane in self.sources]
+
+    def outs(self, given: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Return where the phase writes, as views of where the original phase does."""
+        if self.targets is None:
+            return given
+        return [_part(given[k], part) for k, part in self.targets]
+
+
+def _part(value: Any, part: Lane | str | None) -> Any:
+    if part is None:
+        return value
+    if isinstance(part, str):
+        return getattr(np.asarray(value), part)[()]
+    return value[(..., *part)]
 
 
 class _Refused(Exception):  # noqa: N818 - an answer, not an error

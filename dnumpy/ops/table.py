@@ -32,6 +32,10 @@ UPDATE = row(Movement("update"))
 WHERE = row(Elementwise("where", loop="select", scalar="({1} if {0} else {2})"))
 CAST = row(Elementwise("cast", loop="cast", flops=0.0))
 
+# parameters of an elementwise op whose last operand is a mask: it computes everything, and tells of
+# faults only where the mask is true
+CHOSEN = (("chosen", True),)
+
 # name -> (cost class, flops, scalar expression). Expressions are given only where plain IEEE
 # arithmetic is bit-equal to NumPy's loop; everything else is called through NumPy's own inner
 # loop.
