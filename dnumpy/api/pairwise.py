@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy.runtime.threads import one_blas_thread
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -80,7 +82,18 @@ def pairs_of(subscripts: str, shapes: tuple[Shape, ...]) -> tuple[Pair, ...] | N
             return None
         terms.append(made)
         pairs.append(pair)
-    return tuple(pairs)
+    return tuple(pairs) if len(shapes) > 2 or _gains(pairs[0]) else None
+
+
+def _gains(pair: Pair) -> bool:
+    """Say whether two operands meet faster so than in NumPy's loop: each entry is read often.
+
+    What reads each entry once waits for memory either way.
+    """
+    if pair.inner is not None:
+        return not pair.inner
+    columns = len(pair.right.shape) == len(pair.left.shape) and pair.right.shape[-1] > 1
+    return columns and len(pair.left.shape) > 1 and pair.left.shape[-2] > 1
 
 
 def _labels(subscripts: str, shapes: tuple[Shape, ...]) -> list[str] | None:
@@ -227,6 +240,6 @@ def einsum_of_small(*operands: Any) -> Any:
         if alike and dtype.char in _KINDS and dtype.isnative:
             pairs = pairs_of(subscripts, tuple([a.shape for a in arrays]))
             if pairs is not None and of_matrices(pairs):
-                with np.errstate(all="ignore"):  # NumPy's loop tells of nothing either
+                with np.errstate(all="ignore"), one_blas_thread():  # as NumPy's loop has one
                     return contracted(pairs, arrays, _PLAIN)
     return np.einsum(*operands)

@@ -23,6 +23,7 @@ SAME_ROWS = RowMap(0, 1)
 WHOLE_BYTES = (
     1 << 19
 )  # of a product's second factor, which stays in L2 beside the tiles: half of it
+STACK = 1 << 23  # multiply-adds of a stack of products that has no neighbours: half a millisecond
 TALL = 4  # times the columns of a product: fewer rows than that are left to the library
 
 
@@ -246,7 +247,13 @@ def _lone_product(members: list[Expr]) -> Expr | None:
     computed = [e for e in members if e.op is not VIEW]
     if len(computed) != 1 or not isinstance(computed[0].op, Contraction):
         return None
-    return None if computed[0].op is MATMUL and is_stack(computed[0]) else computed[0]
+    return None if _is_large_stack(computed[0]) else computed[0]
+
+
+def _is_large_stack(expr: Expr) -> bool:
+    """Say whether products of a stack are worth sharing out among threads."""
+    multiply_adds = expr.size * expr.operands()[0].shape[-1]
+    return expr.op is MATMUL and is_stack(expr) and multiply_adds >= STACK
 
 
 def _bind(state: _Cut, members: list[Expr], outputs: list[Expr]) -> FusedStage:
