@@ -1,5 +1,8 @@
 """Which lowering runs a phase, by what each has been measured to take.
 
+Beside the tiled lowering there is one that is compiled: a chain of NumPy's loops
+(:mod:`dnumpy.kernels.chain`) for phases with products of matrices, Numba for all others.
+
 A program starts tiled. Once it has run tiled for about as long as compiling would take, it is
 compiled in the background, once for all phases that differ in extents and constants alone; from
 then on both have a measured time per element, and the faster one runs. The two give the same
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from dnumpy.kernels.chain import Chain, ChainKernel
     from dnumpy.kernels.numba import NumbaKernel, Variant
     from dnumpy.rewrite.phase import Phase
 
@@ -146,10 +150,9 @@ class AdaptiveKernel:
         self.phase = phase
         self.lowering = "tiled"
         self._tiled = TiledKernel(phase)
-        self._numba: NumbaKernel | None = None
+        self._numba: NumbaKernel | ChainKernel | None = None
         self._total = 0.0
         self._worth = _worth_compiling(phase)
-        self._multiplies = phase.multiplies  # by the library, which compiled code does not call
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
 
@@ -172,11 +175,12 @@ class AdaptiveKernel:
     ) -> Faults:
         """Compute rows ``lo:hi``; return the floating-point faults, by step."""
         mode = config.kernels
-        if self._multiplies or mode == "tiled" or (mode != "numba" and not self._worth):
+        if mode == "tiled" or (mode != "numba" and not self._worth):
             return self._run_tiled(values, outs, lo, hi, origin)
         if mode == "numba":
-            self.lowering = "numba"
-            return self._compiled().run(values, outs, lo, hi, origin, told)
+            kernel = self._compiled()
+            self.lowering = kernel.lowering
+            return kernel.run(values, outs, lo, hi, origin, told)
         if self._total < LOWER_AFTER:
             started = time.perf_counter()
             faults = self._run_tiled(values, outs, lo, hi, origin)
@@ -190,11 +194,16 @@ class AdaptiveKernel:
         self.lowering = "tiled"
         return self._tiled.run(values, outs, lo, hi, origin)
 
-    def _compiled(self) -> NumbaKernel:
+    def _compiled(self) -> NumbaKernel | ChainKernel:
         if self._numba is None:
-            from dnumpy.kernels.numba import NumbaKernel
+            if self.phase.multiplies:
+                from dnumpy.kernels.chain import ChainKernel
 
-            self._numba = NumbaKernel(self.phase, self._tiled)
+                self._numba = ChainKernel(self.phase, self._tiled)
+            else:
+                from dnumpy.kernels.numba import NumbaKernel
+
+                self._numba = NumbaKernel(self.phase, self._tiled)
         return self._numba
 
     def _run_measured(
@@ -206,14 +215,15 @@ class AdaptiveKernel:
         origin: int,
         told: Collection[str],
     ) -> Faults:
-        variant = self._compiled().variant_for(values, outs)
+        kernel = self._compiled()
+        variant = kernel.variant_for(values, outs)
         if variant is None:
             return self._run_tiled(values, outs, lo, hi, origin)
         record = _record_of(variant)
         elements = (hi - lo) * self._per_row
         started = time.perf_counter()
         if record.state == "ready" and record.prefers_numba():
-            self.lowering = "numba"
+            self.lowering = kernel.lowering
             fresh = not variant.ready  # its first run sets up what later ones reuse
             done = variant.run(values, outs, lo, hi, origin, told)
             faults = set() if done else self._tiled.run(values, outs, lo, hi, origin)
@@ -243,11 +253,11 @@ def _elements_per_row(phase: Phase) -> int:
     return max(widest, 1)
 
 
-def _record_of(variant: Variant) -> _Record:
-    record = _records.get(variant.source)
+def _record_of(variant: Variant | Chain) -> _Record:
+    record = _records.get(variant.key)
     if record is None:
         with _records_lock:
-            record = _records.setdefault(variant.source, _Record(variant.source, variant.helpers))
+            record = _records.setdefault(variant.key, _Record(variant.source, variant.helpers))
     return record
 
 
