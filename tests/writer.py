@@ -182,6 +182,8 @@ class Writer(Turns):
                 f"np.hstack([{a}, {b}])",
                 f"np.roll({a}, {rng.randint(-5, 5)}, axis={axis})",
                 f"np.roll({a}, {rng.randint(-5, 5)})",
+                f"np.roll({a}, ({rng.randint(-2, 2)}, {rng.randint(-1, 1)}), axis=({axis}, 0))",
+                f"np.roll({a}, 1, {axis}) + np.roll({a}, -1, {axis}) + np.roll({a}, 1, 0)",
                 f"np.where({a} > {b}, {a}, {c})",
                 f"np.where({a}, {b}, {self.scalar()})",
                 f"np.diff({a}, axis={axis})",

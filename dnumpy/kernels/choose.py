@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 0.02  # seconds of tiled time that loading from disk is worth
+LOAD_NEXT_AFTER = 3e-3  # the same once what loads kernels has been imported
 COMPILE_SECONDS = 0.3  # until a compilation has been timed
 TRIALS = 4  # runs before a measured time is believed
 RETIMED = 64  # runs between two looks at the slower lowering
@@ -111,7 +112,8 @@ _MOST_KERNELS = 4096
 _kernels: dict[Phase, AdaptiveKernel] = {}
 _records: dict[str, _Record] = {}
 _records_lock = threading.Lock()
-_costs: list[float] = []
+_costs: list[float] = []  # seconds of compiling
+_loaded: list[float] = []  # seconds of loading from disk
 
 
 def kernel_for(phase: Phase) -> AdaptiveKernel:
@@ -261,9 +263,11 @@ def _record_of(variant: Variant | Chain) -> _Record:
 
 def _consider(record: _Record) -> None:
     """Start loading or compiling when the tiled time so far makes it worth its cost."""
-    if record.state != "tiled" or record.tiled_total < LOAD_AFTER:
+    after = LOAD_NEXT_AFTER if _costs or _loaded else LOAD_AFTER
+    if record.state != "tiled" or record.tiled_total < after:
         return
-    worth = record.tiled_total >= (_costs[-1] if _costs else COMPILE_SECONDS)
+    # what a busy machine took longer for is not worth more
+    worth = record.tiled_total >= min([*_costs[-1:], COMPILE_SECONDS])
     with record.lock:
         if record.state != "tiled" or (not worth and record.digest):
             return
@@ -300,6 +304,5 @@ def _prepare(record: _Record, *, worth: bool) -> None:
         return
     record.compile_seconds = time.perf_counter() - started
     record.from_disk = code.from_disk
-    if not code.from_disk:
-        _costs.append(record.compile_seconds)
+    (_loaded if code.from_disk else _costs).append(record.compile_seconds)
     record.state = "ready"
