@@ -4,7 +4,8 @@
 other lowering must equal. :mod:`~dnumpy.kernels.tiled` runs a phase tile by tile with NumPy's
 ufuncs into buffers that stay in cache, and draws random rows with NumPy's own generators
 (:mod:`~dnumpy.kernels.draws`). :mod:`~dnumpy.kernels.numba` compiles a phase to one
-function.
+function; :mod:`~dnumpy.kernels.chain` runs a phase that has products of matrices as a chain of
+NumPy's own loops, which one machine code walks for all phases.
 
 A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs``
 its outputs; row ``r`` of the phase is entry ``r - origin`` of row values and row outputs; a

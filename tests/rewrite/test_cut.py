@@ -14,7 +14,7 @@ from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.kernels import reference
 from dnumpy.ops.families import elementwise_of, reduction_of
-from dnumpy.ops.table import UPDATE
+from dnumpy.ops.table import MATMUL, UPDATE
 from dnumpy.rewrite.cut import FusedStage, Grain, WholeStage, cut
 from dnumpy.rewrite.phase import ReduceParams, verify
 from dnumpy.runtime import local
@@ -175,3 +175,28 @@ def test_folds_that_depend_on_the_order_are_not_cut_by_rows(
     assert isinstance(stages[0], WholeStage) == (axis == (0,))
     local.execute(stages)
     np.testing.assert_array_equal(made.value, expected)
+
+
+def _product(rows: int, columns: int) -> tuple[Expr, Expr]:
+    rng = np.random.default_rng(rows)
+    a, b = rng.random((rows, 8)), rng.random((8, columns))
+    left, right = (leaf(x, x.shape, x.dtype) for x in (a, b))
+    product = make(MATMUL, (left, right), (), (rows, columns), a.dtype)
+    return product, make(elementwise_of(np.sqrt), (product,), (), product.shape, a.dtype)
+
+
+def test_a_tall_product_joins_the_phase_of_its_neighbour_and_a_square_one_does_not() -> None:
+    for columns, phases in ((3, 1), (100, 2)):
+        product, root = _product(100, columns)
+        stages = cut(pending_in_order([root]), [root], Grain(1, 512, 1 << 40))
+        assert len(stages) == phases
+        assert isinstance(stages[0], FusedStage) == (phases == 1)
+        expected = np.sqrt(product.args[0].value @ product.args[1].value)
+        local.execute(stages)
+        np.testing.assert_allclose(root.value, expected)
+
+
+def test_a_product_without_neighbours_is_one_call() -> None:
+    product, _ = _product(100, 3)
+    (stage,) = cut(pending_in_order([product]), [product], Grain(1, 512, 1 << 40))
+    assert isinstance(stage, WholeStage)
