@@ -375,8 +375,8 @@ def _cheap_again(chosen: Selection) -> bool:
     return len(pending) <= _SHORT and all(getattr(e.op, "loop", "cast") in _CHEAP for e in pending)
 
 
-def filled(chosen: Selection, filler: Any) -> Expr:
-    """Return the domain with ``filler`` in place of what the mask leaves out."""
-    cell = np.empty((), chosen.domain.dtype)
+def filled(expr: Expr, mask: Expr, filler: Any) -> Expr:
+    """Return ``expr`` with ``filler`` in place of what the mask leaves out."""
+    cell = np.empty((), expr.dtype)
     cell[...] = filler
-    return where(chosen.mask, chosen.domain, Const(cell[()]))
+    return where(mask, expr, Const(cell[()]))
