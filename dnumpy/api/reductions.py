@@ -103,7 +103,8 @@ def _plain(
     filler = _neutral(wrapped, args[0].dtype) if params.masked else None
     if filler is None:
         return args, params
-    return [chosen.filled(*args, filler)], params._replace(masked=False)
+    expr, mask = args
+    return [chosen.filled(expr, mask, filler)], params._replace(masked=False)
 
 
 def _record_permuted(
