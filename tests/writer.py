@@ -182,6 +182,8 @@ class Writer(Turns):
                 f"np.hstack([{a}, {b}])",
                 f"np.roll({a}, {rng.randint(-5, 5)}, axis={axis})",
                 f"np.roll({a}, {rng.randint(-5, 5)})",
+                f"np.roll({a}, ({rng.randint(-2, 2)}, {rng.randint(-1, 1)}), axis=({axis}, 0))",
+                f"np.roll({a}, 1, {axis}) + np.roll({a}, -1, {axis}) + np.roll({a}, 1, 0)",
                 f"np.where({a} > {b}, {a}, {c})",
                 f"np.where({a}, {b}, {self.scalar()})",
                 f"np.diff({a}, axis={axis})",
@@ -301,19 +303,24 @@ class Writer(Turns):
         columns, dtype = self.rng.randint(1, 4), self.rng.choice(("f8", "i8", "f4"))
         calm = f"numpy.nan_to_num({self.fresh_data((inner, columns), dtype)}, posinf=3, neginf=-3)"
         other = f"np.array({calm})"
-        expression = self.rng.choice(
-            (f"{a} @ {other}", f"np.dot({a}, {other})", f"np.einsum('...i,ij->...j', {a}, {other})",
-             f"np.tensordot({a}, {other}, 1)", f"np.matmul({a}, {other})"),
-        )  # fmt: skip
+        choices = [
+            f"{a} @ {other}", f"np.dot({a}, {other})", f"np.einsum('...i,ij->...j', {a}, {other})",
+            f"np.tensordot({a}, {other}, 1)", f"np.matmul({a}, {other})",
+            f"({a} @ {other}) * 2 + 1", f"np.abs({a} @ {other}).sum(-1)",
+        ]  # fmt: skip
+        if value.dtype.kind in "iufc":
+            choices += [f"{a}.T @ {a}", f"{a}.T @ np.tanh({a})"]
+            choices += [f"np.einsum('i...,i...->...', {a}, {a})"]
+        expression = self.rng.choice(choices)
         eps = float(np.finfo(value.dtype).eps) if value.dtype.kind in "fc" else 1e-7
         self.count += 1
         if run_line(f"probe_ = {expression}", self.env) is not None:
             self.emit(f"a{self.count} = {expression}")
         elif isinstance(self.env["probe_"], np.ndarray):
             scale = 1 + (float(np.abs(value).max()) if value.size else 0)
-            self.emit(
-                f"a{self.count} = {expression}", max(eps, 2e-7) * inner * 100 * scale * 1e4 * 1e-4
-            )
+            if expression.count(a) > 1:  # times itself
+                scale *= scale * len(value)
+            self.emit(f"a{self.count} = {expression}", max(eps, 2e-7) * inner * 100 * scale)
 
     # ------------------------------------------------------------ lines that write
 

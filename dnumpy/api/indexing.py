@@ -216,8 +216,12 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
     kind = type(value)
     if kind is list or kind is tuple:
         value = np.array(calls.unwrap(value), seen.dtype)  # element by element, as NumPy assigns
-    elif kind is DeferredScalar and value.dtype.kind not in "biu" and seen.dtype.kind in "biu":
-        value = value.force()  # NumPy refuses a NaN or an infinity
+    elif (
+        kind is DeferredScalar
+        and seen.dtype.kind in "iu"
+        and not np.can_cast(value.dtype, seen.dtype)
+    ):
+        value = value.force()  # NumPy refuses a NaN, an infinity, or what is out of bounds
     fits = not picks_one(array, key) or not getattr(value, "shape", ())  # else NumPy says why not
     if fits and not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
         try:
@@ -230,6 +234,12 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
     plain = calls.unwrap(value)
     with writing(array):
         concrete_for_writing(array)[key] = plain
+
+
+def _may_be_refused(scalar: np.dtype, target: np.dtype) -> bool:
+    if target.kind == "b":
+        return scalar.kind not in "biu"
+    return target.kind in "iu" and not np.can_cast(scalar, target)
 
 
 def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:

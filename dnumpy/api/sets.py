@@ -199,11 +199,9 @@ def isin(
         return NotImplemented
     if not (on_nodes(values) or on_nodes(members)):
         return NotImplemented
-    exact = np.promote_types(values.dtype, members.dtype).kind
-    if exact != "f" or {values.dtype.kind, members.dtype.kind} & {"f"}:
-        values, members = promoted(values, members)
-    else:
-        return NotImplemented  # integers that only a float would hold
+    if not _joined_exactly(values.dtype, members.dtype):
+        return NotImplemented
+    values, members = promoted(values, members)
     if values is None or not values.size or not members.size or not values.ndim:
         return NotImplemented
     if on_nodes(members) and values.size <= min(members.size - 1, sorting.FEW_VALUES):
@@ -212,6 +210,18 @@ def isin(
     params = RowParams((True, False), (("invert", bool(invert)),))
     exprs = [content(values), content(table)]
     return from_expr(blocks.record(rows.ISIN_ROWS, exprs, params, values.shape, np.dtype(bool)))
+
+
+def _joined_exactly(one: np.dtype, other: np.dtype) -> bool:
+    """Say whether the common dtype tells apart what is apart.
+
+    Where it does not, NumPy's sorted array counts elements as found that only became equal.
+    """
+    joined = np.promote_types(one, other)
+    return joined.kind not in "fc" or all(
+        x.kind not in "iu" or x.itemsize < joined.itemsize // (2 if joined.kind == "c" else 1)
+        for x in (one, other)
+    )
 
 
 def _table(members: ndarray) -> ndarray:

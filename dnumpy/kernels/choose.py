@@ -1,5 +1,8 @@
 """Which lowering runs a phase, by what each has been measured to take.
 
+Beside the tiled lowering there is one that is compiled: a chain of NumPy's loops
+(:mod:`dnumpy.kernels.chain`) for phases with products of matrices, Numba for all others.
+
 A program starts tiled. Once it has run tiled for about as long as compiling would take, it is
 compiled in the background, once for all phases that differ in extents and constants alone; from
 then on both have a measured time per element, and the faster one runs. The two give the same
@@ -24,12 +27,14 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from dnumpy.kernels.chain import Chain, ChainKernel
     from dnumpy.kernels.numba import NumbaKernel, Variant
     from dnumpy.rewrite.phase import Phase
 
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 0.02  # seconds of tiled time that loading from disk is worth
+LOAD_NEXT_AFTER = 3e-3  # the same once what loads kernels has been imported
 COMPILE_SECONDS = 0.3  # until a compilation has been timed
 TRIALS = 4  # runs before a measured time is believed
 RETIMED = 64  # runs between two looks at the slower lowering
@@ -107,7 +112,8 @@ _MOST_KERNELS = 4096
 _kernels: dict[Phase, AdaptiveKernel] = {}
 _records: dict[str, _Record] = {}
 _records_lock = threading.Lock()
-_costs: list[float] = []
+_costs: list[float] = []  # seconds of compiling
+_loaded: list[float] = []  # seconds of loading from disk
 
 
 def kernel_for(phase: Phase) -> AdaptiveKernel:
@@ -144,10 +150,9 @@ class AdaptiveKernel:
         self.phase = phase
         self.lowering = "tiled"
         self._tiled = TiledKernel(phase)
-        self._numba: NumbaKernel | None = None
+        self._numba: NumbaKernel | ChainKernel | None = None
         self._total = 0.0
         self._worth = _worth_compiling(phase)
-        self._multiplies = phase.multiplies  # by the library, which compiled code does not call
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
 
@@ -170,11 +175,12 @@ class AdaptiveKernel:
     ) -> Faults:
         """Compute rows ``lo:hi``; return the floating-point faults, by step."""
         mode = config.kernels
-        if self._multiplies or mode == "tiled" or (mode != "numba" and not self._worth):
+        if mode == "tiled" or (mode != "numba" and not self._worth):
             return self._run_tiled(values, outs, lo, hi, origin)
         if mode == "numba":
-            self.lowering = "numba"
-            return self._compiled().run(values, outs, lo, hi, origin, told)
+            kernel = self._compiled()
+            self.lowering = kernel.lowering
+            return kernel.run(values, outs, lo, hi, origin, told)
         if self._total < LOWER_AFTER:
             started = time.perf_counter()
             faults = self._run_tiled(values, outs, lo, hi, origin)
@@ -188,11 +194,16 @@ class AdaptiveKernel:
         self.lowering = "tiled"
         return self._tiled.run(values, outs, lo, hi, origin)
 
-    def _compiled(self) -> NumbaKernel:
+    def _compiled(self) -> NumbaKernel | ChainKernel:
         if self._numba is None:
-            from dnumpy.kernels.numba import NumbaKernel
+            if self.phase.multiplies:
+                from dnumpy.kernels.chain import ChainKernel
 
-            self._numba = NumbaKernel(self.phase, self._tiled)
+                self._numba = ChainKernel(self.phase, self._tiled)
+            else:
+                from dnumpy.kernels.numba import NumbaKernel
+
+                self._numba = NumbaKernel(self.phase, self._tiled)
         return self._numba
 
     def _run_measured(
@@ -204,14 +215,15 @@ class AdaptiveKernel:
         origin: int,
         told: Collection[str],
     ) -> Faults:
-        variant = self._compiled().variant_for(values, outs)
+        kernel = self._compiled()
+        variant = kernel.variant_for(values, outs)
         if variant is None:
             return self._run_tiled(values, outs, lo, hi, origin)
         record = _record_of(variant)
         elements = (hi - lo) * self._per_row
         started = time.perf_counter()
         if record.state == "ready" and record.prefers_numba():
-            self.lowering = "numba"
+            self.lowering = kernel.lowering
             fresh = not variant.ready  # its first run sets up what later ones reuse
             done = variant.run(values, outs, lo, hi, origin, told)
             faults = set() if done else self._tiled.run(values, outs, lo, hi, origin)
@@ -241,19 +253,21 @@ def _elements_per_row(phase: Phase) -> int:
     return max(widest, 1)
 
 
-def _record_of(variant: Variant) -> _Record:
-    record = _records.get(variant.source)
+def _record_of(variant: Variant | Chain) -> _Record:
+    record = _records.get(variant.key)
     if record is None:
         with _records_lock:
-            record = _records.setdefault(variant.source, _Record(variant.source, variant.helpers))
+            record = _records.setdefault(variant.key, _Record(variant.source, variant.helpers))
     return record
 
 
 def _consider(record: _Record) -> None:
     """Start loading or compiling when the tiled time so far makes it worth its cost."""
-    if record.state != "tiled" or record.tiled_total < LOAD_AFTER:
+    after = LOAD_NEXT_AFTER if _costs or _loaded else LOAD_AFTER
+    if record.state != "tiled" or record.tiled_total < after:
         return
-    worth = record.tiled_total >= (_costs[-1] if _costs else COMPILE_SECONDS)
+    # what a busy machine took longer for is not worth more
+    worth = record.tiled_total >= min([*_costs[-1:], COMPILE_SECONDS])
     with record.lock:
         if record.state != "tiled" or (not worth and record.digest):
             return
@@ -290,6 +304,5 @@ def _prepare(record: _Record, *, worth: bool) -> None:
         return
     record.compile_seconds = time.perf_counter() - started
     record.from_disk = code.from_disk
-    if not code.from_disk:
-        _costs.append(record.compile_seconds)
+    (_loaded if code.from_disk else _costs).append(record.compile_seconds)
     record.state = "ready"

@@ -70,6 +70,37 @@ def inner_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> InnerLoop | Non
     return found if function and _answers_like(ufunc, found) else None
 
 
+@lru_cache(maxsize=8)
+def product_loop(dtype: np.dtype) -> InnerLoop | None:
+    """Return the loop of ``matmul`` over arrays of ``dtype``, None if it cannot be trusted.
+
+    Its extents are a number of products, and rows, inner extent and columns of each; its steps are
+    those of the three operands from product to product, then two for each operand.
+    """
+    layout = _layout(np.matmul)
+    signature = f"{dtype.char * 2}->{dtype.char}"
+    if layout is None or dtype.char not in "fdFD" or signature not in np.matmul.types:
+        return None
+    at = np.matmul.types.index(signature)
+    found = InnerLoop(
+        layout.functions[at] or 0, (layout.data[at] or 0) if layout.data else 0, (dtype,) * 3
+    )
+    return found if found.function and _multiplies(found) else None
+
+
+def _multiplies(loop: InnerLoop) -> bool:
+    """Say whether the loop gives ``matmul``'s product of a sample, bit for bit."""
+    dtype = loop.dtypes[0]
+    left = (np.arange(35) % 11 / 8).astype(dtype).reshape(7, 5)
+    right = (np.arange(15) % 7 / 8).astype(dtype).reshape(5, 3)
+    out = np.zeros((7, 3), dtype)
+    arrays = (left, right, out)
+    args = (ctypes.c_void_p * 3)(*[a.ctypes.data for a in arrays])
+    steps = (ctypes.c_ssize_t * 9)(0, 0, 0, *[s for a in arrays for s in a.strides])
+    _LOOP(loop.function)(args, (ctypes.c_ssize_t * 4)(1, 7, 5, 3), steps, loop.data or None)
+    return bool(out.tobytes() == np.matmul(left, right).tobytes())
+
+
 def _canonical(chars: str) -> str:
     """Spell C ``long long`` like ``long`` where both are 64 bits: NumPy has one dtype per size."""
     if np.dtype("q").itemsize == np.dtype("l").itemsize:

@@ -240,7 +240,7 @@ class _Lowering:
             msg = f"{op.name} with {step.params}"
             raise Unsupported(msg)
         kinds = tuple(self.kinds[a] if a < self.first else self._dtype(a) for a in step.args)
-        types = _resolve(op.ufunc, kinds)
+        types = resolved(op.ufunc, kinds)
         if types is None or types[-1] != step.dtype:
             msg = f"no loop of {op.name} for {kinds}"
             raise Unsupported(msg)
@@ -451,7 +451,7 @@ def _widest_rest(phase: Phase) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...] | None:
+def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...] | None:
     """Return the types of the loop that NumPy would run, or None."""
     given = tuple(np.dtype(bool) if k is bool else k for k in kinds)
     try:

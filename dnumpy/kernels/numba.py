@@ -40,7 +40,7 @@ _FLAGS = {
     "aarch64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
     "arm64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
 }
-_ALL_FLAGS = 31
+ALL_FLAGS = 31
 _MOST_LOOKS = 256
 _APART = 704  # bytes between buffers: same page offsets of loads and stores would stall
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
@@ -103,7 +103,7 @@ class NumbaKernel:
         self, form: Unrolled, values: Sequence[Any], outs: Sequence[np.ndarray]
     ) -> Variant | None:
         phase, values, outs = form.phase, form.values(values), form.outs(outs)
-        kinds = _kinds(phase, values)
+        kinds = kinds_of(phase, values)
         where = (form is self._parts, kinds)
         if where not in self._programs:
             self._programs[where] = _lowered(phase, kinds, form.targets)
@@ -132,11 +132,16 @@ def _look(value: Any) -> Any:
 def supports(phase: Phase, values: Sequence[Any]) -> bool:
     """Say whether ``phase`` has a Numba lowering for these values."""
     flat = unrolled(phase)
-    return _lowered(flat.phase, _kinds(flat.phase, flat.values(values))) is not None
+    return _lowered(flat.phase, kinds_of(flat.phase, flat.values(values))) is not None
+
+
+def tells_faults() -> bool:
+    """Say whether this machine's floating-point flags are known."""
+    return platform.machine() in _FLAGS
 
 
 def _lowered(phase: Phase, kinds: tuple[Any, ...], targets: Any = None) -> Program | None:
-    if platform.machine() not in _FLAGS:
+    if not tells_faults():
         return None
     try:
         program = lower(phase, kinds)
@@ -149,7 +154,7 @@ def _lowered(phase: Phase, kinds: tuple[Any, ...], targets: Any = None) -> Progr
     return program if halves.isdisjoint(called) else None  # loops take adjacent elements
 
 
-def _kinds(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
+def kinds_of(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
     """Return what NEP 50 sees of each input: its dtype, or the type of a Python scalar."""
     kinds: list[Any] = []
     for given, value in zip(phase.inputs, values, strict=True):
@@ -192,16 +197,18 @@ def _writable(
             return False
         if flags.c_contiguous:
             continue
-        axes = _merged(out.shape, out.strides)
+        axes = merged_axes(out.shape, out.strides)
         inner = (
-            axes if program.flat and not output.partial else _merged(out.shape[1:], out.strides[1:])
+            axes
+            if program.flat and not output.partial
+            else merged_axes(out.shape[1:], out.strides[1:])
         )
         if len(inner) > 1 or (inner and inner[0][1] != step):
             return False
     return True
 
 
-def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
+def merged_axes(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
     """Return (extent, stride) of the fewest axes that walk the same elements in order."""
     axes: list[tuple[int, int]] = []
     for extent, stride in zip(shape, strides, strict=True):
@@ -239,8 +246,8 @@ def _unit_axes(program: Program, value: np.ndarray) -> list[tuple[int, int]]:
     rest = program.rest if program.width > 1 else value.shape[1:]
     spread = np.broadcast_to(value, (value.shape[0], *rest))
     if program.flat:
-        return _merged(spread.shape, spread.strides)
-    return _merged(spread.shape[1:], spread.strides[1:])
+        return merged_axes(spread.shape, spread.strides)
+    return merged_axes(spread.shape[1:], spread.strides[1:])
 
 
 class Variant:
@@ -267,6 +274,11 @@ class Variant:
     @property
     def source(self) -> str:
         """The text that is compiled, equal for phases that differ in extents and constants."""
+        return self.kernel.source
+
+    @property
+    def key(self) -> str:
+        """What is known of its speed is known of all variants with this key."""
         return self.kernel.source
 
     @property
@@ -327,13 +339,13 @@ class Variant:
             keep = self._bind(fields, self.unrolled.values(values), outs, lo, hi, origin)
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
             return False
-        if keep and _overlap(keep, outs):
+        if keep and overlap(keep, outs):
             return False
-        flags = _fenv()
-        flags.feclearexcept(_ALL_FLAGS)
+        flags = fenv()
+        flags.feclearexcept(ALL_FLAGS)
         code(fields.ctypes.data, lo, hi)
-        raised = flags.fetestexcept(_ALL_FLAGS)
-        return not _to_be_told(raised, told, truncates=self.program.truncates)
+        raised = flags.fetestexcept(ALL_FLAGS)
+        return not to_be_told(raised, told, truncates=self.program.truncates)
 
     # binding
 
@@ -495,7 +507,7 @@ def _helper(name: str, code: str) -> Compiled:
 
 
 @lru_cache(maxsize=1)
-def _fenv() -> Any:
+def fenv() -> Any:
     """Return the C library's access to the floating-point flags of the calling thread."""
     library = ctypes.PyDLL(None)
     for name in ("feclearexcept", "fetestexcept"):
@@ -504,7 +516,7 @@ def _fenv() -> Any:
     return library
 
 
-def _to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
+def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     """Say whether NumPy must run again to name the steps at fault."""
     bits = _FLAGS[platform.machine()]
     if truncates and raised & bits["invalid"]:
@@ -512,7 +524,7 @@ def _to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     return any(raised & bits[kind] for kind in told)
 
 
-def _overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
+def overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
     """Say whether an output may share memory with an input; those come with their addresses."""
     written = [_extent(out.ctypes.data, out) for out in outs]
     for address, array in inputs:

@@ -186,6 +186,29 @@ CALLS = {operands: _make_call(operands) for operands in (2, 3, 4)}
 
 
 @intrinsic
+def call_loop(_typing: Any, function: Any, data: Any, args: Any, dims: Any, steps: Any) -> Any:
+    """Run one of NumPy's loops; the last three are addresses of the arrays that it is given."""
+    text = _I8.as_pointer()
+    counts = _I64.as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [text.as_pointer(), counts, counts, text])
+
+    def codegen(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
+        loop, extra, addresses, extents, strides = given
+        builder.call(
+            builder.inttoptr(loop, kind.as_pointer()),
+            [
+                builder.inttoptr(addresses, text.as_pointer()),
+                builder.inttoptr(extents, counts),
+                builder.inttoptr(strides, counts),
+                builder.inttoptr(extra, text),
+            ],
+        )
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), codegen
+
+
+@intrinsic
 def call_helper(_typing: Any, function: Any, a: Any, b: Any, c: Any) -> Any:
     """Call a compiled kernel (three integers, no result) at an address."""
     text = _I8.as_pointer()
@@ -240,6 +263,7 @@ def namespace() -> dict[str, Any]:
     names |= {c: t for c, t in NUMBA_TYPES.items() if c != "b1"}
     return names | {
         "call_helper": call_helper,
+        "call_loop": call_loop,
         "copy_item": copy_item,
         "fma": fma,
         "sqrt": math.sqrt,

@@ -68,6 +68,20 @@ class TiledKernel:
             return _ROWS, self._row_outputs[slot]
         return (_NOWHERE, 0) if self._scratch_of[slot] is None else (_SCRATCH, slot)
 
+    @property
+    def scratch_sizes(self) -> list[int]:
+        """Bytes of each scratch buffer."""
+        return self._scratch_shapes
+
+    def target(self, slot: int) -> tuple[str, int]:
+        """Return where a step's result goes: ``rows``, ``partial``, ``scratch`` or ``nowhere``."""
+        if slot in self._partials:
+            return "partial", self._partials[slot]
+        if slot in self._row_outputs:
+            return "rows", self._row_outputs[slot]
+        place = self._scratch_of[slot]
+        return ("nowhere", 0) if place is None else ("scratch", place)
+
     def run(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
     ) -> Faults:

@@ -118,6 +118,8 @@ MOVES: dict[str, Entry] = {
     "block": (X, lambda xp, a: xp.block([[a, a], [a, a]])),
     "dstack": (X, lambda xp, a: xp.dstack([a, a])),
     "roll": (X, lambda xp, a: xp.roll(a, 7, axis=0)),
+    "roll-small": (X, lambda xp, a: a - xp.roll(a, 1, 0) - xp.roll(a, (-2, 1), (0, 1))),
+    "roll-flat": (X, lambda xp, a: xp.roll(a, 5) + xp.roll(a, -5)),
     "rot90": (X, lambda xp, a: xp.rot90(a) + 0),
     "repeat": (V, lambda xp, a: xp.repeat(a, 3)),
     "tile": (X, lambda xp, a: xp.tile(a, (2, 3))),

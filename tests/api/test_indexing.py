@@ -524,3 +524,17 @@ def test_putmask_takes_its_array_by_position_alone() -> None:
         np.testing.assert_array_equal(np.asarray(target), expected)
         with pytest.raises(TypeError):
             dnumpy.putmask(a=target, values=[1], mask=[True] * 9)
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("total", [100, 371, -200])
+def test_a_sum_that_does_not_fit_is_refused_as_by_numpy(total: int) -> None:
+    def outcome(xp: Any) -> tuple[Any, list[int]]:
+        parts, target = xp.array(np.array([total] + [0] * 19)), xp.array(np.zeros(20, "i1"))
+        try:
+            target[::2] = parts.sum()
+        except OverflowError as error:
+            return str(error), np.asarray(target).tolist()
+        return None, np.asarray(target).tolist()
+
+    assert outcome(dnumpy) == outcome(np)

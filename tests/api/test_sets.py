@@ -176,3 +176,15 @@ def test_unique_at_home_is_numpys(dtype: str, distinct: int) -> None:
         for equal_nan in (False, True):
             found = dnumpy.unique(dnumpy.array(plain), equal_nan=equal_nan)
             same(found, np.unique(plain, equal_nan=equal_nan))
+
+
+@pytest.mark.parametrize(("one", "other"), [("u8", "f8"), ("i8", "f4"), ("i4", "f4"), ("f8", "u8")])
+def test_membership_across_dtypes_is_numpys_even_where_floats_merge_integers(
+    one: str, other: str
+) -> None:
+    large = np.array([0, 2**62 + 1, 2**62 + 2, 2**62 + 3, 5, 6], "u8")
+    with np.errstate(all="ignore"):
+        left, right = large.astype(one), np.arange(7).astype(other)
+    with spread_out():
+        found = dnumpy.isin(on_nodes(left), on_nodes(right))
+        same(found, np.isin(left, right))

@@ -1,0 +1,560 @@
+"""A phase with products as a chain of calls of NumPy's inner loops, which one machine code runs.
+
+Each step is a record: the address of the loop, and how its extents and its operands' addresses
+follow from the rows of the tile. The code that walks the records is the same for all phases, so
+that it is compiled once and for all; it does not hold the GIL, of which the tiled lowering has to
+ask for every step of every tile. Loops, tiles and bits are those of the tiled lowering.
+
+A record holds, as 64-bit integers: loop, its data, whether the call is made once for each row (2:
+it sums a row, by the helpers whose addresses stand in place of loop and data); four extents, and
+how many each row adds to them; of three operands the address, the bytes from row to row, the bytes
+from tile to tile, and the bytes from call to call; nine steps; then room for the addresses and
+extents of the call at hand.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnumpy.expr.geometry import Geometry
+from dnumpy.kernels.helpers import LOOP_AT, STATE_BYTES, helper_source
+from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
+from dnumpy.kernels.lower import code_of, resolved
+from dnumpy.kernels.numba import (
+    ALL_FLAGS,
+    TOLD,
+    fenv,
+    kinds_of,
+    machine_code,
+    merged_axes,
+    overlap,
+    tells_faults,
+    to_be_told,
+)
+from dnumpy.kernels.tiled import Faults, TiledKernel
+from dnumpy.ops.families import Contraction, Elementwise, Movement, Reduction
+from dnumpy.rewrite.phase import Access
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from dnumpy.kernels.compile import Compiled
+    from dnumpy.rewrite.phase import Phase, Step
+
+_HEADER, _RECORD = 4, 40  # integers
+_DIMS, _MORE, _BASE, _BY_ROW, _BY_TILE, _BY_CALL, _STEPS = 3, 7, 11, 14, 17, 20, 23
+_SUMS = 2  # in place of whether there is a call for each row
+_EXTREMES = (np.maximum, np.minimum)
+_CELL = 16  # bytes of a constant
+_ANY_STRIDE = frozenset({"arith", "div", "sqrt", "exp", "compare"})  # classes: bits as if adjacent
+
+SOURCE = """\
+def kernel(table, lo, hi):
+    count = load_i8(table, 0, 0, 0)
+    tile = load_i8(table, 1, 0, 0)
+    at = lo - load_i8(table, 2, 0, 0)
+    number = 0
+    while lo < hi:
+        rows = tile
+        if hi - lo < rows:
+            rows = hi - lo
+        r = table + 32
+        for _ in range(count):
+            calls = 1
+            if load_i8(r, 2, 0, 0):
+                calls = rows
+            for d in range(4):
+                extent = load_i8(r, 3 + d, 0, 0) + load_i8(r, 7 + d, 0, 0) * rows
+                store_i8(r, 35 + d, extent, 0, 0)
+            for i in range(calls):
+                for k in range(3):
+                    a = load_i8(r, 11 + k, 0, 0) + at * load_i8(r, 14 + k, 0, 0)
+                    a += number * load_i8(r, 17 + k, 0, 0) + i * load_i8(r, 20 + k, 0, 0)
+                    store_i8(r, 32 + k, a, 0, 0)
+                if load_i8(r, 2, 0, 0) == 2:
+                    state = load_i8(r, 23, 0, 0)
+                    store_i8(state, 0, 0, 0, 0)
+                    n = load_i8(r, 35, 0, 0)
+                    call_helper(load_i8(r, 0, 0, 0), load_i8(r, 32, 0, 0), n, state)
+                    call_helper(load_i8(r, 1, 0, 0), state, load_i8(r, 33, 0, 0), 0)
+                else:
+                    call_loop(load_i8(r, 0, 0, 0), load_i8(r, 1, 0, 0), r + 256, r + 280, r + 184)
+            r += 320
+        at += rows
+        lo += rows
+        number += 1
+"""
+
+
+_Home = tuple[str, Any]  # a kind of memory, and which
+
+
+class Unchained(Exception):  # noqa: N818 - an answer, not an error
+    """A step is no call of a loop that can be trusted."""
+
+
+@dataclass(slots=True)
+class _Lies:
+    """Where a value of the tile lies: ``row`` bytes from row to row, ``steps`` within a row.
+
+    ``home`` is what its address is measured from: an input, an output, a scratch buffer.
+    """
+
+    home: _Home
+    rest: tuple[int, ...]
+    steps: tuple[int, ...]
+    row: int
+    dtype: np.dtype
+    by_row: bool = True  # the address moves on from tile to tile
+    offset: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is an operand that each tile reads whole."""
+        return self.home[0] == "in" and not self.by_row
+
+
+class _Place(NamedTuple):
+    """An address to be entered: that of ``home``, in this position of the table."""
+
+    position: int
+    home: _Home
+    offset: int
+
+
+@dataclass(slots=True)
+class _Table:
+    """The records of a phase for values that lie in one way, without the addresses."""
+
+    numbers: np.ndarray
+    places: list[_Place] = field(default_factory=list)
+    cells: list[tuple[int, np.dtype]] = field(default_factory=list)  # input, dtype
+
+
+class ChainKernel:
+    """Runs one phase; safe to run from several threads at once (scratch is per thread)."""
+
+    lowering = "chain"
+
+    def __init__(self, phase: Phase, tiled: TiledKernel | None = None) -> None:
+        self.phase = phase
+        self.tiled = tiled or TiledKernel(phase)
+        self._variants: dict[tuple[Any, ...], Chain | None] = {}
+
+    def run(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        lo: int,
+        hi: int,
+        origin: int = 0,
+        told: Collection[str] = TOLD,
+    ) -> Faults:
+        """Compute rows ``lo:hi``; what is no chain runs tiled."""
+        variant = self.variant_for(values, outs)
+        if variant is not None and variant.run(values, outs, lo, hi, origin, told):
+            return set()
+        return self.tiled.run(values, outs, lo, hi, origin)
+
+    def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Chain | None:
+        """Return the chain for values that lie as these do, None where only NumPy will do."""
+        kinds = kinds_of(self.phase, values)
+        arrays = [v for v, i in zip(values, self.phase.inputs, strict=True) if i.dtype is not None]
+        steps = tuple(a.strides for a in (*arrays, *outs))
+        key = (kinds, steps)
+        if key not in self._variants:
+            try:
+                made = Chain(self.phase, self.tiled, kinds, values, outs)
+            except Unchained:
+                made = None
+            self._variants[key] = made
+        found = self._variants[key]
+        if found is None or not all(a.flags.aligned for a in (*arrays, *outs)):
+            return None
+        return found
+
+
+class Chain:
+    """The records of one phase, bound to data run by run."""
+
+    source = SOURCE
+
+    def __init__(
+        self,
+        phase: Phase,
+        tiled: TiledKernel,
+        kinds: tuple[Any, ...],
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+    ) -> None:
+        if not tells_faults():
+            raise Unchained
+        self.phase = phase
+        self.key = f"chain {hash(phase)}"
+        self._sizes = tiled.scratch_sizes
+        self._table = _Writer(phase, tiled, kinds, values, outs).table()
+        self._local = threading.local()
+        self._code: Compiled | None = None
+        self._helpers: dict[_Home, int] = {}
+
+    def _helper_homes(self) -> list[_Home]:
+        homes = {place.home for place in self._table.places}
+        return sorted(home for home in homes if home[0] in {"sum", "finish"})
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        """The texts of the helpers that the chain calls."""
+        return tuple(helper_source(*map(str, home)) for home in self._helper_homes())
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is compiled."""
+        return self._code is not None
+
+    def run(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        lo: int,
+        hi: int,
+        origin: int = 0,
+        told: Collection[str] = TOLD,
+    ) -> bool:
+        """Compute rows ``lo:hi``; False means that NumPy must compute them (again)."""
+        if self._code is None:
+            self._code = machine_code(SOURCE)
+            self._helpers = {
+                home: machine_code(helper_source(*map(str, home))).address
+                for home in self._helper_homes()
+            }
+        arrays = [v for v in values if isinstance(v, np.ndarray)]
+        if overlap([(a.ctypes.data, a) for a in arrays], outs):
+            return False
+        numbers, homes, cells = self._frame()
+        try:
+            for (given, dtype), cell in zip(self._table.cells, cells, strict=True):
+                cell[...] = np.asarray(values[given], None if _is_number(values[given]) else dtype)
+        except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
+            return False
+        homes.update((("in", k), v.ctypes.data) for k, v in enumerate(values) if _is_array(v))
+        homes.update((("out", k), out.ctypes.data) for k, out in enumerate(outs))
+        for position, home, offset in self._table.places:
+            numbers[position] = homes[home] + offset
+        numbers[2] = origin
+        flags = fenv()
+        flags.feclearexcept(ALL_FLAGS)
+        self._code(numbers.ctypes.data, lo, hi)
+        return not to_be_told(flags.fetestexcept(ALL_FLAGS), told, truncates=False)
+
+    def _frame(self) -> Any:
+        """Return this thread's table, the addresses of its scratch, and its constants."""
+        try:
+            found: Any = self._local.frame
+        except AttributeError:
+            buffers = [np.empty(size + 64, np.uint8) for size in self._sizes]
+            homes = {("scratch", k): -(-b.ctypes.data // 64) * 64 for k, b in enumerate(buffers)}
+            room = np.zeros((len(self._table.cells) + 1, _CELL), np.uint8)
+            cells = [
+                np.ndarray((), dtype, room[k]) for k, (_, dtype) in enumerate(self._table.cells)
+            ]
+            homes.update((("cell", k), c.ctypes.data) for k, c in enumerate(cells))
+            states = {code: _state(code) for code in {home[1] for home in self._helper_homes()}}
+            homes.update((("state", code), state.ctypes.data) for code, state in states.items())
+            homes.update(self._helpers)
+            found = self._local.frame = (self._table.numbers.copy(), homes, cells)
+            self._local.buffers = buffers, room, states
+        return found
+
+
+def _state(code: str) -> np.ndarray:
+    """Return room for a running sum, which knows the loop that adds."""
+    state = np.zeros(STATE_BYTES // 8, np.int64)
+    loop = inner_loop(np.add, (np.dtype(code),) * 3)
+    assert loop is not None
+    state[LOOP_AT : LOOP_AT + 2] = loop.function, loop.data
+    return state
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, np.generic)
+
+
+class _Writer:
+    """Writes the records of a phase for values that lie as the given ones do."""
+
+    def __init__(
+        self,
+        phase: Phase,
+        tiled: TiledKernel,
+        kinds: tuple[Any, ...],
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+    ) -> None:
+        self.phase = phase
+        self.tiled = tiled
+        self.kinds = kinds
+        self.outs = outs
+        self.first = len(phase.inputs)
+        numbers = np.zeros(_HEADER + 2 * _RECORD * len(phase.steps), np.int64)
+        numbers[1] = phase.tile_rows
+        self.made = _Table(numbers)
+        self.lies: dict[int, _Lies] = {}
+        for slot, (given, value) in enumerate(zip(phase.inputs, values, strict=True)):
+            if given.access is not Access.CONST:
+                self.lies[slot] = _lies_as(slot, given.access, value)
+
+    def table(self) -> _Table:
+        """Return the table."""
+        for slot, step in enumerate(self.phase.steps, start=self.first):
+            op = step.op
+            if isinstance(op, Movement):
+                self.lies[slot] = self._view(step)
+                continue
+            self.lies[slot] = self._result(slot, step)
+            if isinstance(op, Contraction):
+                self._product(self._record(), slot, step)
+            elif isinstance(op, Elementwise):
+                self._elementwise(self._record(), slot, step, op)
+            elif isinstance(op, Reduction) and op.ufunc is np.add:
+                self._sum(self._record(), slot, step)
+            elif isinstance(op, Reduction) and op.ufunc in _EXTREMES:
+                self._extreme(slot, step, op.ufunc)
+            else:
+                raise Unchained
+        return self.made
+
+    def _record(self) -> int:
+        """Return the position of a new record."""
+        count = self.made.numbers[0]
+        self.made.numbers[0] += 1
+        return _HEADER + _RECORD * int(count)
+
+    def _view(self, step: Step) -> _Lies:
+        base, geometry = self.lies[step.args[0]], Geometry(*step.params)
+        size = base.dtype.itemsize
+        adjacent = base.steps == _adjacent(base.rest, size) and base.row == prod(base.rest) * size
+        if not adjacent or (not base.by_row and base.home[0] != "scratch"):
+            raise Unchained
+        return replace(
+            base,
+            rest=geometry.shape[1:],
+            steps=geometry.strides[1:],
+            dtype=geometry.dtype,
+            offset=base.offset + geometry.offset,
+        )
+
+    def _folded_row(self, slot: int, step: Step) -> tuple[_Lies, _Lies, int]:
+        """Return where an operand and the fold of its rows lie, and the elements of a row."""
+        params: Any = step.params
+        operand, out = self.lies[step.args[0]], self.lies[slot]
+        axes = tuple(range(1, 1 + len(operand.rest)))
+        plain = params.initial is None and not params.masked and operand.dtype == step.dtype
+        if not plain or tuple(sorted(params.axis)) != axes or step.dtype.char not in "fd":
+            raise Unchained
+        if operand.steps != _adjacent(operand.rest, step.dtype.itemsize):
+            raise Unchained
+        return operand, out, prod(operand.rest)
+
+    def _sum(self, at: int, slot: int, step: Step) -> None:
+        operand, out, width = self._folded_row(slot, step)
+        numbers = self.made.numbers
+        numbers[at + 2], numbers[at + _DIMS] = _SUMS, width
+        code = code_of(step.dtype)
+        if inner_loop(np.add, (step.dtype,) * 3) is None:
+            raise Unchained
+        for k, name in enumerate(("sum", "finish")):
+            self.made.places.append(_Place(at + k, (name, code), 0))
+        self.made.places.append(_Place(at + _STEPS, ("state", code), 0))
+        for k, lies in enumerate((operand, out)):
+            numbers[at + _BY_CALL + k] = lies.row
+            self._enter(at, k, lies)
+
+    def _extreme(self, slot: int, step: Step, ufunc: np.ufunc) -> None:
+        """Enter a copy of each row's first element, and the fold of the others into it."""
+        operand, out, width = self._folded_row(slot, step)
+        if len(operand.rest) != 1 or width == 1:
+            raise Unchained
+        numbers, at = self.made.numbers, self._record()
+        self._call(at, inner_loop(np.positive, (step.dtype,) * 2))
+        numbers[at + _MORE] = 1
+        for k, lies in enumerate((operand, out)):
+            numbers[at + _STEPS + k] = lies.row
+            self._enter(at, k, lies)
+        at, size = self._record(), step.dtype.itemsize
+        self._call(at, inner_loop(ufunc, (step.dtype,) * 3))
+        numbers[at + 2], numbers[at + _DIMS] = 1, width - 1
+        numbers[at + _STEPS + 1] = size
+        rest = replace(operand, offset=operand.offset + size)
+        for k, lies in enumerate((out, rest, out)):
+            numbers[at + _BY_CALL + k] = lies.row
+            self._enter(at, k, lies)
+
+    def _result(self, slot: int, step: Step) -> _Lies:
+        kind, where = self.tiled.target(slot)
+        rest = step.shape[1:]
+        if kind == "scratch":
+            steps = _adjacent(rest, step.dtype.itemsize)
+            row = prod(rest) * step.dtype.itemsize
+            return _Lies(("scratch", where), rest, steps, row, step.dtype, by_row=False)
+        out = self.outs[where]
+        if kind == "partial":
+            return _Lies(("out", where), out.shape[1:], out.strides[1:], 0, step.dtype)
+        if kind != "rows":
+            raise Unchained
+        return _Lies(("out", where), rest, out.strides[1:], out.strides[0], step.dtype)
+
+    def _enter(self, at: int, k: int, lies: _Lies) -> None:
+        """Enter where operand ``k`` of the record lies."""
+        self.made.places.append(_Place(at + _BASE + k, lies.home, lies.offset))
+        if lies.by_row:
+            self.made.numbers[at + _BY_ROW + k] = lies.row
+
+    def _call(self, at: int, loop: InnerLoop | None) -> None:
+        if loop is None:
+            raise Unchained
+        self.made.numbers[at : at + 2] = loop.function, loop.data
+
+    def _product(self, at: int, slot: int, step: Step) -> None:
+        numbers, out = self.made.numbers, self.lies[slot]
+        left, right = (self.lies[arg] for arg in step.args)
+        if not left.dtype == right.dtype == step.dtype:
+            raise Unchained
+        self._call(at, product_loop(step.dtype))
+        assert isinstance(step.op, Contraction)
+        if step.op.folds:
+            extents, more, steps = _folded(left, right, out)
+            numbers[at + _BY_TILE + 2] = self.outs[out.home[1]].strides[0]
+        elif len(left.rest) > 1:
+            extents, more, steps = _stacked(left, right, out)
+        else:
+            extents, more, steps = _tall(left, right, out)
+        numbers[at + _DIMS : at + _DIMS + 4] = extents
+        numbers[at + _MORE : at + _MORE + 4] = more
+        numbers[at + _STEPS : at + _STEPS + 9] = steps
+        for k, lies in enumerate((left, right, out)):
+            self._enter(at, k, lies)
+
+    def _elementwise(self, at: int, slot: int, step: Step, op: Elementwise) -> None:
+        if op.ufunc is None or step.params or op.ufunc.nout != 1 or len(step.args) > 2:
+            raise Unchained
+        kinds = tuple(self.kinds[a] if a < self.first else self.lies[a].dtype for a in step.args)
+        types = resolved(op.ufunc, kinds)
+        if types is None or types[-1] != step.dtype:
+            raise Unchained
+        self._call(at, inner_loop(op.ufunc, types))
+        operands = [
+            self._operand(arg, dtype, step) for arg, dtype in zip(step.args, types, strict=False)
+        ]
+        self._walk(at, [*operands, self.lies[slot]], step, op)
+
+    def _operand(self, slot: int, dtype: np.dtype, step: Step) -> _Lies:
+        """Return where an operand of a loop over ``dtype`` lies, spread to the step's rows."""
+        if slot not in self.lies:
+            self.made.cells.append((slot, dtype))
+            home = ("cell", len(self.made.cells) - 1)
+            rest = step.shape[1:]
+            return _Lies(home, rest, (0,) * len(rest), 0, dtype, by_row=False)
+        lies = self.lies[slot]
+        if lies.dtype != dtype:
+            raise Unchained
+        return _spread(lies, step.shape[1:])
+
+    def _walk(self, at: int, operands: Sequence[_Lies], step: Step, op: Elementwise) -> None:
+        """Enter extents and steps: one call for all rows where that is one run, else one a row."""
+        numbers, width = self.made.numbers, prod(step.shape[1:])
+        within = [_one_step(x) for x in operands]
+        if width == 1:
+            within = [x.row for x in operands]
+        flat = all(x.row == width * inner for x, inner in zip(operands, within, strict=True))
+        numbers[at + _DIMS], numbers[at + _MORE] = (0, width) if flat else (width, 0)
+        numbers[at + 2] = not flat
+        for k, (lies, inner) in enumerate(zip(operands, within, strict=True)):
+            if inner not in (0, lies.dtype.itemsize) and op.loop not in _ANY_STRIDE:
+                raise Unchained
+            numbers[at + _STEPS + k] = inner
+            numbers[at + _BY_CALL + k] = 0 if flat else lies.row
+            self._enter(at, k, lies)
+
+
+def _lies_as(slot: int, access: Access, value: np.ndarray) -> _Lies:
+    if access is Access.WHOLE:
+        return _Lies(("in", slot), value.shape, value.strides, 0, value.dtype, by_row=False)
+    return _Lies(("in", slot), value.shape[1:], value.strides[1:], value.strides[0], value.dtype)
+
+
+def _adjacent(rest: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return tuple(size * prod(rest[k + 1 :]) for k in range(len(rest)))
+
+
+_Call = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # extents, more a row, steps
+
+
+def _columns(lies: _Lies, axes: int) -> tuple[int, int]:
+    """Return extent and step of the last of ``axes`` axes; one column where it is missing."""
+    if not axes - 1 <= len(lies.rest) <= axes:
+        raise Unchained
+    if len(lies.rest) < axes:
+        return 1, lies.dtype.itemsize
+    return lies.rest[-1], lies.steps[-1]
+
+
+def _tall(left: _Lies, right: _Lies, out: _Lies) -> _Call:
+    """Return the call for ``(rows, inner) @ (inner, columns)``, the second factor whole."""
+    if not right.whole or not right.rest:
+        raise Unchained
+    inner, along = _columns(left, 1)
+    columns, across = _columns(right, 2)
+    steps = (0, 0, 0, left.row, along, right.steps[0], across, out.row, _columns(out, 1)[1])
+    return (1, 0, inner, columns), (0, 1, 0, 0), steps
+
+
+def _stacked(left: _Lies, right: _Lies, out: _Lies) -> _Call:
+    """Return the call for a product of matrices in each row, or with one matrix that all share."""
+    if len(left.rest) != 2 or len(right.rest) < 1 + (not right.whole):
+        raise Unchained
+    columns, across = _columns(right, 2)
+    steps = (left.row, right.row, out.row, *left.steps, right.steps[0], across, out.steps[0])
+    return (0, *left.rest, columns), (1, 0, 0, 0), (*steps, _columns(out, 2)[1])
+
+
+def _folded(left: _Lies, right: _Lies, out: _Lies) -> _Call:
+    """Return the call for ``(edge, rows) @ (rows, columns)``, rows of both being at hand."""
+    if left.whole or right.whole:
+        raise Unchained
+    (edge, down), (columns, across) = _columns(left, 1), _columns(right, 1)
+    size = out.dtype.itemsize
+    to = iter(out.steps)
+    own = (next(to) if left.rest else size, next(to) if right.rest else size)
+    steps = (0, 0, 0, down, left.row, right.row, across, *own)
+    return (1, edge, 0, columns), (0, 0, 1, 0), steps
+
+
+def _spread(lies: _Lies, rest: tuple[int, ...]) -> _Lies:
+    """Return a value broadcast to rows of shape ``rest``."""
+    shape, steps = lies.rest, lies.steps
+    if lies.whole and len(shape) > len(rest):
+        shape, steps = shape[1:], steps[1:]  # a leading axis of extent 1
+    lead = len(rest) - len(shape)
+    if lead < 0 or (lead and not lies.whole):
+        raise Unchained
+    steps = (0,) * lead + tuple(
+        0 if n == 1 and m != 1 else s for n, m, s in zip(shape, rest[lead:], steps, strict=True)
+    )
+    return replace(lies, rest=rest, steps=steps)
+
+
+def _one_step(lies: _Lies) -> int:
+    """Return the bytes between neighbours of a row, whose elements must be one run."""
+    axes = merged_axes(lies.rest, lies.steps)
+    if len(axes) > 1:
+        raise Unchained
+    return axes[0][1] if axes else lies.dtype.itemsize
