@@ -42,7 +42,7 @@ from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.blocked import COMPRESS, CompressParams
 from dnumpy.ops.families import Elementwise, elementwise_of, reduction_of
-from dnumpy.ops.table import CHOSEN, VIEW
+from dnumpy.ops.table import CHOSEN, VIEW, WHERE
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime import masks
 
@@ -253,17 +253,18 @@ def select(array: ndarray, key: Any) -> ndarray | None:
 
 def _covers(array: ndarray, key: Any) -> bool:
     """Say whether ``key`` is a mask over all of a large array, and both can be deferred."""
-    if type(key) is not ndarray or key._np is not None or type(key._buf) is Chosen:
+    if type(key) is not ndarray or key._np is not None:
         return False
-    if type(array._buf) is Chosen or array._buf.shared or key._buf.shared:
+    buffer, mask = array._buf, key._buf
+    if type(buffer) is Chosen or type(mask) is Chosen or buffer.shared or mask.shared:
         return False
     shape, dtype = facts(array)
+    if facts(key) != (shape, _BOOL):
+        return False
     size = 1
     for extent in shape:
         size *= extent
-    if not shape or not size or size < config.eager_below or not is_managed_dtype(dtype):
-        return False
-    return facts(key) == (shape, _BOOL)
+    return bool(shape and size and size >= config.eager_below and is_managed_dtype(dtype))
 
 
 def store(array: ndarray, key: Any, value: Any) -> bool:
@@ -277,7 +278,8 @@ def store(array: ndarray, key: Any, value: Any) -> bool:
     if not np.can_cast(chosen.domain.dtype, dtype, "safe"):
         return False
     new = cast(chosen.domain, dtype, chosen.domain.shape)
-    write(array, where(chosen.mask, new, expr_of(array)))
+    args = [chosen.mask, new, expr_of(array)]
+    write(array, record(WHERE, args, (), new.shape, dtype))
     return True
 
 
@@ -373,8 +375,8 @@ def _cheap_again(chosen: Selection) -> bool:
     return len(pending) <= _SHORT and all(getattr(e.op, "loop", "cast") in _CHEAP for e in pending)
 
 
-def filled(chosen: Selection, filler: Any) -> Expr:
-    """Return the domain with ``filler`` in place of what the mask leaves out."""
-    cell = np.empty((), chosen.domain.dtype)
+def filled(expr: Expr, mask: Expr, filler: Any) -> Expr:
+    """Return ``expr`` with ``filler`` in place of what the mask leaves out."""
+    cell = np.empty((), expr.dtype)
     cell[...] = filler
-    return where(chosen.mask, chosen.domain, Const(cell[()]))
+    return where(mask, expr, Const(cell[()]))

@@ -51,8 +51,11 @@ def picks_one(array: ndarray, key: Any) -> bool:
     NumPy reads that element, so a ghost must not be asked.
     """
     if type(key) is not tuple:
-        return _is_int(key) and facts(array).shape[1:] == () != facts(array).shape
-    return len(key) == len(facts(array).shape) and all(_is_int(k) for k in key)
+        return _is_int(key) and len(facts(array).shape) == 1
+    for k in key:  # most keys begin with a slice
+        if not _is_int(k):
+            return False
+    return len(key) == len(facts(array).shape)
 
 
 def _is_int(k: Any) -> bool:
@@ -83,31 +86,30 @@ def _plain_part(k: Any) -> Any:
 
 def get(array: ndarray, key: Any) -> Any:
     """Return ``array[key]`` for a managed array."""
+    if _is_quick(key) or is_basic(key):
+        return _get_basic(array, key)
+    selected = chosen.select(array, key)
+    if selected is not None:
+        return selected
+    if take.is_far(array, key):
+        found = take.get(array, key)
+        if found is not NotImplemented:
+            return found
+    plain = _plain_key(key)
+    return _get_basic(array, plain) if is_basic(plain) else _get_advanced(array, plain)
+
+
+def _get_basic(array: ndarray, key: Any) -> Any:
     memory = array._buf.expr.value
-    computed = type(memory) is np.ndarray
-    if computed and _is_quick(key):
-        plain = key
-    else:
-        plain = key
-        if not is_basic(key):
-            selected = chosen.select(array, key)
-            if selected is not None:
-                return selected
-            if take.is_far(array, key):
-                found = take.get(array, key)
-                if found is not NotImplemented:
-                    return found
-            plain = _plain_key(key)
-        if not is_basic(plain):
-            return _get_advanced(array, plain)
-    if computed:
-        seen = _over(array, memory)[plain]
+    if type(memory) is np.ndarray:
+        seen = _over(array, memory)[key]
         if type(seen) is not np.ndarray:
             return seen
         if seen.size:
             return view_seen(array, memory, seen)
-    seen = view_of(array, seen_at(array, plain))
-    return looked_at(seen)[()] if picks_one(array, plain) else seen
+    if picks_one(array, key):
+        return looked_at(view_of(array, seen_at(array, key)))[()]
+    return view_of(array, ghost(array)[key])
 
 
 def get_small(array: ndarray, key: ndarray) -> Any:
@@ -156,14 +158,14 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
         return
     if type(value) is DeferredScalar and _may_overflow(value.dtype, facts(array).dtype):
         value = value.force()  # NumPy refuses infinity and NaN at this line
-    if not is_basic(key):
+    if not _is_quick(key) and not is_basic(key):
         if chosen.store(array, key, value) or _set_masked(array, key, value):
             return
         far = not array._buf.shared and take.is_far(array, key, value)
         if far and take.set_(array, key, value):
             return
         key = _plain_key(key)
-    if is_basic(key):
+    if _is_quick(key) or is_basic(key):
         _set_basic(array, key, value)
     else:
         plain = calls.unwrap(value)

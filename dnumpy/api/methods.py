@@ -411,7 +411,9 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
     if not ufuncs.is_operand(other):
         return NotImplemented
     fast = _fast_power(self, other)
-    return ufuncs.call(fast, (self,), {}) if fast else ufuncs.call(np.power, (self, other), {})
+    if fast is None:
+        return ufuncs.call(np.power, (self, other), {})
+    return ufuncs.of(fast)(self)
 
 
 def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.api import chosen
 from dnumpy.api.array import facts, from_expr, is_managed_dtype, managed, ndarray
 from dnumpy.api.buffer import Buffer
 from dnumpy.api.layout import descends
@@ -38,7 +39,7 @@ def unary(row: Elementwise, x: ndarray) -> ndarray | None:
     """Return the recorded result of a ufunc of one operand; None where it takes another look."""
     first = _content(x)
     if first is None:
-        return None
+        return _chosen(row, (x,))
     return _recorded(row, (first,), (row, first.dtype.num), first.shape)
 
 
@@ -46,7 +47,7 @@ def binary(row: Elementwise, x: ndarray, y: Any) -> ndarray | None:
     """Return the recorded result; None where it takes another look."""
     first = _content(x)
     if first is None:
-        return None
+        return _chosen(row, (x, y))
     if type(y) is ndarray:
         second = _content(y)
         if second is None:
@@ -61,6 +62,15 @@ def binary(row: Elementwise, x: ndarray, y: Any) -> ndarray | None:
     return _recorded(row, (first, constant(y)), (row, first.dtype.num, kind), first.shape)
 
 
+def _chosen(row: Elementwise, args: tuple[Any, ...]) -> ndarray | None:
+    """Return the recorded result if the first operand is a selection by a mask."""
+    x = args[0]
+    if x._np is not None or type(x._buf) is not chosen.Chosen:
+        return None
+    found = chosen.call(row.ufunc, args, {})  # type: ignore[arg-type]
+    return None if found is NotImplemented else found
+
+
 def reflected(row: Elementwise, x: Any, y: ndarray) -> ndarray | None:
     """Return the recorded result where the first operand is a scalar; None as above."""
     kind, second = _kind_of(x), _content(y)
@@ -71,8 +81,10 @@ def reflected(row: Elementwise, x: Any, y: ndarray) -> ndarray | None:
 
 def into(row: Elementwise, x: ndarray, y: Any) -> bool:
     """Record ``x op= y``; False where it takes another look."""
-    if x._np is not None or x._readonly or x._place is not None or type(x._buf) is not Buffer:
+    if x._np is not None or x._readonly or x._place is not None:
         return False
+    if type(x._buf) is chosen.Chosen:
+        return chosen.call(row.ufunc, (x, y), {"out": x}) is x  # type: ignore[arg-type]
     if type(y) is ndarray and not _is_like(y, x):
         return False  # the error of operands that do not fit speaks of three
     found = binary(row, x, y)

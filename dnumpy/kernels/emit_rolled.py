@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dnumpy.kernels.rolled import Rolled
     from dnumpy.kernels.schedule import Stage
 
-CHUNK = 512  # elements whose states stay in the first-level cache
+CHUNK = 256  # elements whose states stay in the first-level cache
 
 
 def emit_rolled(

@@ -42,6 +42,7 @@ _FLAGS = {
 }
 ALL_FLAGS = 31
 _MOST_LOOKS = 256
+_APART = 704  # bytes between buffers: same page offsets of loads and stores would stall
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 
 
@@ -382,7 +383,7 @@ class Variant:
         offsets, total = {}, 0
         for what, size in sizes.items():
             offsets[what] = total
-            total += -(-size // 64) * 64 + 64
+            total += -(-size // 64) * 64 + _APART
         scratch = np.empty(total + 64, np.uint8)
         base = -(-scratch.ctypes.data // 64) * 64
         for what, offset in offsets.items():

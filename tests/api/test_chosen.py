@@ -279,3 +279,25 @@ def test_a_small_selection_runs_at_once_afterwards(monkeypatch: pytest.MonkeyPat
     kept[0] = 7
     kept += 1
     same(kept, [8.0, 6.0, 7.0, 8.0, 9.0])
+
+
+@given(CASES, st.sampled_from(("sum", "prod", "any", "all")), st.booleans())
+def test_folds_where_a_mask_says_are_numpys(case: Any, name: str, lines: bool) -> None:
+    a, _, mask = arrays(*case)
+    axis = 0 if lines else None
+    found = getattr(dnumpy, name)(dnumpy.array(a), axis=axis, where=dnumpy.array(mask))
+    expected = getattr(np, name)(a, axis=axis, where=mask)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    tolerance = {"f2": 2e-2, "f4": 1e-5, "c8": 1e-5}.get(case[2], 1e-12)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=tolerance)
+
+
+def test_the_largest_where_a_mask_says_starts_at_the_initial_value() -> None:
+    a, mask = np.arange(40.0), np.arange(40) < 7
+    x, m = dnumpy.array(a), dnumpy.array(mask)
+    assert float(np.max(x, where=m, initial=3)) == 6.0
+    assert float(dnumpy.max(x, where=m, initial=9)) == 9.0
+    assert float(dnumpy.min(x, where=~m, initial=99)) == 7.0
+    with pytest.raises(ValueError, match="one has to specify"):
+        dnumpy.max(x, where=m)
