@@ -1,7 +1,7 @@
 """Run stages on the threads of this process.
 
-A stage becomes one Dask task per thread; the tasks draw batches of tiles from one queue, so that a
-thread that is slowed down simply draws fewer. What is small runs inline, since waking a thread
+Every thread draws batches of tiles from the stage's one queue, so that a thread that is slowed down
+simply draws fewer. What is small runs inline, since waking a thread
 costs 0.1 ms.
 """
 
