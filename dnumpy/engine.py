@@ -18,15 +18,16 @@ from dnumpy.expr.expr import make
 from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import pending_in_order
+from dnumpy.ops.families import Elementwise
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
-from dnumpy.rewrite.cut import Grain
+from dnumpy.rewrite.cut import Grain, WholeStage
 from dnumpy.rewrite.padding import share_padding
-from dnumpy.runtime import chunked, local
+from dnumpy.runtime import chunked, direct, local
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
 from dnumpy.runtime.dask_cluster import current_client, dask_cluster
-from dnumpy.runtime.failures import raise_for
+from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.find import cluster_for
 from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.expr.expr import Expr
+    from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.failures import Failure
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.records import Record
@@ -129,17 +131,28 @@ def compute_apart(roots: Iterable[Expr]) -> None:
 def _evaluate(roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
     """Run what the roots wait for, emptying the list of roots."""
     order = _in_order(roots)
+    _tell_sites(order)
+    if direct.is_direct(order):
+        return _evaluate_directly(order.pop(), roots)
     wanted = [e for e in order if _is_live(e)]
     known = {id(e) for e in wanted}
     wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
     stages = cut_again(order, wanted, grain())
+    del order
+    roots.clear()
+    return _evaluate_stages(stages, wanted)
+
+
+def _evaluate_stages(
+    stages: list[Stage], wanted: list[Expr]
+) -> tuple[list[StepFault], list[Failure]]:
+    """Run stages that give what is wanted, emptying both lists."""
     run: list[Record] = []
     for expr in wanted:
         _runs[expr] = run
         del expr
     kept = {id(_base(expr)) for expr in wanted}
-    del order, wanted
-    roots.clear()
+    wanted.clear()
     where = cluster_for(stages)
     done = local.execute(stages) if where is None else execute(stages, where, kept)
     records, found, failed = done
@@ -148,10 +161,44 @@ def _evaluate(roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
     return found, failed
 
 
+def compute_if_alone(expr: Expr) -> None:
+    """Compute what was just recorded, if what its line records is looked at by itself each time."""
+    if not expr.origin.site.computes_at_once() or not direct.is_quick(expr):  # type: ignore[union-attr]
+        return
+    with lock:  # an error is raised when the result is looked at
+        if type(expr.op) is Elementwise:
+            found, _ = _evaluate_directly(expr, [])
+        else:
+            found, _ = _evaluate_stages(cut_again([expr], [expr], grain()), [expr])
+    if found:
+        fp_faults.tell(found)
+
+
+def _tell_sites(order: Sequence[Expr]) -> None:
+    alone = len(order) == 1
+    for expr in order:
+        origin = expr.origin
+        if origin is not None and (alone or origin.site.alone):
+            origin.site.looked_at(alone=alone)
+
+
+def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
+    roots.clear()
+    try:
+        record, found = direct.run(expr)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
+        return [], [failure(WholeStage(expr), error)]
+    _runs[expr] = [record]
+    history.append(record)
+    return found, []
+
+
 def _in_order(roots: Sequence[Expr]) -> list[Expr]:
     """Return what the roots wait for, operands first, rewritten where that saves passes."""
     order = pending_in_order(roots)
-    return pending_in_order(roots) if share_padding(order, grain().min_size) else order
+    if len(order) > 1 and share_padding(order, grain().min_size):
+        return pending_in_order(roots)
+    return order
 
 
 def _base(expr: Expr) -> Expr:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api import chosen
 from dnumpy.api.array import facts, from_expr, is_managed_dtype, managed, ndarray
 from dnumpy.api.buffer import Buffer
@@ -115,7 +116,11 @@ def _recorded(
     expr = make(row, args, (), shape, dtype)
     if expr.origin is not None:  # somebody recorded the same, and may hold it
         return from_expr(expr)
-    expr.origin = here()
+    origin = expr.origin = here()
+    if origin.site.alone:
+        engine.compute_if_alone(expr)
+        if expr.value is not None:
+            return from_expr(expr)
     return managed(Buffer.recorded(expr), None)
 
 

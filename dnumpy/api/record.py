@@ -185,7 +185,9 @@ def record(
     """Record an op at the user's line."""
     expr = make(op, tuple(args), params, shape, dtype)
     if expr.origin is None:
-        expr.origin = here()
+        origin = expr.origin = here()
+        if origin.site.alone:
+            engine.compute_if_alone(expr)
     return expr
 
 

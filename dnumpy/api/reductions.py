@@ -17,9 +17,8 @@ from dnumpy.api import chosen, ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.chosen import chosen_by
 from dnumpy.api.layout import Axes, permuted, restored, result_order
-from dnumpy.api.record import Unmanaged, is_lazy, operand, result_of
-from dnumpy.expr.expr import Expr, exact, make
-from dnumpy.expr.origin import here
+from dnumpy.api.record import Unmanaged, is_lazy, operand, record, result_of
+from dnumpy.expr.expr import Expr, exact
 from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN, REORDERABLE
 from dnumpy.rewrite.phase import ReduceParams
@@ -261,10 +260,7 @@ def _record(op: Reduction, args: list[Any], params: ReduceParams, dtype: np.dtyp
         shape = tuple(1 if k in params.axis else n for k, n in enumerate(expr.shape))
     else:
         shape = tuple(n for k, n in enumerate(expr.shape) if k not in params.axis)
-    made = make(op, tuple(args), params, shape, dtype)
-    if made.origin is None:
-        made.origin = here()
-    return result_of(made)
+    return result_of(record(op, args, params, shape, dtype))
 
 
 def _by_ufunc(wrapped: np.ufunc) -> Any:

@@ -50,6 +50,37 @@ def error_state() -> ErrorState:
     return state
 
 
+class Site:
+    """Whether what one place of a program records has been looked at by itself so far.
+
+    Waiting gains nothing there: nothing comes to be fused with it. Where that was so ``SURE`` times
+    in a row the next ones are computed as they are recorded, but one in ``PROBED`` waits again, so
+    that another use of the same line is noticed.
+    """
+
+    __slots__ = ("alone",)
+
+    SURE = 3
+    PROBED = 16
+
+    def __init__(self) -> None:
+        self.alone = 0
+
+    def looked_at(self, *, alone: bool) -> None:
+        """Note how a pending result of this place came to be computed."""
+        self.alone = self.alone + 1 if alone else 0
+
+    def computes_at_once(self) -> bool:
+        """Say whether to compute the next result without waiting."""
+        if self.alone < self.SURE:
+            return False
+        self.alone += 1
+        if self.alone < self.SURE + self.PROBED:
+            return True
+        self.alone = self.SURE - 1
+        return False
+
+
 class Origin(NamedTuple):
     """The first frame outside this package, the error state there, and who listens to warnings."""
 
@@ -59,6 +90,7 @@ class Origin(NamedTuple):
     module: str
     function: str
     watch: Watch
+    site: Site
 
 
 def here() -> Origin:
@@ -85,7 +117,9 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
         if known is code and errors is state and listens is watched:
             return origin
     module = frame.f_globals.get("__name__") or "<unknown>"
-    origin = Origin(code.co_filename, frame.f_lineno, state.kinds, module, code.co_name, watched)
+    origin = Origin(
+        code.co_filename, frame.f_lineno, state.kinds, module, code.co_name, watched, Site()
+    )
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
     _known[key] = (code, state, watched, origin)

@@ -59,6 +59,7 @@ class TiledKernel:
         ]
         self._local = threading.local()
         self._sums_alone = _sums_alone(phase)
+        self._in_one_go = _streams(phase) and self._plan[0][1] == _ROWS
 
     def _target(self, slot: int) -> tuple[int, int]:
         """Return where a step's result goes: the kind of target, and which one."""
@@ -87,7 +88,7 @@ class TiledKernel:
     ) -> Faults:
         """Compute rows ``lo:hi``; see the package docstring for what is bound to what."""
         space = self._workspace()
-        size = self.phase.tile_rows
+        size = max(hi - lo, 1) if self._in_one_go else self.phase.tile_rows
         faults: set[tuple[int, str]] = set()
 
         def note(kind: str, _flag: int) -> None:
@@ -214,6 +215,15 @@ def _sums_alone(phase: Phase) -> bool:
     kept = [n for k, n in enumerate(shape) if k and k not in axes]
     same = phase.inputs[0].dtype == step.dtype
     return same and max(kept, default=1) == 1 and not sums.folds_short_axes(shape, axes)
+
+
+def _streams(phase: Phase) -> bool:
+    """Say whether a phase is one loop of NumPy's over its rows, which gains nothing from tiles."""
+    if len(phase.steps) != 1:
+        return False
+    step = phase.steps[0]
+    op = step.op
+    return isinstance(op, Elementwise) and op.ufunc is not None and not step.params
 
 
 def _row_bytes(step: Step) -> int:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One stage that ran.
 
     ``where`` lists (node, rows); ``seconds`` is wall time; ``node_seconds`` the time inside each

@@ -1,0 +1,93 @@
+"""One cheap pending operation over memory at home: NumPy's loop, and nothing around it.
+
+Cutting a phase, binding it and walking its tiles takes about 0.1 ms, as long as NumPy takes for an
+addition of 300,000 elements. Where one operation waits by itself, is cheap beside its memory and so
+small that threads would not pay, there is nothing to fuse, to plan or to share out.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.config import config
+from dnumpy.expr.expr import Expr
+from dnumpy.kernels import reference
+from dnumpy.ops.families import Elementwise, Reduction
+from dnumpy.ops.table import VIEW
+from dnumpy.runtime import find
+from dnumpy.runtime.dask_cluster import current_client
+from dnumpy.runtime.faults import StepFault, collect
+from dnumpy.runtime.local import HERE, settle, value_of
+from dnumpy.runtime.memory import pool
+from dnumpy.runtime.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_BYTES = 12 << 20  # read and written: about half a millisecond of one thread
+CHEAP = frozenset({"arith", "cast", "compare", "select"})  # classes of loops
+
+
+def is_direct(order: Sequence[Expr]) -> bool:
+    """Say whether what is pending, operands first, is one operation to be run as it stands."""
+    if len(order) != 1 or config.mode != "default":
+        return False
+    expr = order[0]
+    op = expr.op
+    cheap = type(op) is Elementwise and op.loop in CHEAP
+    return cheap and bool(expr.shape) and _is_small(expr)
+
+
+def is_quick(expr: Expr) -> bool:
+    """Say whether one operation takes so little that its evaluation is as dear.
+
+    A scalar always waits: it is of another class while it does.
+    """
+    if type(expr.op) is Reduction:
+        return config.mode == "default" and bool(expr.shape) and _is_small(expr)
+    return is_direct((expr,))
+
+
+def _is_small(expr: Expr) -> bool:
+    """Say whether an operation reads little, and all of it lies at home."""
+    size = expr.nbytes
+    for arg in expr.args:
+        if type(arg) is Expr:
+            size += arg.nbytes
+            if not _is_home(arg):
+                return False
+    if size > MOST_BYTES:
+        return False
+    sent = config.cluster != "off" and size >= find.LEAST_BYTES and current_client() is not None
+    return not sent
+
+
+def _is_home(expr: Expr) -> bool:
+    if expr.value is None and expr.op is VIEW:
+        base = expr.args[0]
+        return type(base) is Expr and type(base.value) is np.ndarray
+    return type(expr.value) is np.ndarray
+
+
+def run(expr: Expr) -> tuple[Record, list[StepFault]]:
+    """Give ``expr`` its value; raises what NumPy raises, and then leaves it pending."""
+    started = time.perf_counter()
+    args = [value_of(a) for a in expr.args]
+    found: set[tuple[int, str]] = set()
+
+    def note(kind: str, _flag: int) -> None:
+        found.add((0, kind))
+
+    op: Any = expr.op
+    out = pool.empty(expr.shape, expr.dtype)
+    nbytes = out.nbytes + sum(a.nbytes for a in args if type(a) is np.ndarray)
+    with np.errstate(all="call", call=note):
+        reference.elementwise_into(op, args, expr.params, out)
+    faults = collect((expr,), found) if found else []
+    settle(expr, out)
+    seconds = time.perf_counter() - started
+    where = ((HERE, expr.shape[0]),)
+    return Record(op.name, where, seconds, nbytes, "numpy", (seconds,)), faults
