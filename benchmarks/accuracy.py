@@ -6,6 +6,10 @@ used; the neighbourhoods of what is special to it), and where it lies; then the 
 loop over ours, for the loops alone and inside a fused loop, ``f(x * a) * b + c``, where ours is
 inlined. Extended precision is the reference for float64, float64 for float32.
 
+On a CPU that has AVX-512, for which NumPy has loops of its own, all is measured again in a process
+that does without it, as most CPUs must: NumPy's loops are then those for AVX2, ours have vectors
+of 256 bits.
+
 Run as ``python -m benchmarks.accuracy [--names exp_f8 ...] [--json FILE]``.
 """
 
@@ -13,10 +17,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 import time
+from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import llvmlite.binding as llvm
 import numpy as np
 
 from benchmarks.__main__ import machine
@@ -73,7 +83,9 @@ def sample(name: str, count: int, seed: int = 1) -> np.ndarray:
     dtype, rng = dtype_of(name), np.random.default_rng(seed)
     size = dtype.itemsize
     most = (1 << 8 * size) - 1
-    words = rng.integers(0, most, 2 * count, np.uint64, endpoint=True).astype(f"u{size}")
+    step = most // (2 * count)  # all bits, by strides
+    words = np.arange(2 * count, dtype=np.uint64) * step + rng.integers(step, dtype=np.uint64)
+    words = words.astype(f"u{size}")
     low, high = USED[name.split("_")[1]]
     quarters = np.rint(rng.uniform(-1e3, 1e3, count // 2) ** 3) * (np.pi / 2)
     edges = np.array([*_EDGES, *[-e for e in _EDGES]])
@@ -186,6 +198,37 @@ def measure(name: str) -> dict[str, Any]:
     }
 
 
+def narrow() -> dict[str, str] | None:
+    """Return the environment of a process without AVX-512, None where it is so already."""
+    core: Any = vars(import_module("numpy._core._multiarray_umath"))
+    wide = [
+        name
+        for name in core["__cpu_dispatch__"]
+        if name.startswith(("AVX512", "X86_V4")) and core["__cpu_features__"].get(name)
+    ]
+    if not wide:
+        return None
+    features = llvm.get_host_cpu_features().items()
+    kept = [f"{'+' if has and not n.startswith('avx512') else '-'}{n}" for n, has in features]
+    return {
+        **os.environ,
+        "NPY_DISABLE_CPU_FEATURES": " ".join(wide),
+        "NUMBA_CPU_NAME": "x86-64-v3",
+        "NUMBA_CPU_FEATURES": ",".join(kept),
+    }
+
+
+def report(found: dict[str, dict[str, Any]]) -> None:
+    """Print a line for each function."""
+    for name, row in found.items():
+        where = ", ".join(f"{x:.9g}" for x in row["at"])
+        print(  # noqa: T201 - what the command is for
+            f"{name:16} {row['fused_ratio']:5.1f} times NumPy's speed fused, "
+            f"{row['loop_ratio']:5.1f} alone; {row['largest_error_ulp']:.2f} ulp off at {where}"
+            f"{'' if row['used_here'] else ' (not used on this CPU)'}"
+        )
+
+
 def main() -> None:
     """Print a line for each function; store them where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -193,19 +236,20 @@ def main() -> None:
     parser.add_argument("--names", nargs="*")
     arguments = parser.parse_args()
     names = [f"fast_{n}" for n in arguments.names] if arguments.names else list(fast.FUNCTIONS)
-    found = {}
-    for name in names:
-        row = found[name] = measure(name)
-        where = ", ".join(f"{x:.9g}" for x in row["at"])
-        print(  # noqa: T201 - what the command is for
-            f"{name:16} {row['fused_ratio']:5.1f} times NumPy's speed fused, "
-            f"{row['loop_ratio']:5.1f} alone; {row['largest_error_ulp']:.2f} ulp off at {where}"
-            f"{'' if row['used_here'] else ' (not used on this CPU)'}",
-            flush=True,
-        )
+    found = {"machine": machine(), "functions": {name: measure(name) for name in names}}
+    report(found["functions"])
+    environment = narrow()
+    if environment is not None:
+        with TemporaryDirectory() as folder:
+            environment["DNUMPY_CACHE_DIR"] = folder  # kernels of the other kind of CPU
+            target = Path(folder) / "found.json"
+            command = [sys.executable, "-m", "benchmarks.accuracy", "--json", str(target)]
+            plain = [name.removeprefix("fast_") for name in names]
+            print("without AVX-512:", flush=True)  # noqa: T201
+            subprocess.run([*command, "--names", *plain], env=environment, check=True)
+            found["without_avx512"] = json.loads(target.read_text("utf-8"))["functions"]
     if arguments.json is not None:
-        text = json.dumps({"machine": machine(), "functions": found}, indent=1)
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dnumpy.kernels.compile import Compiled, compiled, loop_of_kernels
+from dnumpy.kernels.fast_loops import loop_source
 from dnumpy.ops.families import LATE, ROWS, Elementwise, row
 
 
@@ -56,25 +58,43 @@ class Fast(NamedTuple):
 
 
 FUNCTIONS = {
-    "fast_exp_f8": Fast(1, 1.0),
-    "fast_exp2_f8": Fast(1, 0.9, wide=False),
-    "fast_expm1_f8": Fast(1, 1.9),
+    "fast_exp_f8": Fast(1, 1.05),
+    "fast_exp2_f8": Fast(1, 0.95, wide=False),
+    "fast_expm1_f8": Fast(1, 1.95),
     "fast_log_f8": Fast(1, 0.75, wide=False),
     "fast_log2_f8": Fast(1, 0.9, wide=False),
-    "fast_log10_f8": Fast(1, 0.7, wide=False),
+    "fast_log10_f8": Fast(1, 0.75, wide=False),
     "fast_log1p_f8": Fast(1, 1.45, wide=False),
     "fast_sin_f8": Fast(1, 0.8),
     "fast_cos_f8": Fast(1, 0.8),
-    "fast_tan_f8": Fast(1, 2.15),
+    "fast_tan_f8": Fast(1, 2.3),
     "fast_sinh_f8": Fast(1, 1.7, wide=False),
     "fast_cosh_f8": Fast(1, 1.5),
-    "fast_tanh_f8": Fast(1, 2.7),
+    "fast_tanh_f8": Fast(1, 2.75),
     "fast_arcsin_f8": Fast(1, 2.1),
-    "fast_arccos_f8": Fast(1, 1.2),
+    "fast_arccos_f8": Fast(1, 1.15),
     "fast_arctan_f8": Fast(1, 1.95),
-    "fast_arctan2_f8": Fast(2, 1.9),
+    "fast_arctan2_f8": Fast(2, 1.95),
     "fast_cbrt_f8": Fast(1, 0.55, wide=False),
     "fast_hypot_f8": Fast(2, 1.2),
+    "fast_exp_f4": Fast(1, 1.05),
+    "fast_exp2_f4": Fast(1, 0.95, wide=False),
+    "fast_expm1_f4": Fast(1, 1.95, wide=False),
+    "fast_log_f4": Fast(1, 0.75, wide=False),
+    "fast_log2_f4": Fast(1, 0.9, wide=False),
+    "fast_log10_f4": Fast(1, 0.75, wide=False),
+    "fast_log1p_f4": Fast(1, 1.45, wide=False),
+    "fast_sin_f4": Fast(1, 0.8, wide=False),
+    "fast_cos_f4": Fast(1, 0.8, wide=False),
+    "fast_tan_f4": Fast(1, 2.3, wide=False),
+    "fast_sinh_f4": Fast(1, 1.7, wide=False),
+    "fast_cosh_f4": Fast(1, 1.5, wide=False),
+    "fast_tanh_f4": Fast(1, 2.75),
+    "fast_arcsin_f4": Fast(1, 2.1),
+    "fast_arccos_f4": Fast(1, 1.15, wide=False),
+    "fast_arctan_f4": Fast(1, 1.9),
+    "fast_arctan2_f4": Fast(2, 1.95, wide=False),
+    "fast_hypot_f4": Fast(2, 0.51),
 }
 
 _WIDE = frozenset({"X86_V4", "AVX512_SKX"})  # as NumPy calls the CPUs that have it
@@ -82,6 +102,7 @@ _WIDE = frozenset({"X86_V4", "AVX512_SKX"})  # as NumPy calls the CPUs that have
 # operands beyond a bound are left to the C library, one by one; compiled loops that meet one raise
 # the flag for invalid operations and are run again
 BOUNDED = frozenset({"fast_sin_f8", "fast_cos_f8", "fast_tan_f8"})
+BOUNDED |= {"fast_sin_f4", "fast_cos_f4", "fast_tan_f4"}
 
 DTYPES = frozenset({np.dtype(name.rpartition("_")[2]) for name in FUNCTIONS})
 LATE.update(dict.fromkeys(FUNCTIONS, __name__))
@@ -130,10 +151,8 @@ def _numpys_target(ufunc: np.ufunc, dtype: np.dtype) -> str:
 @lru_cache(maxsize=128)
 def made(name: str) -> np.ufunc:
     """Return the ufunc called ``name``, compiled when it is first asked for, with a row for it."""
-    from dnumpy.kernels.fast_loops import compiled
-
     inputs = FUNCTIONS[name].inputs
-    ufunc = _ufunc(name, compiled(name, inputs), inputs)
+    ufunc = _ufunc(name, compiled(loop_source(name, inputs, bounded=name in BOUNDED)), inputs)
     if name not in ROWS:
         operands = ", ".join(f"{{{k}}}" for k in range(inputs))
         scalar = f"{name}({operands})"
@@ -148,7 +167,7 @@ _NO_IDENTITY = -1
 _alive: list[Any] = []  # a ufunc refers to its loop, data, types and texts; it never ends
 
 
-def _ufunc(name: str, compiled: Any, inputs: int) -> np.ufunc:
+def _ufunc(name: str, kernel: Compiled, inputs: int) -> np.ufunc:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     functions: Any = vars(import_module("numpy._core._multiarray_umath"))
@@ -157,10 +176,11 @@ def _ufunc(name: str, compiled: Any, inputs: int) -> np.ufunc:
         ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, *[ctypes.c_int] * 4,
         ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int,
     )(ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_MAKE])  # fmt: skip
-    loops, data = (ctypes.c_void_p * 1)(compiled.address), (ctypes.c_void_p * 1)(None)
+    loops = (ctypes.c_void_p * 1)(loop_of_kernels())
+    data = (ctypes.c_void_p * 1)(kernel.address)
     _, plain, code = name.split("_")
     types = bytes([np.dtype(code).num] * (inputs + 1))
     texts = name.encode(), f"{plain} of {np.dtype(code)}, fast".encode()
-    _alive.append((compiled, loops, data, types, texts))
+    _alive.append((kernel, loops, data, types, texts))
     at = [ctypes.cast(x, ctypes.c_void_p) for x in (loops, data)]
     return make(*at, types, 1, inputs, 1, _NO_IDENTITY, *texts, 0)

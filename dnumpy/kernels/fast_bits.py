@@ -123,9 +123,9 @@ def word(number: int) -> Any:
     return np.uint64(number)
 
 
-def bits_of(number: float) -> Any:
-    """Return the bits of a constant of float64."""
-    return np.float64(number).view(np.uint64)
+def bits_of(number: float, kind: str = "f8") -> Any:
+    """Return the bits of a constant."""
+    return np.array(number, kind).view(f"u{kind[1]}")[()]
 
 
 @inlined
@@ -135,3 +135,19 @@ def at_most(size: float, limit: int) -> float:
     Compared as an integer, since vectors of floats are compared with a flag for NaN.
     """
     return real(lesser(bits(size), limit))
+
+
+def polynomial(*coefficients: float) -> Any:
+    """Return the polynomial with these coefficients, the constant one first, by Horner's rule."""
+
+    def evaluate(_typing: Any, x: Any) -> Any:
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            (at,) = args
+            *rest, value = [ir.Constant(at.type, c) for c in coefficients]
+            for constant in reversed(rest):
+                value = builder.fma(value, at, constant)
+            return value
+
+        return x(x), codegen
+
+    return intrinsic(evaluate)

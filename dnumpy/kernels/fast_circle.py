@@ -11,6 +11,7 @@ from dnumpy.kernels.fast_bits import (
     choose,
     fma,
     inlined,
+    polynomial,
     real,
     signed,
     word,
@@ -25,11 +26,29 @@ _TINY = bits_of(2.0**-27)  # below, sin(x) is x, tan(x) is x and cos(x) is 1
 _ROUND = 1.5 * 2.0**52
 _QUOTIENT = 0.6366197723675814
 _P1, _P2, _P3 = 1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33
-_S1, _S2, _S3 = -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04
-_S4, _S5, _S6 = 2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10
-_C1, _C2, _C3 = 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05
-_C4, _C5, _C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11
 _ONE, _TWO, _TO_SIGN, _SIGN = word(1), word(2), word(62), word(63)
+
+
+# (sin(y) - y) / y**3 of y**2, by fdlibm
+_sine_series = polynomial(
+    -0.16666666666666632,
+    0.00833333333332249,
+    -0.0001984126982985795,
+    2.7557313707070068e-06,
+    -2.5050760253406863e-08,
+    1.58969099521155e-10,
+)
+
+
+# (cos(y) - 1 + y**2 / 2) / y**4 of y**2, by fdlibm
+_cosine_series = polynomial(
+    0.0416666666666666,
+    -0.001388888888887411,
+    2.480158728947673e-05,
+    -2.7557314351390663e-07,
+    2.087572321298175e-09,
+    -1.1359647557788195e-11,
+)
 
 
 @inlined
@@ -57,22 +76,14 @@ def _parts(x: float, size: float) -> tuple[float, float, float]:
 @inlined
 def _sine(y: float, tail: float) -> float:
     z = y * y
-    p = fma(_S6, z, _S5)
-    p = fma(p, z, _S4)
-    p = fma(p, z, _S3)
-    p = fma(p, z, _S2)
-    p = fma(p, z, _S1)
+    p = _sine_series(z)
     return y + fma(z * y, p, fma(-0.5 * z, tail, tail))
 
 
 @inlined
 def _cosine(y: float, tail: float) -> float:
     z = y * y
-    p = fma(_C6, z, _C5)
-    p = fma(p, z, _C4)
-    p = fma(p, z, _C3)
-    p = fma(p, z, _C2)
-    p = fma(p, z, _C1)
+    p = _cosine_series(z)
     half = 0.5 * z
     near = 1.0 - half
     return near + (((1.0 - near) - half) + fma(z * z, p, -(y * tail)))
@@ -113,10 +124,6 @@ def tan(x: float) -> float:
 
 # ---------------------------------------------------------------- from ratios to angles
 
-_A1, _A2, _A3 = -0.3333333333333321, 0.19999999999955856, -0.1428571428038842
-_A4, _A5, _A6 = 0.11111110791922142, -0.09090897978854079, 0.07692063858689252
-_A7, _A8, _A9 = -0.06663142924792892, 0.058481572965068104, -0.050404567832065546
-_A10, _A11 = 0.03809264156657583, -0.017936841336331454
 _EIGHTH = 0.41421356237309503  # its tangent
 _MIDDLE, _FAR = bits_of(_EIGHTH), bits_of(2.414213562373095)
 _LITTLE, _LARGE = bits_of(2.0**-900), bits_of(2.0**1000)
@@ -125,20 +132,27 @@ _HALF_REST = 6.123233995736766e-17
 _PI, _PI_REST = 3.141592653589793, 1.2246467991473532e-16
 
 
+# (arctan(t) - t) / t**3 of t**2, up to the tangent of pi/8
+_arc_tangent_series = polynomial(
+    -0.3333333333333321,
+    0.19999999999955856,
+    -0.1428571428038842,
+    0.11111110791922142,
+    -0.09090897978854079,
+    0.07692063858689252,
+    -0.06663142924792892,
+    0.058481572965068104,
+    -0.050404567832065546,
+    0.03809264156657583,
+    -0.017936841336331454,
+)
+
+
 @inlined
 def _angle_series(t: float) -> float:
     """Return arctan(t) - t for t up to the tangent of an eighth of pi."""
     z = t * t
-    p = fma(_A11, z, _A10)
-    p = fma(p, z, _A9)
-    p = fma(p, z, _A8)
-    p = fma(p, z, _A7)
-    p = fma(p, z, _A6)
-    p = fma(p, z, _A5)
-    p = fma(p, z, _A4)
-    p = fma(p, z, _A3)
-    p = fma(p, z, _A2)
-    p = fma(p, z, _A1)
+    p = _arc_tangent_series(z)
     return (t * z) * p
 
 
@@ -185,29 +199,31 @@ def arctan2(y: float, x: float) -> float:
 
 # ---------------------------------------------------------------- from sines to angles
 
-_B1, _B2, _B3 = 0.16666666666666763, 0.07499999999970264, 0.04464285717512015
-_B4, _B5, _B6 = 0.03038194268363769, 0.02237221565990691, 0.017351600097087843
-_B7, _B8, _B9 = 0.013980961400287444, 0.011397776363663827, 0.010786526988517826
-_B10, _B11 = 0.003683050116985621, 0.02176347764717837
 _HALF, _TWICE = bits_of(0.5), bits_of(2.0)
-_B12, _B13 = -0.021077258433876724, 0.03267686608143648
+
+
+# (arcsin(s) - s) / s**3 of s**2, up to a half
+_arc_sine_series = polynomial(
+    0.16666666666666763,
+    0.07499999999970264,
+    0.04464285717512015,
+    0.03038194268363769,
+    0.02237221565990691,
+    0.017351600097087843,
+    0.013980961400287444,
+    0.011397776363663827,
+    0.010786526988517826,
+    0.003683050116985621,
+    0.02176347764717837,
+    -0.021077258433876724,
+    0.03267686608143648,
+)
 
 
 @inlined
 def _arc_series(s: float, z: float) -> float:
     """Return arcsin(s) - s where ``z`` is s**2, up to a quarter."""
-    p = fma(_B13, z, _B12)
-    p = fma(p, z, _B11)
-    p = fma(p, z, _B10)
-    p = fma(p, z, _B9)
-    p = fma(p, z, _B8)
-    p = fma(p, z, _B7)
-    p = fma(p, z, _B6)
-    p = fma(p, z, _B5)
-    p = fma(p, z, _B4)
-    p = fma(p, z, _B3)
-    p = fma(p, z, _B2)
-    p = fma(p, z, _B1)
+    p = _arc_sine_series(z)
     return (s * z) * p
 
 

@@ -17,6 +17,7 @@ from dnumpy.kernels.fast_bits import (
     fma,
     inlined,
     is_or_nan,
+    polynomial,
     real,
     signed,
     word,
@@ -29,31 +30,24 @@ INF = math.inf
 _LOG2E = 1.4426950408889634
 _LN2, _LN2_REST = 0.6931471805599453, 2.3190468138462996e-17
 _SHIFT = 1.5 * 2.0**52 + 2046.0  # added, it rounds to an integer, 2046 above it in the low bits
-_E2, _E3, _E4, _E5 = (
-    0.5000000000000013,
-    0.16666666666666702,
-    0.0416666666665096,
-    0.008333333333305222,
-)
-_E6, _E7, _E8 = 0.0013888888948701222, 0.00019841269921636224, 2.480148805529576e-05
-_E9, _E10, _E11 = 2.7557212571562887e-06, 2.763199765693965e-07, 2.511901589100403e-08
 _ONE, _EXPONENT, _BIAS, _TWICE = word(1), word(52), word(1023), word(2046)
 _HUGE = 2.0**1023
 _MOST, _MOST2, _FLAT = bits_of(750.0), bits_of(1100.0), bits_of(20.0)
 
 
-@inlined
-def _growth(r: float) -> float:
-    """Return (exp(r) - 1 - r) / r**2 for abs(r) <= log(2) / 2."""
-    p = fma(_E11, r, _E10)
-    p = fma(p, r, _E9)
-    p = fma(p, r, _E8)
-    p = fma(p, r, _E7)
-    p = fma(p, r, _E6)
-    p = fma(p, r, _E5)
-    p = fma(p, r, _E4)
-    p = fma(p, r, _E3)
-    return fma(p, r, _E2)
+# (exp(r) - 1 - r) / r**2 for abs(r) <= log(2) / 2
+_growth = polynomial(
+    0.5000000000000013,
+    0.16666666666666702,
+    0.0416666666665096,
+    0.008333333333305222,
+    0.0013888888948701222,
+    0.00019841269921636224,
+    2.480148805529576e-05,
+    2.7557212571562887e-06,
+    2.763199765693965e-07,
+    2.511901589100403e-08,
+)
 
 
 @inlined
@@ -133,9 +127,16 @@ def tanh(x: float) -> float:
     return choose(x != x, x, signed(grown / (grown + 2.0), x))  # noqa: PLR0124 - NaN
 
 
-_H3, _H5, _H7 = 0.16666666666666669, 0.008333333333333139, 0.0001984126984143764
-_H9, _H11 = 2.755731915534703e-06, 2.5052123397400844e-08
-_H13, _H15 = 1.6057240397769124e-10, 7.759311384066814e-13
+# (sinh(y) - y) / y**3 of y**2, up to 1
+_sinh_series = polynomial(
+    0.16666666666666669,
+    0.008333333333333139,
+    0.0001984126984143764,
+    2.755731915534703e-06,
+    2.5052123397400844e-08,
+    1.6057240397769124e-10,
+    7.759311384066814e-13,
+)
 
 
 @inlined
@@ -146,13 +147,7 @@ def sinh(x: float) -> float:
     half = _half_exp(choose(near, 1.0, size))
     y = at_most(size, _UNIT)
     z = y * y
-    p = fma(_H15, z, _H13)
-    p = fma(p, z, _H11)
-    p = fma(p, z, _H9)
-    p = fma(p, z, _H7)
-    p = fma(p, z, _H5)
-    p = fma(p, z, _H3)
-    small = fma(y * z, p, y)
+    small = fma(y * z, _sinh_series(z), y)
     return signed(choose(near, small, half - 0.25 / half), x)
 
 
@@ -169,9 +164,6 @@ _BELOW = word(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)  # from the root of a hal
 _ROOT = word(0x3FE6A09E667F3BCD)
 _MANTISSA = word(0x000FFFFFFFFFFFFF)
 _INTEGER = word(0x4330000000000000)  # of 2**52: or-ed with an integer below it, the sum of both
-_L1, _L2, _L3 = 0.6666666666666735, 0.3999999999941308, 0.28571428742790783
-_L4, _L5 = 0.22222198527626563, 0.18183566883994873
-_L6, _L7 = 0.15313980738085597, 0.14796688485809872
 _LN2_SHORT, _LN2_TAIL = 0.6931471805592082, 7.371002565167799e-13  # 40 bits, and the rest
 _LG2_SHORT, _LG2_TAIL = 0.30102999566361177, 3.694239077158931e-13
 _LOG10E, _LOG10E_REST = 0.4342944819032518, 1.098319650216765e-17
@@ -180,16 +172,16 @@ _NORMAL, _UNIT, _ENDLESS = bits_of(2.0**-1000), bits_of(1.0), bits_of(INF)
 _MINUS = word(1 << 63)
 
 
-@inlined
-def _log_series(z: float) -> float:
-    """Return z * R(z) where log((1 + s) / (1 - s)) = s * (2 + R(s**2) * s**2)."""
-    p = fma(_L7, z, _L6)
-    p = fma(p, z, _L5)
-    p = fma(p, z, _L4)
-    p = fma(p, z, _L3)
-    p = fma(p, z, _L2)
-    p = fma(p, z, _L1)
-    return z * p
+# R(s**2) where log((1 + s) / (1 - s)) = s * (2 + R(s**2) * s**2)
+_log_series = polynomial(
+    0.6666666666666735,
+    0.3999999999941308,
+    0.28571428742790783,
+    0.22222198527626563,
+    0.18183566883994873,
+    0.15313980738085597,
+    0.14796688485809872,
+)
 
 
 @inlined
@@ -221,7 +213,8 @@ def _log(x: float, scale: float, scale_rest: float, unit: float, unit_rest: floa
     s = _quotient(x, x, plain, f)
     half = 0.5 * f * f
     head = f - half
-    tail = fma(s, half + _log_series(s * s), (f - head) - half)
+    z = s * s
+    tail = fma(s, fma(z, _log_series(z), half), (f - head) - half)
     if scale == 1.0:
         found = fma(count, unit, head)
         lost = fma(count, unit, -found) + head
@@ -268,6 +261,7 @@ def log1p(x: float) -> float:
     f = (real((moved & _MANTISSA) + _ROOT) - 1.0) + lost
     s = _quotient(x, x + 1.0, plain, f)
     half = 0.5 * f * f
-    tail = fma(s, half + _log_series(s * s), fma(count, _LN2_TAIL, -half))
+    z = s * s
+    tail = fma(s, fma(z, _log_series(z), half), fma(count, _LN2_TAIL, -half))
     found = fma(count, _LN2_SHORT, f + tail)
     return choose(plain, signed(found, x), s)

@@ -1,115 +1,85 @@
-"""Loops over the fast functions as NumPy calls them.
+"""Texts of the kernels that are loops over the fast functions, with NumPy's arguments.
 
-This module imports Numba, and is itself imported only when a fast function is compiled.
+They are compiled and kept on disk as all kernels are: in a fresh process they are loaded without
+Numba. Elements of bounded functions are looked at in short runs before they are computed, since
+they may be computed in place; the C library computes those beyond the bound.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
-from numba import cfunc, types
 
-from dnumpy.kernels.fast_bits import choose, inlined
-from dnumpy.kernels.fast_inlined import functions
-from dnumpy.kernels.primitives import LOADS, STORES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_LIBRARY = {"sin": math.sin, "cos": math.cos, "tan": math.tan}  # beyond the bound
-_RUN = 256  # elements looked at before they are computed, since they may be computed in place
-
-_INTEGERS = types.CPointer(types.int64)
-_SIGNATURE = types.void(_INTEGERS, _INTEGERS, _INTEGERS, types.voidptr)
-
-
-def compiled(name: str, inputs: int) -> Any:
-    """Return a loop as NumPy calls it, compiled for this CPU; it has an ``address``."""
-    _, plain, code = name.split("_")
-    fast = functions()[name]
-    if plain in _LIBRARY:
-        loop = _bounded(fast, _LIBRARY[plain], code)
+_UNARY = """\
+def kernel(args, dims, steps):
+    n = load_i8(dims, 0, 0, 0)
+    x = load_i8(args, 0, 0, 0)
+    out = load_i8(args, 1, 0, 0)
+    left = load_i8(steps, 0, 0, 0)
+    to = load_i8(steps, 1, 0, 0)
+    if left == {size} and to == {size}:
+        for i in range(n):
+            store_{code}(out, i, {name}(load_{code}(x, i, 0, 2)), 1, 2)
     else:
-        loop = (_unary if inputs == 1 else _binary)(fast, code)
-    return cfunc(_SIGNATURE, error_model="numpy")(loop)
+        for i in range(n):
+            store_{code}(out + i * to, 0, {name}(load_{code}(x + i * left, 0, 0, 0)), 0, 0)
+"""
 
+_BINARY = """\
+def kernel(args, dims, steps):
+    n = load_i8(dims, 0, 0, 0)
+    x = load_i8(args, 0, 0, 0)
+    y = load_i8(args, 1, 0, 0)
+    out = load_i8(args, 2, 0, 0)
+    left = load_i8(steps, 0, 0, 0)
+    right = load_i8(steps, 1, 0, 0)
+    to = load_i8(steps, 2, 0, 0)
+    if left == {size} and right == {size} and to == {size}:
+        for i in range(n):
+            value = {name}(load_{code}(x, i, 0, 3), load_{code}(y, i, 1, 3))
+            store_{code}(out, i, value, 2, 3)
+    else:
+        for i in range(n):
+            a = load_{code}(x + i * left, 0, 0, 0)
+            value = {name}(a, load_{code}(y + i * right, 0, 0, 0))
+            store_{code}(out + i * to, 0, value, 0, 0)
+"""
 
-def _walk(fast: Any, code: str) -> Any:
-    """Return what applies ``fast`` to a run of elements."""
-    load, store, size = LOADS[code], STORES[code], np.dtype(code).itemsize
-
-    @inlined
-    def walk(x: int, out: int, from_: int, to: int, count: int) -> None:
-        if from_ == size and to == size:
-            for k in range(count):
-                store(out, k, fast(load(x, k, 0, 2)), 1, 2)
+_BOUNDED = """\
+def kernel(args, dims, steps):
+    n = load_i8(dims, 0, 0, 0)
+    x = load_i8(args, 0, 0, 0)
+    out = load_i8(args, 1, 0, 0)
+    left = load_i8(steps, 0, 0, 0)
+    to = load_i8(steps, 1, 0, 0)
+    while n > 0:
+        run = n
+        if run > 256:
+            run = 256
+        far = 0
+        if left == {size}:
+            for i in range(run):
+                far |= i4(fast_beyond_{code}(load_{code}(x, i, 0, 0)))
         else:
-            for k in range(count):
-                store(out + k * to, 0, fast(load(x + k * from_, 0, 0, 0)), 0, 0)
-
-    return walk
-
-
-def _unary(fast: Any, code: str) -> Callable[..., None]:
-    walk = _walk(fast, code)
-
-    def loop(args: Any, dims: Any, steps: Any, _data: Any) -> None:
-        walk(args[0], args[1], steps[0], steps[1], dims[0])
-
-    return loop
-
-
-def _binary(fast: Any, code: str) -> Callable[..., None]:
-    load, store, size = LOADS[code], STORES[code], np.dtype(code).itemsize
-
-    def loop(args: Any, dims: Any, steps: Any, _data: Any) -> None:
-        count, x, y, out = dims[0], args[0], args[1], args[2]
-        left, right, to = steps[0], steps[1], steps[2]
-        if left == size and right == size and to == size:
-            for k in range(count):
-                store(out, k, fast(load(x, k, 0, 3), load(y, k, 1, 3)), 2, 3)
+            for i in range(run):
+                far |= i4(fast_beyond_{code}(load_{code}(x + i * left, 0, 0, 0)))
+        if far:
+            for i in range(run):
+                value = {name}_anywhere(load_{code}(x + i * left, 0, 0, 0))
+                store_{code}(out + i * to, 0, value, 0, 0)
+        elif left == {size} and to == {size}:
+            for i in range(run):
+                store_{code}(out, i, {name}(load_{code}(x, i, 0, 2)), 1, 2)
         else:
-            for k in range(count):
-                found = fast(load(x + k * left, 0, 0, 0), load(y + k * right, 0, 0, 0))
-                store(out + k * to, 0, found, 0, 0)
+            for i in range(run):
+                store_{code}(out + i * to, 0, {name}(load_{code}(x + i * left, 0, 0, 0)), 0, 0)
+        n -= run
+        x += run * left
+        out += run * to
+"""
 
-    return loop
 
-
-def _bounded(fast: Any, library: Any, code: str) -> Callable[..., None]:
-    """Return a loop over a function with a bound, the ``library`` called beyond it."""
-    load, size = LOADS[code], np.dtype(code).itemsize
-    beyond = functions()[f"fast_beyond_{code}"]
-
-    @inlined
-    def wherever(x: float) -> float:
-        far = beyond(x)
-        near = fast(choose(far, x - x, x))  # whatever LLVM computes beforehand raises no flags
-        return library(x) if far else near
-
-    walk, rare = _walk(fast, code), _walk(wherever, code)
-
-    @inlined
-    def any_beyond(x: int, from_: int, count: int) -> bool:
-        found = 0
-        if from_ == size:
-            for k in range(count):
-                found |= int(beyond(load(x, k, 0, 0)))
-        else:
-            for k in range(count):
-                found |= int(beyond(load(x + k * from_, 0, 0, 0)))
-        return found != 0
-
-    def loop(args: Any, dims: Any, steps: Any, _data: Any) -> None:
-        count, from_, to = dims[0], steps[0], steps[1]
-        for start in range(0, count, _RUN):
-            run = min(_RUN, count - start)
-            x, out = args[0] + start * from_, args[1] + start * to
-            if any_beyond(x, from_, run):
-                rare(x, out, from_, to, run)
-            else:
-                walk(x, out, from_, to, run)
-
-    return loop
+def loop_source(name: str, inputs: int, *, bounded: bool) -> str:
+    """Return the text of the kernel that applies the function ``name`` to every element."""
+    code = name.rpartition("_")[2]
+    text = _BOUNDED if bounded else _UNARY if inputs == 1 else _BINARY
+    return text.format(name=name, code=code, size=np.dtype(code).itemsize)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import math
 
-from dnumpy.kernels.fast_bits import bits, bits_of, choose, fma, inlined, real, signed, word
+from dnumpy.kernels.fast_bits import (
+    bits,
+    bits_of,
+    choose,
+    fma,
+    inlined,
+    polynomial,
+    real,
+    signed,
+    word,
+)
 
 _LARGE, _SMALL = bits_of(2.0**500), bits_of(2.0**-500)  # squares of what lies between are in range
 _EXPONENT = word(52)
@@ -13,8 +23,17 @@ _INTEGER = word(0x4330000000000000)
 _SHIFT = 1.5 * 2.0**52
 _BIAS, _ONE = word(1023), word(1)
 _NORMAL, _ENDLESS = bits_of(2.0**-1000), bits_of(math.inf)
-_I0, _I1, _I2 = 1.781070708270658, -1.5660536402366347, 1.2437909599344115
-_I3, _I4, _I5 = -0.5978567882490654, 0.15605969384094634, -0.01701662674042502
+
+
+# m**(-1/3) from 1 to 2, to 17 bits
+_inverse_root = polynomial(
+    1.781070708270658,
+    -1.5660536402366347,
+    1.2437909599344115,
+    -0.5978567882490654,
+    0.15605969384094634,
+    -0.01701662674042502,
+)
 
 
 @inlined
@@ -30,11 +49,7 @@ def cbrt(x: float) -> float:
     third = shifted - _SHIFT
     left = fma(-3.0, third, count)
     m = real((word_ & _MANTISSA) | _UNIT)
-    r = fma(_I5, m, _I4)
-    r = fma(r, m, _I3)
-    r = fma(r, m, _I2)
-    r = fma(r, m, _I1)
-    r = fma(r, m, _I0)
+    r = _inverse_root(m)
     first = left > 0.5
     second = left > 1.5
     m = m * choose(second, 4.0, choose(first, 2.0, 1.0))

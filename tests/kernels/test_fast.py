@@ -67,7 +67,7 @@ def told(ufunc: np.ufunc, *given: np.ndarray) -> tuple[np.ndarray, set[str]]:
 def test_errors_are_as_stated_all_over_the_domain(name: str) -> None:
     if name.endswith("f8") and not EXTENDED:
         pytest.skip("nothing here is more precise than float64")
-    given = operands(name, 12_000, seed=3)
+    given = operands(name, 6_000, seed=3)
     with np.errstate(all="ignore"):
         finite = np.isfinite(fast.made(name)(*given))
     off = errors(name, given)
