@@ -1,0 +1,6 @@
+from pathlib import Path
+
+RECORD = Path("x")
+
+
+def update(record): ...
