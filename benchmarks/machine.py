@@ -62,6 +62,15 @@ class Limits:
         return max(work.bytes_moved / self.bytes_per_second, work.flops / rate)
 
 
+def best(first: Limits, second: Limits) -> Limits:
+    """Return the higher of two measurements of each rate: what else ran made the other lower."""
+    rates = {
+        dtype: max(rate, second.flops_per_second[dtype])
+        for dtype, rate in first.flops_per_second.items()
+    }
+    return Limits(max(first.bytes_per_second, second.bytes_per_second), rates)
+
+
 def measured_limits(elements: int = STREAM_ELEMENTS, edge: int = PRODUCT_EDGE) -> Limits:
     """Return the rates of a stream of additions and of products of square matrices."""
     rates = {}
