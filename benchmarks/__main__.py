@@ -14,7 +14,7 @@ from rich.console import Console
 
 from benchmarks.chart import RECORD, update
 from benchmarks.compare import SUBJECT, compare
-from benchmarks.machine import machine, measured_limits
+from benchmarks.machine import best, machine, measured_limits
 from benchmarks.peers import NAMES, installed
 from benchmarks.programs import GROUPS, PROGRAMS, chosen
 from benchmarks.report import Record, cell, detailed, side_by_side
@@ -77,17 +77,24 @@ def main(argv: Sequence[str]) -> int:
         update(options.chart)
         return 0
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    here = machine()
-    for key, value in {**here, "scale": options.scale}.items():
-        console.print(f"{key}: {value}")
     for name in options.peers:
         if not installed(name):
             console.print(f"{name} is not installed: skipped")
-    peers = [SUBJECT, *(p for p in options.peers if p not in {"numpy", SUBJECT} and installed(p))]
-    limits = measured_limits()
-    rates = ", ".join(f"{rate / 1e9:.0f} {d}" for d, rate in limits.flops_per_second.items())
-    console.print(f"{limits.bytes_per_second / 1e9:.1f} GB/s; products, GFLOP/s: {rates}")
-    rows = []
+    others = [p for p in options.peers if p not in {"numpy", SUBJECT} and installed(p)]
+    record = measured(options, (SUBJECT, *others), console)
+    console.print(detailed(record))
+    console.print(side_by_side(record))
+    if options.json:
+        record.write(options.json)
+    return int(any(row.errors for row in record.rows))
+
+
+def measured(options: argparse.Namespace, peers: Sequence[str], console: Console) -> Record:
+    """Return the figures of all programs, and print those of each as soon as it is done."""
+    here = machine()
+    for key, value in {**here, "scale": options.scale}.items():
+        console.print(f"{key}: {value}")
+    before, rows = measured_limits(), []
     for program in options.programs:
         row = compare(
             program,
@@ -102,12 +109,10 @@ def main(argv: Sequence[str]) -> int:
         console.print(f"{program.name}: {speeds}")
         for peer, error in row.errors.items():
             console.print(f"{program.name}, {peer}: {error}")
-        record = Record(here, limits, options.scale, ("numpy", *peers), tuple(rows))
-        if options.json:
-            record.write(options.json)
-    console.print(detailed(record))
-    console.print(side_by_side(record))
-    return int(any(row.errors for row in rows))
+    limits = best(before, measured_limits())
+    rates = ", ".join(f"{rate / 1e9:.0f} {d}" for d, rate in limits.flops_per_second.items())
+    console.print(f"{limits.bytes_per_second / 1e9:.1f} GB/s; products, GFLOP/s: {rates}")
+    return Record(here, limits, options.scale, ("numpy", *peers), tuple(rows))
 
 
 if __name__ == "__main__":

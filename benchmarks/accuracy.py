@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.__main__ import machine
+from benchmarks.machine import machine
 from dnumpy.kernels import fast
 
 if TYPE_CHECKING:

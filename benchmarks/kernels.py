@@ -73,12 +73,10 @@ def differences(
     before: Mapping[str, list[str]], after: Mapping[str, list[str]], labels: tuple[str, str]
 ) -> Iterator[str]:
     """Yield the lines of a unified diff for each name whose kernels differ."""
-    for name in before | after:
-        sides = [
-            "\n\n".join(side.get(name, [])).splitlines(keepends=False) for side in (before, after)
-        ]
-        titles = [f"{name} ({label})" for label in labels]
-        yield from difflib.unified_diff(*sides, *titles, lineterm="")
+    for name in {**before, **after}:
+        old, new = ("\n\n".join(side.get(name, [])).splitlines() for side in (before, after))
+        one, other = (f"{name} ({label})" for label in labels)
+        yield from difflib.unified_diff(old, new, one, other, lineterm="")
 
 
 def main(argv: Sequence[str]) -> int:

@@ -9,6 +9,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +79,7 @@ def measured_limits(elements: int = STREAM_ELEMENTS, edge: int = PRODUCT_EDGE) -
     for dtype in ("float64", "float32"):
         square = numpy.ones((edge, edge), dtype)
         out = numpy.empty_like(square)
-        seconds = fastest(lambda a=square, b=out: numpy.matmul(a, a, out=b))
+        seconds = fastest(partial(numpy.matmul, square, square, out=out))
         rates[dtype] = 2.0 * edge**3 / seconds
     return Limits(stream_rate(elements), rates)
 
@@ -91,7 +93,7 @@ def stream_rate(elements: int) -> float:
     cores = len(os.sched_getaffinity(0))
     a, b, c = (numpy.ones(elements) for _ in range(3))
     bounds = [elements * k // cores for k in range(cores + 1)]
-    parts = [slice(lo, hi) for lo, hi in zip(bounds, bounds[1:], strict=False)]
+    parts = [slice(lo, hi) for lo, hi in pairwise(bounds)]
     with ThreadPoolExecutor(cores) as pool:
         seconds = fastest(
             lambda: list(pool.map(lambda part: numpy.add(a[part], b[part], out=c[part]), parts))

@@ -1,8 +1,9 @@
-"""What kernels the dnumpy of one tree makes: ``python -m benchmarks.recorder TREE NAME [NAME ...]``.
+"""What kernels the dnumpy of one tree makes.
 
-Prints JSON: for each program or expression, the texts of the kernels that it was the first to
-cause. Everything runs on one thread, through the engine and at a small size; what would be compiled
-is written down and then run by NumPy, so that nothing is compiled and no clock decides anything.
+``python -m benchmarks.recorder TREE NAME [NAME ...]`` prints JSON: for each program or expression,
+the texts of the kernels that it was the first to cause. Everything runs on one thread, through the
+engine and at a small size; what would be compiled is written down and then run by NumPy, so that
+nothing is compiled and no clock decides anything.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -146,9 +147,8 @@ def serve(name: str, program_name: str, scale: float) -> None:
             replies.write(json.dumps({"no version": True}) + "\n")
             return
         session = Local(found, program, scale)
-        work = {"bytes_moved": session.work.bytes_moved, "flops": session.work.flops}
-        work |= {"dtype": session.work.dtype}
-        replies.write(json.dumps({"import_seconds": import_seconds, "work": work}) + "\n")
+        ready = {"import_seconds": import_seconds, "work": asdict(session.work)}
+        replies.write(json.dumps(ready) + "\n")
         for line in sys.stdin:
             replies.write(json.dumps({"answer": answer(session, json.loads(line))}) + "\n")
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent tells it

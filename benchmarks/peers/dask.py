@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dask
 import dask.array as da
 import numpy
+from dask.base import compute
 
 from benchmarks.orders import BINS, COUNTERS
 from benchmarks.programs import black_scholes_prices
@@ -33,7 +33,7 @@ def chunked(array: numpy.ndarray) -> Any:
 
 def black_scholes(spot: Any, strike: Any, years: Any) -> Any:
     """Price calls and puts."""
-    return dask.compute(*black_scholes_prices(da, spot, strike, years))
+    return compute(*black_scholes_prices(da, spot, strike, years))
 
 
 def normalise(x: Any) -> Any:
@@ -50,7 +50,7 @@ def kmeans(points: Any, centres: Any) -> Any:
         label = squared.argmin(axis=1)
         count = da.bincount(label, minlength=16)
         sums = [da.bincount(label, weights=points[:, axis], minlength=16) for axis in range(4)]
-        count, *sums = dask.compute(count, *sums)
+        count, *sums = compute(count, *sums)
         centres = numpy.stack(sums, axis=1) / numpy.maximum(count, 1)[:, None]
     return centres
 
@@ -58,7 +58,7 @@ def kmeans(points: Any, centres: Any) -> Any:
 def boolean_filter(x: Any) -> Any:
     """Return mean and spread of what lies in a band."""
     kept = x[(x > -0.5) & (x < 1.5)]
-    return dask.compute(kept.mean(), kept.std())
+    return compute(kept.mean(), kept.std())
 
 
 def perceptron(x: Any, hidden: Any, hidden_bias: Any, out: Any, out_bias: Any) -> Any:
@@ -80,7 +80,7 @@ def logistic(features: Any, target: Any) -> Any:
 
 def einstein_sums(a: Any, b: Any, first: Any, second: Any, third: Any, u: Any, v: Any) -> Any:
     """Multiply two stacks of matrices, a chain of three, and rows with rows."""
-    return dask.compute(
+    return compute(
         da.einsum("bij,bjk->bik", a, b),
         da.einsum("ij,jk,kl", first, second, third),
         da.einsum("bi,bj->bij", u, v),
@@ -89,7 +89,7 @@ def einstein_sums(a: Any, b: Any, first: Any, second: Any, third: Any, u: Any, v
 
 def histogram(x: Any) -> Any:
     """Count the elements in equal bins from the smallest to the largest."""
-    low, high = dask.compute(x.min(), x.max())
+    low, high = compute(x.min(), x.max())
     counts, edges = da.histogram(x, bins=BINS, range=(low, high))
     return counts.compute(), edges
 

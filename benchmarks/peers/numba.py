@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy
 
 from benchmarks.orders import BINS, COUNTERS
 from benchmarks.peers import numba_orders
+from benchmarks.peers.compiled import inlined, parallel, prange, threads
 
 if TYPE_CHECKING:
     from benchmarks.programs import Host
-
-jit: Any = numba.njit(parallel=True, fastmath=True, error_model="numpy")
-prange: Any = numba.prange
-inline: Any = numba.njit(fastmath=True, error_model="numpy")
 
 
 def arrays(host: Host) -> Host:
@@ -24,8 +20,8 @@ def arrays(host: Host) -> Host:
     return host
 
 
-@inline
-def normal_cdf(x):  # type: ignore[no-untyped-def]
+@inlined
+def normal_cdf(x: Any) -> Any:
     """Return Abramowitz and Stegun's approximation 26.2.17."""
     t = 1.0 / (1.0 + 0.2316419 * abs(x))
     inner = -1.821255978 + 1.330274429 * t
@@ -34,8 +30,8 @@ def normal_cdf(x):  # type: ignore[no-untyped-def]
     return 1.0 - tail if x >= 0.0 else tail
 
 
-@jit
-def black_scholes(spot, strike, years):  # type: ignore[no-untyped-def]
+@parallel
+def black_scholes(spot: Any, strike: Any, years: Any) -> Any:
     """Price calls and puts."""
     call, put = numpy.empty_like(spot), numpy.empty_like(spot)
     for i in prange(len(spot)):
@@ -47,8 +43,8 @@ def black_scholes(spot, strike, years):  # type: ignore[no-untyped-def]
     return call, put
 
 
-@jit
-def multiply_add_sum(a, b, c):  # type: ignore[no-untyped-def]
+@parallel
+def multiply_add_sum(a: Any, b: Any, c: Any) -> Any:
     """Sum a product and an addend."""
     total = 0.0
     for i in prange(len(a)):
@@ -56,8 +52,8 @@ def multiply_add_sum(a, b, c):  # type: ignore[no-untyped-def]
     return total
 
 
-@jit
-def normalise(x):  # type: ignore[no-untyped-def]
+@parallel
+def normalise(x: Any) -> Any:
     """Give every row mean 0 and standard deviation 1."""
     rows, width = x.shape
     out = numpy.empty_like(x)
@@ -74,13 +70,15 @@ def normalise(x):  # type: ignore[no-untyped-def]
     return out
 
 
-@jit
-def sweep(old, new):  # type: ignore[no-untyped-def]
+@parallel
+def sweep(old: Any, new: Any) -> None:
     """Write the mean of the four neighbours into the interior."""
     rows, width = old.shape
     for i in prange(1, rows - 1):
-        for j in range(1, width - 1):
-            new[i, j] = 0.25 * (old[i - 1, j] + old[i + 1, j] + old[i, j - 1] + old[i, j + 1])
+        north, south, to = old[i - 1, 1:-1], old[i + 1, 1:-1], new[i, 1:-1]
+        west, east = old[i, :-2], old[i, 2:]
+        for j in range(width - 2):
+            to[j] = 0.25 * (north[j] + south[j] + west[j] + east[j])
 
 
 def jacobi(plate: Any) -> Any:
@@ -92,14 +90,14 @@ def jacobi(plate: Any) -> Any:
     return old
 
 
-@jit
-def lloyd(points, centres, threads):  # type: ignore[no-untyped-def]
+@parallel
+def lloyd(points: Any, centres: Any, parts: Any) -> Any:
     """Take one step: each thread adds up its own part."""
     n, k = len(points), len(centres)
-    sums = numpy.zeros((threads, k, 16))  # four coordinates, the count, and room between threads
-    for t in prange(threads):
+    sums = numpy.zeros((parts, k, 16))  # four coordinates, the count, and room between them
+    for t in prange(parts):
         own = sums[t]
-        for i in range(n * t // threads, n * (t + 1) // threads):
+        for i in range(n * t // parts, n * (t + 1) // parts):
             best, label = numpy.inf, 0
             for c in range(k):
                 d = (points[i, 0] - centres[c, 0]) ** 2 + (points[i, 1] - centres[c, 1]) ** 2
@@ -119,12 +117,12 @@ def lloyd(points, centres, threads):  # type: ignore[no-untyped-def]
 def kmeans(points: Any, centres: Any) -> Any:
     """Take three steps of Lloyd's algorithm."""
     for _ in range(3):
-        centres = lloyd(points, centres, numba.get_num_threads())
+        centres = lloyd(points, centres, threads())
     return centres
 
 
-@jit
-def mandelbrot(c):  # type: ignore[no-untyped-def]
+@parallel
+def mandelbrot(c: Any) -> Any:
     """Count the steps until each point escapes."""
     rows, width = c.shape
     times = numpy.empty(c.shape, numpy.int64)
@@ -141,8 +139,8 @@ def mandelbrot(c):  # type: ignore[no-untyped-def]
     return times
 
 
-@jit
-def boolean_filter(x):  # type: ignore[no-untyped-def]
+@parallel
+def boolean_filter(x: Any) -> Any:
     """Return mean and spread of what lies in a band, in two passes without a copy."""
     count, total, squares = 0, 0.0, 0.0
     for i in prange(len(x)):
@@ -156,33 +154,33 @@ def boolean_filter(x):  # type: ignore[no-untyped-def]
     return mean, math.sqrt(squares / count)
 
 
-@jit
-def gradient(features, target, weights, threads):  # type: ignore[no-untyped-def]
+@parallel
+def gradient(features: Any, target: Any, weights: Any, parts: Any) -> Any:
     """Return the gradient in one pass over the features."""
     n, width = features.shape
-    parts = numpy.zeros((threads, width + 8))
-    for t in prange(threads):
-        own = parts[t]
-        for i in range(n * t // threads, n * (t + 1) // threads):
+    sums = numpy.zeros((parts, width + 8))
+    for t in prange(parts):
+        own = sums[t]
+        for i in range(n * t // parts, n * (t + 1) // parts):
             dot = 0.0
             for j in range(width):
                 dot += features[i, j] * weights[j]
             off = 1.0 / (1.0 + math.exp(-dot)) - target[i]
             for j in range(width):
                 own[j] += features[i, j] * off
-    return parts.sum(axis=0)[:width] / n
+    return sums.sum(axis=0)[:width] / n
 
 
 def logistic(features: Any, target: Any) -> Any:
     """Descend the gradient for twenty steps."""
     weights = numpy.zeros(features.shape[1])
     for _ in range(20):
-        weights -= gradient(features, target, weights, numba.get_num_threads())
+        weights -= gradient(features, target, weights, threads())
     return weights
 
 
-@jit
-def perceptron(x, hidden, hidden_bias, out, out_bias):  # type: ignore[no-untyped-def]
+@parallel
+def perceptron(x: Any, hidden: Any, hidden_bias: Any, out: Any, out_bias: Any) -> Any:
     """Run a hidden layer and a softmax; the products are the BLAS library's."""
     h = numpy.dot(x, hidden)
     for i in prange(len(h)):
@@ -196,17 +194,21 @@ def perceptron(x, hidden, hidden_bias, out, out_bias):  # type: ignore[no-untype
     return s
 
 
-@jit
-def generation(old, new):  # type: ignore[no-untyped-def]
-    """Write the next generation on a torus."""
+@parallel
+def generation(old: Any, new: Any) -> None:
+    """Write the next generation on a torus: sums of three rows, then of three of these sums."""
     rows, width = old.shape
     for i in prange(rows):
-        up, here, down = old[i - 1], old[i], old[i + 1 if i + 1 < rows else 0]
+        up, here, down, to = old[i - 1], old[i], old[(i + 1) % rows], new[i]
+        sums = numpy.empty(width + 2, numpy.uint8)  # few streams in a loop: it is vectorised
+        inner = sums[1:-1]
         for j in range(width):
-            left, right = j - 1 if j else width - 1, j + 1 if j + 1 < width else 0
-            around = up[left] + up[j] + up[right] + here[left] + here[right]
-            around += down[left] + down[j] + down[right]
-            new[i, j] = (around == 3) | ((here[j] == 1) & (around == 2))
+            inner[j] = up[j] + here[j] + down[j]
+        sums[0], sums[-1] = inner[-1], inner[0]
+        left, right = sums[:-2], sums[2:]
+        for j in range(width):
+            nine = numpy.uint8(left[j] + inner[j] + right[j])
+            to[j] = (nine == 3) | ((nine == 4) & (here[j] == 1))
 
 
 def life(board: Any) -> Any:
@@ -218,14 +220,20 @@ def life(board: Any) -> Any:
     return old
 
 
-@jit
-def einstein_sums(a, b, first, second, third, u, v):  # type: ignore[no-untyped-def]
+@parallel
+def einstein_sums(a: Any, b: Any, first: Any, second: Any, third: Any, u: Any, v: Any) -> Any:
     """Multiply two stacks of matrices, a chain of three, and rows with rows."""
     products = numpy.empty_like(a)
     outer = numpy.empty((u.shape[0], u.shape[1], v.shape[1]))
     chained = numpy.dot(numpy.dot(first, second), third)
-    for i in prange(len(a)):
-        numpy.dot(a[i], b[i], products[i])
+    for i in prange(len(a)):  # the library, called from several threads, would take turns
+        products[i] = 0.0
+        for j in range(a.shape[1]):
+            to = products[i, j]
+            for k in range(a.shape[2]):
+                factor, row = a[i, j, k], b[i, k]
+                for m in range(len(row)):
+                    to[m] += factor * row[m]
     for i in prange(len(u)):
         for j in range(u.shape[1]):
             for k in range(v.shape[1]):
@@ -233,8 +241,8 @@ def einstein_sums(a, b, first, second, third, u, v):  # type: ignore[no-untyped-
     return products, chained, outer
 
 
-@jit
-def leap(mass, position, velocity, moved):  # type: ignore[no-untyped-def]
+@parallel
+def leap(mass: Any, position: Any, velocity: Any, moved: Any) -> None:
     """Take one step of softened gravity."""
     for i in prange(len(mass)):
         ax = ay = az = 0.0
@@ -258,11 +266,6 @@ def nbody(mass: Any, position: Any, velocity: Any) -> Any:
         leap(mass, position, velocity, moved)
         position, moved = moved, position
     return position
-
-
-def threads() -> int:
-    """Return how many threads the loops have."""
-    return int(numba.get_num_threads())
 
 
 PROGRAMS = {

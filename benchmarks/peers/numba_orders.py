@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy
 
-jit: Any = numba.njit(parallel=True, error_model="numpy")
-inline: Any = numba.njit(error_model="numpy")
-prange: Any = numba.prange
+from benchmarks.peers.compiled import inlined, parallel_strictly, prange
 
 
-@jit
-def extremes(x, threads):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def extremes(x: Any, threads: Any) -> Any:
     """Return the smallest and the largest element."""
     low, high = numpy.empty(threads), numpy.empty(threads)
     for t in prange(threads):
@@ -26,8 +23,8 @@ def extremes(x, threads):  # type: ignore[no-untyped-def]
     return low.min(), high.max()
 
 
-@jit
-def binned(x, edges, threads):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def binned(x: Any, edges: Any, threads: Any) -> Any:
     """Return how many elements lie between neighbouring edges, which are equally far apart."""
     bins = len(edges) - 1
     low, per = edges[0], bins / (edges[-1] - edges[0])
@@ -44,12 +41,13 @@ def binned(x, edges, threads):  # type: ignore[no-untyped-def]
 
 def histogram(x: Any, bins: int, threads: int) -> Any:
     """Count the elements in equal bins from the smallest to the largest."""
-    edges = numpy.linspace(*extremes(x, threads), bins + 1)
+    low, high = extremes(x, threads)
+    edges = numpy.linspace(low, high, bins + 1)
     return binned(x, edges, threads), edges
 
 
-@jit
-def bincount(x, counters, threads):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def bincount(x: Any, counters: Any, threads: Any) -> Any:
     """Count how often each integer below ``counters`` occurs."""
     counts = numpy.zeros((threads, counters + 8), numpy.int64)
     for t in prange(threads):
@@ -59,8 +57,8 @@ def bincount(x, counters, threads):  # type: ignore[no-untyped-def]
     return counts.sum(axis=0)[:counters]
 
 
-@jit
-def cumsum(x, parts):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def cumsum(x: Any, parts: Any) -> Any:
     """Add up each part, then run on from where the parts before it end."""
     n = len(x)
     starts = numpy.zeros(parts + 1)
@@ -80,8 +78,8 @@ def cumsum(x, parts):  # type: ignore[no-untyped-def]
     return out
 
 
-@jit
-def gather(values, places):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def gather(values: Any, places: Any) -> Any:
     """Read the values at the places."""
     out = numpy.empty(len(places), values.dtype)
     for i in prange(len(places)):
@@ -89,8 +87,8 @@ def gather(values, places):  # type: ignore[no-untyped-def]
     return out
 
 
-@inline
-def merge_up(x, first, second, out, count):  # type: ignore[no-untyped-def]
+@inlined
+def merge_up(x: Any, first: Any, second: Any, out: Any, count: Any) -> None:
     """Merge the ``count`` smallest of two sorted runs of places."""
     i = j = 0
     for k in range(count):
@@ -102,8 +100,8 @@ def merge_up(x, first, second, out, count):  # type: ignore[no-untyped-def]
             j += 1
 
 
-@inline
-def merge_down(x, first, second, out, count):  # type: ignore[no-untyped-def]
+@inlined
+def merge_down(x: Any, first: Any, second: Any, out: Any, count: Any) -> None:
     """Merge the ``count`` largest of two sorted runs of places, from the end."""
     i, j = len(first) - 1, len(second) - 1
     for k in range(count):
@@ -115,8 +113,8 @@ def merge_down(x, first, second, out, count):  # type: ignore[no-untyped-def]
             j -= 1
 
 
-@inline
-def merge_values_up(first, second, out, count):  # type: ignore[no-untyped-def]
+@inlined
+def merge_values_up(first: Any, second: Any, out: Any, count: Any) -> None:
     """Merge the ``count`` smallest of two sorted runs."""
     i = j = 0
     for k in range(count):
@@ -128,8 +126,8 @@ def merge_values_up(first, second, out, count):  # type: ignore[no-untyped-def]
             j += 1
 
 
-@inline
-def merge_values_down(first, second, out, count):  # type: ignore[no-untyped-def]
+@inlined
+def merge_values_down(first: Any, second: Any, out: Any, count: Any) -> None:
     """Merge the ``count`` largest of two sorted runs, from the end."""
     i, j = len(first) - 1, len(second) - 1
     for k in range(count):
@@ -141,8 +139,8 @@ def merge_values_down(first, second, out, count):  # type: ignore[no-untyped-def
             j -= 1
 
 
-@jit
-def merged(first, second):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def merged(first: Any, second: Any) -> Any:
     """Merge two sorted runs: one thread from below, one from above."""
     n = len(first) + len(second)
     out = numpy.empty(n, first.dtype)
@@ -154,8 +152,8 @@ def merged(first, second):  # type: ignore[no-untyped-def]
     return out
 
 
-@jit
-def merged_places(x, first, second):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def merged_places(x: Any, first: Any, second: Any) -> Any:
     """Merge two runs of places, sorted by the values there."""
     n = len(first) + len(second)
     out = numpy.empty(n, first.dtype)
@@ -167,8 +165,8 @@ def merged_places(x, first, second):  # type: ignore[no-untyped-def]
     return out
 
 
-@jit
-def sorted_halves(x):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def sorted_halves(x: Any) -> Any:
     """Sort both halves at once."""
     half = len(x) // 2
     out = x.copy()
@@ -178,8 +176,8 @@ def sorted_halves(x):  # type: ignore[no-untyped-def]
     return out
 
 
-@jit
-def places_of_halves(x):  # type: ignore[no-untyped-def]
+@parallel_strictly
+def places_of_halves(x: Any) -> Any:
     """Return the places of both halves, each in ascending order of its values."""
     half = len(x) // 2
     out = numpy.empty(len(x), numpy.int64)

@@ -31,24 +31,26 @@ def cdf(d: str) -> str:
 
 def black_scholes(spot: Any, strike: Any, years: Any) -> Any:
     """Price calls, then puts from them."""
-    d1 = numexpr.evaluate(D1)
-    call = numexpr.evaluate(
-        f"spot * {cdf('d1')} - strike * exp(-0.03 * years) * {cdf('(d1 - 0.25 * sqrt(years))')}"
+    names = {"spot": spot, "strike": strike, "years": years}
+    names["d1"] = numexpr.evaluate(D1, names)
+    names["call"] = numexpr.evaluate(
+        f"spot * {cdf('d1')} - strike * exp(-0.03 * years) * {cdf('(d1 - 0.25 * sqrt(years))')}",
+        names,
     )
-    return call, numexpr.evaluate("call - spot + strike * exp(-0.03 * years)")
+    return names["call"], numexpr.evaluate("call - spot + strike * exp(-0.03 * years)", names)
 
 
 def multiply_add_sum(a: Any, b: Any, c: Any) -> Any:
     """Sum a product and an addend."""
-    return float(numexpr.evaluate("sum(a * b + c)"))
+    return float(numexpr.evaluate("sum(a * b + c)", {"a": a, "b": b, "c": c}))
 
 
 def jacobi(plate: Any) -> Any:
     """Sweep twenty times."""
     u = plate.copy()
+    sides = {"n": u[:-2, 1:-1], "s": u[2:, 1:-1], "w": u[1:-1, :-2], "e": u[1:-1, 2:]}
     for _ in range(20):
-        north, south, west, east = u[:-2, 1:-1], u[2:, 1:-1], u[1:-1, :-2], u[1:-1, 2:]
-        u[1:-1, 1:-1] = numexpr.evaluate("0.25 * (north + south + west + east)")
+        u[1:-1, 1:-1] = numexpr.evaluate("0.25 * (n + s + w + e)", sides)
     return u
 
 
