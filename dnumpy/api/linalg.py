@@ -6,10 +6,9 @@ that shapes, dtypes, errors and results stay NumPy's. Eigenvalues of a Hermitian
 singular values of one that is about as long as wide, are one task on one node where it fits there,
 and else :mod:`dnumpy.api.spectral` divides it.
 
-Eigenvalues of any other matrix (``eig``, ``eigvals``) are always one task, on a node that has the
-memory; PlanInfeasible says how much is missing where none has. What reduces it to Hessenberg form
-and chases bulges reads all of it at every step; dividing its spectrum as a Hermitian one's takes
-inverses of matrices of whatever condition, and is not backward stable.
+Eigenvalues of any other matrix (``eig``, ``eigvals``) are one task likewise where it fits, and else
+:mod:`dnumpy.api.subspaces` divides it. Where a spectrum cannot be divided, LAPACK on one node is
+what remains, and PlanInfeasible says how much memory is missing where none has it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, calls, composites, factors, spectral, ufuncs
+from dnumpy.api import blocks, calls, composites, factors, spectral, subspaces, ufuncs
 from dnumpy.api.array import ndarray
 from dnumpy.api.creation import asarray
 from dnumpy.api.polar import product
@@ -294,6 +293,21 @@ def _eigh(*, upper: bool, vectors: bool) -> Callable[..., Results | None]:
     return eigh
 
 
+def _eig(*, vectors: bool) -> Callable[..., Results | None]:
+    def eig(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
+        if not _too_large(args[0]):
+            return None
+        a = _as_asked(args[0], {})  # the signature names the results' complex numbers
+        try:
+            found = _quietly(lambda: subspaces.eig(a, vectors=vectors))
+        except (spectral.NotFinite, spectral.NotDivided):
+            return None  # one node's, or nobody's
+        values = factors.managed_copy(found.values)
+        return [values, found.vectors] if vectors else [values]
+
+    return eig
+
+
 def _svd_of_square(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results | None:
     if not _too_large(args[0]):
         return None
@@ -338,6 +352,7 @@ ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], Results | None]] = 
     "eigh_lo": _eigh(upper=False, vectors=True), "eigh_up": _eigh(upper=True, vectors=True),
     "eigvalsh_lo": _eigh(upper=False, vectors=False),
     "eigvalsh_up": _eigh(upper=True, vectors=False),
+    "eig": _eig(vectors=True), "eigvals": _eig(vectors=False),
 }  # fmt: skip
 
 NATIVE: dict[str, Callable[..., Any]] = {

@@ -6,7 +6,6 @@ where they lie. What is apart in rows is computed by NumPy's functions on blocks
 
 from __future__ import annotations
 
-import warnings
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from dnumpy.api import blocks, calls, composites, ufuncs, weighted
 from dnumpy.api.array import facts, from_expr, ndarray
 from dnumpy.api.record import content, fresh
 from dnumpy.api.sorting import in_order, is_long, on_nodes
-from dnumpy.expr.origin import here
 from dnumpy.ops.families import RowParams
 from dnumpy.ops.sorting import QUANTILE_ROWS
 
@@ -84,10 +82,10 @@ def _statistic(name: str) -> Callable[..., Any]:
     ) -> Any:
         if weights is not None and axis is not None and len(getattr(a, "shape", ())) > 1:
             found = weighted.by_lanes(name, (a, q, axis, weights), method, keepdims)
-            if found is NotImplemented or out is not None:
+            if found is NotImplemented or not _takes(out, found):
                 weighing = {"method": method, "keepdims": keepdims, "weights": weights}
                 return calls.run(wrapped, (a, q, axis, out), weighing)  # NumPy's loop over lanes
-            return found
+            return _into(out, found)
         if weights is not None:
             return NotImplemented
         rest = (calls.unwrap(q),)
@@ -121,8 +119,6 @@ def _computed(name: str, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     probe = getattr(np, name)(np.ones((1,), a.dtype), *rest, **kwargs)  # raises what NumPy raises
     axes = normalize_axis_tuple(range(a.ndim) if axis is None else axis, a.ndim)
     kept = [k for k in range(a.ndim) if k not in axes]
-    if out is not None and (type(out) is not ndarray or out.dtype != probe.dtype):
-        return NotImplemented
     if name.startswith("nan") and rest and np.ndim(rest[0]) > 1 and len(axes) > 1:
         return NotImplemented  # NumPy puts the axes of q first and last: its own code says where
     found = (_by_lanes if kept else _of_all)(name, a, (axes, kept), rest, kwargs)
@@ -133,10 +129,22 @@ def _computed(name: str, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         shape = np.shape(probe) + ones
         lazy = type(found) is ndarray
         found = composites.reshape(found, shape) if lazy else np.reshape(found, shape)
+    if not _takes(out, found):
+        return NotImplemented  # NumPy says why
+    return _into(out, found)
+
+
+def _takes(out: Any, found: Any) -> bool:
+    """Say whether a result can be written to ``out``, where there is one, as it is."""
+    if out is None:
+        return True
+    alike = type(out) is ndarray and out.dtype == getattr(found, "dtype", None)
+    return alike and bool(out.shape == np.shape(found))
+
+
+def _into(out: Any, found: Any) -> Any:
     if out is None:
         return found if type(found) is ndarray else calls.wrap_result(found)
-    if out.shape != np.shape(found):
-        return NotImplemented  # NumPy says why
     out[...] = found
     return out
 
@@ -159,18 +167,10 @@ def _by_lanes(name: str, a: ndarray, axes: Any, rest: Any, kwargs: Any) -> Any:
     if len(reduced) == 1 and is_long(shape, reduced[0], a.dtype.itemsize):
         return _line_by_line(name, a, axes, rest, kwargs)
     if name.startswith("nan") and a.dtype.kind == "f":
-        _warn_of(int(ufuncs.call(np.isnan, (a,), {}).all(axis=reduced).sum()))
+        weighted.warn_of_missing(int(ufuncs.call(np.isnan, (a,), {}).all(axis=reduced).sum()))
     order = (*kept, *reduced)
     moved = a.transpose(order) if order[0] == 0 else blocks.permuted(a, order)
     return _rows(name, moved, len(reduced), rest, kwargs)
-
-
-def _warn_of(missing: int) -> None:
-    """Warn at the user's line, as often as NumPy: once for each lane without a number."""
-    origin = here()
-    for _ in range(missing if origin is not None else 0):
-        text = "All-NaN slice encountered"
-        warnings.warn_explicit(text, RuntimeWarning, origin.file, origin.line)
 
 
 def _line_by_line(name: str, a: ndarray, axes: Any, rest: Any, kwargs: Any) -> Any:

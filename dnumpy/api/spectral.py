@@ -12,6 +12,7 @@ operations; :func:`fits_one_node` is where it is decided. All is in float64 or c
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,6 +48,7 @@ LEAF_PANELS = 4  # of a matrix that one node takes in the split mode
 _UNSURE = 0.1  # of a vector between two subspaces: its eigenvalue is the shift itself
 
 _lapack: Any = np.linalg._umath_linalg
+_DECIDED: ContextVar[bool] = ContextVar("decided", default=False)
 
 
 class NotFinite(Exception):  # noqa: N818 - the caller raises what NumPy raises
@@ -63,11 +65,22 @@ def fits_one_node(a: Any) -> bool:
     It takes a fraction of the operations that dividing takes, and gives NumPy's own bits. In the
     split mode nodes have no memory of their own, and what is larger than a few panels is divided.
     """
+    if _DECIDED.get():
+        return True
     if config.mode == "split":
         return bool(min(a.shape) <= LEAF_PANELS * factors.panel_width())
     itemsize = 16 if a.dtype.kind == "c" else 8
     room = min(engine.room(content(a)), float(memory_limit_bytes()))
     return bool(WORKSPACE * a.size * itemsize <= room)
+
+
+def on_one_node(wrapped: Any, matrix: Any) -> Any:
+    """Return what LAPACK gives for a matrix that fits, however much room is free by then."""
+    token = _DECIDED.set(True)
+    try:
+        return ufuncs.call(wrapped, (matrix,), {})
+    finally:
+        _DECIDED.reset(token)
 
 
 # ---------------------------------------------------------------- Hermitian matrices
@@ -92,8 +105,8 @@ def eigh(a: Any, *, upper: bool, vectors: bool) -> Eigen:
 
     Raises NotFinite, or NotDivided where rounding hides the spectrum.
     """
-    matrix = settled(_from_triangle(_by_rows(a), upper=upper))
-    factor = _scale(matrix)
+    matrix = settled(_from_triangle(by_rows(a), upper=upper))
+    factor = unit_scale(matrix)
     if not factor:
         return _of_zero(matrix, vectors=vectors)
     found = hermitian(settled(matrix * factor), vectors=vectors)
@@ -122,11 +135,11 @@ def _at_once(matrix: Any, norm: float, *, vectors: bool) -> Eigen | None:
     """Return what one node finds, or what a diagonal matrix shows; None if it is to be divided."""
     if fits_one_node(matrix):
         if not vectors:
-            return Eigen(np.asarray(ufuncs.call(_lapack.eigvalsh_lo, (matrix,), {})), None)
-        values, found = ufuncs.call(_lapack.eigh_lo, (matrix,), {})
+            return Eigen(np.asarray(on_one_node(_lapack.eigvalsh_lo, matrix)), None)
+        values, found = on_one_node(_lapack.eigh_lo, matrix)
         return Eigen(np.asarray(values), found)
-    diagonal = diagonal_of(matrix)
-    if _off_diagonal(matrix, diagonal) > EPS * norm:
+    diagonal = diagonal_of(matrix).real
+    if off_diagonal(matrix, diagonal) > EPS * norm:
         return None
     order = np.argsort(diagonal, kind="stable")
     permutation = _equal(count(len(order))[:, None], order).astype(matrix.dtype)
@@ -162,7 +175,7 @@ def _division(matrix: Any, norm: float) -> tuple[int, Any, Any]:
     for shift in _shifts(matrix):
         moved = settled(matrix - factors.identity(size, size, matrix.dtype) * shift)
         sign = polar(moved, hermitian=True).unitary
-        share = (size - float(diagonal_of(sign).sum())) / 2
+        share = (size - float(diagonal_of(sign).real.sum())) / 2
         below = round(share)
         if not 0 < below < size or abs(share - below) > _UNSURE:
             continue
@@ -179,9 +192,9 @@ def _shifts(matrix: Any) -> Iterator[float]:
     None is a round number, which often is an eigenvalue. Some eigenvalue lies above the mean of the
     diagonal and some below, the median of the diagonal may lie outside of all.
     """
-    diagonal = diagonal_of(matrix)
+    diagonal = diagonal_of(matrix).real
     median, mean = float(np.median(diagonal)), float(np.mean(diagonal))
-    around = sqrt(_off_diagonal(matrix, diagonal) ** 2 + float(np.sum((diagonal - mean) ** 2)))
+    around = sqrt(off_diagonal(matrix, diagonal) ** 2 + float(np.sum((diagonal - mean) ** 2)))
     spread = around / sqrt(len(diagonal))
     yield median + spread / 97
     for part in (101, -103, 31, -29, 11, -7, 3, -3):
@@ -219,8 +232,8 @@ class Singular(NamedTuple):
 
 def svd(a: Any, *, vectors: bool) -> Singular:
     """Return singular values of a square matrix, descending; raises as :func:`eigh` does."""
-    a = _by_rows(a)
-    factor = _scale(a)
+    a = by_rows(a)
+    factor = unit_scale(a)
     if not factor:
         values, identity = _of_zero(a, vectors=vectors)
         return Singular(identity, values, identity)
@@ -258,20 +271,20 @@ def lstsq(a: Any, b: Any, rcond: float) -> tuple[Any, int, np.ndarray]:
 # ---------------------------------------------------------------- parts of a matrix
 
 
-def _by_rows(a: Any) -> Any:
+def by_rows(a: Any) -> Any:
     """Return the matrix in memory of its own, row by row, so that each of its rows is in one."""
     expr = content(a)
     return settled(from_expr(blocks.copied(expr))) if expr.op is VIEW else a
 
 
 def diagonal_of(matrix: Any) -> np.ndarray:
-    """Return the real parts of the diagonal, here."""
+    """Return the diagonal, here."""
     k = count(matrix.shape[0])
-    kept = composites.where(_equal(k[:, None], k), matrix.real, 0.0)
+    kept = composites.where(_equal(k[:, None], k), matrix, matrix.dtype.type(0))
     return np.asarray(kept.sum(axis=1))
 
 
-def _off_diagonal(matrix: Any, diagonal: np.ndarray) -> float:
+def off_diagonal(matrix: Any, diagonal: np.ndarray) -> float:
     """Return the norm of what is not on the diagonal."""
     k = count(len(diagonal))
     kept = composites.where(_equal(k[:, None], k), matrix.dtype.type(0), matrix)
@@ -289,7 +302,7 @@ def _from_triangle(a: Any, *, upper: bool) -> Any:
     return composites.where(_equal(rows, across), a.real.astype(a.dtype), whole)
 
 
-def _scale(a: Any) -> float:
+def unit_scale(a: Any) -> float:
     """Return a power of two that brings a matrix to about unit size; 0 for one of zeros."""
     largest = float(ufuncs.call(np.abs, (a,), {}).max())
     if not isfinite(largest):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from dnumpy.api.array import from_expr, ndarray
 from dnumpy.api.record import content, fresh, is_lazy
 from dnumpy.api.sorting import as_array, is_long, on_nodes
 from dnumpy.api.transplant import transplanted
+from dnumpy.expr.origin import here
 from dnumpy.ops.sorting import WEIGHTED_ROWS, WeightedParams
 
 
@@ -22,6 +24,14 @@ def by_lanes(name: str, given: tuple[Any, ...], method: Any, keepdims: Any) -> A
     ``given`` are the array, the quantiles, the axes and the weights.
     """
     a, q, axis, weights = given
+    if np.ndim(q) > 1 and type(q) is not ndarray and not name.startswith("nan"):
+        # of nan functions NumPy's own code says where the axes of q come to be
+        several = np.asarray(q)
+        given = (a, several.ravel(), axis, weights)
+        found = by_lanes(name, given, method, keepdims)
+        if found is NotImplemented:
+            return NotImplemented
+        return composites.reshape(found, several.shape + found.shape[1:])
     wanted = _quantiles(q)
     if not on_nodes(a) or not a.size or a.dtype.kind == "c" or wanted is None:
         return NotImplemented
@@ -42,11 +52,21 @@ def by_lanes(name: str, given: tuple[Any, ...], method: Any, keepdims: Any) -> A
     if not kept or (len(axes) == 1 and is_long(a.shape, axes[0], a.dtype.itemsize)):
         found = _one_by_one(name, lanes, len(axes), q, weighing)
     else:
+        if name.startswith("nan") and a.dtype.kind == "f":
+            warn_of_missing(int(ufuncs.call(np.isnan, (a,), {}).all(axis=axes).sum()))
         found = _rows(name, lanes, len(axes), wanted, weighing)
     if keepdims is np._NoValue or not keepdims:
         return found
     ones = tuple(1 if k in axes else n for k, n in enumerate(a.shape))
     return composites.reshape(found, np.shape(q) + ones)
+
+
+def warn_of_missing(missing: int) -> None:
+    """Warn at the user's line, as often as NumPy: once for each lane without a number."""
+    origin = here()
+    for _ in range(missing if origin is not None else 0):
+        text = "All-NaN slice encountered"
+        warnings.warn_explicit(text, RuntimeWarning, origin.file, origin.line)
 
 
 def _in_order(a: ndarray, axes: tuple[int, ...]) -> ndarray:
@@ -100,13 +120,8 @@ def _quantiles(q: Any) -> tuple[Any, str] | None:
 
 
 def _fits(name: str, a: ndarray, axes: tuple[int, ...], weights: ndarray) -> bool:
-    """Say whether NumPy takes these weights, and every lane has an element that is told."""
+    """Say whether NumPy takes these weights."""
     full = weights.shape == a.shape
     if not full and (weights.shape != tuple(a.shape[k] for k in axes) or name.startswith("nan")):
         return False
-    if weights.dtype.kind not in "biuf" or bool(ufuncs.call(np.less, (weights, 0), {}).any()):
-        return False
-    if name.startswith("nan") and a.dtype.kind == "f":
-        missing = ufuncs.call(np.isnan, (a,), {}).all(axis=axes)
-        return not bool(missing.any())
-    return True
+    return weights.dtype.kind in "biuf" and not ufuncs.call(np.less, (weights, 0), {}).any()

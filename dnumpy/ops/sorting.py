@@ -367,14 +367,27 @@ def _quantile_rows(
     q = [np.array(values) if ndim else values[0] for values, ndim in kwargs["q"]]
     function = getattr(np, kwargs["name"])
     lanes, axis = pieces[0], kwargs["axis"]
-    missing = None
-    if kwargs["name"].startswith("nan") and lanes.dtype.kind == "f":
-        missing = np.isnan(lanes).all(axis=axis, keepdims=True)  # whoever recorded this has warned
-        lanes = np.where(missing, lanes.dtype.type(0), lanes)
+    missing = _without_numbers(kwargs["name"], lanes, axis)
+    lanes = np.where(missing, lanes.dtype.type(0), lanes) if missing.any() else lanes
     found = function(lanes, *q, axis=axis, **dict(kwargs["options"]))
     out[...] = np.moveaxis(found, 0, -1) if q and np.ndim(q[0]) else found
-    if missing is not None:
-        out[missing.reshape(missing.shape[: lanes.ndim - len(axis)])] = np.nan
+    _tell_missing(out, missing, axis)
+
+
+def _without_numbers(name: str, lanes: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Say of every lane, along axes kept, whether NumPy would find no number in it and warn.
+
+    Whoever recorded this has warned.
+    """
+    if not name.startswith("nan") or lanes.dtype.kind != "f":
+        return np.zeros((1,) * lanes.ndim, bool)
+    missing: np.ndarray = np.isnan(lanes).all(axis=axes, keepdims=True)
+    return missing
+
+
+def _tell_missing(out: np.ndarray, missing: np.ndarray, axes: tuple[int, ...]) -> None:
+    if missing.any():
+        out[missing.reshape(missing.shape[: missing.ndim - len(axes)])] = np.nan
 
 
 QUANTILE_ROWS = row(Rowwise("quantile_rows", read_by_rows, _quantile_rows, None, "other", 2.0))
@@ -396,8 +409,13 @@ def _weighted_rows(
     values, weights = pieces
     q = np.array(params.q, params.kind) if params.kind else params.q
     function = getattr(np, params.name)
+    missing = _without_numbers(params.name, values, params.axes)
+    if missing.any():
+        values = np.where(missing, values.dtype.type(0), values)
+        weights = np.where(missing, weights.dtype.type(1), weights)
     found = function(values, q, axis=params.axes, weights=weights, method="inverted_cdf")
     out[...] = np.moveaxis(found, 0, -1) if np.ndim(q) else found
+    _tell_missing(out, missing, params.axes)
 
 
 WEIGHTED_ROWS = row(Rowwise("weighted_rows", read_by_rows, _weighted_rows, None, "other", 16.0))

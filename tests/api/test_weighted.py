@@ -16,6 +16,9 @@ from tests.comparison import assert_as_numpy
 from tests.gathering import computed, on_nodes, spread_out
 
 FUNCTIONS = ("quantile", "percentile", "nanquantile", "nanpercentile")
+ASKED: tuple[Any, ...] = (
+    0.0, 0.3, 1, [0.1, 0.5], [1.0], np.float32(0.25), [], [[0.2, 0.3]],
+)  # fmt: skip
 _rng = np.random.default_rng(12)
 X = _rng.random((60, 12))
 W = _rng.random((60, 12))
@@ -34,7 +37,9 @@ def test_weighted_quantiles_are_numpys(
     data: st.DataObject, shape: tuple[int, ...], dtype: str, name: str
 ) -> None:
     plain = values(data.draw(st.integers(0, 99)), shape, dtype, data.draw(st.integers(1, 300)))
-    q = data.draw(st.sampled_from((0.0, 0.3, 1, [0.1, 0.5], [1.0], np.float32(0.25), [])))
+    q = data.draw(
+        st.sampled_from((0.0, 0.3, 1, [0.1, 0.5], [1.0], np.float32(0.25), [], [[0.2, 0.3]]))
+    )
     axis = data.draw(st.sampled_from([a for a in axes_of(len(shape)) if a is not None]))
     # whole numbers, so that their sums are exact in any order
     weights = np.random.default_rng(data.draw(st.integers(0, 99))).integers(0, 4, shape)
@@ -71,6 +76,36 @@ def test_weighted_quantiles_gather_nothing(name: str, axis: Any) -> None:
             assert meter.most() < values_.nbytes / 2, meter.gathered
             expected = getattr(np, name)(values_, [0.2, 0.9], weights=weights, **options)
             same(found, expected)
+
+
+@pytest.mark.parametrize("name", ["nanquantile", "nanpercentile"])
+def test_lanes_without_a_number_are_warned_of_and_gather_nothing(name: str) -> None:
+    holes = X.copy()
+    holes[[0, 3]] = np.nan
+    holes[1, 1] = np.nan
+    options = {"axis": 1, "method": "inverted_cdf"}
+    with spread_out() as meter:
+        a, w = on_nodes(holes), on_nodes(W)
+        with pytest.warns(RuntimeWarning, match="All-NaN slice") as seen:
+            found = computed(getattr(dnumpy, name)(a, [0.2, 0.9], weights=w, **options))
+        assert meter.most() < X.nbytes / 2, meter.gathered
+    with pytest.warns(RuntimeWarning) as expected:
+        same(found, getattr(np, name)(holes, [0.2, 0.9], weights=W, **options))
+    assert [str(one.message) for one in seen] == [str(one.message) for one in expected]
+    assert {one.filename for one in seen} == {__file__}
+
+
+@pytest.mark.parametrize("name", ["quantile", "percentile"])
+def test_a_block_of_quantiles_goes_where_it_is_to(name: str) -> None:
+    q = [[0.1, 0.2], [0.4, 0.5]]
+    options: dict[str, Any] = {"axis": 1, "method": "inverted_cdf"}
+    with spread_out() as meter:
+        a, w, out = on_nodes(X), on_nodes(W), on_nodes(np.zeros((2, 2, 60)))
+        found = getattr(dnumpy, name)(a, q, out=out, weights=w, **options)
+        assert found is out
+        computed(out)
+        assert meter.most() < X.nbytes / 2, meter.gathered
+        same(out, getattr(np, name)(X, q, weights=W, **options))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dnumpy
-from dnumpy.api import einstein, factors, fft, linalg, spectral
+from dnumpy.api import einstein, factors, fft, linalg, spectral, subspaces
 from dnumpy.config import config
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import chunked, find
@@ -17,6 +17,7 @@ from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.dask_cluster import DaskCluster, dask_cluster
 from tests.api.test_linalg import DEFINITE, RIGHT, SQUARE, TALL, compare
 from tests.api.test_spectral import assert_eigen, assert_singular
+from tests.api.test_subspaces import assert_eigen as assert_diagonal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +97,7 @@ SYMMETRIC = SQUARE + SQUARE.T
 
 
 @pytest.mark.usefixtures("client")
-@pytest.mark.parametrize("name", ["eigh", "svd"])
+@pytest.mark.parametrize("name", ["eigh", "svd", "eig"])
 def test_spectra_that_no_worker_has_room_for_are_divided(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,11 @@ def test_spectra_that_no_worker_has_room_for_are_divided(
         w, v = dnumpy.linalg.eigh(placed)
         assert max(gathered, default=0) <= 0.75 * SYMMETRIC.nbytes
         assert_eigen(SYMMETRIC, w, v)
+    elif name == "eig":
+        w, v = dnumpy.linalg.eig(placed)
+        pivots = 2 * factors.PANEL * 2 * SYMMETRIC[0].nbytes  # rows of it beside the identity
+        assert max(gathered, default=0) <= pivots
+        assert_diagonal(SYMMETRIC, w, v)
     else:
         found = dnumpy.linalg.svd(placed)
         assert max(gathered, default=0) <= 0.75 * SYMMETRIC.nbytes
@@ -144,12 +150,14 @@ def test_the_room_of_the_workers_decides_whether_a_spectrum_is_divided(
 def test_eigenvalues_of_any_matrix_are_found_on_a_worker_that_has_room_or_it_is_said_that_none_has(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    placed = dnumpy.array(SQUARE) * 1.0
+    block = np.eye(len(SQUARE)) + np.eye(len(SQUARE), k=1)  # which no line divides
+    placed = dnumpy.array(block) * 1.0
     dnumpy.engine.compute([placed._buf.expr])
     _with_room(client, monkeypatch, 1.0, 1e9)
-    w = dnumpy.linalg.eigvals(placed)
-    np.testing.assert_allclose(np.sort(np.abs(w)), np.sort(np.abs(np.linalg.eigvals(SQUARE))))
-    short = 4.5 * SQUARE.nbytes  # enough for operand and results, not for LAPACK beside them
+    np.testing.assert_array_equal(dnumpy.linalg.eig(placed)[1], np.linalg.eig(block)[1])
+    monkeypatch.setattr(subspaces, "MOST_FAILURES", 1)
+    monkeypatch.setattr(subspaces, "MOST_STEPS", 5)
+    short = 4.5 * block.nbytes  # enough for operand and results, not for LAPACK beside them
     _with_room(client, monkeypatch, short, short)
     with pytest.raises(MemoryError, match="gufunc needs"):
         dnumpy.engine.compute([dnumpy.linalg.eig(placed).eigenvectors._buf.expr])
