@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from benchmarks.__main__ import machine
+from benchmarks.machine import machine
 from dnumpy.expr.expr import Const, leaf, make
 from dnumpy.kernels import fast
 from dnumpy.kernels.numba import NumbaKernel
