@@ -57,7 +57,7 @@ class Config:
     accuracy : str
         ``exact``: elementwise functions give NumPy's bits. ``fast``: arrays that go through the
         engine use functions of our own where they are faster than NumPy's on this CPU, inlined in
-        compiled loops, with errors of at most 2.7 units in the last place; see
+        compiled loops, with errors of at most 2.75 units in the last place; see
         :mod:`dnumpy.kernels.fast` for the functions and for the error of each.
     reproducible : bool
         Matrix products (matmul, dot, vdot, inner, tensordot, einsum) of managed arrays give the

@@ -37,13 +37,14 @@ import ctypes
 import platform
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.kernels.compile import Compiled, compiled, loop_of_kernels
-from dnumpy.kernels.fast_loops import loop_source
 from dnumpy.ops.families import LATE, ROWS, Elementwise, row
+
+if TYPE_CHECKING:
+    from dnumpy.kernels.compile import Compiled
 
 
 class Fast(NamedTuple):
@@ -84,8 +85,8 @@ FUNCTIONS = {
     "fast_log2_f4": Fast(1, 0.9, wide=False),
     "fast_log10_f4": Fast(1, 0.75, wide=False),
     "fast_log1p_f4": Fast(1, 1.45, wide=False),
-    "fast_sin_f4": Fast(1, 0.8, wide=False),
-    "fast_cos_f4": Fast(1, 0.8, wide=False),
+    "fast_sin_f4": Fast(1, 0.8),
+    "fast_cos_f4": Fast(1, 0.8),
     "fast_tan_f4": Fast(1, 2.3, wide=False),
     "fast_sinh_f4": Fast(1, 1.7, wide=False),
     "fast_cosh_f4": Fast(1, 1.5, wide=False),
@@ -151,6 +152,9 @@ def _numpys_target(ufunc: np.ufunc, dtype: np.dtype) -> str:
 @lru_cache(maxsize=128)
 def made(name: str) -> np.ufunc:
     """Return the ufunc called ``name``, compiled when it is first asked for, with a row for it."""
+    from dnumpy.kernels.compile import compiled
+    from dnumpy.kernels.fast_loops import loop_source
+
     inputs = FUNCTIONS[name].inputs
     ufunc = _ufunc(name, compiled(loop_source(name, inputs, bounded=name in BOUNDED)), inputs)
     if name not in ROWS:
@@ -168,6 +172,8 @@ _alive: list[Any] = []  # a ufunc refers to its loop, data, types and texts; it 
 
 
 def _ufunc(name: str, kernel: Compiled, inputs: int) -> np.ufunc:
+    from dnumpy.kernels.compile import loop_of_kernels
+
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     functions: Any = vars(import_module("numpy._core._multiarray_umath"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from benchmarks.accuracy import errors, operands, plain_of, sample
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.kernels import fast
+from dnumpy.kernels.compile import is_cached
+from dnumpy.kernels.fast_loops import loop_source
 from dnumpy.kernels.numba import NumbaKernel
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import lookup
@@ -187,12 +191,33 @@ def test_it_is_found_again_by_its_name(name: str) -> None:
     assert pickle.loads(pickle.dumps(ours)) is ours
 
 
+def test_a_fresh_process_loads_a_loop_without_a_compiler() -> None:
+    source = loop_source("fast_exp_f8", 1, bounded=False)
+    fast.made("fast_exp_f8")
+    assert is_cached(source)
+    asked = """
+import sys
+from dnumpy.kernels import fast
+from dnumpy.kernels.compile import is_cached
+from dnumpy.kernels.fast_loops import loop_source
+assert fast.made("fast_exp_f8")([0.0, 0.0]).tolist() == [1.0, 1.0]
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", asked], check=True)
+
+
 @pytest.mark.usefixtures("managed", "asked")
 def test_what_is_faster_is_computed_so_in_the_engine() -> None:
     values = np.random.default_rng(4).uniform(-9, 9, 2000)
     found = np.asarray(dnumpy.sin(dnumpy.array(values)))
     np.testing.assert_array_equal(found, fast.made("fast_sin_f8")(values))
     assert (found != np.sin(values)).any()
+    single = values.astype("f4")
+    found = np.asarray(dnumpy.tanh(dnumpy.array(single)))
+    assert p.bits(found) == p.bits(fast.made("fast_tanh_f4")(single))
+    assert found.dtype == np.float32
+    found = np.asarray(dnumpy.arctan2(dnumpy.array(values), 2.0))
+    np.testing.assert_array_equal(found, fast.made("fast_arctan2_f8")(values, 2.0))
     for dtype in ("D", "f2"):
         narrow = values.astype(dtype)
         np.testing.assert_array_equal(np.asarray(dnumpy.sin(dnumpy.array(narrow))), np.sin(narrow))
