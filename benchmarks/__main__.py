@@ -55,6 +55,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--no-cold", action="store_true", help="no run with an empty kernel cache")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument(
+        "--keep", action="store_true", help="keep that file's figures of programs not run now"
+    )
+    parser.add_argument(
         "--chart",
         nargs="?",
         type=Path,
@@ -85,7 +88,8 @@ def main(argv: Sequence[str]) -> int:
     console.print(detailed(record))
     console.print(side_by_side(record))
     if options.json:
-        record.write(options.json)
+        keeps = options.keep and options.json.exists()
+        (record.onto(Record.read(options.json)) if keeps else record).write(options.json)
     return int(any(row.errors for row in record.rows))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 from rich.table import Table
 
-from benchmarks.machine import Limits
+from benchmarks.machine import Limits, best
 from benchmarks.measure import Row
 
 if TYPE_CHECKING:
@@ -40,6 +40,22 @@ class Record:
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+
+    def onto(self, older: Record) -> Record:
+        """Return this record with the rows of the older one for programs that were not run again.
+
+        Raises
+        ------
+        ValueError
+            The older one was measured elsewhere, with other versions or at another scale.
+        """
+        if (older.machine, older.scale) != (self.machine, self.scale):
+            msg = f"measured on {older.machine} at scale {older.scale}: not comparable"
+            raise ValueError(msg)
+        rows = {row.program: row for row in (*older.rows, *self.rows)}
+        peers = tuple(dict.fromkeys((*older.peers, *self.peers)))
+        limits = best(older.limits, self.limits)
+        return Record(self.machine, limits, self.scale, peers, tuple(rows.values()))
 
     @classmethod
     def read(cls, path: Path) -> Record:

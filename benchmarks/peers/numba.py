@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy
+from threadpoolctl import threadpool_limits
 
 from benchmarks.orders import BINS, COUNTERS
 from benchmarks.peers import numba_orders
@@ -221,24 +222,24 @@ def life(board: Any) -> Any:
 
 
 @parallel
-def einstein_sums(a: Any, b: Any, first: Any, second: Any, third: Any, u: Any, v: Any) -> Any:
-    """Multiply two stacks of matrices, a chain of three, and rows with rows."""
+def products_of(a: Any, b: Any, u: Any, v: Any) -> Any:
+    """Multiply two stacks of matrices, and rows with rows."""
     products = numpy.empty_like(a)
     outer = numpy.empty((u.shape[0], u.shape[1], v.shape[1]))
-    chained = numpy.dot(numpy.dot(first, second), third)
-    for i in prange(len(a)):  # the library, called from several threads, would take turns
-        products[i] = 0.0
-        for j in range(a.shape[1]):
-            to = products[i, j]
-            for k in range(a.shape[2]):
-                factor, row = a[i, j, k], b[i, k]
-                for m in range(len(row)):
-                    to[m] += factor * row[m]
+    for i in prange(len(a)):
+        numpy.dot(a[i], b[i], products[i])
     for i in prange(len(u)):
         for j in range(u.shape[1]):
             for k in range(v.shape[1]):
                 outer[i, j, k] = u[i, j] * v[i, k]
-    return products, chained, outer
+    return products, outer
+
+
+def einstein_sums(a: Any, b: Any, first: Any, second: Any, third: Any, u: Any, v: Any) -> Any:
+    """Multiply two stacks of matrices, a chain of three, and rows with rows."""
+    with threadpool_limits(1, "blas"):  # each of our threads calls the library for itself
+        products, outer = products_of(a, b, u, v)
+    return products, first @ second @ third, outer
 
 
 @parallel

@@ -32,6 +32,18 @@ def test_a_record_is_read_as_it_was_written(tmp_path) -> None:
     assert Record.read(tmp_path / "deep" / "record.json") == record
 
 
+def test_a_record_keeps_what_was_not_run_again() -> None:
+    limits = Limits(4.0, {"float64": 2.0})
+    old = Row("old", "Old", Work(), {"numpy": Timing([1.0])}, {})
+    older = Record({"cores": 2}, limits, 1.0, ("numpy", "jax"), (old, Row("p", "P")))
+    newer = Record({"cores": 2}, limits, 1.0, ("numpy", "dnumpy"), (a_row(),))
+    both = newer.onto(older)
+    assert both.rows == (old, a_row())
+    assert both.peers == ("numpy", "jax", "dnumpy")
+    with pytest.raises(ValueError, match="not comparable"):
+        newer.onto(Record({"cores": 4}, limits, 1.0, ("numpy",), ()))
+
+
 def test_a_peer_without_figures_failed_or_has_no_version() -> None:
     row = a_row()
     assert [cell(row, name) for name in ("dnumpy", "jax", "dask")] == ["4.0", "!", "x"]

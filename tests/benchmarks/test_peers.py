@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     os.environ.get("DNUMPY_MODE", "default") != "default", reason="peers know no modes"
 )
 SCALE = 2e-4
-PURE_PYTHON_TAKES_LONG = {"nbody", "einsum"}
+PURE_PYTHON_TAKES_LONG = {"nbody"}
 LIBRARY_PEERS = [name for name in WRITTEN if name != "numba"]
 
 
