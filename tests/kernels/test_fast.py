@@ -17,8 +17,9 @@ import dnumpy
 from benchmarks.accuracy import errors, operands, plain_of, sample
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
+from dnumpy.kernels import compile as compiler
 from dnumpy.kernels import fast
-from dnumpy.kernels.compile import is_cached
+from dnumpy.kernels.compile import digest_of, is_cached
 from dnumpy.kernels.fast_loops import loop_source
 from dnumpy.kernels.numba import NumbaKernel
 from dnumpy.kernels.tiled import TiledKernel
@@ -198,12 +199,20 @@ def test_a_fresh_process_loads_a_loop_without_a_compiler() -> None:
     asked = """
 import sys
 from dnumpy.kernels import fast
-from dnumpy.kernels.compile import is_cached
+from dnumpy.kernels import compile as compiler
+from dnumpy.kernels.compile import digest_of, is_cached
 from dnumpy.kernels.fast_loops import loop_source
 assert fast.made("fast_exp_f8")([0.0, 0.0]).tolist() == [1.0, 1.0]
 assert "numba" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", asked], check=True)
+
+
+def test_other_arithmetic_is_another_kernel(monkeypatch: Any) -> None:
+    sources = [loop_source("fast_exp_f8", 1, bounded=False), "def kernel(a, b, c):\n    pass\n"]
+    before = [digest_of(s) for s in sources]
+    monkeypatch.setattr(compiler, "_fast_functions", lambda: "other")
+    assert [digest_of(s) == b for s, b in zip(sources, before, strict=True)] == [False, True]
 
 
 @pytest.mark.usefixtures("managed", "asked")
