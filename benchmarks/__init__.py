@@ -1,6 +1,12 @@
-"""The same programs under NumPy and dnumpy, alternately in one run: ``python -m benchmarks``.
+"""The same programs under NumPy, dnumpy and other peers, side by side: ``python -m benchmarks``.
 
 A program is a function of the module under test and of data that are already arrays of that module;
-it ends by observing its result, so that lazy work is paid for inside the timing. Both results are
-compared before any figure is shown. ``programs`` says what runs, ``measure`` how it is timed.
+it ends by observing its result, so that lazy work is paid for inside the timing. Every result is
+compared with NumPy's before any figure is shown. ``programs`` (with ``orders`` and ``draws``) says
+what runs, ``peers`` how other libraries say it; ``worker`` runs one program under one peer in a
+process of its own, ``compare`` lets them take turns, ``machine`` measures what can be reached at
+most, ``report`` prints and stores, and ``chart`` draws from what is stored (``--chart``).
+
+Apart from these: ``kernels`` (which generated kernels a change alters; ``recorder`` and
+``expressions`` belong to it), ``accuracy``, ``sorting``, and ``cluster`` with ``quota``.
 """

@@ -1,37 +1,58 @@
-"""Timing: two modules alternately on one program, so that both see the same machine."""
+"""Timing: several peers alternately on one program, so that all of them see the same machine."""
 
 from __future__ import annotations
 
 import gc
 import statistics
+import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import ModuleType
+from benchmarks.programs import Work
 
-    from benchmarks.programs import Host, Program
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from benchmarks.peers import Peer
+    from benchmarks.programs import Program
 
 CLEAR_REFS = Path("/proc/self/clear_refs")
 STATUS = Path("/proc/self/status")
+PEER_TOLERANCE = 1e-7  # other libraries' exp and log are not NumPy's bit for bit
+COMPILER = "dnumpy-compile"  # how the threads are named in which kernels are compiled
+COMPILER_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Timing:
-    """What one module took: seconds of each repeat, and bytes resident at the peak.
+    """What one peer took on one program.
 
-    The bytes are those above what was resident when the repeat began; 0 where the system does not
-    say.
+    Attributes
+    ----------
+    seconds : list of float
+        Of each repeat, warm.
+    first : float
+        Seconds of the first call in the fresh process whose repeats these are.
+    first_empty : float or None
+        Seconds of the first call in a fresh process with an empty kernel cache; None where the peer
+        keeps no cache, so that ``first`` is that.
+    import_seconds : float
+        Seconds to import the peer.
+    peak_bytes : int
+        Bytes resident at the peak of any run, above what was resident when the data were made; 0
+        where the system does not say.
     """
 
-    seconds: tuple[float, ...]
-    peak_bytes: int
+    seconds: list[float] = field(default_factory=list)
+    first: float = 0.0
+    first_empty: float | None = None
+    import_seconds: float = 0.0
+    peak_bytes: int = 0
 
     @property
     def best(self) -> float:
@@ -43,42 +64,144 @@ class Timing:
         """Seconds of the middle repeat."""
         return statistics.median(self.seconds)
 
+    @property
+    def cold(self) -> float:
+        """Seconds of the first call of all, nothing compiled."""
+        return self.first if self.first_empty is None else self.first_empty
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One program under NumPy and under the module; ``speed`` above 1 is faster than NumPy."""
+
+@dataclass(slots=True)
+class Row:
+    """One program: what each peer took, and why those in ``errors`` have no figures.
+
+    A peer in neither has no version of the program.
+    """
 
     program: str
     title: str
-    numpy: Timing
-    module: Timing
+    work: Work = field(default_factory=Work)
+    timings: dict[str, Timing] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def speed(self) -> float:
-        """Return NumPy's best time over the module's."""
-        return self.numpy.best / self.module.best
-
-    @property
-    def median_speed(self) -> float:
-        """Return NumPy's median time over the module's."""
-        return self.numpy.median / self.module.median
+    def speed(self, peer: str, what: str = "median") -> float:
+        """Return NumPy's ``best``, ``median``, ``first`` or ``cold`` over the peer's."""
+        return float(getattr(self.timings["numpy"], what) / getattr(self.timings[peer], what))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: seconds, bytes and the ratios."""
-        return {**asdict(self), "speed": self.speed, "median_speed": self.median_speed}
+        """Return plain data for JSON, the speeds by median included."""
+        speeds = {peer: self.speed(peer) for peer in self.timings if "numpy" in self.timings}
+        return {**asdict(self), "speed": speeds}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Row:
+        """Return the row that :meth:`as_dict` wrote."""
+        timings = {peer: Timing(**timing) for peer, timing in stored["timings"].items()}
+        work = Work(**stored["work"])
+        return cls(stored["program"], stored["title"], work, timings, dict(stored["errors"]))
 
 
-def arrays_of(module: ModuleType, host: Host) -> tuple[Any, ...]:
-    """Return the host data as arrays of the module, not shared with those of another module."""
-    return tuple(module.array(array) for array in host)
+class Session(Protocol):
+    """One peer with the data of one program, here or in a process of its own."""
+
+    def run(self) -> float:
+        """Return the seconds of one run."""
+        ...
+
+    def save(self, path: Path) -> None:
+        """Store the result of the first run."""
+        ...
+
+    def check(self, path: Path) -> None:
+        """Raise AssertionError unless the result of the first run is the stored one."""
+        ...
+
+    def settle(self) -> None:
+        """Return when nothing is being compiled in the background."""
+        ...
+
+    def memory(self) -> int:
+        """Return the bytes at the peak of any run so far, above what the data take."""
+        ...
 
 
-def timed(program: Program, module: ModuleType, data: tuple[Any, ...]) -> tuple[float, Any]:
-    """Return the seconds of one run and its result."""
-    gc.collect()
-    start = time.perf_counter()
-    result = program.run(module, data)
-    return time.perf_counter() - start, result
+class Local:
+    """A session in this process."""
+
+    def __init__(self, peer: Peer, program: Program, scale: float) -> None:
+        self._program = program
+        self._tolerance = program.rtol if peer.exact else max(program.rtol, PEER_TOLERANCE)
+        host = program.make(scale)
+        self.work = program.work(*host)
+        run = peer.version(program)
+        if run is None:
+            msg = f"{peer.name} has no version of {program.name}"
+            raise ValueError(msg)
+        self._run = run
+        self._data = peer.arrays(host)
+        self._answer: Any = None
+        self._ran = False
+        del host
+        self._before = resident_bytes("VmRSS")
+        self._peak = 0
+
+    def run(self) -> float:
+        """Return the seconds of one run; the first keeps its result."""
+        gc.collect()
+        reset_peak()
+        started = time.perf_counter()
+        answer = self._run(self._data)
+        seconds = time.perf_counter() - started
+        self._peak = max(self._peak, resident_bytes("VmHWM") - self._before)
+        if not self._ran:
+            self._answer, self._ran = answer, True
+        return seconds
+
+    def save(self, path: Path) -> None:
+        """Store the result of the first run, and forget it."""
+        numpy.savez(path, *parts_of(self._answer))
+        self._answer = None
+
+    def check(self, path: Path) -> None:
+        """Raise AssertionError unless the result of the first run is the stored one; forget it."""
+        got, self._answer = parts_of(self._answer), None
+        with numpy.load(path) as stored:
+            names = list(stored)
+            assert len(got) == len(names), f"{len(got)} results instead of {len(names)}"
+            for name, one in zip(names, got, strict=True):
+                agree(one, stored[name], self._tolerance)
+
+    def settle(self) -> None:
+        """Return when nothing is being compiled in the background."""
+        for thread in threading.enumerate():
+            if thread.name.startswith(COMPILER):
+                thread.join(COMPILER_SECONDS)
+
+    def memory(self) -> int:
+        """Return the bytes at the peak of any run so far, above what the data take."""
+        return self._peak
+
+
+def agree(got: numpy.ndarray, expected: numpy.ndarray, tolerance: float) -> None:
+    """Raise AssertionError unless shapes are equal, and elements within the tolerance."""
+    assert got.shape == expected.shape, f"shape {got.shape} instead of {expected.shape}"
+    numpy.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def parts_of(answer: Any) -> list[numpy.ndarray]:
+    """Return a result as arrays: its parts where it is a tuple."""
+    return [numpy.asarray(part) for part in (answer if isinstance(answer, tuple) else (answer,))]
+
+
+def alternate(sessions: Iterable[tuple[Session, Timing]], *, warmups: int, repeats: int) -> None:
+    """Run the sessions in turn; the timings have the seconds of what follows the warm-ups."""
+    pairs = list(sessions)
+    for count in range(warmups + repeats):
+        for session, timing in pairs:
+            seconds = session.run()
+            if count >= warmups:
+                timing.seconds.append(seconds)
+    for session, timing in pairs:
+        timing.peak_bytes = session.memory()
 
 
 def reset_peak() -> None:
@@ -87,67 +210,10 @@ def reset_peak() -> None:
         CLEAR_REFS.write_text("5", encoding="ascii")
 
 
-def resident_bytes(field: str) -> int:
+def resident_bytes(which: str) -> int:
     """Return ``VmRSS`` (resident now) or ``VmHWM`` (at the peak); 0 where there is neither."""
     with suppress(OSError):
         for line in STATUS.read_text(encoding="ascii").splitlines():
-            if line.startswith(f"{field}:"):
+            if line.startswith(f"{which}:"):
                 return int(line.split()[1]) * 1024
     return 0
-
-
-def compare(
-    program: Program, module: ModuleType, *, repeats: int, warmups: int, scale: float
-) -> Comparison:
-    """Return the timings of both modules, alternating, after the warm-ups, of which one is checked.
-
-    Raises
-    ------
-    AssertionError
-        The module's result is not NumPy's, within the tolerance of the program.
-    """
-    host = program.make(scale)
-    modules = (numpy, module)
-    data = [arrays_of(each, host) for each in modules]
-    expected, got = (timed(program, each, own)[1] for each, own in zip(modules, data, strict=True))
-    _check(got, expected, program.rtol)
-    del expected, got
-    for _ in range(warmups - 1):
-        timed(program, module, data[1])
-    seconds: list[list[float]] = [[], []]
-    peaks = [0, 0]
-    for _ in range(repeats):
-        for index, each in enumerate(modules):
-            reset_peak()
-            before = resident_bytes("VmRSS")
-            seconds[index].append(timed(program, each, data[index])[0])
-            peaks[index] = max(peaks[index], resident_bytes("VmHWM") - before)
-    ours = [Timing(tuple(s), p) for s, p in zip(seconds, peaks, strict=True)]
-    return Comparison(program.name, program.title, *ours)
-
-
-def _check(got: Any, expected: Any, tolerance: float) -> None:
-    """Raise AssertionError unless two results, or all parts of them, agree."""
-    if isinstance(expected, tuple):
-        for one, other in zip(got, expected, strict=True):
-            _check(one, other, tolerance)
-        return
-    numpy.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
-
-
-def chosen(programs: Sequence[Program], names: str | None) -> list[Program]:
-    """Return the programs named in a comma-separated list, all of them without one.
-
-    Raises
-    ------
-    ValueError
-        No program has one of the names.
-    """
-    if names is None:
-        return list(programs)
-    by_name = {program.name: program for program in programs}
-    unknown = [name for name in names.split(",") if name not in by_name]
-    if unknown:
-        msg = f"no program {', '.join(unknown)}; there are {', '.join(by_name)}"
-        raise ValueError(msg)
-    return [by_name[name] for name in names.split(",")]

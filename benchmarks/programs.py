@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from benchmarks import draws
+from benchmarks import draws, orders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Host = tuple[numpy.ndarray, ...]
 TINY_ADDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a program cannot do without: bytes of main memory moved, floating-point operations.
+
+    Arrays that do not fit the caches are read once for each pass that depends on the one before;
+    temporaries are not counted. ``flops`` are those of matrix products in ``dtype``, whose rate is
+    measured by such a product; others are not counted.
+    """
+
+    bytes_moved: float = 0.0
+    flops: float = 0.0
+    dtype: str = "float64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,8 @@ class Program:
         ``run(np, data)`` returns the observed result.
     rtol : float
         Relative tolerance of the comparison; 0 where the results must be equal.
+    work : callable
+        ``work(*host)`` returns what the machine has to do at least.
     """
 
     name: str
@@ -40,6 +56,16 @@ class Program:
     make: Callable[[float], Host]
     run: Callable[[Any, Any], Any]
     rtol: float
+    work: Callable[..., Work] = lambda *_: Work()
+
+
+def passes(*factors: float) -> Callable[..., Work]:
+    """Return the work that moves each host array so many times; outputs count as their equals."""
+
+    def work(*host: numpy.ndarray) -> Work:
+        return Work(sum(f * array.nbytes for f, array in zip(factors, host, strict=False)))
+
+    return work
 
 
 def scaled(size: int, scale: float) -> int:
@@ -81,15 +107,19 @@ def normal_cdf(np: Any, x: Any) -> Any:
     return np.where(x >= 0.0, 1.0 - tail, tail)
 
 
-def black_scholes(np: Any, data: Any) -> Any:
-    """Price calls and puts, and bring both home."""
-    spot, strike, years = data
+def black_scholes_prices(np: Any, spot: Any, strike: Any, years: Any) -> Any:
+    """Price calls and puts."""
     spread = 0.25 * np.sqrt(years)
     d1 = (np.log(spot / strike) + (0.03 + 0.5 * 0.25**2) * years) / spread
     d2 = d1 - spread
     discounted = strike * np.exp(-0.03 * years)
     call = spot * normal_cdf(np, d1) - discounted * normal_cdf(np, d2)
-    put = call - spot + discounted
+    return call, call - spot + discounted
+
+
+def black_scholes(np: Any, data: Any) -> Any:
+    """Bring the prices of calls and puts home."""
+    call, put = black_scholes_prices(np, *data)
     return numpy.asarray(call), numpy.asarray(put)
 
 
@@ -274,29 +304,96 @@ def life(np: Any, data: Any) -> Any:
     return numpy.asarray(board)
 
 
+def layer_work(x: Any, hidden: Any, _: Any, out: Any, __: Any) -> Work:
+    """Return the two products' operations, and their rows read and written once."""
+    n, classes = len(x), out.shape[1]
+    return Work(x.nbytes + 4.0 * n * classes, 2.0 * n * (hidden.size + out.size), "float32")
+
+
+def tensor_work(a: Any, _: Any, first: Any, *rest: Any) -> Work:
+    """Return the operations of the products, and the bytes of the outer products."""
+    u = rest[2]
+    flops = 2.0 * a.size * a.shape[-1] + 4.0 * len(first) ** 3
+    return Work(8.0 * u.size * u.shape[1] + 3.0 * a.nbytes, flops)
+
+
+def drawn(size: int) -> Callable[..., Work]:
+    """Return the work of writing so many bytes for each value drawn."""
+    return lambda count: Work(float(size * int(count)))
+
+
 # Chained reductions may differ in the last bits; what is elementwise must be equal.
-PROGRAMS = (
-    Program("tiny_add", f"3-element add, {TINY_ADDS:,} times", make_tiny, tiny_add, 0.0),
-    Program("black_scholes", "Black-Scholes, 20M options", make_options, black_scholes, 0.0),
-    Program("fma_sum", "(a*b+c).sum(), 40M", make_triple, multiply_add_sum, 1e-12),
-    Program("normalise", "row normalisation, 20,000 x 1,000", make_rows, normalise_rows, 1e-9),
-    Program("jacobi", "Jacobi, 4,000 x 4,000, 20 sweeps", make_plate, jacobi, 0.0),
-    Program("kmeans", "k-means, 500,000 x 4, 16 centres", make_points, kmeans, 1e-9),
-    Program("nbody", "100-body n-body, 1,000 steps", make_bodies, nbody, 1e-7),
-    Program("mandelbrot", "Mandelbrot with masks, 800 x 800", make_complex_plane, mandelbrot, 0.0),
-    Program("logistic", "logistic regression, 500,000 x 20", make_labelled, logistic, 1e-9),
+TABLE = (
     Program(
-        "mlp", "MLP layer with softmax, 50,000 x 256 x 512 x 10", make_layers, perceptron, 1e-3
+        "black_scholes",
+        "Black-Scholes, 20M options",
+        make_options,
+        black_scholes,
+        0.0,
+        passes(1, 2, 2),  # three read, two written
     ),
+    Program("fma_sum", "(a*b+c).sum(), 40M", make_triple, multiply_add_sum, 1e-12, passes(1, 1, 1)),
+    Program(
+        "normalise",
+        "row normalisation, 20,000 x 1,000",
+        make_rows,
+        normalise_rows,
+        1e-9,
+        passes(2),
+    ),
+    Program("jacobi", "Jacobi, 4,000 x 4,000, 20 sweeps", make_plate, jacobi, 0.0, passes(42)),
+    Program("kmeans", "k-means, 500,000 x 4, 16 centres", make_points, kmeans, 1e-9, passes(3)),
+    Program(
+        "mandelbrot",
+        "Mandelbrot with masks, 800 x 800",
+        make_complex_plane,
+        mandelbrot,
+        0.0,
+        passes(1.5),
+    ),
+    Program(
+        "filter",
+        "boolean filter, mean and spread, 20M",
+        make_signal,
+        boolean_filter,
+        1e-9,
+        passes(1),
+    ),
+    Program(
+        "mlp",
+        "MLP layer with softmax, 50,000 x 256 x 512 x 10",
+        make_layers,
+        perceptron,
+        1e-3,
+        layer_work,
+    ),
+    Program(
+        "logistic",
+        "logistic regression, 500,000 x 20",
+        make_labelled,
+        logistic,
+        1e-9,
+        passes(20, 20),
+    ),
+    Program("life", "Game of Life, 2,000 x 2,000", make_board, life, 0.0, passes(20)),
     Program(
         "einsum",
         "einsum: 64 products of 128 x 128, a chain of three 120 x 120, 1,024 outer",
         make_tensors,
         einstein_sums,
         1e-9,
+        tensor_work,
     ),
-    Program("filter", "boolean filter, 20M", make_signal, boolean_filter, 1e-9),
-    Program("life", "Game of Life, 2,000 x 2,000", make_board, life, 0.0),
+    Program("histogram", "histogram, 20M", orders.make_normal, orders.histogram, 1e-12, passes(2)),
+    Program("bincount", "bincount, 20M", orders.make_numbers, orders.bincount, 0.0, passes(1)),
+    Program("cumsum", "cumsum, 50M", orders.make_steps, orders.cumsum, 1e-9, passes(2)),
+    Program("gather", "random gather, 20M", orders.make_places, orders.gather, 0.0, passes(2, 1)),
+    Program("sort", "sort, 10M", orders.make_unsorted, orders.sort, 0.0, passes(2)),
+    Program("argsort", "argsort, 10M", orders.make_unsorted, orders.argsort, 0.0, passes(2)),
+    Program("nbody", "100-body n-body, 1,000 steps", make_bodies, nbody, 1e-7),
+    Program("tiny_add", f"3-element add, {TINY_ADDS:,} times", make_tiny, tiny_add, 0.0),
+)
+DRAWS = (
     Program(
         "tiny_draws",
         f"random() and random(3), {draws.TINY_DRAWS:,} times",
@@ -304,12 +401,30 @@ PROGRAMS = (
         draws.tiny_draws,
         0.0,
     ),
-    Program("doubles", "random, 10M", draws.make_count, draws.doubles, 0.0),
-    Program("singles", "random float32, 10M", draws.make_count, draws.singles, 0.0),
-    Program("powers", "integers(0, 2**20), 10M", draws.make_count, draws.powers, 0.0),
-    Program("hundreds", "integers(0, 100), 10M", draws.make_count, draws.hundreds, 0.0),
-    Program("uniforms", "uniform, 10M", draws.make_count, draws.uniforms, 0.0),
-    Program("laplaces", "laplace, 10M", draws.make_count, draws.laplaces, 0.0),
-    Program("normals", "standard_normal, 10M", draws.make_count, draws.normals, 0.0),
+    Program("doubles", "random, 10M", draws.make_count, draws.doubles, 0.0, drawn(8)),
+    Program("singles", "random float32, 10M", draws.make_count, draws.singles, 0.0, drawn(4)),
+    Program("powers", "integers(0, 2**20), 10M", draws.make_count, draws.powers, 0.0, drawn(8)),
+    Program("hundreds", "integers(0, 100), 10M", draws.make_count, draws.hundreds, 0.0, drawn(8)),
+    Program("uniforms", "uniform, 10M", draws.make_count, draws.uniforms, 0.0, drawn(8)),
+    Program("laplaces", "laplace, 10M", draws.make_count, draws.laplaces, 0.0, drawn(8)),
+    Program("normals", "standard_normal, 10M", draws.make_count, draws.normals, 0.0, drawn(8)),
     Program("pi", "pi by 10M random points", draws.make_count, draws.pi, 0.0),
 )
+PROGRAMS = (*TABLE, *DRAWS)
+GROUPS = {"table": TABLE, "draws": DRAWS, "all": PROGRAMS}
+
+
+def chosen(names: str) -> list[Program]:
+    """Return the programs named in a comma-separated list of programs and groups.
+
+    Raises
+    ------
+    ValueError
+        No program has one of the names.
+    """
+    by_name = {program.name: (program,) for program in PROGRAMS} | GROUPS
+    unknown = [name for name in names.split(",") if name not in by_name]
+    if unknown:
+        msg = f"no program {', '.join(unknown)}; there are {', '.join(by_name)}"
+        raise ValueError(msg)
+    return list(dict.fromkeys(program for name in names.split(",") for program in by_name[name]))

@@ -306,13 +306,15 @@ def _record_whole(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, An
 def _as_accurate_as_asked(
     wrapped: np.ufunc, operands: list[Expr | Const], kwargs: dict[str, Any]
 ) -> np.ufunc:
-    """Return what computes ``wrapped`` on float64 operands with the accuracy of the settings."""
-    if config.accuracy == "exact" or wrapped not in fast.INSTEAD or kwargs:
+    """Return what computes ``wrapped`` on operands of one dtype as accurately as is asked for."""
+    if config.accuracy == "exact" or kwargs:
         return wrapped
     dtypes = {facts_of(x).dtype for x in operands if isinstance(x, Expr)}
-    result = resolve(wrapped, operands)[0]
-    same = dtypes == {np.dtype(np.float64)} and result == np.float64
-    return fast.made(fast.INSTEAD[wrapped]) if same else wrapped
+    if len(dtypes) != 1 or not dtypes <= fast.DTYPES:
+        return wrapped
+    (dtype,) = dtypes
+    same = resolve(wrapped, operands)[0] == dtype
+    return (fast.instead(wrapped, dtype) or wrapped) if same else wrapped
 
 
 def _in_memory_order(args: Any, outs: Any, mask: Any) -> tuple[Any, Any, Any]:

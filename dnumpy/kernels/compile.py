@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _SYMBOL = "dnumpy_kernel"
-_FORMAT = 3  # changes with the primitives or the calling convention
+_FORMAT = 5  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -61,7 +61,8 @@ class Compiled:
 
 def digest_of(source: str) -> str:
     """Return the name under which the machine code of ``source`` is kept on this CPU."""
-    return blake2b(f"{_platform()}\n{source}".encode(), digest_size=16).hexdigest()
+    inlined = _fast_functions() if "fast_" in source else ""
+    return blake2b(f"{_platform()}{inlined}\n{source}".encode(), digest_size=16).hexdigest()
 
 
 def compiled(source: str) -> Compiled:
@@ -120,6 +121,15 @@ def _platform() -> str:
     return f"{_FORMAT} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} {versions}"
 
 
+@lru_cache(maxsize=1)
+def _fast_functions() -> str:
+    """Return a digest of the arithmetic that kernels inline by name, and their text leaves out."""
+    digest = blake2b(digest_size=16)
+    for path in sorted(Path(__file__).parent.glob("fast_*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _read(path: Path) -> bytes | None:
     try:
         content = path.read_bytes()
@@ -173,6 +183,29 @@ def _load(digest: str, code: bytes) -> int:
         msg = f"the object file {digest} defines no {_SYMBOL}"
         raise RuntimeError(msg)
     return address
+
+
+@lru_cache(maxsize=1)
+def loop_of_kernels() -> int:
+    """Return the address of a loop for ufuncs that calls a kernel, whose address is its data.
+
+    The kernel is given the addresses of NumPy's arguments, extents and steps.
+    """
+    import llvmlite.binding as llvm
+    from llvmlite import ir
+
+    text, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+    kernel = ir.FunctionType(ir.IntType(32), [text.as_pointer()] * 2 + [word] * 3)
+    module = ir.Module(_SYMBOL)
+    module.triple = llvm.get_process_triple()
+    loop = ir.Function(module, ir.FunctionType(ir.VoidType(), [word] * 3 + [text]), _SYMBOL)
+    builder = ir.IRBuilder(loop.append_basic_block())
+    results = [builder.alloca(text) for _ in range(2)]
+    *given, data = loop.args
+    builder.call(builder.bitcast(data, kernel.as_pointer()), [*results, *given])
+    builder.ret_void()
+    machine = _target_machine()
+    return _load(_SYMBOL, machine.emit_object(llvm.parse_assembly(str(module))))
 
 
 def compile_source(source: str) -> bytes:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.kernels import fast
 from dnumpy.kernels.loops import InnerLoop, inner_loop
 from dnumpy.kernels.sums import BLOCK
 from dnumpy.ops.families import ROWS, Elementwise, Leaf, Movement, Reduction
@@ -248,6 +249,7 @@ class _Lowering:
         if op.scalar and _template_holds(op, types):
             args = self._args(step, types[:-1])
             template = op.scalar
+            self.program.truncates |= op.name in fast.BOUNDED
             if mask is not None and op.loop in {"div", "sqrt"}:
                 template = self._guarded(op.scalar, args)
                 args = (*args, Arg(self.value_of[mask], "b1"))
@@ -489,7 +491,7 @@ def _template_holds(op: Elementwise, types: tuple[np.dtype, ...]) -> bool:
         expected = op.ufunc(*flat, signature=types)
         try:
             given = [
-                eval(program, {"x": row, "abs": abs, "sqrt": np.sqrt})  # noqa: S307 - our table
+                eval(program, {"x": row, "abs": abs, "sqrt": np.sqrt, op.name: op.ufunc})  # noqa: S307 - our table
                 for row in zip(*flat, strict=True)
             ]
         except TypeError:

@@ -256,9 +256,12 @@ PICKS = {
 
 def namespace() -> dict[str, Any]:
     """Return the global names of a generated kernel."""
+    from dnumpy.kernels.fast_inlined import functions
+
     names: dict[str, Any] = {f"load_{c}": f for c, f in LOADS.items()}
     names |= {f"store_{c}": f for c, f in STORES.items()}
     names |= {f"call_{n}": f for n, f in CALLS.items()}
+    names |= functions()
     names |= PICKS
     names |= {c: t for c, t in NUMBA_TYPES.items() if c != "b1"}
     return names | {

@@ -1,0 +1,66 @@
+"""The peers: what runs the programs beside NumPy, each with the best way it is known to have.
+
+NumPy and dnumpy run the programs as they are written. Any other peer is a module here with
+
+- ``arrays(host)``: the data as the peer wants them, not counted in the time;
+- ``PROGRAMS``: for each program that it can say, a function of these that returns what NumPy's
+  version returns, as host arrays.
+
+To add one, write the module and name it in ``WRITTEN``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from benchmarks.programs import Host, Program
+
+UNMODIFIED = {"numpy": "numpy", "dnumpy": "dnumpy", "again": "numpy"}  # `again` shows the noise
+WRITTEN = ("numba", "jax", "dask", "numexpr")
+NAMES = (*UNMODIFIED, *WRITTEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A library that runs programs; ``exact`` where results must be as near as to NumPy's own."""
+
+    name: str
+    exact: bool
+    arrays: Callable[[Host], tuple[Any, ...]]
+    version: Callable[[Program], Callable[[Any], Any] | None]
+
+
+def installed(name: str) -> bool:
+    """Say whether the library behind a peer can be imported."""
+    return importlib.util.find_spec(UNMODIFIED.get(name, name)) is not None
+
+
+def peer(name: str) -> Peer:
+    """Return the peer of this name, importing it."""
+    if name in UNMODIFIED:
+        module = importlib.import_module(UNMODIFIED[name])
+        return Peer(
+            name,
+            exact=True,
+            arrays=lambda host: tuple(module.array(array) for array in host),
+            version=lambda program: partial(program.run, module),
+        )
+    written = importlib.import_module(f"benchmarks.peers.{name}")
+    return Peer(
+        name,
+        exact=False,
+        arrays=written.arrays,
+        version=lambda program: spread(written.PROGRAMS.get(program.name)),
+    )
+
+
+def spread(function: Callable[..., Any] | None) -> Callable[[Any], Any] | None:
+    """Return the function as one of the tuple of its arguments."""
+    return None if function is None else lambda data: function(*data)
