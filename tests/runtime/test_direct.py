@@ -134,7 +134,8 @@ def test_an_error_leaves_the_operands_usable(monkeypatch: pytest.MonkeyPatch) ->
     x = managed(X)
 
     def fails(*_: Any) -> None:
-        raise MemoryError("none left")
+        msg = "none left"
+        raise MemoryError(msg)
 
     with monkeypatch.context() as patched:
         patched.setattr(direct.pool, "empty", fails)
