@@ -28,7 +28,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
-from dnumpy.runtime import masks
+from dnumpy.runtime import masks, places
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 _DIRECT_WRITE = 4096  # elements: below this a write to computed, unread memory happens at once
@@ -114,7 +114,18 @@ def _get_basic(array: ndarray, key: Any) -> Any:
 
 def get_small(array: ndarray, key: ndarray) -> Any:
     """Return what an index on nodes shows of a small array; NotImplemented for any other index."""
-    return take.get(array, key) if take.is_far(key) else NotImplemented
+    if take.is_far(key):
+        return take.get(array, key)
+    found = taken_here(array._np, key) if config.mode == "default" else None
+    return NotImplemented if found is None else found
+
+
+def taken_here(values: Any, key: Any) -> ndarray | None:
+    """Return what many places at home show; None where NumPy is to say."""
+    if type(key) is ndarray:
+        key = concrete(key)
+    found = places.take(values, key) if places.applies(values, key) else None
+    return None if found is None else wrap(found)
 
 
 def _may_overflow(scalar: np.dtype, target: np.dtype) -> bool:
@@ -143,6 +154,9 @@ def _get_advanced(array: ndarray, key: Any) -> Any:
     values = concrete(array)
     if masks.applies(values, key):
         return wrap(masks.take(values, key))
+    found = taken_here(values, key)
+    if found is not None:
+        return found
     picked = values[key]
     if type(picked) is np.ndarray:
         return calls.wrap_result(picked, (array,))

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy.api import blocks, calls, composites, ufuncs
-from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, looked_at, ndarray
+from dnumpy.api.array import concrete, facts, from_expr, ghost, is_managed_dtype, looked_at, ndarray
 from dnumpy.api.composites import broadcast_to, ravel, reshape, through_ghost
+from dnumpy.api.indexing import taken_here
 from dnumpy.api.record import Unmanaged, content, fresh, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.stand_ins import stand_in
@@ -77,8 +78,12 @@ def _in_mode(indices: Any, extent: int, mode: str) -> Any:
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """Take rows, columns or elements by an index array of any shape."""
-    if type(a) is not ndarray or not is_far(a, indices) or not a.ndim:
+    if type(a) is not ndarray or not a.ndim:
         return NotImplemented
+    if not is_far(a, indices):
+        plain = out is None and mode == "raise" and (axis == 0 or (axis is None and a.ndim == 1))
+        found = taken_here(concrete(a), indices) if plain and type(axis) is not bool else None
+        return NotImplemented if found is None else found
     a = managed_form(a)
     index = _index_array(indices)
     if axis is None:
