@@ -37,11 +37,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 BLOCK = 65_536  # rows: NumPy's own block of a histogram, so that weights are added in its order
+LONG = 1 << 20  # rows of which whole numbers are counted: in a short call threads wait for Python
+FEWEST = 16  # blocks that are made longer
 
 
-def block_rows(rows: int, partial_size: int) -> int:
-    """Return the rows counted at a time: blocks are few beside the size of their counts."""
+def block_rows(rows: int, partial_size: int, *, exact: bool = False) -> int:
+    """Return the rows counted at a time: blocks are few beside the size of their counts.
+
+    ``exact`` says that sums of counts are the same in any order.
+    """
     block = BLOCK * max(1, -(-partial_size // BLOCK))
+    if exact:
+        block = max(block, min(LONG, rows // FEWEST))
     return max(1, min(rows, block, most_rows(rows)))
 
 
@@ -104,7 +111,8 @@ def histogram(
     if number is None:
         args.append(operand(edges))
         by_rows += (False,)
-    params = BinParams(by_rows, number, limits, weights is not None, block_rows(a.size, size))
+    step = block_rows(a.size, size, exact=weights is None)
+    params = BinParams(by_rows, number, limits, weights is not None, step)
     if not size:
         return NotImplemented
     counts = from_expr(blocks.record(HISTOGRAM, args, params, (size,), dtype))
