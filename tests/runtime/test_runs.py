@@ -1,0 +1,97 @@
+"""A long line sorted in parts is the line that NumPy sorts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dnumpy
+from dnumpy.config import config
+from dnumpy.runtime import runs
+
+
+@pytest.fixture(autouse=True)
+def _short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "SMALLEST", 4)
+    monkeypatch.setattr(config, "mode", "default")
+    monkeypatch.setattr(config, "cluster", "off")
+    monkeypatch.setattr(config, "eager_below", 0)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 200),
+    st.sampled_from(["f8", "f4", "i8", "u8", "i4", "u4"]),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_a_line_is_sorted_as_numpy_sorts_it(
+    threads: int, size: int, dtype: str, seed: int, missing: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    line = rng.integers(0, 1 + seed % 90, size).astype(dtype)
+    if missing and dtype.startswith("f"):
+        line[rng.random(size) < 0.2] = np.nan
+    expected = np.sort(line)
+    kept, config.threads = config.threads, threads
+    try:
+        runs.sort(line)
+    finally:
+        config.threads = kept
+    np.testing.assert_array_equal(line, expected)
+
+
+WRONG: list[dict[str, Any]] = [
+    {"kind": "odd"}, {"axis": 3}, {"order": "x"}, {"kind": "stable", "stable": True},
+]  # fmt: skip
+LINE = np.random.default_rng(9).permutation(300) * 0.37
+
+
+@pytest.mark.parametrize("options", [{}, {"kind": "stable"}, {"axis": 0}, {"stable": True}])
+def test_arrays_are_sorted_in_parts(options: dict[str, Any], monkeypatch: Any) -> None:
+    monkeypatch.setattr(config, "threads", 2)
+    sorted_here: list[int] = []
+    sort = runs.sort
+    monkeypatch.setattr(runs, "sort", lambda line: (sorted_here.append(line.size), sort(line)))
+    a = dnumpy.array(LINE)
+    found = dnumpy.sort(a, **options)
+    np.testing.assert_array_equal(np.asarray(found), np.sort(LINE))
+    np.testing.assert_array_equal(np.asarray(a), LINE)
+    view = a[::2]
+    a.sort(**options)
+    np.testing.assert_array_equal(np.asarray(a), np.sort(LINE))
+    np.testing.assert_array_equal(np.asarray(view), np.sort(LINE)[::2])
+    a[...] = LINE
+    a[100:200].sort(**options)
+    np.testing.assert_array_equal(np.asarray(a)[100:200], np.sort(LINE[100:200]))
+    np.testing.assert_array_equal(np.asarray(a)[:100], LINE[:100])
+    assert sorted_here == [300, 300, 100]
+
+
+def test_what_numpy_refuses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "threads", 2)
+    a = dnumpy.array(LINE)
+    for wrong in WRONG:
+        with pytest.raises((TypeError, ValueError)) as expected:
+            np.sort(LINE, **wrong)
+        with pytest.raises(expected.type) as found:
+            dnumpy.sort(a, **wrong)
+        assert str(found.value) == str(expected.value)
+        with pytest.raises(expected.type):
+            a.sort(**wrong)
+    a.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        a.sort()
+    np.testing.assert_array_equal(np.asarray(a), LINE)
+
+
+def test_a_reversed_line_is_sorted_where_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "threads", 2)
+    a = dnumpy.array(LINE)
+    a[::-1].sort()
+    np.testing.assert_array_equal(np.asarray(a), np.sort(LINE)[::-1])
