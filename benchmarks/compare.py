@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from benchmarks.programs import Program
 
 SUBJECT = "dnumpy"
-FILLING = 4  # runs after which what pays is compiled
+FILLING = 4, 40  # runs after which what pays is compiled: at least, and at most
+FILLING_SECONDS = 3.0  # of short runs
 
 
 def compare(
@@ -71,7 +72,10 @@ def filled(
     with Remote(name, program.name, scale, environment) as session:
         first = session.run()
         session.check(expected)
-        for _ in range(FILLING):
-            session.run()
+        spent = 0.0
+        for done in range(FILLING[1]):
+            if done >= FILLING[0] and spent > FILLING_SECONDS:
+                break
+            spent += session.run()
             session.settle()
     return first
