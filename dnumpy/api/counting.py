@@ -13,12 +13,13 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import blocks, calls, composites, contractions, products, reductions
-from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
+from dnumpy.api.array import concrete, from_expr, is_managed_dtype, ndarray
 from dnumpy.api.record import Unmanaged, content, is_lazy, operand
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr
+from dnumpy.kernels import counts as counting_kernels
 from dnumpy.kernels.blocked import most_rows
 from dnumpy.ops.counting import (
     BINCOUNT,
@@ -32,11 +33,13 @@ from dnumpy.ops.counting import (
     GridParams,
     SlideParams,
 )
+from dnumpy.runtime import counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 BLOCK = 65_536  # rows: NumPy's own block of a histogram, so that weights are added in its order
+NUMPYS_SECONDS = 1e-8  # of a value in a histogram
 LONG = 1 << 20  # rows of which whole numbers are counted: in a short call threads wait for Python
 FEWEST = 16  # blocks that are made longer
 
@@ -70,7 +73,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if not _numbers(x, "biu") or x.ndim != 1 or not np.can_cast(x.dtype, np.intp):
         return NotImplemented
     if weights is None and not blocks.spread(x):
-        return NotImplemented  # at home NumPy needs little more time than a pass over memory
+        return _counted_here(x, minlength)
     if weights is not None:
         weights = np.asarray(weights) if type(weights) in (list, tuple) else weights
         if getattr(weights, "shape", None) != x.shape or weights.dtype.kind not in "biuf":
@@ -86,6 +89,15 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     params = BinParams(by_rows, size, (), weights is not None, block_rows(x.size, size))
     args = [content(x)] if weights is None else [content(x), operand(weights)]
     return from_expr(blocks.record(BINCOUNT, args, params, (size,), dtype))
+
+
+def _counted_here(x: ndarray, minlength: Any) -> Any:
+    """Count at home; NotImplemented where NumPy is to do it, or to say why not."""
+    least = calls.unwrap(minlength)
+    if type(least) is not int or least < 0:
+        return NotImplemented
+    found = counts.bincount(concrete(x), least)
+    return NotImplemented if found is None else calls.wrap_result(found)
 
 
 # ---------------------------------------------------------------- histograms
@@ -115,12 +127,25 @@ def histogram(
     params = BinParams(by_rows, number, limits, weights is not None, step)
     if not size:
         return NotImplemented
-    counts = from_expr(blocks.record(HISTOGRAM, args, params, (size,), dtype))
+    counted: Any = _in_bins_here(a, edges) if number is not None and weights is None else None
+    if counted is None:
+        counted = from_expr(blocks.record(HISTOGRAM, args, params, (size,), dtype))
     found = calls.wrap_result(edges)
     if not density:
-        return counts, found
+        return counted, found
     widths = np.array(np.diff(edges), float)
-    return counts / widths / counts.sum(), found
+    return counted / widths / counted.sum(), found
+
+
+def _in_bins_here(a: ndarray, edges: np.ndarray) -> Any:
+    """Return the counts in equal bins of an array at home, if a kernel counts them."""
+    if blocks.spread(a) or config.mode != "default":
+        return None
+    if not counting_kernels.BINS.ready():
+        counting_kernels.BINS.missed(NUMPYS_SECONDS * a.size)
+        return None
+    found = counts.histogram(concrete(a), edges)
+    return None if found is None else calls.wrap_result(found)
 
 
 def _weighs(weights: Any, a: ndarray) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dnumpy.kernels.chain import Chain, ChainKernel
+    from dnumpy.kernels.compile import Compiled
     from dnumpy.kernels.numba import NumbaKernel, Variant
     from dnumpy.rewrite.phase import Phase
 
@@ -114,6 +115,29 @@ _records: dict[str, _Record] = {}
 _records_lock = threading.Lock()
 _costs: list[float] = []  # seconds of compiling
 _loaded: list[float] = []  # seconds of loading from disk
+
+
+class LoneKernel:
+    """A kernel that no phase asks for, compiled once NumPy has taken long enough in its place."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        with _records_lock:
+            self._record = _records.setdefault(f"alone {source}", _Record(source))
+
+    def ready(self) -> Compiled | None:
+        """Return the machine code, if it is at hand."""
+        if self._record.state != "ready" or config.kernels == "tiled":
+            return None
+        from dnumpy.kernels.numba import machine_code
+
+        return machine_code(self.source)
+
+    def missed(self, seconds: float) -> None:
+        """Note what NumPy took; in the background the kernel is loaded or compiled when it pays."""
+        if config.kernels != "tiled":
+            self._record.tiled_total += seconds
+            _consider(self._record)
 
 
 def kernel_for(phase: Phase) -> AdaptiveKernel:
