@@ -2,8 +2,7 @@
 
 Rows that are sorted apart never leave their node; a leading axis is exchanged first, and one long
 axis is sorted by samples (:mod:`dnumpy.ops.sorting`). Operands in this process's memory are sorted
-by NumPy, a long line in parts by all threads. Where they would be sorted is not: the order in which
-NumPy gives the places of equal elements is its own.
+by NumPy, a long line in parts by all threads.
 """
 
 from __future__ import annotations
@@ -214,6 +213,10 @@ def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     """Return the indices that sort; of equal elements the first comes first, whatever the kind."""
+    if order is None and _line_at_home(a, axis):
+        np.argsort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
+        places = runs.argsort(concrete(a))
+        return NotImplemented if places is None else calls.wrap_result(places)
     if not on_nodes(a) or order is not None:
         return NotImplemented
     np.argsort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
