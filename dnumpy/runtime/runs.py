@@ -11,14 +11,18 @@ own: where some turn up, it is asked.
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dnumpy.config import thread_count
 from dnumpy.runtime.threads import share_out
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 SMALLEST = 1 << 20  # elements; below this merging costs what was gained
+BLOCK = 1 << 16  # elements that look up their places at a time
 SAMPLE = 1 << 16  # elements, in which equal ones turn up where there are many
 KINDS = frozenset("ilqILQfd")  # whose equal elements cannot be told apart, but for signs of zero
 
@@ -59,21 +63,21 @@ def argsort(line: np.ndarray) -> np.ndarray | None:
         return None
     count = 1 << (thread_count().bit_length() - 1)
     bounds = [k * line.size // count for k in range(count + 1)]
-    runs: list[_Run | None] = [None] * count
+    sorted_parts: dict[int, _Run] = {}
 
     def alone(k: int) -> None:
         part = line[bounds[k] : bounds[k + 1]]
         places = part.argsort()
         values = part[places]
         places += bounds[k]
-        runs[k] = _Run(values, places) if _distinct(values) else None
+        if _distinct(values):
+            sorted_parts[k] = _Run(values, places)
 
     share_out(alone, range(count))
-    found = [run for run in runs if run is not None]
-    while len(found) == count and count > 1:
-        count //= 2
-        found = _joined(found)
-    return found[0].places if len(found) == count else None
+    runs = [sorted_parts[k] for k in sorted(sorted_parts)] if len(sorted_parts) == count else []
+    while len(runs) > 1:
+        runs = _joined(runs, last=len(runs) == 2)
+    return runs[0].places if runs else None
 
 
 def _distinct(values: np.ndarray) -> bool:
@@ -83,21 +87,37 @@ def _distinct(values: np.ndarray) -> bool:
     return not bool((values[1:] == values[:-1]).any())
 
 
-def _joined(runs: list[_Run]) -> list[_Run]:
-    """Return runs merged in pairs, those without equal elements."""
+def _joined(runs: Sequence[_Run], *, last: bool) -> list[_Run]:
+    """Return runs merged in pairs, the last without its values; nothing where two are equal."""
     pairs = list(zip(runs[::2], runs[1::2], strict=True))
-    joined = [
-        _Run(*(np.empty(len(a.places) + len(b.places), x.dtype) for x in a)) for a, b in pairs
-    ]
+    joined = [_empty([a, b], with_values=not last) for a, b in pairs]
+    tied: list[int] = []
 
     def place(k: int) -> None:
         """Bring the elements of one run to where they are in both."""
-        pair, into = pairs[k // 2], joined[k // 2]
-        own, other = pair[k % 2], pair[1 - k % 2]
-        at = np.searchsorted(other.values, own.values, "right" if k % 2 else "left")
-        at += np.arange(at.size)
-        into.places[at] = own.places
-        into.values[at] = own.values
+        into = joined[k // 2]
+        own, other = pairs[k // 2][k % 2], pairs[k // 2][1 - k % 2]
+        for start in range(0, own.places.size, BLOCK):
+            values = own.values[start : start + BLOCK]
+            at = np.searchsorted(other.values, values, "right" if k % 2 else "left")
+            if tied or _meets(other.values, at - k % 2, values):
+                tied.append(k)
+                return
+            at += np.arange(start, start + at.size)
+            into.places[at] = own.places[start : start + BLOCK]
+            if not last:
+                into.values[at] = values
 
     share_out(place, range(2 * len(pairs)))
-    return [run for run in joined if _distinct(run.values)]
+    return [] if tied else joined
+
+
+def _meets(others: np.ndarray, at: np.ndarray, values: np.ndarray) -> bool:
+    """Say whether any value equals its neighbour in the other run."""
+    return others.size > 0 and bool((others.take(at, mode="clip") == values).any())
+
+
+def _empty(runs: Sequence[_Run], *, with_values: bool) -> _Run:
+    size = sum(run.places.size for run in runs)
+    values = np.empty(size if with_values else 0, runs[0].values.dtype)
+    return _Run(values, np.empty(size, np.intp))

@@ -70,12 +70,12 @@ def test_places_in_order_are_numpys_or_numpy_is_asked(
         line[rng.integers(0, size)] = line[rng.integers(0, size)]
     elif what == "missing" and size and dtype.startswith("f"):
         line[rng.integers(0, size, 2)] = np.nan
-    kept = config.threads, runs.SAMPLE
-    config.threads, runs.SAMPLE = threads, 8
+    kept = config.threads, runs.SAMPLE, runs.BLOCK
+    config.threads, runs.SAMPLE, runs.BLOCK = threads, 8, 5
     try:
         found = runs.argsort(line)
     finally:
-        config.threads, runs.SAMPLE = kept
+        config.threads, runs.SAMPLE, runs.BLOCK = kept
     single = len(np.unique(line)) == size and not np.isnan(line).any()
     assert (found is not None) == single
     if found is not None:
