@@ -139,7 +139,7 @@ def histogram(
 
 def _in_bins_here(a: ndarray, edges: np.ndarray) -> Any:
     """Return the counts in equal bins of an array at home, if a kernel counts them."""
-    if blocks.spread(a) or config.mode != "default":
+    if a.dtype != np.float64 or blocks.spread(a) or config.mode != "default":
         return None
     if not counting_kernels.BINS.ready():
         counting_kernels.BINS.missed(NUMPYS_SECONDS * a.size)

@@ -252,12 +252,6 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
         concrete_for_writing(array)[key] = plain
 
 
-def _may_be_refused(scalar: np.dtype, target: np.dtype) -> bool:
-    if target.kind == "b":
-        return scalar.kind not in "biu"
-    return target.kind in "iu" and not np.can_cast(scalar, target)
-
-
 def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:
     """Whether writing at once is best: at home, nobody reads it later, and little to write."""
     buffer = array._buf
