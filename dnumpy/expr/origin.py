@@ -62,7 +62,7 @@ class Site:
 
     SURE = 3
     PROBED = 16
-    UNREAD = 2  # times in a row that a result computed along was never read: see expr.unread
+    UNREAD = 1  # times in a row that a result computed along was never read: see expr.unread
     NEEDED = -(1 << 62)
 
     def __init__(self) -> None:

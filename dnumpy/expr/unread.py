@@ -4,8 +4,9 @@ When a result is asked for, whatever else live arrays wait for is computed along
 then read once. But many of them are local variables on their way out, such as the centred rows of a
 normalisation whose quotient is asked for, and to store them costs as much as to compute them. As a
 processor predicts branches, so this predicts reads: where what one place of the program records was
-computed along several times in a row and died unread, it stays pending from then on. Should it be
-read after all, it is computed then, and that place is never trusted again.
+computed along and died unread, it stays pending the next time. Should it be read after all, it is
+computed then, and that place is never trusted again. Waiting for a second time would mean to compile
+a kernel that is not used for long.
 
 Only memory and time are at stake, never a result.
 """
