@@ -3,10 +3,10 @@
 When a result is asked for, whatever else live arrays wait for is computed along: what they share is
 then read once. But many of them are local variables on their way out, such as the centred rows of a
 normalisation whose quotient is asked for, and to store them costs as much as to compute them. As a
-processor predicts branches, so this predicts reads: where what one place of the program records was
-computed along and died unread, it stays pending the next time. Should it be read after all, it is
-computed then, and that place is never trusted again. Waiting for a second time would mean to compile
-a kernel that is not used for long.
+processor predicts branches, so this predicts reads: where what one place of the program records
+was computed along and died unread, it stays pending the next time. Should it be read after all, it
+is computed then, and that place is never trusted again. To wait for a second time would mean to
+compile a kernel that is not used for long.
 
 Only memory and time are at stake, never a result.
 """

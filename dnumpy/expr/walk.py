@@ -44,7 +44,7 @@ def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
 
 
 def stored_operands(order: Sequence[Expr]) -> dict[int, tuple[Expr, int]]:
-    """Map the id of each computed Expr that ``order`` reads to it and how often it is an operand."""
+    """Map the id of each computed Expr that ``order`` reads to it and how often it does."""
     found: dict[int, tuple[Expr, int]] = {}
     for expr in order:
         for arg in expr.args:

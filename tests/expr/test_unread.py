@@ -88,7 +88,9 @@ def test_small_results_and_large_operands_are_not_left() -> None:
 
 def test_a_fault_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr(engine.fp_faults, "tell", lambda faults: told.extend(f.text for f in faults))
+    monkeypatch.setattr(
+        engine.fp_faults, "tell", lambda faults: told.extend(f.text for f in faults)
+    )
 
     def divided(x: np.ndarray, kept: list[np.ndarray]) -> None:
         away = x / (x - x)
