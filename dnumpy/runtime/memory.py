@@ -77,6 +77,10 @@ class Pool:
                 self._live -= nbytes
             raise
 
+    def has(self, nbytes: int) -> bool:
+        """Say whether an array of this size would lie in memory that was used before."""
+        return any(nbytes <= n <= SLACK * nbytes for n in self._free)
+
     def give_back(self, block: np.ndarray) -> None:
         """Keep ``block`` for the next array of its size, within the cap."""
         with self._lock:
