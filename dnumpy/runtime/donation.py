@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.expr.expr import Expr
-from dnumpy.expr.geometry import Geometry
 from dnumpy.expr.walk import REFERENCES
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.phase import Access
-from dnumpy.runtime.memory import Lease, pool
+from dnumpy.runtime.memory import is_private, pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dnumpy.expr.expr import Const
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.kernels.tiled import Faults
     from dnumpy.rewrite.cut import FusedStage
@@ -44,9 +42,9 @@ def donor(stage: FusedStage, k: int) -> Expr | None:
     if expr.nbytes < LEAST_BYTES or pool.has(expr.nbytes):
         return None
     for number, given in enumerate(stage.phase.inputs):
-        if given.access is Access.ROWS and given.shape[0] == expr.shape[0]:
-            if _dies(stage, number) and _has_room(stage.inputs[number], expr):
-                return stage.inputs[number]  # type: ignore[return-value]
+        by_row = given.access is Access.ROWS and given.shape[0] == expr.shape[0]
+        if by_row and _dies(stage, number) and _has_room(stage.inputs[number], expr):
+            return stage.inputs[number]  # type: ignore[return-value]
     return None
 
 
@@ -75,18 +73,6 @@ def _is_only_here(stage: FusedStage, operand: Expr, names: int) -> bool:
     return sys.getrefcount(operand) <= uses + names + REFERENCES
 
 
-def is_private(operand: Expr) -> bool:
-    """Say whether no array but the value of ``operand`` shows its memory."""
-    memory: Any = operand.value
-    if type(memory) is not np.ndarray or sys.getrefcount(memory) > REFERENCES:
-        return False
-    base = memory.base
-    if base is None:
-        return bool(memory.flags.owndata)
-    leased = type(base) is np.ndarray and type(base.base) is Lease
-    return leased and sys.getrefcount(base) <= REFERENCES
-
-
 def memory_of_base(stage: FusedStage, update: Expr) -> np.ndarray | None:
     """Return the memory that ``update`` may write in place although the stage reads it.
 
@@ -106,7 +92,8 @@ def memory_of_base(stage: FusedStage, update: Expr) -> np.ndarray | None:
             held += 1
     if not held or sys.getrefcount(base) > held + REFERENCES or not is_private(base):
         return None
-    return base.value  # type: ignore[no-any-return]
+    memory: np.ndarray = base.value
+    return memory
 
 
 def _shows(operand: Expr, base: Expr) -> bool:

@@ -150,8 +150,9 @@ def _noting(found: Faults, number: int) -> Callable[[str, int], None]:
 def _allocate(
     stage: FusedStage,
 ) -> tuple[list[np.ndarray], dict[int, tuple[Expr, np.ndarray]], list[int]]:
-    """Return where each output goes, the row outputs' Exprs with their whole memory, and which lie
-    in memory that is read meanwhile.
+    """Return where each output goes, and the row outputs' Exprs with their whole memory.
+
+    The last is the numbers of those that lie in memory which is read meanwhile.
     """
     phase = stage.phase
     first = len(phase.inputs)
@@ -186,9 +187,7 @@ def _placed_memory(stage: FusedStage, update: Expr) -> tuple[np.ndarray, bool]:
     return _updated_memory(update, [b for b in stage.inputs if isinstance(b, Expr)]), False
 
 
-def _row_memory(
-    stage: FusedStage, k: int, taken: Sequence[np.ndarray]
-) -> tuple[np.ndarray, bool]:
+def _row_memory(stage: FusedStage, k: int, taken: Sequence[np.ndarray]) -> tuple[np.ndarray, bool]:
     """Return memory for an output, and whether the stage reads it."""
     expr = stage.outputs[k]
     found = None if stage.phase.multiplies else donation.donor(stage, k)
