@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _SYMBOL = "dnumpy_kernel"
-_FORMAT = 5  # changes with the primitives or the calling convention
+_FORMAT = 6  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
