@@ -367,7 +367,8 @@ class Emitter:
         t.depth += 1
         self._loop(maps, (str(QUARTER), f"b + {QUARTER} * k + j"))
         for node in sums:
-            at = f"{self._span(node.args[0])[0]} + (b + {QUARTER} * k) * {np.dtype(node.code).itemsize}"
+            address, size = self._span(node.args[0])
+            at = f"{address} + (b + {QUARTER} * k) * {size}"
             t.add(store_quarter(node.code, self._state(node), "k", at))
         t.depth -= 1
         for node in sums:
