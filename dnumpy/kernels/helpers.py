@@ -110,8 +110,8 @@ def kernel(p, n, state):
                 if k >= 8:
                     s = sum_lanes_{code}(at, k >> 3)
                     full = k & -8
-                for e in range(full, k):
-                    s = s + load_{code}(at, e, 0, 0)
+                for e in range(k - full):
+                    s = s + load_{code}(at, full + e, 0, 0)
                 store_{code}(state, made, s, 0, 0)
                 made += 1
                 at += k * {size}
