@@ -15,7 +15,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr, become, make
-from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.expr.geometry import contiguous_strides
 from dnumpy.ops.blocked import WRAP, WrapParams
 from dnumpy.ops.families import Elementwise, Reduction
 from dnumpy.ops.table import CAST, VIEW
@@ -69,7 +69,7 @@ def _is_small_roll(expr: Expr) -> bool:
 def _shifts(roll: Expr) -> Shifts:
     """Return by how much each axis is rolled, forward or backward, whichever is less."""
     lead = roll.params.lead  # type: ignore[attr-defined]
-    return tuple(by - n if 2 * by > n else by for by, n in zip(lead, roll.shape, strict=True))
+    return tuple([by - n if 2 * by > n else by for by, n in zip(lead, roll.shape, strict=True)])
 
 
 def _readers(order: Sequence[Expr]) -> dict[int, list[Expr]]:
@@ -121,25 +121,25 @@ def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]], direct: Sequen
     shape = tuple(n + 2 * m for n, m in zip(operand.shape, margin, strict=True))
     padded = make(WRAP, (operand,), WrapParams(margin), shape, operand.dtype)
     padded.origin = rolls[0].origin
-    zero = (0,) * operand.ndim
+    strides = contiguous_strides(shape, operand.dtype.itemsize)
+
+    def inside(by: Shifts) -> Expr:
+        """Return the view of the padded copy that is the array rolled ``by`` so much."""
+        offset = sum([(m - s) * step for m, s, step in zip(margin, by, strides, strict=True)])
+        geometry = (offset, operand.shape, strides, operand.dtype)
+        return make(VIEW, (padded,), geometry, operand.shape, operand.dtype)
+
     if fits_inside(padded):
-        _read(direct, operand, _inside(padded, margin, zero, operand))
+        _read(direct, operand, inside((0,) * operand.ndim))
     for roll, by in zip(rolls, shifts, strict=True):
-        view = _inside(padded, margin, by, roll)
+        view = inside(by)
         _read(readers[id(roll)], roll, view)
-        become(roll, CAST, (view,), ())  # for whoever holds it
-
-
-def _inside(padded: Expr, margin: Shifts, by: Shifts, like: Expr) -> Expr:
-    """Return the view of the padded copy that is the array rolled ``by`` so much."""
-    strides = contiguous_strides(padded.shape, padded.dtype.itemsize)
-    offset = sum((m - s) * step for m, s, step in zip(margin, by, strides, strict=True))
-    geometry = Geometry(offset, like.shape, strides, like.dtype)
-    return make(VIEW, (padded,), tuple(geometry), like.shape, like.dtype)
+        if _is_held(roll):
+            become(roll, CAST, (view,), ())
 
 
 def _read(readers: Sequence[Expr], old: Expr, new: Expr) -> None:
     """Let ``readers`` read another Expr of the same content."""
     for reader in readers:
-        args = tuple(new if arg is old else arg for arg in reader.args)
+        args = tuple([new if arg is old else arg for arg in reader.args])
         become(reader, reader.op, args, reader.params)
