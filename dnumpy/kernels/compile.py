@@ -26,7 +26,7 @@ from dnumpy.kernels.ir_values import Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FORMAT = 6  # changes with the primitives or the calling convention
+_FORMAT = 8  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
