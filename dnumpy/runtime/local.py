@@ -30,6 +30,7 @@ from dnumpy.kernels.blocked import (
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import combine, partial_dtype
+from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
@@ -139,6 +140,8 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
             settle(expr, combine(phase.steps[number], out, note))
     faults = collect(stage.steps, found)
     for expr, memory in targets.values():
+        if expr.op is WRAP:
+            fill_margins(memory, expr.params.lead)  # type: ignore[attr-defined]
         settle(expr, memory)  # a placed value has no memory of its own and stays pending
     return faults, kernel.lowering
 
@@ -165,6 +168,11 @@ def _allocate(
             operand = phase.dtype_of(step.args[0])
             shape = (phase.tiles, *phase.partial_shape(step))
             outs.append(np.empty(shape, partial_dtype(step, operand)))
+        elif k in stage.placed and stage.placed[k].op is WRAP:
+            wrap = stage.placed[k]
+            memory = pool.empty(wrap.shape, wrap.dtype)
+            outs.append(inside(memory, wrap.params.lead))  # type: ignore[attr-defined]
+            targets[k] = (wrap, memory)
         elif k in stage.placed:
             update = stage.placed[k]
             memory, read = _placed_memory(stage, update)
