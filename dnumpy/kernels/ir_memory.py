@@ -97,6 +97,27 @@ def copy_item(w: Writer, target: Value, source: Value, size: Value) -> None:
     w.add(f"store {kind} {item}, ptr {address(w, target)}, align 1")
 
 
+def stream(w: Writer, target: Value, source: Value, lines: Value) -> None:
+    """Copy a number of lines of 64 bytes, that is written out, to memory past the caches.
+
+    The target begins with a whole line.
+    """
+    to, there, kind = address(w, target), address(w, source), "<8 x i64>"
+    past = w.node("!{i32 1}")
+    for k in range(known(lines)):
+        at, place = (
+            w.pointer(f"getelementptr inbounds {kind}, ptr {start}, i64 {k}")
+            for start in (there, to)
+        )
+        line = w.pointer(f"load {kind}, ptr {at}, align 8")
+        w.add(f"store {kind} {line}, ptr {place}, align 64, !nontemporal {past}")
+
+
+def fence(w: Writer) -> None:
+    """Let what was written past the caches be there before whatever is written later."""
+    w.add("fence seq_cst")
+
+
 # ---------------------------------------------------------------- calls
 
 
@@ -354,6 +375,8 @@ def primitives() -> dict[str, Callable[..., Any]]:
         "call_helper": call_helper,
         "call_loop": call_loop,
         "copy_item": copy_item,
+        "fence": fence,
         "fma": fma,
         "sqrt": sqrt,
+        "stream": stream,
     }
