@@ -404,20 +404,23 @@ class Emitter:
         """
         t = self.text
         sizes = {n.value: np.dtype(n.code).itemsize for n in streamed}
-        step = LINES * LINE // max(sizes.values())
-        t.add("b = 0")
-        t.add("full = 0")
+        step, whole = LINES * LINE // max(sizes.values()), LINE // min(sizes.values())
         wanted = [f"({self.get('streams')} != 0)"]
         wanted += [f"((q{v} & {LINE - 1}) == 0)" for v in sizes]
+        t.add("b = 0")
+        t.add("full = 0")
         t.add(f"if {' & '.join(wanted)}:")
-        t.add(f"    full = n & -{step}")
+        t.add(f"    full = n & -{whole}")
         t.add("while b < full:")
         t.depth += 1
-        self._loop(maps, (str(step), "b + j"), frozenset(sizes))
+        t.add("k = full - b")
+        t.add(f"if k > {step}:")
+        t.add(f"    k = {step}")
+        self._loop(maps, ("k", "b + j"), frozenset(sizes))
         for value, size in sizes.items():
-            count = step * size // LINE
-            t.add(f"stream(q{value} + b * {size}, {self.get('line', value)}, {count})")
-        t.add(f"b += {step}")
+            line = self.get("line", value)
+            t.add(f"stream(q{value} + b * {size}, {line}, (k * {size}) >> {LINE.bit_length() - 1})")
+        t.add("b += k")
         t.depth -= 1
         self._loop(maps, ("n - b", "b + j"))
 

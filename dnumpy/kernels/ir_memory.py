@@ -97,27 +97,6 @@ def copy_item(w: Writer, target: Value, source: Value, size: Value) -> None:
     w.add(f"store {kind} {item}, ptr {address(w, target)}, align 1")
 
 
-def stream(w: Writer, target: Value, source: Value, lines: Value) -> None:
-    """Copy a number of lines of 64 bytes, that is written out, to memory past the caches.
-
-    The target begins with a whole line.
-    """
-    to, there, kind = address(w, target), address(w, source), "<8 x i64>"
-    past = w.node("!{i32 1}")
-    for k in range(known(lines)):
-        at, place = (
-            w.pointer(f"getelementptr inbounds {kind}, ptr {start}, i64 {k}")
-            for start in (there, to)
-        )
-        line = w.pointer(f"load {kind}, ptr {at}, align 8")
-        w.add(f"store {kind} {line}, ptr {place}, align 64, !nontemporal {past}")
-
-
-def fence(w: Writer) -> None:
-    """Let what was written past the caches be there before whatever is written later."""
-    w.add("fence seq_cst")
-
-
 # ---------------------------------------------------------------- calls
 
 
@@ -177,6 +156,30 @@ def _count(w: Writer, first: str, last: str, step: Callable[[str], None]) -> Non
     w.add(f"{following} = add nuw nsw i64 {number}, 1")
     w.jump(head)
     w.begin(after)
+
+
+def stream(w: Writer, target: Value, source: Value, lines: Value) -> None:
+    """Copy a number of lines of 64 bytes to memory past the caches.
+
+    The target begins with a whole line.
+    """
+    one, to, there = w.pointer, address(w, target), address(w, source)
+    kind, past = f"<{_LANES} x i64>", w.node("!{i32 1}")
+
+    def step(number: str) -> None:
+        at, place = (
+            one(f"getelementptr inbounds {kind}, ptr {start}, i64 {number}")
+            for start in (there, to)
+        )
+        line = one(f"load {kind}, ptr {at}, align 8")
+        w.add(f"store {kind} {line}, ptr {place}, align 64, !nontemporal {past}")
+
+    _count(w, "0", w.cast(lines, "i8").text, step)
+
+
+def fence(w: Writer) -> None:
+    """Let what was written past the caches be there before whatever is written later."""
+    w.add("fence seq_cst")
 
 
 def sum_lanes(code: str, w: Writer, base: Value, groups: Value) -> Value:

@@ -436,11 +436,19 @@ class Variant:
             else:
                 self._put(fields, ("output", k), address - origin * stride)
                 self._put(fields, ("ostride", k), stride)
-        written = sum(
-            [o.nbytes for g, o in zip(self.phase.outputs, outs, strict=True) if not g.partial]
-        )
-        self._put(fields, ("streams",), int(written >= streamed_bytes()))
+        self._put(fields, ("streams",), int(self._streams(outs)))
         return keep
+
+    def _streams(self, outs: Sequence[np.ndarray]) -> bool:
+        """Say whether to write past the caches: outputs are large and every unit begins a line."""
+        rows = self.phase.tile_rows if self.program.flat else 1
+        written = 0
+        for output, out in zip(self.phase.outputs, outs, strict=True):
+            if not output.partial:
+                written += out.nbytes
+                if (rows * out.strides[0]) % LINE and out.ndim > 1:
+                    return False
+        return written >= streamed_bytes()
 
     def _given(self, value: int, values: Sequence[Any]) -> Any:
         where = self.program.constants[value]

@@ -247,26 +247,26 @@ def copy_item(_typing: Any, target: Any, source: Any, size: Any) -> Any:
     return types.void(types.int64, types.int64, size), codegen
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic
 def stream(_typing: Any, target: Any, source: Any, lines: Any) -> Any:
-    """Copy ``lines`` (a literal) lines of 64 bytes to memory past the caches.
+    """Copy ``lines`` lines of 64 bytes to memory past the caches.
 
     The target begins with a whole line.
     """
-    kind, count = ir.VectorType(_I64, 8), _literal(lines)
+    kind = ir.VectorType(_I64, 8)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         to, there = (builder.inttoptr(a, kind.as_pointer()) for a in args[:2])
         past = builder.module.add_metadata([_I32(1)])
-        for k in range(count):
-            line = builder.load(builder.gep(there, [_I64(k)], inbounds=True))
+        with cgutils.for_range_slice(builder, _I64(0), args[2], _I64(1)) as (number, _):
+            line = builder.load(builder.gep(there, [number], inbounds=True))
             line.align = 8
-            done = builder.store(line, builder.gep(to, [_I64(k)], inbounds=True))
+            done = builder.store(line, builder.gep(to, [number], inbounds=True))
             done.align = 64
             done.set_metadata("nontemporal", past)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, lines), codegen
+    return types.void(*[types.int64] * 3), codegen
 
 
 @intrinsic
