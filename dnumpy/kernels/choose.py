@@ -37,7 +37,7 @@ TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told ot
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 0.02  # seconds of tiled time that loading from disk is worth
 LOAD_NEXT_AFTER = 3e-3  # the same once what loads kernels has been imported
-COMPILE_SECONDS = 0.3  # until a compilation has been timed
+COMPILE_SECONDS = 0.1  # until a compilation has been timed
 TRIALS = 4  # runs before a measured time is believed
 RETIMED = 64  # runs between two looks at the slower lowering
 
@@ -308,7 +308,6 @@ def _consider(record: _Record) -> None:
 def _prepare(record: _Record, *, worth: bool) -> None:
     """Make the machine code of ``record`` available, if it is on disk or worth compiling."""
     from dnumpy.kernels import compile as compiler
-    from dnumpy.kernels.compiler_process import Ending
     from dnumpy.kernels.numba import machine_code
 
     started = time.perf_counter()
@@ -317,13 +316,9 @@ def _prepare(record: _Record, *, worth: bool) -> None:
         if not worth and not compiler.is_cached(record.source):
             record.state = "tiled"
             return
-        compiler.compile_elsewhere([*record.helpers, record.source])
         for helper in record.helpers:
             machine_code(helper)
         code = machine_code(record.source)
-    except Ending:
-        record.state = "tiled"
-        return
     except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
         record.state = "failed"
         warnings.warn(
