@@ -38,6 +38,7 @@ LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compili
 LOAD_AFTER = 0.02  # seconds of tiled time that loading from disk is worth
 LOAD_NEXT_AFTER = 3e-3  # the same once what loads kernels has been imported
 COMPILE_SECONDS = 0.1  # until a compilation has been timed
+SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is compiled
 TRIALS = 4  # runs before a measured time is believed
 RETIMED = 64  # runs between two looks at the slower lowering
 
@@ -133,6 +134,16 @@ class LoneKernel:
         from dnumpy.kernels.numba import machine_code
 
         return machine_code(self.source)
+
+    def made_for(self, saved: float) -> Compiled | None:
+        """Return the machine code, compiled now if it is to save so many seconds at once."""
+        record = self._record
+        if record.state == "tiled" and saved >= SAVED_AT_ONCE and config.kernels != "tiled":
+            with record.lock:
+                if record.state == "tiled":
+                    record.state = "compiling"
+                    _prepare(record, worth=True)
+        return self.ready()
 
     def missed(self, seconds: float) -> None:
         """Note what NumPy took; in the background the kernel is loaded or compiled when it pays."""

@@ -10,23 +10,26 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import tempfile
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels import llvm
+from dnumpy.kernels import llvm, objects
 from dnumpy.kernels.ir import module_text
 from dnumpy.kernels.ir_values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FORMAT = 9  # changes with the primitives or the calling convention
+_LASTING = frozenset({"vendor_id", "cpu family", "model", "model name", "stepping", "flags"})
+_FORMAT = 10  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -70,7 +73,11 @@ def compiled(source: str) -> Compiled:
     if code is None:
         code = compile_source(source)
         _write(path, code)
-    return Compiled(digest, llvm.loaded(digest, code), from_disk=from_disk)
+    try:
+        address = objects.placed(code, llvm.SYMBOL)
+    except objects.Unplaceable:
+        address = llvm.loaded(digest, code)
+    return Compiled(digest, address, from_disk=from_disk)
 
 
 def is_cached(source: str) -> bool:
@@ -88,7 +95,22 @@ def cache_directory() -> Path:
 
 @lru_cache(maxsize=1)
 def _platform() -> str:
-    return " ".join([str(_FORMAT), *llvm.about(), np.__version__])
+    """Return what machine code depends on, without importing LLVM where the system tells."""
+    return " ".join([str(_FORMAT), *(_described() or llvm.about()), np.__version__])
+
+
+def _described() -> tuple[str, ...]:
+    """Return the compiler's version, and the first processor as Linux describes it, or nothing."""
+    spec = find_spec("llvmlite")
+    if spec is None or spec.origin is None:
+        return ()
+    try:
+        version = Path(spec.origin).with_name("_version.py").read_text(encoding="utf-8")
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
+    except OSError:
+        return ()
+    lines = [line for line in first.splitlines() if line.split("\t")[0] in _LASTING]
+    return (version, platform.machine(), *lines) if lines else ()
 
 
 @lru_cache(maxsize=1)

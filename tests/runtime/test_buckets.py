@@ -96,3 +96,14 @@ def test_arrays_are_sorted_by_way_of_buckets(monkeypatch: pytest.MonkeyPatch) ->
     line[5] = line[6]
     np.testing.assert_array_equal(np.asarray(dnumpy.argsort(a)), np.argsort(line))
     assert told == [kernels.VALUES, *[kernels.PLACES] * 3]
+
+
+def test_a_kernel_that_saves_much_is_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_HEAD", kernels._HEAD + "    unused = 0\n")
+    kernels.of.cache_clear()
+    kernel = kernels.of(np.dtype(float))
+    assert kernel.made_for(0.0) is None
+    assert kernel.made_for(1.0) is not None
+    monkeypatch.setattr(config, "kernels", "tiled")
+    assert kernel.made_for(1.0) is None
+    kernels.of.cache_clear()
