@@ -43,7 +43,12 @@ class _ArrayType(type):
             root = _roots["__array_ufunc__" in namespace]
             bases = tuple(root if type(base) is mcs else base for base in bases)
             return type(bases[0])(name, bases, namespace, **kwargs)
-        return super().__new__(mcs, name, bases, namespace, **kwargs)
+        return super().__new__(mcs, f"numpy.{name}", bases, namespace, **kwargs)
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        """The name without NumPy's, which is for messages: Python's own ones show all of it."""
+        return cls.__qualname__
 
     def __dir__(cls) -> list[str]:
         return [name for name in super().__dir__() if name != "to_numpy"]  # which NumPy's has not

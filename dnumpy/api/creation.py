@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil, prod
 from sys import modules
 from typing import Any
@@ -24,13 +25,15 @@ from dnumpy.ops.table import ARANGE, FULL
 
 _np_array = np.ndarray
 _new = object.__new__
+_array = np.array
 _NUMBERS = frozenset({int, float, bool, complex})
 
 
-def array(
+def array(  # noqa: C901, PLR0911 - every step counts
+    _module: Any,
     object: Any,
     dtype: Any = None,
-    *,
+    *more: Any,
     copy: bool | None = True,
     order: str = "K",
     subok: bool = False,
@@ -39,10 +42,10 @@ def array(
     like: Any = None,
 ) -> Any:
     """Return an array; as ``numpy.array``."""
-    if type(object) is list and like is None and ndmax is None:
+    if type(object) is list and like is None and ndmax is None and not more:
         if dtype is None and ndmin == 0 and copy is True and object and type(object[0]) in _NUMBERS:
-            r = np.array(object) if order == "K" else np.array(object, order=order)
-            if r.size < config.eager_below:
+            r = _array(object) if order == "K" else _array(object, order=order)
+            if len(object) < config.eager_below:
                 made = _new(ndarray)
                 made._np = r
                 return made
@@ -54,6 +57,8 @@ def array(
             made._np = r
             return made
         return wrap(r)
+    if more:
+        np.array(object, dtype, *more)  # raises
     if is_lazy(object) and like is None and type(object) is ndarray:
         found = _from_managed(object, dtype, copy, order)
         if found is not NotImplemented:
@@ -96,17 +101,20 @@ def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
 
 
 def asarray(
+    _module: Any,
     a: Any,
     dtype: Any = None,
     order: Any = None,
-    *,
+    *more: Any,
     device: Any = None,
     copy: bool | None = None,
     like: Any = None,
 ) -> Any:
     """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``."""
-    if type(a) is ndarray and dtype is None and order is None and not copy:
+    if type(a) is ndarray and dtype is None and order is None and not copy and not more:
         return a
+    if more:
+        np.asarray(a, dtype, order, *more)  # raises
     if type(a) is ndarray and a._np is None:
         found = _from_managed(a, dtype, copy, order or "K")
         if found is not NotImplemented:
@@ -119,14 +127,14 @@ def asarray(
     )
 
 
-def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+def asanyarray(_module: Any, a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """As ``numpy.asanyarray``: NumPy's subclasses pass through."""
     if _is_foreign(kwargs.get("like")):
         return _made_by_class(np.asanyarray, (a, dtype, order), kwargs)
     if isinstance(a, _np_array) and type(a) is not _np_array:
         kwargs.pop("like", None)
         return calls.wrap_result(np.asanyarray(a, dtype, order, **kwargs), (a,))
-    return asarray(a, dtype, order, **kwargs)
+    return asarray(_module, a, dtype, order, **kwargs)
 
 
 def maker(function: Any) -> Any:
@@ -177,38 +185,76 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return np.broadcast_to(np.empty(()), shape).shape
 
 
-def _filler(function: Any, fill: Any, *, filled: bool = True) -> Any:
+def _filled(
+    function: Any, fill: Any, given: tuple[Any, ...], device: Any, like: Any, *, known: bool = True
+) -> Any:
     """Return zeros, ones or empty: the shape is asked of NumPy, and nothing needs unwrapping."""
-
-    def make(
-        shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
-    ) -> Any:
-        if "distributed" in modules and order == "C" and like is None and engine.has_workers():
-            kind = np.dtype(dtype or float)
-            made = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
-            if made is not None:
-                return made
-        if device is None and like is None:
-            r = function(shape) if dtype is None and order == "C" else function(shape, dtype, order)
-        elif _is_foreign(like):
-            return _made_by_class(function, (shape, dtype, order), {"device": device, "like": like})
-        else:
-            r = function(shape, dtype, order, device=device)
-        if r.size < config.eager_below:
-            made = _new(ndarray)
-            made._np = r
-            return made
-        array = wrap(r)
-        if array._np is None and filled:
-            array._buf.fill(array._buf.dtype.type(fill))
-        return array
-
-    return make
+    shape, dtype, order = given
+    if "distributed" in modules and order == "C" and like is None and engine.has_workers():
+        kind = np.dtype(dtype or float)
+        generated = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
+        if generated is not None:
+            return generated
+    if device is None and like is None:
+        r = function(shape) if dtype is None and order == "C" else function(shape, dtype, order)
+    elif _is_foreign(like):
+        return _made_by_class(function, given, {"device": device, "like": like})
+    else:
+        r = function(shape, dtype, order, device=device)
+    if r.size < config.eager_below:
+        made = _new(ndarray)
+        made._np = r
+        return made
+    array = wrap(r)
+    if array._np is None and known:
+        array._buf.fill(array._buf.dtype.type(fill))
+    return array
 
 
-zeros = _filler(np.zeros, 0)
-ones = _filler(np.ones, 1)
-empty = _filler(np.empty, 0, filled=False)
+def zeros(
+    _module: Any,
+    shape: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *more: Any,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
+    """As ``numpy.zeros``."""
+    if more:
+        np.zeros(shape, dtype, order, *more)  # raises
+    few = type(shape) is int and shape < config.eager_below
+    if few and device is None and like is None and order == "C":
+        made = _new(ndarray)
+        made._np = _zeros(shape) if dtype is None else _zeros(shape, dtype)
+        return made
+    return _filled(_zeros, 0, (shape, dtype, order), device, like)
+
+
+def empty(
+    _module: Any,
+    shape: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *more: Any,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
+    """As ``numpy.empty``."""
+    if more:
+        np.empty(shape, dtype, order, *more)  # raises
+    return _filled(np.empty, 0, (shape, dtype, order), device, like, known=False)
+
+
+def ones(
+    shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    """As ``numpy.ones``."""
+    return _filled(np.ones, 1, (shape, dtype, order), device, like)
+
+
+_zeros = np.zeros
+_arange = np.arange
 _plain_full = maker(np.full)
 _plain_arange = maker(np.arange)
 
@@ -224,8 +270,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     return _plain_full(shape, fill_value, dtype, order, **kwargs)
 
 
-def arange(*args: Any, **kwargs: Any) -> Any:
+def arange(_module: Any, /, *args: Any, **kwargs: Any) -> Any:
     """As ``numpy.arange``."""
+    if len(args) == 1 and not kwargs and type(args[0]) is int and args[0] < config.eager_below:
+        made = _new(ndarray)
+        made._np = _arange(args[0])
+        return made
     if (
         "distributed" in modules
         and args
@@ -329,9 +379,9 @@ def _shaped_like(maker: Any) -> Any:
     return make
 
 
-zeros_like = _shaped_like(zeros)
+zeros_like = _shaped_like(partial(zeros, None))
 ones_like = _shaped_like(ones)
-empty_like = _shaped_like(empty)
+empty_like = _shaped_like(partial(empty, None))
 
 
 def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:

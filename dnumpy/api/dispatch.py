@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import callables, calls, docs, overrides
-from dnumpy.api.array import ndarray
-from dnumpy.api.native import AT_ONCE, CREATION, NATIVE
+from dnumpy.api.array import ndarray, wrap
+from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.config import config, memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
@@ -40,13 +40,16 @@ def function(
     if known is not None:
         return known
     key = qualified.removeprefix("numpy.")
+    is_builtin = isinstance(wrapped, types.BuiltinFunctionType)
     made = CREATION.get(key)
     if made is None:
         made = _dispatched(NATIVE.get(key), wrapped, qualified)
+    if is_builtin and key not in BUILTIN:
+        made = callables.in_module(made)
     _describe(made, wrapped, qualified, kind)
     public: Any = made
-    if isinstance(wrapped, types.BuiltinFunctionType):
-        public = callables.Builtin(made)
+    if is_builtin:
+        public = callables.builtin(made, wrapped)
     elif callables.has_methods(wrapped):
         public = callables.CallableObject(
             made,
@@ -87,11 +90,24 @@ def _dispatched(
     runner = calls.run_writing if writes else calls.run
     at_once = AT_ONCE.get(qualified.removeprefix("numpy."), wrapped)
 
-    def public(*args: Any, **kwargs: Any) -> Any:
+    def public(*args: Any, **kwargs: Any) -> Any:  # noqa: C901, PLR0911 - every step counts
         if not kwargs and not writes:
+            if len(args) == 2:
+                x, y = args
+                if type(x) is ndarray and type(y) is ndarray:
+                    a, b = x._np, y._np
+                    if a is not None and b is not None:
+                        r = at_once(a, b)
+                        if type(r) in calls.PLAIN:
+                            return r
+                        if type(r) is _np_array and r.base is None and r is not a and r is not b:
+                            return wrap(r)
+                        return calls.wrap_result(r, args)
             plain = _small_values(args)
             if plain is not None:
                 r = at_once(*plain)
+                if type(r) in calls.PLAIN:
+                    return r
                 if type(r) is not _np_array or r.base is not None or r.size >= config.eager_below:
                     return calls.wrap_result(r, args)
                 if getrefcount(r) > _FRESH:  # it may be one of the operands

@@ -25,10 +25,12 @@ def getitem(self: ndarray, key: Any) -> Any:
     if a is None:
         return indexing.get(self, key)
     kind = type(key)
-    if kind is int or kind is slice:
+    if kind is int:
         r = a[key]
         if type(r) is not _np_array:
             return r
+    elif kind is slice:
+        r = a[key]
     elif kind is ndarray:
         mask = key._np
         if mask is None:

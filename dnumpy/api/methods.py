@@ -490,9 +490,10 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
             if found is not None:
                 return found
         else:
-            b = other if type(other) in IMMEDIATE else None
             if type(other) is ndarray:
                 b = other._np
+            else:
+                b = other if type(other) in IMMEDIATE else None
             if b is not None:
                 r = plain(a, b)
                 if type(r) is _np_array:
@@ -558,11 +559,6 @@ def _array_wrap(
     return array[()] if return_scalar and not array.ndim else array
 
 
-def _missing(self: ndarray, name: str) -> Any:
-    msg = f"'numpy.ndarray' object has no attribute {name!r}"
-    raise AttributeError(msg, name=name, obj=self)
-
-
 def _class_getitem(cls: type, item: Any) -> Any:
     return types.GenericAlias(cls, np.ndarray[item].__args__)  # raises what NumPy raises
 
@@ -579,7 +575,6 @@ _DIRECT: dict[str, Any] = {
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
-    "__getattr__": _missing,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip
