@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,7 +72,7 @@ class Window:
         """Count a newly recorded Expr; say whether the window is worth starting."""
         self.owners[key] = owner
         self.exprs += 1
-        size = expr.size
+        size = prod(expr.shape)
         if size > MOST_ELEMENTS:
             np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
         self.elements += size

@@ -11,7 +11,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import adopt, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
+from dnumpy.api.array import adopt, bare, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
@@ -24,16 +24,29 @@ from dnumpy.expr.expr import make as make_expr
 from dnumpy.ops.table import ARANGE, FULL
 
 _np_array = np.ndarray
-_new = object.__new__
-_array = np.array
+_array, _zeros, _empty, _arange = np.array, np.zeros, np.empty, np.arange
 _NUMBERS = frozenset({int, float, bool, complex})
 
 
-def array(  # noqa: C901, PLR0911 - every step counts
-    _module: Any,
+def array(_module: Any, object: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
+    """Return an array; as ``numpy.array``."""
+    if type(object) is list and dtype is None and not named and not more:
+        if object and type(object[0]) in _NUMBERS and len(object) < config.eager_below:
+            made = bare()
+            made._np = _array(object)
+            return made
+    elif more or not named.keys() <= _ARRAY_KEYWORDS:
+        np.array(object, dtype, *more, **named)  # raises
+    return _array_of(object, dtype, **named)
+
+
+_ARRAY_KEYWORDS = frozenset({"copy", "order", "subok", "ndmin", "ndmax", "like"})
+
+
+def _array_of(
     object: Any,
-    dtype: Any = None,
-    *more: Any,
+    dtype: Any,
+    *,
     copy: bool | None = True,
     order: str = "K",
     subok: bool = False,
@@ -41,24 +54,10 @@ def array(  # noqa: C901, PLR0911 - every step counts
     ndmax: int | None = None,
     like: Any = None,
 ) -> Any:
-    """Return an array; as ``numpy.array``."""
-    if type(object) is list and like is None and ndmax is None and not more:
-        if dtype is None and ndmin == 0 and copy is True and object and type(object[0]) in _NUMBERS:
-            r = _array(object) if order == "K" else _array(object, order=order)
-            if len(object) < config.eager_below:
-                made = _new(ndarray)
-                made._np = r
-                return made
-            return wrap(r)
+    if type(object) is list and like is None and ndmax is None:
         given = [_given(object, dtype), dtype]
         r = calls.invoke(np.array, given, {"copy": copy, "order": order, "ndmin": ndmin})
-        if r.size < config.eager_below:
-            made = _new(ndarray)
-            made._np = r
-            return made
         return wrap(r)
-    if more:
-        np.array(object, dtype, *more)  # raises
     if is_lazy(object) and like is None and type(object) is ndarray:
         found = _from_managed(object, dtype, copy, order)
         if found is not NotImplemented:
@@ -100,21 +99,29 @@ def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
     return NotImplemented if copy is False else astype(a, wanted, order or "K")
 
 
-def asarray(
-    _module: Any,
+def asarray(_module: Any, a: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
+    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``."""
+    if type(a) is ndarray and dtype is None and not named and not more:
+        return a
+    if len(more) + ("order" in named) > 1 or not named.keys() <= _ASARRAY_KEYWORDS:
+        np.asarray(a, dtype, *more, **named)  # raises
+    return _asarray_of(a, dtype, more[0] if more else named.pop("order", None), **named)
+
+
+_ASARRAY_KEYWORDS = frozenset({"order", "device", "copy", "like"})
+
+
+def _asarray_of(
     a: Any,
-    dtype: Any = None,
-    order: Any = None,
-    *more: Any,
+    dtype: Any,
+    order: Any,
+    *,
     device: Any = None,
     copy: bool | None = None,
     like: Any = None,
 ) -> Any:
-    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``."""
-    if type(a) is ndarray and dtype is None and order is None and not copy and not more:
+    if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
-    if more:
-        np.asarray(a, dtype, order, *more)  # raises
     if type(a) is ndarray and a._np is None:
         found = _from_managed(a, dtype, copy, order or "K")
         if found is not NotImplemented:
@@ -129,6 +136,8 @@ def asarray(
 
 def asanyarray(_module: Any, a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """As ``numpy.asanyarray``: NumPy's subclasses pass through."""
+    if type(a) is ndarray and dtype is None and order is None and not kwargs:
+        return a
     if _is_foreign(kwargs.get("like")):
         return _made_by_class(np.asanyarray, (a, dtype, order), kwargs)
     if isinstance(a, _np_array) and type(a) is not _np_array:
@@ -153,7 +162,7 @@ def maker(function: Any) -> Any:
             r = function(*args, **kwargs)
         if type(r) is _np_array:
             if r.size < config.eager_below:
-                made = _new(ndarray)
+                made = bare()
                 made._np = r
                 return made
             return wrap(r)
@@ -202,7 +211,7 @@ def _filled(
     else:
         r = function(shape, dtype, order, device=device)
     if r.size < config.eager_below:
-        made = _new(ndarray)
+        made = bare()
         made._np = r
         return made
     array = wrap(r)
@@ -211,39 +220,34 @@ def _filled(
     return array
 
 
-def zeros(
-    _module: Any,
-    shape: Any,
-    dtype: Any = None,
-    order: str = "C",
-    *more: Any,
-    device: Any = None,
-    like: Any = None,
-) -> Any:
+def zeros(_module: Any, shape: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
     """As ``numpy.zeros``."""
-    if more:
-        np.zeros(shape, dtype, order, *more)  # raises
-    few = type(shape) is int and shape < config.eager_below
-    if few and device is None and like is None and order == "C":
-        made = _new(ndarray)
+    if type(shape) is int and shape < config.eager_below and not named and not more:
+        made = bare()
         made._np = _zeros(shape) if dtype is None else _zeros(shape, dtype)
         return made
-    return _filled(_zeros, 0, (shape, dtype, order), device, like)
+    return _filled_as_asked(_zeros, shape, dtype, more, named)
 
 
-def empty(
-    _module: Any,
-    shape: Any,
-    dtype: Any = None,
-    order: str = "C",
-    *more: Any,
-    device: Any = None,
-    like: Any = None,
-) -> Any:
+def empty(_module: Any, shape: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
     """As ``numpy.empty``."""
-    if more:
-        np.empty(shape, dtype, order, *more)  # raises
-    return _filled(np.empty, 0, (shape, dtype, order), device, like, known=False)
+    if type(shape) is int and shape < config.eager_below and not named and not more:
+        made = bare()
+        made._np = _empty(shape) if dtype is None else _empty(shape, dtype)
+        return made
+    return _filled_as_asked(_empty, shape, dtype, more, named)
+
+
+def _filled_as_asked(
+    function: Any, shape: Any, dtype: Any, more: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Return zeros or empty with an order, a device or a class to make them."""
+    if len(more) + ("order" in named) > 1 or not named.keys() <= {"order", "device", "like"}:
+        function(shape, dtype, *more, **named)  # raises
+    order = more[0] if more else named.get("order", "C")
+    given = (shape, dtype, order)
+    known = function is _zeros
+    return _filled(function, 0, given, named.get("device"), named.get("like"), known=known)
 
 
 def ones(
@@ -253,8 +257,6 @@ def ones(
     return _filled(np.ones, 1, (shape, dtype, order), device, like)
 
 
-_zeros = np.zeros
-_arange = np.arange
 _plain_full = maker(np.full)
 _plain_arange = maker(np.arange)
 
@@ -273,7 +275,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
 def arange(_module: Any, /, *args: Any, **kwargs: Any) -> Any:
     """As ``numpy.arange``."""
     if len(args) == 1 and not kwargs and type(args[0]) is int and args[0] < config.eager_below:
-        made = _new(ndarray)
+        made = bare()
         made._np = _arange(args[0])
         return made
     if (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls, chosen, overrides, quick
-from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.array import bare, facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
 from dnumpy.api.record import (
@@ -35,7 +35,6 @@ _np_array = np.ndarray
 IMMEDIATE = frozenset(
     {int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32}
 )
-_new = object.__new__
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
@@ -103,49 +102,49 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         if hasattr(wrapped, "__qualname__"):  # which those made by ``frompyfunc`` lack
             self.__qualname__ = wrapped.__qualname__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901 - every step counts
+    def __call__(self, x: Any = _NO_VALUE, /, *others: Any, **kwargs: Any) -> Any:
         """Apply elementwise; as ``numpy.ufunc.__call__``."""
-        if not kwargs and len(args) == self._plain:
-            x = args[0]
-            if type(x) is ndarray:
-                a = x._np
-                if a is None:
-                    a = peek(x)
-                    if a is None and (r := self._recorded(x, args)) is not None:
-                        return r
-                if a is not None:
-                    if len(args) == 1:
-                        wrapped = self._np
-                        r = wrapped(a)
-                    else:
-                        r = self._met(a, args[1])
-                    if type(r) is _np_array:
-                        made = _new(ndarray)
-                        made._np = r
-                        return made
-                    if r is not None:
-                        return r
-        return call(self._np, args, kwargs)
+        if type(x) is ndarray and not kwargs:
+            a = x._np
+            if a is not None and not others:
+                wrapped = self._np
+                r = wrapped(a)
+                if type(r) is _np_array:
+                    made = bare()
+                    made._np = r
+                    return made
+                return calls.wrap_result(r) if type(r) is tuple else r
+            r = self._of_managed(x, others) if a is None else self._met(a, others)
+            if r is not None:
+                return wrap(r) if type(r) is _np_array else r
+        return call(self._np, others if x is _NO_VALUE else (x, *others), kwargs)
 
-    def _recorded(self, x: ndarray, args: tuple[Any, ...]) -> ndarray | None:
+    def _of_managed(self, x: ndarray, others: tuple[Any, ...]) -> Any:
+        """Return the result for a managed array; None where that needs another look."""
+        if len(others) + 1 != self._plain:
+            return None
+        a = peek(x)
+        if a is not None:
+            return self._met(a, others) if others else self._np(a)
         row = self._row
         if row is None:
             return None
-        return quick.unary(row, x) if len(args) == 1 else quick.binary(row, x, args[1])
+        return quick.binary(row, x, others[0]) if others else quick.unary(row, x)
 
-    def _met(self, a: np.ndarray, y: Any) -> Any:
-        """Return the result for a small array and ``y``; None where that needs another look."""
-        if type(y) is ndarray:
-            b = y._np
-            if b is None:
-                b = peek(y)
-        else:
-            b = y if type(y) in IMMEDIATE else None
+    def _met(self, a: np.ndarray, others: tuple[Any, ...]) -> Any:
+        """Return the result for a small array and another operand; None as above."""
+        if self._plain != 2 or len(others) != 1:
+            return None
+        b = at_hand(others[0])
         if b is None:
             return None
         wrapped = self._np
         r = wrapped(a, b)
-        return r if type(r) is not _np_array or r.size < config.eager_below else wrap(r)
+        if type(r) is _np_array and r.size < config.eager_below:
+            made = bare()
+            made._np = r
+            return made
+        return r
 
     def __repr__(self) -> str:
         """Return NumPy's repr."""
@@ -418,7 +417,7 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
 
 def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C901 - every step counts
     one = wrapped.nout == 1
-    row = quick.row_of(wrapped)
+    row, binary = quick.row_of(wrapped), quick.binary
 
     def method(self: Any, other: Any) -> Any:
         a = self._np
@@ -429,11 +428,14 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C90
         else:
             return beside(self, other)
         if a is None or b is None:
+            if a is None and self._seen is None and row is not None:
+                found = binary(row, self, other)
+                return call(wrapped, (self, other), {}) if found is None else found
             return managed(self, other)
         r = wrapped(a, b)
         if type(r) is _np_array:
             if r.size < config.eager_below:
-                made = _new(ndarray)
+                made = bare()
                 made._np = r
                 return made
             return wrap(r)
@@ -443,7 +445,7 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C90
         """Meet an operand of which one or both are managed: small views of such are at hand."""
         a, b = at_hand(self), at_hand(other)
         if a is None or b is None:
-            found = quick.binary(row, self, other) if row is not None else None
+            found = binary(row, self, other) if row is not None else None
             return call(wrapped, (self, other), {}) if found is None else found
         r = wrapped(a, b)
         return wrap(r) if type(r) is _np_array else calls.wrap_result(r, (self, other))
@@ -532,7 +534,7 @@ def _unary(wrapped: np.ufunc) -> Any:
         if a is not None:
             r = wrapped(a)
             if type(r) is _np_array:
-                made = _new(ndarray)
+                made = bare()
                 made._np = r
                 return made
             return r
