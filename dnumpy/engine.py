@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from dnumpy.ops.families import Elementwise
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain, WholeStage
-from dnumpy.rewrite.padding import share_padding
+from dnumpy.rewrite.padding import has_rolls, share_padding
 from dnumpy.runtime import chunked, direct, local
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
@@ -96,7 +97,10 @@ window = Window()
 def grain() -> Grain:
     """Return the sizes that shape stages, from the settings."""
     smallest = 1 if config.mode != "default" else min(config.eager_below, 16_384)
-    return Grain(max(smallest, 1), config.tile_bytes, config.tile_rows_max)
+    return _grain_of(max(smallest, 1), config.tile_bytes, config.tile_rows_max)
+
+
+_grain_of = lru_cache(maxsize=8)(Grain)
 
 
 def compute(roots: Iterable[Expr]) -> None:
@@ -136,8 +140,9 @@ def _evaluate(roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
     if direct.is_direct(order):
         return _evaluate_directly(order.pop(), roots)
     wanted = [e for e in order if _is_live(e)]
-    known = {id(e) for e in wanted}
-    wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
+    if len(wanted) < len(order):
+        known = {id(e) for e in wanted}
+        wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
     stages = cut_again(order, wanted, grain())
     del order
     roots.clear()
@@ -152,9 +157,9 @@ def _evaluate_stages(
     for expr in wanted:
         _runs[expr] = run
         del expr
-    kept = {id(_base(expr)) for expr in wanted}
-    wanted.clear()
     where = cluster_for(stages)
+    kept = set() if where is None else {id(_base(expr)) for expr in wanted}
+    wanted.clear()
     done = local.execute(stages) if where is None else execute(stages, where, kept)
     records, found, failed = done
     run += records
@@ -197,7 +202,7 @@ def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], 
 def _in_order(roots: Sequence[Expr]) -> list[Expr]:
     """Return what the roots wait for, operands first, rewritten where that saves passes."""
     order = pending_in_order(roots)
-    if len(order) > 1 and share_padding(order, grain().min_size):
+    if len(order) > 1 and has_rolls(order) and share_padding(order, grain().min_size):
         return pending_in_order(roots)
     return order
 

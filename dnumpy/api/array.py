@@ -10,7 +10,7 @@ from dnumpy import engine
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
-from dnumpy.expr.geometry import Geometry, contiguous_strides, same_dtype
+from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_dtype
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.memory import Lease
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SEEN = object()
 _DUMMY = np.zeros(16, np.uint8)
+_DUMMY_AT = address_of(_DUMMY)
 _MANAGED_KINDS = frozenset("biufc")
 
 
@@ -238,7 +239,7 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
 
 def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:
     """Return where ``view`` lies in ``memory``; None if it is all of it."""
-    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    offset = address_of(view) - address_of(memory)
     geometry = Geometry(offset, view.shape, view.strides, view.dtype)
     return None if geometry.is_whole(memory.shape, memory.dtype) else geometry
 
@@ -253,7 +254,7 @@ class _Ghostly:
             "shape": geometry.shape,
             "strides": geometry.strides,
             "typestr": geometry.dtype.str,
-            "data": (_DUMMY.__array_interface__["data"][0] + geometry.offset, readonly),
+            "data": (_DUMMY_AT + geometry.offset, readonly),
             "version": 3,
         }
 
@@ -282,7 +283,7 @@ def ghost(array: ndarray) -> np.ndarray:
 
 def ghost_geometry(view: np.ndarray) -> Geometry:
     """Return the geometry of a view derived from a ghost."""
-    offset = view.__array_interface__["data"][0] - _DUMMY.__array_interface__["data"][0]
+    offset = address_of(view) - _DUMMY_AT
     return Geometry(offset, view.shape, view.strides, view.dtype)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.expr.geometry import address_of
 from dnumpy.kernels.compile import Compiled, compiled
 from dnumpy.kernels.emit import CHUNK, Kernel, emit
 from dnumpy.kernels.emit_rolled import emit_rolled
@@ -343,7 +344,7 @@ class Variant:
             return False
         flags = fenv()
         flags.feclearexcept(ALL_FLAGS)
-        code(fields.ctypes.data, lo, hi)
+        code(address_of(fields), lo, hi)
         raised = flags.fetestexcept(ALL_FLAGS)
         return not to_be_told(raised, told, truncates=self.program.truncates)
 
@@ -385,7 +386,7 @@ class Variant:
             offsets[what] = total
             total += -(-size // 64) * 64 + _APART
         scratch = np.empty(total + 64, np.uint8)
-        base = -(-scratch.ctypes.data // 64) * 64
+        base = -(-address_of(scratch) // 64) * 64
         for what, offset in offsets.items():
             self._put(fields, what, base + offset)
         self._local.scratch = scratch
@@ -395,13 +396,13 @@ class Variant:
                 sizes["plan", value] // 8,
                 np.int64,
                 scratch,
-                base + offsets["plan", value] - scratch.ctypes.data,
+                base + offsets["plan", value] - address_of(scratch),
             )
             for kind, value in [what for what in sizes if len(what) == 2]
             if kind == "plan"
         }
         self._local.cells = np.ndarray(
-            max(16 * self.kernel.cells, 1), np.uint8, scratch, base - scratch.ctypes.data
+            max(16 * self.kernel.cells, 1), np.uint8, scratch, base - address_of(scratch)
         )
         return fields
 
@@ -425,7 +426,7 @@ class Variant:
                     )
                 )
         for k, (output, out) in enumerate(zip(self.phase.outputs, outs, strict=True)):
-            address, stride = out.ctypes.data, out.strides[0]
+            address, stride = address_of(out), out.strides[0]
             if output.partial:
                 self._put(fields, ("partial", k), address)
                 self._put(fields, ("pstride", k), stride)
@@ -467,7 +468,7 @@ class Variant:
             value = self._spread(value, rows) if whole else np.asarray(value)
         else:
             stride = value.strides[0]
-        address = value.ctypes.data
+        address = address_of(value)
         fields[self._position["input", k]] = address - origin * stride
         fields[self._position["stride", k]] = stride
         if self.layouts[k] == "g":
@@ -518,6 +519,8 @@ def fenv() -> Any:
 
 def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     """Say whether NumPy must run again to name the steps at fault."""
+    if not raised:
+        return False
     bits = _FLAGS[platform.machine()]
     if truncates and raised & bits["invalid"]:
         return True  # the integer that stands for what does not fit is NumPy's to choose
@@ -526,7 +529,7 @@ def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
 
 def overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
     """Say whether an output may share memory with an input; those come with their addresses."""
-    written = [_extent(out.ctypes.data, out) for out in outs]
+    written = [_extent(address_of(out), out) for out in outs]
     for address, array in inputs:
         low, high = _extent(address, array)
         for low2, high2 in written:
