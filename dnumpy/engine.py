@@ -6,6 +6,7 @@ Live Buffers found in the evaluated part are computed along, so nothing is ever 
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import deque
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.config import config, thread_count
+from dnumpy.expr import unread
 from dnumpy.expr.expr import make
 from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
-from dnumpy.expr.walk import pending_in_order
+from dnumpy.expr.walk import REFERENCES, pending_in_order, stored_operands
 from dnumpy.ops.families import Elementwise
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
@@ -36,7 +38,7 @@ from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.expr.expr import Expr
@@ -50,7 +52,9 @@ history: deque[Record] = deque(maxlen=10_000)  # what the latest evaluations of 
 _runs: weakref.WeakKeyDictionary[Expr, list[Record]] = weakref.WeakKeyDictionary()
 
 MOST_ELEMENTS = 1 << 47  # no address space holds more
-WINDOW_ELEMENTS = 1_000_000_000  # element operations pending: about a second of work
+WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
+LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
+HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
 
 class Window:
@@ -59,6 +63,7 @@ class Window:
     def __init__(self) -> None:
         self.exprs = 0
         self.elements = 0
+        self.looked = LOOKED_ELEMENTS  # elements at which to look at the memory held
         self.owners: dict[int, weakref.ref[Any]] = {}
 
     def note(self, expr: Expr, owner: weakref.ref[Any], key: int) -> None:
@@ -67,28 +72,64 @@ class Window:
             self.count(expr, owner, key)
             compute([expr])
         elif self.count(expr, owner, key):
-            flush()
+            flush_if_due()
 
     def count(self, expr: Expr, owner: weakref.ref[Any], key: int) -> bool:
-        """Count a newly recorded Expr; say whether the window is worth starting."""
+        """Count a newly recorded Expr; say whether to ask :func:`flush_if_due`."""
         self.owners[key] = owner
         self.exprs += 1
         size = prod(expr.shape)
         if size > MOST_ELEMENTS:
             np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
         self.elements += size
-        return self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS
+        return self.exprs >= config.window_exprs or self.elements >= self.looked
 
-    def drain(self) -> list[Expr]:
-        """Return the pending content of every live Buffer and start a new window."""
+    def is_due(self) -> bool:
+        """Say whether to compute what is pending now: it is much, or holds much memory.
+
+        NumPy would have given back what the program has dropped; it would hold results in its
+        place, so that pending work may hold as much as those take.
+        """
+        if self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
+            return True
+        self.looked = self.elements + max(LOOKED_ELEMENTS, self.elements >> 2)
+        waiting = self.waiting()
+        held = _held_bytes(pending_in_order(waiting))
+        return held > max(HELD_BYTES, sum([expr.nbytes for expr in waiting]))
+
+    def waiting(self) -> list[Expr]:
+        """Return the pending content of every live Buffer."""
         found = []
         for ref in list(self.owners.values()):
             buffer = ref()
             if buffer is not None and buffer.expr is not None and buffer.expr.value is None:
                 found.append(buffer.expr)
+        return found
+
+    def drain(self) -> list[Expr]:
+        """Return the pending content of every live Buffer and start a new window."""
+        found = self.waiting()
         self.owners.clear()
         self.exprs = self.elements = 0
+        self.looked = LOOKED_ELEMENTS
         return found
+
+    def leave(self, exprs: Iterable[Expr]) -> None:
+        """Let what is still pending of these wait in the new window."""
+        for expr in exprs:
+            if expr.value is None and _is_live(expr):
+                assert expr.owner is not None
+                self.owners[id(expr.owner())] = expr.owner
+
+
+def _held_bytes(order: Sequence[Expr]) -> int:
+    """Return the bytes of computed operands that nothing but these pending Exprs holds."""
+    operands = stored_operands(order)
+    held = 0
+    for expr, times in operands.values():
+        if sys.getrefcount(expr) <= times + REFERENCES:
+            held += expr.nbytes
+    return held
 
 
 window = Window()
@@ -114,10 +155,18 @@ def compute(roots: Iterable[Expr]) -> None:
         if all(root.value is not None for root in roots):
             return
         asked = [weakref.ref(root) for root in roots]  # which do not keep memory from being reused
-        # everything that waits is computed along: what it shares with the roots is then read once,
-        # and nothing is ever computed twice
-        roots += [e for e in window.drain() if e not in roots]
-        found, failed = _evaluate(roots)
+        # what else waits is computed along: what it shares with the roots is then read once, and
+        # nothing is computed twice; all but what will probably never be read
+        known = {id(root) for root in roots}
+        along = [e for e in window.drain() if id(e) not in known]
+        left = _to_be_left(along)
+        roots += along
+        del along
+        found, failed = _evaluate(roots, known, left)
+        if left:
+            window.leave(left)
+            _tell_once(left, found)
+            del left
     fp_faults.tell(found)
     if failed:
         raise_for([root for ref in asked if (root := ref()) is not None], failed)
@@ -127,22 +176,60 @@ def compute_apart(roots: Iterable[Expr]) -> None:
     """Give every root its value; what live arrays are waiting for stays pending."""
     with lock:
         asked = list(roots)
-        found, failed = _evaluate(list(asked))
+        found, failed = _evaluate(list(asked), {id(root) for root in asked})
     fp_faults.tell(found)
     if failed:
         raise_for(asked, failed)
 
 
-def _evaluate(roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
-    """Run what the roots wait for, emptying the list of roots."""
+def _to_be_left(along: list[Expr]) -> list[Expr]:
+    """Take those out of ``along`` that are not worth computing, and return them.
+
+    They hold what they are made of, which must not be much more than they are.
+    """
+    left = [e for e in along if unread.is_expected(e) and e.size >= grain().min_size]
+    if left:
+        operands = stored_operands(pending_in_order(left))
+        held = sum([expr.nbytes for expr, _ in operands.values()])
+        if held > HELD_BYTES + 2 * sum([expr.nbytes for expr in left]):
+            return []
+        known = {id(e) for e in left}
+        along[:] = [e for e in along if id(e) not in known]
+    return left
+
+
+def _tell_once(left: Sequence[Expr], found: Sequence[StepFault]) -> None:
+    """Let what was told of now not be told again when what was left pending is computed."""
+    told = {fault.origin for fault in found}
+    for expr in pending_in_order(left) if told else ():
+        if expr.origin in told:
+            assert expr.origin is not None
+            silent = tuple((kind, "ignore") for kind, _ in expr.origin.errors)
+            expr.origin = expr.origin._replace(errors=silent)
+
+
+def _evaluate(
+    roots: list[Expr], asked: Collection[int] | None = None, left: Sequence[Expr] = ()
+) -> tuple[list[StepFault], list[Failure]]:
+    """Run what the roots wait for, emptying the list of roots.
+
+    ``asked`` has the ids of those that somebody wants to look at, None where nobody does; what is
+    ``left`` may stay pending.
+    """
     order = _in_order(roots)
     _tell_sites(order)
+    unread.note_operands(order)
     if direct.is_direct(order):
         return _evaluate_directly(order.pop(), roots)
-    wanted = [e for e in order if _is_live(e)]
-    if len(wanted) < len(order):
-        known = {id(e) for e in wanted}
-        wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
+    known = {id(e) for e in left}
+    if asked is not None:
+        known -= {id(e) for e in unread.note_wanted(order)}
+    wanted = [e for e in order if _is_live(e) and id(e) not in known]
+    if asked is not None:
+        unread.leave(left)
+        unread.watch([e for e in wanted if id(e) not in asked and e.size >= grain().min_size])
+    known = {id(e) for e in wanted}
+    wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
     stages = cut_again(order, wanted, grain())
     del order
     roots.clear()
@@ -172,6 +259,7 @@ def compute_if_alone(expr: Expr) -> None:
     if not expr.origin.site.computes_at_once() or not direct.is_quick(expr):  # type: ignore[union-attr]
         return
     with lock:  # an error is raised when the result is looked at
+        unread.note_operands((expr,))
         if type(expr.op) is Elementwise:
             found, _ = _evaluate_directly(expr, [])
         else:
@@ -219,6 +307,13 @@ def _is_live(expr: Expr) -> bool:
         return False
     buffer = expr.owner()
     return buffer is not None and buffer.expr is expr
+
+
+def flush_if_due() -> None:
+    """Compute what is pending if it is much, or holds much memory."""
+    with lock:
+        if window.is_due():
+            flush()
 
 
 def flush() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
+from dnumpy.expr import unread
 from dnumpy.expr.expr import Expr, exact, leaf
 from dnumpy.expr.geometry import typed
 from dnumpy.ops.table import CAST, FULL, LEAF
@@ -104,6 +105,8 @@ class Buffer:
         """Return the computed content: a C-contiguous array over the whole base."""
         if self.expr.value is None:
             engine.compute([self.expr])
+        elif unread.watched:
+            unread.note_read(self.expr)
         value = self.expr.value
         if type(value) is np.ndarray:
             return value
@@ -114,6 +117,8 @@ class Buffer:
     def memory_here(self) -> np.ndarray | None:
         """Return the memory that ``memory`` returned last, if that still is the content."""
         value = self.expr.value
+        if unread.watched:
+            unread.note_read(self.expr)
         if type(value) is np.ndarray:
             return value
         return self._home[1] if self._home is not None and self._home[0] is value else None
@@ -154,6 +159,7 @@ class Buffer:
 
     def fill(self, cell: np.generic) -> None:
         """Let whoever reads all of the computed content know that every element is ``cell``."""
+        unread.note_read(self.expr)
         known = Expr(FULL, (), exact(cell), self.shape, self.dtype)
         known.value = self.expr.value
         self.expr = known
@@ -186,5 +192,5 @@ def recorded(expr: Expr) -> Buffer:
     buffer.expr = expr
     owner = expr.owner = _ref(buffer)
     if engine.window.count(expr, owner, id(buffer)):
-        engine.flush()
+        engine.flush_if_due()
     return buffer

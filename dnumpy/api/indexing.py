@@ -25,6 +25,7 @@ from dnumpy.api.record import Unmanaged, is_lazy, operand, view, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
+from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
@@ -102,6 +103,8 @@ def get(array: ndarray, key: Any) -> Any:
 def _get_basic(array: ndarray, key: Any) -> Any:
     memory = array._buf.expr.value
     if type(memory) is np.ndarray:
+        if unread.watched:
+            unread.note_read(array._buf.expr)
         seen = _over(array, memory)[key]
         if type(seen) is not np.ndarray:
             return seen
@@ -197,6 +200,8 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
         memory = buffer.expr.value
         if type(memory) is not np.ndarray or not buffer.may_be_written():
             return False
+        if unread.watched:
+            unread.note_read(buffer.expr)
         whole = _over(array, memory)
         region = whole[key]
         if type(region) is np.ndarray and region.size > min(_DIRECT_WRITE, config.eager_below):

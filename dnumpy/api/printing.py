@@ -21,6 +21,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api.array import concrete, ghost, ndarray
+from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels import reference
@@ -252,6 +253,7 @@ class _Reach:
 
 def _of_value(expr: Expr, box: Box, shape: tuple[int, ...]) -> np.ndarray:
     """Return a box of computed content; of an array on nodes only that comes home."""
+    unread.note_read(expr)
     if isinstance(expr.value, np.ndarray):
         return expr.value[tuple(slice(lo, hi) for lo, hi in box)]
     strides = contiguous_strides(expr.shape, expr.dtype.itemsize)

@@ -58,13 +58,32 @@ class Site:
     that another use of the same line is noticed.
     """
 
-    __slots__ = ("alone",)
+    __slots__ = ("alone", "unread")
 
     SURE = 3
     PROBED = 16
+    UNREAD = 1  # times in a row that a result computed along was never read: see expr.unread
+    NEEDED = -(1 << 62)
 
     def __init__(self) -> None:
         self.alone = 0
+        self.unread = 0
+
+    def died_unread(self) -> None:
+        """Note that a result of this place was computed for nobody."""
+        self.unread += 1
+
+    def was_read(self) -> None:
+        """Note that a result which was computed along was read."""
+        self.unread = min(self.unread, 0)
+
+    def is_needed(self) -> None:
+        """Note that a result which was not computed along was needed."""
+        self.unread = self.NEEDED
+
+    def dies_unread(self) -> bool:
+        """Say whether results of this place are not worth being computed along."""
+        return self.unread >= self.UNREAD
 
     def looked_at(self, *, alone: bool) -> None:
         """Note how a pending result of this place came to be computed."""
@@ -129,9 +148,10 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
         known, errors, listens, origin = found
         if known is code and errors is state and listens is watched:
             return origin
+    site = found[3].site if found is not None and found[0] is code else Site()
     module = frame.f_globals.get("__name__") or "<unknown>"
     origin = Origin(
-        code.co_filename, frame.f_lineno, state.kinds, module, code.co_name, watched, Site()
+        code.co_filename, frame.f_lineno, state.kinds, module, code.co_name, watched, site
     )
     if len(_known) >= _MOST_KNOWN:
         _known.clear()

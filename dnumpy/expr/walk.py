@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+
+def _references(args: tuple[object, ...]) -> int:
+    base = args[0]
+    return sys.getrefcount(base)
+
+
+# what sys.getrefcount says of a local variable that a tuple holds, and nobody else: whether the
+# call itself counts depends on the interpreter
+REFERENCES = _references((object(),))
 
 
 def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
@@ -30,3 +41,14 @@ def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
         done.add(key)
         order.append(expr)
     return order
+
+
+def stored_operands(order: Sequence[Expr]) -> dict[int, tuple[Expr, int]]:
+    """Map the id of each computed Expr that ``order`` reads to it and how often it does."""
+    found: dict[int, tuple[Expr, int]] = {}
+    for expr in order:
+        for arg in expr.args:
+            if type(arg) is Expr and arg.value is not None:
+                known = found.get(id(arg))
+                found[id(arg)] = (arg, 1 if known is None else known[1] + 1)
+    return found

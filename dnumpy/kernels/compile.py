@@ -1,9 +1,9 @@
 """Source text -> address of machine code, kept on disk.
 
-A kernel is Python source that defines ``kernel(a, b, c)`` over three integers. Numba compiles it
-to LLVM and LLVM to an object file, which is stored under the user cache directory by a digest of
-the text, the CPU and the versions. What is on disk is loaded by LLVM alone, without importing
-Numba: a few milliseconds in a fresh process.
+A kernel is Python source that defines ``kernel(a, b, c)`` over three integers. It is written as
+LLVM's own text (:mod:`~dnumpy.kernels.ir`), or by Numba should it say what is not in the language,
+and LLVM makes an object file of it, which is stored under the user cache directory by a digest of
+the text, the CPU and the versions. What is on disk is loaded in a few milliseconds.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.kernels.compiler_process import object_codes
+from dnumpy.kernels.ir import module_text
+from dnumpy.kernels.ir_values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _SYMBOL = "dnumpy_kernel"
-_FORMAT = 5  # changes with the primitives or the calling convention
+_OLDEST_LLVM = 20
+_FORMAT = 6  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -210,6 +213,43 @@ def loop_of_kernels() -> int:
 
 def compile_source(source: str) -> bytes:
     """Return an object file whose ``dnumpy_kernel`` has Numba's calling convention."""
+    try:
+        return compile_directly(source)
+    except Unknown:
+        return compile_with_numba(source)
+
+
+def compile_directly(source: str) -> bytes:
+    """Return the object file that LLVM makes of a kernel.
+
+    Raises
+    ------
+    Unknown
+        The kernel says what only Numba understands.
+    """
+    import llvmlite.binding as llvm
+
+    if llvm.llvm_version_info[0] < _OLDEST_LLVM:
+        msg = "pointers have types"
+        raise Unknown(msg)
+    machine = _target_machine()
+    text = module_text(source, str(machine.target_data), llvm.get_process_triple())
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise Unknown(str(error)) from error
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def compile_with_numba(source: str) -> bytes:
+    """Return the object file that Numba makes of a kernel."""
     import llvmlite.binding as llvm
     import numba
 

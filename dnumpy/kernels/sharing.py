@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 LITTLE = 1e-4  # seconds: what one thread does in less is never shared out
-MUCH = 3e-2  # seconds: what several threads take more for is not tried alone
+MUCH = 5e-3  # seconds: what several threads take more for is not tried alone
 TRIALS = 3  # runs before a measured time is believed
+CLEAR = 1.5  # times slower: what one run of each way is believed to show
 RETIMED = 64  # runs between two looks at the slower way
 
 
@@ -35,6 +36,7 @@ class Sharing:
     alone: Seconds = field(default_factory=Seconds)
     shared: Seconds = field(default_factory=Seconds)
     runs: int = 0
+    first: Seconds | None = None  # of the two: what ran first
 
     def pays(self, *, guess: bool) -> bool:
         """Say whether to share the next run out; ``guess`` is what to try first."""
@@ -45,13 +47,26 @@ class Sharing:
             return False
         if shared.value is not None and shared.value > MUCH:
             return True
-        if alone.count < TRIALS or shared.count < TRIALS:
-            return shared.count < alone.count
-        assert alone.value is not None
-        assert shared.value is not None
+        if alone.value is None or shared.value is None:
+            return shared.value is None
+        faster = shared.value < alone.value
+        if min(alone.count, shared.count) < TRIALS and not self._is_clear():
+            return shared.count < alone.count or (shared.count == alone.count and not faster)
         self.runs += 1
-        return (shared.value < alone.value) != (self.runs % RETIMED == 0)
+        return faster != (self.runs % RETIMED == 0)
+
+    def _is_clear(self) -> bool:
+        """Say whether the slower way is much slower, and not because memory was still cold."""
+        assert self.alone.value is not None
+        assert self.shared.value is not None
+        slower, faster = self.shared, self.alone
+        if self.alone.value > self.shared.value:
+            slower, faster = faster, slower
+        was_cold = slower is self.first and slower.count == 1
+        return slower.value > CLEAR * faster.value and not was_cold  # type: ignore[operator]
 
     def observe(self, seconds: float, *, shared: bool) -> None:
         """Enter what a run took."""
-        (self.shared if shared else self.alone).observe(seconds)
+        way = self.shared if shared else self.alone
+        self.first = self.first or way
+        way.observe(seconds)

@@ -17,6 +17,7 @@ import numpy as np
 from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, typed
+from dnumpy.expr.walk import REFERENCES
 from dnumpy.kernels import reference
 from dnumpy.kernels.blocked import (
     compute_rows,
@@ -337,9 +338,6 @@ def _run_update(expr: Expr) -> None:
     settle(expr, memory)
 
 
-_REFERENCES_WHEN_OURS = 3  # the operand tuple, the local name, the argument of the count
-
-
 def _updated_memory(update: Expr, readers: Sequence[Expr]) -> np.ndarray:
     """Return memory that holds the base of ``update``, its region not yet written.
 
@@ -351,7 +349,7 @@ def _updated_memory(update: Expr, readers: Sequence[Expr]) -> np.ndarray:
     assert isinstance(base, Expr)
     memory: np.ndarray = value_of(base)
     stored = base.value is not None
-    if stored and sys.getrefcount(base) <= _REFERENCES_WHEN_OURS and not _reads(readers, base):
+    if stored and sys.getrefcount(base) <= REFERENCES and not _reads(readers, base):
         return memory
     fresh = pool.empty(base.shape, base.dtype)
     region = Geometry(*update.params)

@@ -1,7 +1,9 @@
 """Memory of large arrays, reused when an array dies: the first touch of fresh pages is dear.
 
 A 400 MB array costs 1.4 to 3 times as much to fill when its pages are fresh, so blocks of dead
-arrays are kept, up to ``config.pool_bytes``, and handed to the next array of the same size.
+arrays are kept, up to ``config.pool_bytes``, and handed to the next array of about the same size.
+What is kept never makes the whole larger than what live arrays alone have taken at their most:
+where fresh memory would, the blocks unused for longest are given back first.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from dnumpy.config import config
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
+SLACK = 1.25  # times what is asked for: the largest block that serves
 
 
 class Lease:
@@ -44,6 +47,8 @@ class Pool:
     def __init__(self) -> None:
         self._free: OrderedDict[int, list[np.ndarray]] = OrderedDict()
         self._bytes = 0
+        self._live = 0  # bytes of blocks in use
+        self._most = 0  # at any time so far
         self._lock = threading.RLock()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -57,27 +62,42 @@ class Pool:
 
     def _block(self, nbytes: int) -> np.ndarray:
         with self._lock:
-            blocks = self._free.get(nbytes)
-            if blocks:
-                self._bytes -= nbytes
-                block = blocks.pop()
-                if not blocks:
-                    del self._free[nbytes]
+            fitting = [n for n in self._free if nbytes <= n <= SLACK * nbytes]
+            if fitting:
+                block = self._pop(min(fitting))
+                self._live += block.nbytes
                 return block
-        return np.empty(nbytes, np.uint8)
+            self._live += nbytes
+            self._most = max(self._most, self._live)
+            self._trim_to(self._most - self._live)
+        try:
+            return np.empty(nbytes, np.uint8)
+        except MemoryError:
+            with self._lock:
+                self._live -= nbytes
+            raise
 
     def give_back(self, block: np.ndarray) -> None:
         """Keep ``block`` for the next array of its size, within the cap."""
         with self._lock:
+            self._live -= block.nbytes
             self._free.setdefault(block.nbytes, []).append(block)
             self._free.move_to_end(block.nbytes)
             self._bytes += block.nbytes
-            while self._bytes > config.pool_bytes:
-                size, blocks = next(iter(self._free.items()))
-                blocks.pop()
-                self._bytes -= size
-                if not blocks:
-                    del self._free[size]
+            self._trim_to(config.pool_bytes)
+
+    def _pop(self, size: int) -> np.ndarray:
+        blocks = self._free[size]
+        block = blocks.pop()
+        self._bytes -= size
+        if not blocks:
+            del self._free[size]
+        return block
+
+    def _trim_to(self, most: int) -> None:
+        """Give back blocks until they take no more than this."""
+        while self._bytes > most:
+            self._pop(next(iter(self._free)))
 
     def trim(self) -> int:
         """Give every unused block back to the system; return the bytes released."""

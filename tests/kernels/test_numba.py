@@ -349,7 +349,7 @@ print(code.from_disk, "numba" in sys.modules)
 """
 
 
-def test_a_fresh_process_loads_the_machine_code_without_numba(tmp_path):
+def test_a_fresh_process_makes_and_loads_machine_code_without_numba(tmp_path):
     env = {**os.environ, "DNUMPY_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
 
     def said() -> list[str]:
@@ -358,8 +358,8 @@ def test_a_fresh_process_loads_the_machine_code_without_numba(tmp_path):
         )
         return done.stdout.split()
 
-    assert said() == ["False", "True"]
+    assert said() == ["False", "False"]
     assert said() == ["True", "False"]
     (file,) = (tmp_path / "kernels").glob("*.o")
     file.write_bytes(file.read_bytes()[:-40])  # a file cut short is compiled anew
-    assert said() == ["False", "True"]
+    assert said() == ["False", "False"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dnumpy.kernels.sharing import LITTLE, MUCH, RETIMED, TRIALS, Sharing
+from dnumpy.kernels.sharing import CLEAR, LITTLE, MUCH, RETIMED, TRIALS, Sharing
 
 
 def after(alone: float, shared: float, runs: int, *, guess: bool) -> tuple[Sharing, list[bool]]:
@@ -21,6 +21,21 @@ def test_the_faster_way_wins_whatever_was_guessed(alone: float, shared: float, g
     _, chosen = after(alone, shared, 40, guess=guess)
     assert chosen[0] == guess
     assert chosen[2 * TRIALS :] == [shared < alone] * (40 - 2 * TRIALS)
+
+
+@pytest.mark.parametrize("guess", [True, False])
+def test_two_runs_decide_where_the_difference_is_clear(guess: bool) -> None:
+    _, chosen = after(2e-3, 1e-3 / CLEAR, 20, guess=guess)
+    assert chosen[1] != chosen[0]
+    assert all(chosen[3:])
+
+
+def test_a_first_run_over_fresh_memory_decides_nothing() -> None:
+    sharing = Sharing()
+    for seconds in (4e-3, *[6e-4] * 9):
+        shared = sharing.pays(guess=True)
+        sharing.observe(seconds if shared else 1e-3, shared=shared)
+    assert sharing.pays(guess=True)
 
 
 def test_what_takes_little_wakes_no_thread_again() -> None:

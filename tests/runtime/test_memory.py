@@ -85,6 +85,35 @@ def test_no_more_is_kept_than_the_settings_allow(monkeypatch: pytest.MonkeyPatch
     assert pool.trim() == 0
 
 
+def test_a_slightly_larger_block_serves_and_a_much_larger_one_does_not() -> None:
+    pool = Pool()
+    first = pool.empty((6 * SMALLEST,), BYTE)
+    where = address(first)
+    del first
+    assert address(pool.empty((5 * SMALLEST,), BYTE)) == where
+    assert pool._bytes == 6 * SMALLEST
+    second = pool.empty((4 * SMALLEST,), BYTE)
+    assert pool._bytes == 0  # given back, since both together would take more than ever lived
+    assert pool._live == second.nbytes
+
+
+def test_what_is_kept_and_what_lives_never_take_more_than_what_lived_at_most() -> None:
+    pool = Pool()
+    draw = random.Random(3)
+    alive: list[np.ndarray] = []
+    most = 0
+    for _ in range(300):
+        alive.append(pool.empty((draw.choice((2, 3, 5, 8)) * SMALLEST,), BYTE))
+        most = max(most, pool._live)
+        if draw.random() < 0.6:
+            del alive[draw.randrange(len(alive)) :]
+        assert pool._live >= sum(a.nbytes for a in alive)
+        assert pool._live + pool._bytes <= most
+        assert pool._bytes == sum(b.nbytes for blocks in pool._free.values() for b in blocks)
+    alive.clear()
+    assert not pool._live
+
+
 def test_threads_never_get_the_same_block() -> None:
     pool = Pool()
     clashes: list[int] = []
