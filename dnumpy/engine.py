@@ -152,7 +152,7 @@ def compute(roots: Iterable[Expr]) -> None:
     """
     with lock:
         roots = list(roots)
-        if all(root.value is not None for root in roots):
+        if not [root for root in roots if root.value is None]:
             return
         asked = [weakref.ref(root) for root in roots]  # which do not keep memory from being reused
         # what else waits is computed along: what it shares with the roots is then read once, and
@@ -226,7 +226,8 @@ def _evaluate(
         known -= {id(e) for e in unread.note_wanted(order)}
     wanted = [e for e in order if _is_live(e) and id(e) not in known]
     if asked is not None:
-        unread.leave(left)
+        if left:
+            unread.leave(left)
         unread.watch([e for e in wanted if id(e) not in asked and e.size >= grain().min_size])
     known = {id(e) for e in wanted}
     wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]

@@ -23,23 +23,29 @@ REFERENCES = _references((object(),))
 
 def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
     """Return every pending Expr that the roots need, operands before users, each once."""
+    met: set[int] = set()  # whose operands are above them on the stack, or done
     done: set[int] = set()
     order: list[Expr] = []
-    stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(list(roots))]
-    push = stack.append
+    stack = list(roots)
+    stack.reverse()
     while stack:
-        expr, operands_done = stack.pop()
+        expr = stack[-1]
         key = id(expr)
-        if key in done or expr.value is not None:
-            continue
-        if not operands_done:
-            push((expr, True))
-            for arg in reversed(expr.args):
-                if type(arg) is Expr and arg.value is None and id(arg) not in done:
-                    push((arg, False))
-            continue
-        done.add(key)
-        order.append(expr)
+        if key not in met and expr.value is None:
+            met.add(key)
+            waiting = [
+                arg
+                for arg in expr.args
+                if type(arg) is Expr and arg.value is None and id(arg) not in done
+            ]
+            if waiting:
+                waiting.reverse()
+                stack += waiting
+                continue
+        stack.pop()
+        if key in met and key not in done:
+            done.add(key)
+            order.append(expr)
     return order
 
 

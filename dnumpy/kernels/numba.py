@@ -82,7 +82,14 @@ class NumbaKernel:
 
     def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
         """Return the kernel for values that lie as these do, None where only NumPy will do."""
-        looks = tuple([_look(v) for v in values] + [_look(v) for v in outs])
+        looks = tuple(
+            [
+                (v.shape, v.strides, v.dtype.num, v.flags.aligned)
+                if type(v) is np.ndarray
+                else _look(v)
+                for v in (*values, *outs)
+            ]
+        )
         try:
             return self._known[looks]
         except KeyError:
@@ -268,9 +275,31 @@ class Variant:
             else emit_rolled(program, rolled, layouts, halves)
         )
         self._position = {what: k for k, what in enumerate(self.kernel.fields)}
+        self._reads = tuple(self._read(k) for k in self._inputs())
+        self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
         self._local = threading.local()
         self._code: Compiled | None = None
         self._static: np.ndarray | None = None
+
+    def _inputs(self) -> list[int]:
+        """Return the inputs that the kernel reads from memory."""
+        return [
+            k
+            for k, layout in enumerate(self.layouts)
+            if layout != "c" and ("input", k) in self._position
+        ]
+
+    def _read(self, k: int) -> tuple[int, int, int | None]:
+        """Return an input, and where its address and its stride go where those are all it takes."""
+        plain = self.phase.inputs[k].access is Access.ROWS and self.layouts[k] != "g"
+        return k, self._position["input", k], self._position["stride", k] if plain else None
+
+    def _written(self, k: int) -> tuple[bool, int | None, int | None]:
+        """Return whether an output is partial, and where its address and its stride go."""
+        partial = self.phase.outputs[k].partial
+        names = ("partial", "pstride") if partial else ("output", "ostride")
+        at, stride_at = (self._position.get((name, k)) for name in names)
+        return partial, at, stride_at
 
     @property
     def source(self) -> str:
@@ -416,23 +445,25 @@ class Variant:
         origin: int,
     ) -> list[tuple[int, np.ndarray]]:
         """Enter what this run reads and writes; return what is read, to be kept alive meanwhile."""
-        self._bind_constants(values)
+        if self.kernel.constants:
+            self._bind_constants(values)
         keep = []
-        for k, layout in enumerate(self.layouts):
-            if layout != "c" and ("input", k) in self._position:
-                keep.append(
-                    self._bind_input(
-                        fields, k, values[k], min(self.phase.tile_rows, hi - lo), origin
-                    )
-                )
-        for k, (output, out) in enumerate(zip(self.phase.outputs, outs, strict=True)):
-            address, stride = address_of(out), out.strides[0]
-            if output.partial:
-                self._put(fields, ("partial", k), address)
-                self._put(fields, ("pstride", k), stride)
-            else:
-                self._put(fields, ("output", k), address - origin * stride)
-                self._put(fields, ("ostride", k), stride)
+        for k, at, stride_at in self._reads:
+            value = values[k]
+            if stride_at is None:
+                rows = min(self.phase.tile_rows, hi - lo)
+                keep.append(self._bind_input(fields, k, value, rows, origin))
+                continue
+            address, stride = address_of(value), value.strides[0]
+            fields[at] = address - origin * stride
+            fields[stride_at] = stride
+            keep.append((address, value))
+        for (partial, start, step), out in zip(self._writes, outs, strict=True):
+            stride = out.strides[0]
+            if start is not None:
+                fields[start] = address_of(out) - (0 if partial else origin * stride)
+            if step is not None:
+                fields[step] = stride
         return keep
 
     def _given(self, value: int, values: Sequence[Any]) -> Any:
@@ -529,10 +560,13 @@ def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
 
 def overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
     """Say whether an output may share memory with an input; those come with their addresses."""
-    written = [_extent(address_of(out), out) for out in outs]
-    for address, array in inputs:
-        low, high = _extent(address, array)
-        for low2, high2 in written:
+    read = [
+        (address, address + array.nbytes) if array.flags.c_contiguous else _extent(address, array)
+        for address, array in inputs
+    ]
+    for out in outs:
+        low, high = _extent(address_of(out), out)
+        for low2, high2 in read:
             if low < high2 and low2 < high:
                 return True
     return False

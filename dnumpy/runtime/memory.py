@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy.config import config
+from dnumpy.expr.geometry import address_of
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
 SLACK = 1.25  # times what is asked for: the largest block that serves
@@ -32,7 +33,7 @@ class Lease:
         self.__array_interface__: dict[str, Any] = {
             "shape": block.shape,
             "typestr": "|u1",
-            "data": (block.ctypes.data, False),
+            "data": (address_of(block), False),
             "version": 3,
         }
 
