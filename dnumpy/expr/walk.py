@@ -28,19 +28,17 @@ def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
     order: list[Expr] = []
     stack = list(roots)
     stack.reverse()
+    push = stack.append
     while stack:
         expr = stack[-1]
         key = id(expr)
         if key not in met and expr.value is None:
             met.add(key)
-            waiting = [
-                arg
-                for arg in expr.args
-                if type(arg) is Expr and arg.value is None and id(arg) not in done
-            ]
-            if waiting:
-                waiting.reverse()
-                stack += waiting
+            height = len(stack)
+            for arg in reversed(expr.args):
+                if type(arg) is Expr and arg.value is None and id(arg) not in done:
+                    push(arg)
+            if len(stack) > height:
                 continue
         stack.pop()
         if key in met and key not in done:
