@@ -54,6 +54,7 @@ _runs: weakref.WeakKeyDictionary[Expr, list[Record]] = weakref.WeakKeyDictionary
 MOST_ELEMENTS = 1 << 47  # no address space holds more
 WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
 LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
+LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pending work holds
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
 
@@ -64,6 +65,7 @@ class Window:
         self.exprs = 0
         self.elements = 0
         self.looked = LOOKED_ELEMENTS  # elements at which to look at the memory held
+        self.made = 0  # bytes of memory made since the last look
         self.owners: dict[int, weakref.ref[Any]] = {}
 
     def note(self, expr: Expr, owner: weakref.ref[Any], key: int) -> None:
@@ -93,9 +95,21 @@ class Window:
         if self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
             return True
         self.looked = self.elements + max(LOOKED_ELEMENTS, self.elements >> 2)
+        return self.holds_much()
+
+    def needs_room(self, nbytes: int) -> bool:
+        """Say whether to compute what is pending before so much memory is made beside it."""
+        self.made += nbytes
+        if not self.exprs or self.made < max(LOOKED_BYTES, self.exprs << 16):  # a look costs too
+            return False
+        self.made = 0
+        return self.holds_much(nbytes)
+
+    def holds_much(self, more: int = 0) -> bool:
+        """Say whether what is pending holds much memory, if ``more`` bytes are added."""
         waiting = self.waiting()
         held = _held_bytes(pending_in_order(waiting))
-        return held > max(HELD_BYTES, sum([expr.nbytes for expr in waiting]))
+        return held > 0 and held + more > max(HELD_BYTES, sum([expr.nbytes for expr in waiting]))
 
     def waiting(self) -> list[Expr]:
         """Return the pending content of every live Buffer."""
@@ -308,6 +322,14 @@ def _is_live(expr: Expr) -> bool:
         return False
     buffer = expr.owner()
     return buffer is not None and buffer.expr is expr
+
+
+def make_room(nbytes: int) -> None:
+    """Compute what is pending if with so much new memory it would hold much."""
+    if window.exprs:
+        with lock:
+            if window.needs_room(nbytes):
+                flush()
 
 
 def flush_if_due() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from dnumpy.config import config
+from dnumpy.expr import origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,12 @@ def settings_stay() -> Iterator[None]:
     for field in dataclasses.fields(config):
         setattr(config, field.name, getattr(kept, field.name))
     assert left == kept
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known_of_any_line() -> None:
+    """What lines that tests share did in other tests decides nothing in this one."""
+    origin._known.clear()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import gc
 import linecache
 import warnings
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,6 +17,9 @@ from dnumpy.api.array import concrete
 from dnumpy.config import config
 from dnumpy.kernels import reference, tiled
 from dnumpy.runtime import local
+
+if TYPE_CHECKING:
+    from dnumpy.expr.expr import Expr
 
 pytestmark = pytest.mark.usefixtures("managed")
 
@@ -121,6 +124,33 @@ def test_a_full_window_starts_evaluation(monkeypatch: pytest.MonkeyPatch) -> Non
     engine.flush()
     assert not pending(x)
     np.testing.assert_array_equal(concrete(x), np.full(50, 40.0))
+
+
+@pytest.mark.skipif(config.mode == "split", reason="what lies on nodes keeps what it is made of")
+def test_pending_work_holds_few_of_the_operands_that_were_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "HELD_BYTES", 1 << 18)
+    monkeypatch.setattr(engine, "LOOKED_BYTES", 1 << 16)
+    monkeypatch.setattr(engine, "LOOKED_ELEMENTS", 1 << 14)
+    size = config.eager_below + (1 << 16)
+    total = dnumpy.zeros(size)
+    made: list[weakref.ref[Expr]] = []
+    for k in range(12):
+        chunk = dnumpy.array(np.full(size, float(k)))
+        made.append(weakref.ref(chunk._buf.expr))
+        total = total + chunk
+        assert sum(ref() is not None for ref in made) <= 3
+    np.testing.assert_array_equal(concrete(total), np.full(size, 66.0))
+
+
+def test_a_long_chain_over_one_dropped_operand_stays_one_phase() -> None:
+    size = config.eager_below + 50
+    x = dnumpy.array(np.ones(size))
+    for _ in range(30):
+        x = x * 2.0 - 1.0
+    assert pending(x)
+    np.testing.assert_array_equal(concrete(x), np.ones(size))
 
 
 def test_ten_thousand_operations_in_a_row_need_no_recursion(

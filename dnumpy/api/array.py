@@ -228,6 +228,7 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
         return small(array)
     if not is_managed_dtype(memory.dtype):
         return small(array)
+    engine.make_room(memory.nbytes)
     outside = root.base is not None and type(root.base) is not Lease
     foreign = foreign or (outside and root.flags.writeable)
     buffer = Buffer(

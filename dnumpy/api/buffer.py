@@ -14,6 +14,7 @@ from dnumpy.expr import unread
 from dnumpy.expr.expr import Expr, exact, leaf
 from dnumpy.expr.geometry import typed
 from dnumpy.ops.table import CAST, FULL, LEAF
+from dnumpy.runtime.memory import is_private
 
 if TYPE_CHECKING:
     from dnumpy.expr.geometry import Geometry
@@ -99,6 +100,8 @@ class Buffer:
     @property
     def shared(self) -> bool:
         """Whether NumPy code outside may see this memory."""
+        if self.foreign and self.expr.value is not None:
+            self.foreign = not is_private(self.expr)  # once its maker has let go
         return self.foreign or (self._export is not None and self._export() is not None)
 
     def memory(self) -> np.ndarray:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry, address_of
-from dnumpy.kernels.helpers import LOOP_AT, STATE_BYTES, helper_source
+from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
 from dnumpy.kernels.lower import code_of, resolved
 from dnumpy.kernels.numba import (
@@ -263,21 +263,13 @@ class Chain:
                 np.ndarray((), dtype, room[k]) for k, (_, dtype) in enumerate(self._table.cells)
             ]
             homes.update((("cell", k), address_of(c)) for k, c in enumerate(cells))
-            states = {code: _state(code) for code in {home[1] for home in self._helper_homes()}}
+            codes = {home[1] for home in self._helper_homes()}
+            states = {code: np.zeros(STATE_BYTES // 8, np.int64) for code in codes}
             homes.update((("state", code), address_of(state)) for code, state in states.items())
             homes.update(self._helpers)
             found = self._local.frame = (self._table.numbers.copy(), homes, cells)
             self._local.buffers = buffers, room, states
         return found
-
-
-def _state(code: str) -> np.ndarray:
-    """Return room for a running sum, which knows the loop that adds."""
-    state = np.zeros(STATE_BYTES // 8, np.int64)
-    loop = inner_loop(np.add, (np.dtype(code),) * 3)
-    assert loop is not None
-    state[LOOP_AT : LOOP_AT + 2] = loop.function, loop.data
-    return state
 
 
 def _is_array(value: Any) -> bool:

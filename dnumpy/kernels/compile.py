@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SYMBOL = "dnumpy_kernel"
 _OLDEST_LLVM = 20
-_FORMAT = 6  # changes with the primitives or the calling convention
+_FORMAT = 7  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.helpers import LOOP_AT, STATE_BYTES
+from dnumpy.kernels.helpers import STATE_BYTES, join_quarters, store_quarter
 from dnumpy.kernels.schedule import Home, Schedule, Stage, is_wide, make_schedule, sums_short_rows
+from dnumpy.kernels.sums import BLOCK, QUARTER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -266,9 +267,7 @@ class Emitter:
         for value in sorted(touched):
             self._locate(value)
         for stage in stages:
-            self._loop(stage.maps)
-            for node in stage.others:
-                self._other(node)
+            self._stage(stage)
         t.add(f"i0 += {CHUNK}")
         t.depth -= 1
         for node in sums:
@@ -331,14 +330,70 @@ class Emitter:
         home = self.schedule.homes[value]
         return self.place(home.kind, home.index)
 
-    def _loop(self, maps: list[Node]) -> None:
-        """Emit one vectorised loop over the chunk."""
+    def _stage(self, stage: Stage) -> None:
+        """Emit one stage of a chunk."""
+        summed = self._summed_in_blocks(stage)
+        if summed:
+            self._blocks(stage.maps, summed)
+        else:
+            self._loop(stage.maps, ("n", "i"))
+        for node in stage.others:
+            if node not in summed:
+                self._other(node)
+
+    def _summed_in_blocks(self, stage: Stage) -> list[Node]:
+        """Return the sums that can follow a stage's arithmetic block by block."""
+        later = {n.value for n in stage.others}
+        return [
+            n
+            for n in stage.others
+            if n.kind in {"row", "tile"}
+            and n.template == "sum"
+            and stage.maps
+            and n.args[0].value not in later
+            and not sums_short_rows(self.program, n)
+        ]
+
+    def _blocks(self, maps: list[Node], sums: list[Node]) -> None:
+        """Emit the arithmetic of a chunk with sums, which read a quarter of a block at a time.
+
+        So the processor can fetch what comes next while it adds.
+        """
+        t = self.text
+        t.add("b = 0")
+        t.add(f"while b + {BLOCK} <= n:")
+        t.depth += 1
+        t.add("for k in range(4):")
+        t.depth += 1
+        self._loop(maps, (str(QUARTER), f"b + {QUARTER} * k + j"))
+        for node in sums:
+            address, size = self._span(node.args[0])
+            at = f"{address} + (b + {QUARTER} * k) * {size}"
+            t.add(store_quarter(node.code, self._state(node), "k", at))
+        t.depth -= 1
+        for node in sums:
+            t.lines.append(join_quarters(node.code, self._state(node), "    " * t.depth))
+        t.add(f"b += {BLOCK}")
+        t.depth -= 1
+        t.add("if b < n:")
+        t.depth += 1
+        self._loop(maps, ("n - b", "b + j"))
+        for node in sums:
+            address, size = self._span(node.args[0])
+            self._sum_run(node, f"{address} + b * {size}", "n - b")
+        t.depth -= 1
+
+    def _loop(self, maps: list[Node], walk: tuple[str, str]) -> None:
+        """Emit one vectorised loop; ``walk`` is its count, and ``i`` in terms of its counter."""
         if not maps:
             return
-        t = self.text
+        t, (count, index) = self.text, walk
         made = {n.value for n in maps}
-        t.add("for i in range(n):")
+        counter = "i" if index == "i" else "j"
+        t.add(f"for {counter} in range({count}):")
         t.depth += 1
+        if index != "i":
+            t.add(f"i = {index}")
         loaded: set[int] = set()
         for node in maps:
             names = []
@@ -380,8 +435,7 @@ class Emitter:
             self._call(node, [("at", str(size)), (address, str(size))], ("at", str(size)), "n")
             self.text.depth -= 1
         elif node.template == "sum":
-            helper = self.get("helper", "sum", node.code)
-            self.text.add(f"call_helper({helper}, {address}, n, {self._state(node)})")
+            self._sum_run(node, address, "n")
         else:
             fresh = "i0 == 0" if node.kind == "row" else "(i0 == 0) & (u == 0)"
             self._fold_run(node, address, "n", fresh)
@@ -446,11 +500,12 @@ class Emitter:
         return f"({self.get('states')} + {STATE_BYTES * at})"
 
     def _open_sum(self, node: Node) -> None:
-        """Begin a sum: no block yet, and by which of NumPy's loops."""
-        state, (loop, data) = self._state(node), self._loop_of(node)
-        self.text.add(f"store_i8({state}, 0, 0, 0, 0)")
-        self.text.add(f"store_i8({state}, {LOOP_AT}, {loop}, 0, 0)")
-        self.text.add(f"store_i8({state}, {LOOP_AT + 1}, {data}, 0, 0)")
+        """Begin a sum: no block yet."""
+        self.text.add(f"store_i8({self._state(node)}, 0, 0, 0, 0)")
+
+    def _sum_run(self, node: Node, address: str, count: str) -> None:
+        helper = self.get("helper", "sum", node.code)
+        self.text.add(f"call_helper({helper}, {address}, {count}, {self._state(node)})")
 
     def _finish(self, node: Node, target: str) -> None:
         helper = self.get("helper", "finish", node.code)
@@ -465,14 +520,12 @@ class Emitter:
         if not is_wide(self.program, arg.value) and not self._wide(arg.value):
             buffer = self.get("tilebuf", arg.value)
             if node.template == "sum":
-                helper = self.get("helper", "sum", node.code)
-                t.add(f"call_helper({helper}, {buffer}, units, {self._state(node)})")
+                self._sum_run(node, buffer, "units")
             else:
                 self._fold_run(node, buffer, "units", "True")
         elif sums_short_rows(self.program, node):
             home = self.schedule.homes[arg.value]
-            buffer, helper = self.get("tile", home.index), self.get("helper", "sum", node.code)
-            t.add(f"call_helper({helper}, {buffer}, units * length, {self._state(node)})")
+            self._sum_run(node, self.get("tile", home.index), "units * length")
         if node.template == "sum":
             self._finish(node, target)
         else:

@@ -1,9 +1,10 @@
 """What generated kernels do beside arithmetic, as LLVM instructions.
 
-They load and store at raw addresses, call NumPy's loops and other kernels, and look for the first
-best element of a run. Every load and store names the memory it touches by a small number (its
-*place*) out of how many there are; LLVM is told that different places never overlap, which is what
-lets it vectorise a loop over many arrays without checking each pair of them at run time.
+They load and store at raw addresses, call NumPy's loops and other kernels, sum short runs, and
+look for the first best element of one. Every load and store names the memory it touches by a small
+number (its *place*) out of how many there are; LLVM is told that different places never overlap,
+which is what lets it vectorise a loop over many arrays without checking each pair of them at run
+time.
 """
 
 from __future__ import annotations
@@ -136,6 +137,62 @@ def call_helper(w: Writer, function: Value, a: Value, b: Value, c: Value) -> Non
     w.make("i4", f"call i32 {address(w, function)}({passed})")
 
 
+# ---------------------------------------------------------------- runs, several lanes at a time
+
+
+def _count(w: Writer, first: str, last: str, step: Callable[[str], None]) -> None:
+    """Run ``step`` for each number from ``first`` to before ``last``."""
+    before, (head, body, after) = w.block, w.labels(3)
+    number, following = w.name(), w.name()
+    w.jump(head)
+    w.begin(head)
+    w.add(f"{number} = phi i64 [ {first}, %{before} ], [ {following}, %{body}.end ]")
+    more = w.make("b1", f"icmp slt i64 {number}, {last}")
+    w.part(more, body, after)
+    w.begin(body)
+    step(number)
+    w.jump(f"{body}.end")
+    w.begin(f"{body}.end")
+    w.add(f"{following} = add nuw nsw i64 {number}, 1")
+    w.jump(head)
+    w.begin(after)
+
+
+def sum_lanes(code: str, w: Writer, base: Value, groups: Value) -> Value:
+    """Return the sum of eight times ``groups`` adjacent elements, in NumPy's order.
+
+    There is at least one group. Lane ``k`` is element ``k`` of each group added to the one before;
+    then neighbouring lanes meet, pair by pair.
+    """
+    one, scalar, lanes = w.pointer, TYPES[code], _LANES
+    many, start = f"<{_LANES} x {scalar}>", address(w, base)
+    last = w.cast(groups, "i8").text
+
+    def load_group(group: str) -> str:
+        at = one(f"getelementptr inbounds {many}, ptr {start}, i64 {group}")
+        return one(f"load {many}, ptr {at}, align {_bytes(code)}")
+
+    so_far = w.stack(many)
+    w.add(f"store {many} {load_group('0')}, ptr {so_far}")
+
+    def step(group: str) -> None:
+        new, old = load_group(group), one(f"load {many}, ptr {so_far}")
+        w.add(f"store {many} {one(f'fadd {many} {old}, {new}')}, ptr {so_far}")
+
+    _count(w, "1", last, step)
+    found = one(f"load {many}, ptr {so_far}")
+    while lanes > 1:
+        kind, lanes = f"<{lanes} x {scalar}>", lanes // 2
+        even, odd = (
+            one(f"shufflevector {kind} {found}, {kind} poison, <{lanes} x i32> <{picked}>")
+            for picked in (
+                ", ".join(f"i32 {k}" for k in range(first, 2 * lanes, 2)) for first in (0, 1)
+            )
+        )
+        found = one(f"fadd <{lanes} x {scalar}> {even}, {odd}")
+    return w.make(code, f"extractelement <1 x {scalar}> {found}, i32 0")
+
+
 # ---------------------------------------------------------------- the first best of a run
 
 
@@ -167,24 +224,6 @@ class _Picker:
     def choose(self, take: str, flags: str, kind: str, new: str, old: str) -> str:
         return self.w.pointer(f"select {flags} {take}, {kind} {new}, {kind} {old}")
 
-    def loop(self, first: str, last: str, step: Callable[[str], None]) -> None:
-        """Run ``step`` for each number from ``first`` to before ``last``."""
-        w = self.w
-        before, (head, body, after) = w.block, w.labels(3)
-        number, following = w.name(), w.name()
-        w.jump(head)
-        w.begin(head)
-        w.add(f"{number} = phi i64 [ {first}, %{before} ], [ {following}, %{body}.end ]")
-        more = w.make("b1", f"icmp slt i64 {number}, {last}")
-        w.part(more, body, after)
-        w.begin(body)
-        step(number)
-        w.jump(f"{body}.end")
-        w.begin(f"{body}.end")
-        w.add(f"{following} = add nuw nsw i64 {number}, 1")
-        w.jump(head)
-        w.begin(after)
-
     def lanes(self, base: Value, groups: str) -> tuple[str, str]:
         """Return the best value of each lane, and where it first is."""
         w, one = self.w, self.w.pointer
@@ -209,7 +248,7 @@ class _Picker:
             w.add(f"store {many} {self.choose(take, flags, many, new, old)}, ptr {best}")
             w.add(f"store {where} {self.choose(take, flags, where, here, place)}, ptr {index}")
 
-        self.loop("1", groups, step)
+        _count(w, "1", groups, step)
         return one(f"load {many}, ptr {best}"), one(f"load {where}, ptr {index}")
 
     def halves(self, vector: str, scalar: str, lanes: int) -> list[str]:
@@ -265,7 +304,7 @@ class _Picker:
             w.add(f"store {self.scalar} {chosen}, ptr {value}")
             w.add(f"store i64 {self.choose(take, 'i1', 'i64', number, place)}, ptr {at}")
 
-        self.loop(one(f"mul i64 {groups}, {_LANES}"), count.text, step)
+        _count(w, one(f"mul i64 {groups}, {_LANES}"), count.text, step)
         return w.make("i8", f"load i64, ptr {at}")
 
 
@@ -308,6 +347,7 @@ def primitives() -> dict[str, Callable[..., Any]]:
     names |= {f"store_{c}": partial(store, c) for c in codes}
     names |= {c: partial(cast_to, c) for c in codes if c != "b1"}
     names |= {f"{n}_{c}": partial(pick, c, n) for n in ("argmin", "argmax") for c in codes[1:]}
+    names |= {f"sum_lanes_{c}": partial(sum_lanes, c) for c in ("f4", "f8")}
     names |= {f"call_{n}": call for n in (2, 3, 4)}
     return names | {
         "abs": absolute,

@@ -20,6 +20,7 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from dnumpy.kernels.lanes import make_lane_sum
 from dnumpy.kernels.picking import make_pick
 
 if TYPE_CHECKING:
@@ -252,6 +253,12 @@ PICKS = {
     for code in NUMBA_TYPES
     if code != "b1"
 }
+LANE_SUMS = {
+    f"sum_lanes_{code}": make_lane_sum(
+        _memory_type(code), NUMBA_TYPES[code], np.dtype(code).itemsize
+    )
+    for code in ("f4", "f8")
+}
 
 
 def namespace() -> dict[str, Any]:
@@ -263,6 +270,7 @@ def namespace() -> dict[str, Any]:
     names |= {f"call_{n}": f for n, f in CALLS.items()}
     names |= functions()
     names |= PICKS
+    names |= LANE_SUMS
     names |= {c: t for c, t in NUMBA_TYPES.items() if c != "b1"}
     return names | {
         "call_helper": call_helper,

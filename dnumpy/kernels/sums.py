@@ -1,10 +1,10 @@
 """The order in which floating-point sums are taken, the same in every lowering.
 
 A run of elements is cut into blocks, the last one perhaps shorter. NumPy's own loop sums a block:
-pairwise, in eight lanes below 128 elements, so that 29 additions at most lie on the way through a
-block. The blocks' sums meet pairwise, level by level, the odd one out going up unchanged: the
-logarithm of the number of blocks lies above. A tile of rows shorter than a block is one run; of
-longer rows, each row's blocks start at its beginning.
+pairwise, in eight lanes up to 128 elements, so that 29 additions at most lie on the way through a
+block; compiled kernels add in that order by themselves. The blocks' sums meet pairwise, level by
+level, the odd one out going up unchanged: the logarithm of the number of blocks lies above. A tile
+of rows shorter than a block is one run; of longer rows, each row's blocks start at its beginning.
 
 A few trailing entries that are folded beside others that stay, as the coordinates of many points
 are, meet in NumPy's own order: one after the other, from eight on in eight lanes.
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BLOCK = 512  # elements
+QUARTER = 128  # most elements that NumPy sums in eight lanes from end to end
 FEW = 8  # lanes in which NumPy sums adjacent elements
 SHORT = 16  # most elements that are folded as separate values
 

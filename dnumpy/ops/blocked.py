@@ -126,4 +126,20 @@ def _cuts(runs: list[tuple[int, int]]) -> list[tuple[slice, slice]]:
     return found
 
 
+def inside(padded: np.ndarray, margin: Sequence[int]) -> np.ndarray:
+    """Return the part of an array that lies between its margins."""
+    return padded[tuple([slice(m, n - m) for m, n in zip(margin, padded.shape, strict=True)])]
+
+
+def fill_margins(padded: np.ndarray, margin: Sequence[int]) -> None:
+    """Make every axis of an array wrap around: each margin repeats the other end of the inside."""
+    cut = [slice(m, n - m) for m, n in zip(margin, padded.shape, strict=True)]
+    for axis in reversed(range(padded.ndim)):
+        m, n = margin[axis], padded.shape[axis]
+        for to, source in ((0, n - 2 * m), (n - m, m)):
+            before, after = tuple(cut[:axis]), (slice(None),) * (padded.ndim - axis - 1)
+            target = (*before, slice(to, to + m), *after)
+            padded[target] = padded[(*before, slice(source, source + m), *after)]
+
+
 WRAP = row(Blocked("wrap", _wrapped_rows, _wrap, loop="cast"))

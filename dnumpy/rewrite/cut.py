@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, RowMap
 from dnumpy.ops import families
+from dnumpy.ops.blocked import WRAP
 from dnumpy.ops.families import Contraction, Elementwise, Leaf, Random, Reduction
 from dnumpy.ops.table import CROSSPROD, LEAF, MATMUL, UPDATE, VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase, frame_of
+from dnumpy.rewrite.padding import fits_inside
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -40,8 +42,9 @@ class Grain:
 class FusedStage:
     """A phase bound to the Exprs it reads and gives.
 
-    ``placed`` maps an output's position to the UPDATE whose region that output fills: it may be
-    computed straight into the updated array. ``steps`` are the Exprs of the phase's steps.
+    ``placed`` maps an output's position to the UPDATE whose region that output fills, or to the
+    padded copy whose inside it is: it may be computed straight into that array. ``steps`` are the
+    Exprs of the phase's steps.
     """
 
     phase: Phase
@@ -71,7 +74,7 @@ class _Cut:
     space: dict[int, int] = field(default_factory=dict)  # Expr -> rows of its phase
     level: dict[int, int] = field(default_factory=dict)
     users: dict[int, list[Expr]] = field(default_factory=lambda: defaultdict(list))
-    placed: dict[int, Expr] = field(default_factory=dict)  # value -> its UPDATE
+    placed: dict[int, Expr] = field(default_factory=dict)  # value -> its UPDATE or WRAP
 
 
 def cut(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[Stage]:
@@ -188,12 +191,29 @@ def _joins(state: _Cut, expr: Expr, arg: Expr) -> bool:
 
 
 def _place(state: _Cut, expr: Expr) -> None:
-    """Let an update's value be computed into the updated array when nobody else reads it."""
-    if expr.op is not UPDATE:
-        return
-    base, value = expr.args
-    region = Geometry(*expr.params)
-    if (
+    """Let a value be computed into the array of which it becomes a part and nobody else reads it.
+
+    That is an updated array, or a copy with margins.
+    """
+    if expr.op is WRAP:
+        if fits_inside(expr) and _has_no_other_use(state, expr.args[0]):
+            _compute_into(state, expr.operands()[0], expr, 0)
+    elif expr.op is UPDATE:
+        base, value = expr.args
+        region = Geometry(*expr.params)
+        if (
+            isinstance(value, Expr)
+            and _has_no_other_use(state, value)
+            and (region.shape, region.dtype) == (value.shape, value.dtype)
+        ):
+            assert isinstance(base, Expr)
+            ready = 0 if base.value is not None else state.level[id(base)] + 1
+            _compute_into(state, value, expr, ready)
+
+
+def _has_no_other_use(state: _Cut, value: Expr | Const) -> bool:
+    """Say whether a phase computes ``value`` for one user only."""
+    return (
         isinstance(value, Expr)
         and value.value is None
         and id(value) in state.space
@@ -201,14 +221,14 @@ def _place(state: _Cut, expr: Expr) -> None:
         and not folds_rows(value)
         and id(value) not in state.wanted
         and len(state.users[id(value)]) == 1
-        and region.shape == value.shape
-        and region.dtype == value.dtype
-    ):
-        assert isinstance(base, Expr)
-        ready = 0 if base.value is not None else state.level[id(base)] + 1
-        state.level[id(value)] = max(state.level[id(value)], ready)
-        state.level[id(expr)] = max(state.level[id(expr)], state.level[id(value)] + 1)
-        state.placed[id(value)] = expr
+    )
+
+
+def _compute_into(state: _Cut, value: Expr, whole: Expr, ready: int) -> None:
+    """Place ``value``, which is computed from level ``ready`` on, in ``whole``."""
+    state.level[id(value)] = max(state.level[id(value)], ready)
+    state.level[id(whole)] = max(state.level[id(whole)], state.level[id(value)] + 1)
+    state.placed[id(value)] = whole
 
 
 def _sink(state: _Cut, expr: Expr) -> None:

@@ -3,6 +3,10 @@
 ``roll(x, s)[i] = x[i - s] = pad(x, h)[i - s + h]``, indices of ``x`` modulo its extents. A roll by
 itself is one copy either way. Two or more that row-wise ops read become views of a copy with a
 margin, so that one pass reads them all where they lie, as it reads the shifted slices of a stencil.
+
+Where nobody holds the array, whatever else reads it reads the copy's inside instead. So the array
+needs no memory of its own: the phase that computes it writes it inside the margin, which alone is
+copied.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr, become, make
-from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.expr.geometry import contiguous_strides
 from dnumpy.ops.blocked import WRAP, WrapParams
 from dnumpy.ops.families import Elementwise, Reduction
 from dnumpy.ops.table import CAST, VIEW
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 Shifts = tuple[int, ...]
 
+WIDE = 512  # elements of a row at least, for a kernel to write it between margins
 MARGIN = 8  # a shift is small up to this part of the extent (and always if it is by one)
 
 
@@ -43,9 +48,23 @@ def share_padding(order: Sequence[Expr], min_size: int) -> bool:
     readers = _readers(order)
     shared = [[e for e in group if id(e) in readers] for group in groups.values()]
     shared = [group for group in shared if len(group) > 1]
+    direct = _direct_readers(order, shared)
     for group in shared:
-        _share(group, readers)
+        _share(group, readers, direct.get(id(group[0].args[0]), ()))
     return bool(shared)
+
+
+def fits_inside(wrap: Expr) -> bool:
+    """Say whether a phase can write the array between the margins of its padded copy.
+
+    Kernels write rows whose elements are adjacent, and short rows only many at a time.
+    """
+    margin = wrap.params.lead  # type: ignore[attr-defined]
+    (array,) = wrap.operands()
+    extents = zip(array.shape, wrap.shape, margin, strict=True)
+    if not all(inner >= m and outer == inner + 2 * m for inner, outer, m in extents):
+        return False
+    return not any(margin[1:]) or (array.ndim == 2 and array.shape[1] >= WIDE)
 
 
 def _is_small_roll(expr: Expr) -> bool:
@@ -58,7 +77,7 @@ def _is_small_roll(expr: Expr) -> bool:
 def _shifts(roll: Expr) -> Shifts:
     """Return by how much each axis is rolled, forward or backward, whichever is less."""
     lead = roll.params.lead  # type: ignore[attr-defined]
-    return tuple(by - n if 2 * by > n else by for by, n in zip(lead, roll.shape, strict=True))
+    return tuple([by - n if 2 * by > n else by for by, n in zip(lead, roll.shape, strict=True)])
 
 
 def _readers(order: Sequence[Expr]) -> dict[int, list[Expr]]:
@@ -75,7 +94,35 @@ def _readers(order: Sequence[Expr]) -> dict[int, list[Expr]]:
     return {roll: found for roll, found in readers.items() if roll not in otherwise}
 
 
-def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]]) -> None:
+def _direct_readers(
+    order: Sequence[Expr], groups: Sequence[Sequence[Expr]]
+) -> dict[int, list[Expr]]:
+    """Return what else reads each array that is rolled, where all that could read its copy.
+
+    Those are arrays that are yet to be computed, element by element, and that nobody holds.
+    """
+    found: dict[int, list[Expr]] = {}
+    for group in groups:
+        (operand,) = group[0].operands()
+        if operand.value is None and isinstance(operand.op, Elementwise) and not _is_held(operand):
+            found[id(operand)] = []
+    rolls = {id(roll) for group in groups for roll in group}
+    for expr in order:
+        for arg in expr.args:
+            if id(arg) not in found or id(expr) in rolls:
+                continue
+            if isinstance(expr.op, Elementwise | Reduction):
+                found[id(arg)].append(expr)
+            else:
+                del found[id(arg)]
+    return found
+
+
+def _is_held(expr: Expr) -> bool:
+    return expr.owner is not None and expr.owner() is not None
+
+
+def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]], direct: Sequence[Expr]) -> None:
     (operand,) = rolls[0].operands()
     shifts = [_shifts(roll) for roll in rolls]
     margin = tuple(max(map(abs, along)) for along in zip(*shifts, strict=True))
@@ -83,11 +130,24 @@ def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]]) -> None:
     padded = make(WRAP, (operand,), WrapParams(margin), shape, operand.dtype)
     padded.origin = rolls[0].origin
     strides = contiguous_strides(shape, operand.dtype.itemsize)
+
+    def inside(by: Shifts) -> Expr:
+        """Return the view of the padded copy that is the array rolled ``by`` so much."""
+        offset = sum([(m - s) * step for m, s, step in zip(margin, by, strides, strict=True)])
+        geometry = (offset, operand.shape, strides, operand.dtype)
+        return make(VIEW, (padded,), geometry, operand.shape, operand.dtype)
+
+    if fits_inside(padded):
+        _read(direct, operand, inside((0,) * operand.ndim))
     for roll, by in zip(rolls, shifts, strict=True):
-        offset = sum((m - s) * step for m, s, step in zip(margin, by, strides, strict=True))
-        geometry = Geometry(offset, roll.shape, strides, roll.dtype)
-        view = make(VIEW, (padded,), tuple(geometry), roll.shape, roll.dtype)
-        for reader in readers[id(roll)]:
-            args = tuple(view if arg is roll else arg for arg in reader.args)
-            become(reader, reader.op, args, reader.params)
-        become(roll, CAST, (view,), ())  # for whoever holds it
+        view = inside(by)
+        _read(readers[id(roll)], roll, view)
+        if _is_held(roll):
+            become(roll, CAST, (view,), ())
+
+
+def _read(readers: Sequence[Expr], old: Expr, new: Expr) -> None:
+    """Let ``readers`` read another Expr of the same content."""
+    for reader in readers:
+        args = tuple([new if arg is old else arg for arg in reader.args])
+        become(reader, reader.op, args, reader.params)

@@ -226,9 +226,9 @@ class _Run:
         made: Sequence[tuple[Range, Ref]],
         position: int,
     ) -> None:
-        """The rows fill a region of an updated array, and are nobody else's."""
+        """The rows become part of another array, and are nobody else's."""
         self._source(expr, laid, made, position)
-        updated = self.layout.update(update)
+        updated = self.layout.whole(update)
         built = self._build(updated, (update,), update.nbytes)
         self._give(update, updated, built, 0)
 

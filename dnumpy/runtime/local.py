@@ -30,9 +30,11 @@ from dnumpy.kernels.blocked import (
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import combine, partial_dtype
+from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
+from dnumpy.runtime import donation
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.kernels.tiled import Faults
     from dnumpy.rewrite.phase import Phase
+
+    Runner = Callable[[int, int], Faults]
 
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
 INLINE_FLOPS = 2e7  # of products
@@ -117,11 +121,17 @@ def _rows(expr: Expr) -> int:
 
 def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
     phase = stage.phase
+    outs, targets, staged = _allocate(stage)
     values = [value_of(e) for e in stage.inputs]
-    outs, targets = _allocate(stage)
     kernel = kernel_for(phase)
-    with one_blas_thread() if phase.multiplies else nullcontext():
-        found = _run_rows(kernel, phase, values, outs, told_of(stage.steps))
+    told = told_of(stage.steps)
+    if staged:
+        run = donation.run_staged(kernel, phase, values, outs, staged, told)
+        with donation.uninterrupted():
+            found = _run_rows(kernel, phase, run)
+    else:
+        with one_blas_thread() if phase.multiplies else nullcontext():
+            found = _run_rows(kernel, phase, _runner(kernel, phase, values, outs, told))
     first = len(phase.inputs)
     for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
         if given.partial:
@@ -130,6 +140,8 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
             settle(expr, combine(phase.steps[number], out, note))
     faults = collect(stage.steps, found)
     for expr, memory in targets.values():
+        if expr.op is WRAP:
+            fill_margins(memory, expr.params.lead)  # type: ignore[attr-defined]
         settle(expr, memory)  # a placed value has no memory of its own and stays pending
     return faults, kernel.lowering
 
@@ -138,74 +150,101 @@ def _noting(found: Faults, number: int) -> Callable[[str, int], None]:
     return lambda kind, _flag: found.add((number, kind))
 
 
-def _allocate(stage: FusedStage) -> tuple[list[np.ndarray], dict[int, tuple[Expr, np.ndarray]]]:
-    """Return where each output goes, and the row outputs' Exprs with their whole memory."""
+def _allocate(
+    stage: FusedStage,
+) -> tuple[list[np.ndarray], dict[int, tuple[Expr, np.ndarray]], list[int]]:
+    """Return where each output goes, and the row outputs' Exprs with their whole memory.
+
+    The last is the numbers of those that lie in memory which is read meanwhile.
+    """
     phase = stage.phase
     first = len(phase.inputs)
     outs: list[np.ndarray] = []
     targets: dict[int, tuple[Expr, np.ndarray]] = {}
+    staged: list[int] = []
     for k, (expr, given) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
         step = phase.steps[given.slot - first]
         if given.partial:
             operand = phase.dtype_of(step.args[0])
             shape = (phase.tiles, *phase.partial_shape(step))
             outs.append(np.empty(shape, partial_dtype(step, operand)))
+        elif k in stage.placed and stage.placed[k].op is WRAP:
+            wrap = stage.placed[k]
+            memory = pool.empty(wrap.shape, wrap.dtype)
+            outs.append(inside(memory, wrap.params.lead))  # type: ignore[attr-defined]
+            targets[k] = (wrap, memory)
         elif k in stage.placed:
             update = stage.placed[k]
-            memory = _updated_memory(update, [b for b in stage.inputs if isinstance(b, Expr)])
+            memory, read = _placed_memory(stage, update)
+            staged += [k] if read else []
             outs.append(Geometry(*update.params).over(memory))
             targets[k] = (update, memory)
         else:
-            memory = pool.empty(expr.shape, expr.dtype)
+            memory, read = _row_memory(stage, k, taken=[m for _, m in targets.values()])
+            staged += [k] if read else []
             outs.append(memory)
             targets[k] = (expr, memory)
-    return outs, targets
+    return outs, targets, staged
 
 
-def _run_rows(
+def _placed_memory(stage: FusedStage, update: Expr) -> tuple[np.ndarray, bool]:
+    """Return the memory of an updated array, and whether the stage reads what it writes there."""
+    memory = donation.memory_of_base(stage, update)
+    if memory is not None:
+        return memory, True
+    return _updated_memory(update, [b for b in stage.inputs if isinstance(b, Expr)]), False
+
+
+def _row_memory(stage: FusedStage, k: int, taken: Sequence[np.ndarray]) -> tuple[np.ndarray, bool]:
+    """Return memory for an output, and whether the stage reads it."""
+    expr = stage.outputs[k]
+    found = None if stage.phase.multiplies else donation.donor(stage, k)
+    if found is not None and not any(np.may_share_memory(found.value, m) for m in taken):
+        return donation.room_of(found, expr), True
+    return pool.empty(expr.shape, expr.dtype), False
+
+
+def _runner(
     kernel: AdaptiveKernel,
     phase: Phase,
     values: Sequence[Any],
     outs: Sequence[np.ndarray],
     told: frozenset[str],
-) -> Faults:
+) -> Runner:
+    """Return what computes rows ``lo:hi``."""
+
+    def compute(lo: int, hi: int) -> Faults:
+        number = lo // phase.tile_rows
+        mine = [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
+        return kernel.run(values, mine, lo, hi, told=told)
+
+    return compute
+
+
+def _run_rows(kernel: AdaptiveKernel, phase: Phase, compute: Runner) -> Faults:
     threads = min(thread_count(), phase.tiles)
     if threads == 1:
-        return kernel.run(values, outs, 0, phase.rows, told=told)
+        return compute(0, phase.rows)
     sharing = kernel.sharing(phase.rows)
     shared = sharing.pays(guess=not _takes_little(phase))
     started = time.perf_counter()
     if shared:
-        among = (threads, _batches(sharing, threads))
-        found = _run_shared(kernel, phase, values, outs, told, among)
+        found = _run_shared(phase, compute, threads, _batches(sharing, threads))
     else:
-        found = kernel.run(values, outs, 0, phase.rows, told=told)
+        found = compute(0, phase.rows)
     sharing.observe(time.perf_counter() - started, shared=shared)
     return found
 
 
-def _run_shared(
-    kernel: AdaptiveKernel,
-    phase: Phase,
-    values: Sequence[Any],
-    outs: Sequence[np.ndarray],
-    told: frozenset[str],
-    among: tuple[int, int],
-) -> Faults:
-    """Let threads draw batches of tiles from one queue; ``among`` is (threads, batches)."""
-    threads, batches = among
+def _run_shared(phase: Phase, compute: Runner, threads: int, batches: int) -> Faults:
+    """Let threads draw batches of tiles from one queue."""
     batch = -(-phase.tiles // batches) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))
 
     def drain(queue: Iterator[int]) -> Faults:
         faults: Faults = set()
         for lo in queue:
-            hi = min(lo + batch, phase.rows)
-            number = lo // phase.tile_rows
-            mine = [
-                o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)
-            ]
-            faults |= kernel.run(values, mine, lo, hi, told=told)
+            faults |= compute(lo, min(lo + batch, phase.rows))
         return faults
 
     return set().union(*in_threads([lambda: drain(queue)] * threads))

@@ -8,15 +8,20 @@ where fresh memory would, the blocks unused for longest are given back first.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.config import config
 from dnumpy.expr.geometry import address_of
+from dnumpy.expr.walk import REFERENCES
+
+if TYPE_CHECKING:
+    from dnumpy.expr.expr import Expr
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
 SLACK = 1.25  # times what is asked for: the largest block that serves
@@ -78,6 +83,10 @@ class Pool:
                 self._live -= nbytes
             raise
 
+    def has(self, nbytes: int) -> bool:
+        """Say whether an array of this size would lie in memory that was used before."""
+        return any(nbytes <= n <= SLACK * nbytes for n in self._free)
+
     def give_back(self, block: np.ndarray) -> None:
         """Keep ``block`` for the next array of its size, within the cap."""
         with self._lock:
@@ -106,6 +115,20 @@ class Pool:
             released, self._bytes = self._bytes, 0
             self._free.clear()
             return released
+
+
+def is_private(expr: Expr) -> bool:
+    """Say whether no array but the value of ``expr`` shows its memory."""
+    memory: Any = expr.value
+    if type(memory) is not np.ndarray or sys.getrefcount(memory) > REFERENCES:
+        return False
+    owner: Any = memory.base
+    if owner is None:
+        return bool(memory.flags.owndata)
+    if type(owner) is not np.ndarray or sys.getrefcount(owner) > REFERENCES:
+        return False
+    lender: Any = owner.base
+    return type(lender) is Lease or bool(owner.flags.owndata)
 
 
 pool = Pool()

@@ -131,6 +131,63 @@ def test_a_generation_is_one_padded_copy_and_one_phase() -> None:
     assert [what == "wrap" for what in done] == [True, False, True, False]
 
 
+LONG = [(1300,), (7, 600), (1, 513), (3, 4, 5), (40, 3)]
+
+
+@given(
+    st.sampled_from(LONG),
+    st.sampled_from(["u1", "i8", "f4", "c16"]),
+    st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=1, max_size=4),
+    st.sampled_from(["nothing", "itself", "a view", "a sum", "a sum over rows", "what is held"]),
+)
+def test_what_else_reads_an_array_reads_the_inside_of_its_padded_copy(
+    shape: tuple[int, ...], dtype: str, moves: list[list[int]], also: str
+) -> None:
+    values = values_of(shape, dtype)
+    axes = tuple(range(len(shape)))
+
+    def step(xp: Any, a: Any) -> tuple[Any, Any]:
+        x = a + a
+        total = xp.zeros_like(x)
+        for move in moves:
+            total = total + xp.roll(x, move[: len(shape)], axes)
+        if also == "itself":
+            total = total * x + x
+        if also == "a view":
+            total = total + x[..., ::-1]
+        if also == "a sum":
+            total = total - x.sum(axis=-1, keepdims=True)
+        if also == "a sum over rows":
+            total = total - x.sum(axis=0)
+        return total, x if also == "what is held" else None
+
+    ours, theirs = np.array(values), values
+    for _ in range(3):
+        (ours, held), (theirs, expected) = step(np, ours), step(numpy, theirs)
+    assert numpy.asarray(ours).dtype == theirs.dtype
+    assert numpy.array_equal(numpy.asarray(ours), theirs)
+    assert held is None or numpy.array_equal(numpy.asarray(held), expected)
+
+
+@pytest.mark.parametrize("shape", [(5000,), (20, 600)])
+def test_generations_are_computed_between_the_margins_of_their_copies(
+    shape: tuple[int, ...],
+) -> None:
+    values = values_of(shape, "f8")
+
+    def steps(xp: Any, u: Any) -> Any:
+        for _ in range(4):
+            u = u + 0.25 * (xp.roll(u, 1, 0) - 2 * u + xp.roll(u, -1, -1))
+        return u
+
+    ours = np.array(values)
+    engine.history.clear()
+    found = numpy.asarray(steps(np, ours))
+    assert numpy.array_equal(found, steps(numpy, values))
+    copies = [record.what for record in engine.history].count("wrap")
+    assert copies == (4 if np.config.mode == "split" else 1)  # nodes exchange their margins
+
+
 def test_zeros_that_were_written_to_are_zeros_no_longer() -> None:
     for write in (
         lambda a: a.__setitem__(3, 1.0),

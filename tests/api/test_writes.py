@@ -12,6 +12,7 @@ import pytest
 
 import dnumpy
 from dnumpy.api.array import concrete
+from dnumpy.config import config
 from tests.programs import Program, check
 
 pytestmark = pytest.mark.usefixtures("managed")
@@ -229,3 +230,32 @@ def test_threads_that_record_writes_lose_none() -> None:
     for thread in threads:
         thread.join()
     np.testing.assert_array_equal(concrete(x), np.full((4, 500), 200.0))
+
+
+def test_memory_that_its_maker_let_go_of_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "eager_below", 0)
+    theirs = np.arange(12.0)
+    ours = dnumpy.asarray(theirs)
+    assert ours._buf.shared
+    theirs[3] = 50.0
+    assert ours[3] == 50.0
+    ours[4] = 60.0
+    assert theirs[4] == 60.0
+    kept = theirs[2:5]
+    del theirs
+    assert ours._buf.shared
+    del kept
+    assert not ours._buf.shared
+    reader = ours + 1.0
+    ours[5] = 70.0
+    np.testing.assert_array_equal(np.asarray(reader)[2:7], [3.0, 51.0, 61.0, 6.0, 7.0])
+    assert ours[5] == 70.0
+
+
+def test_memory_of_another_library_is_never_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "eager_below", 0)
+    content = bytearray(np.arange(6.0).tobytes())
+    ours = dnumpy.asarray(np.frombuffer(content))
+    assert ours._buf.shared
+    ours[0] = 9.0
+    assert np.frombuffer(content)[0] == 9.0

@@ -109,7 +109,13 @@ def test_the_command_prints_tables_and_trees_and_stores_all(
     few = ["--count", "2", "--rounds", "2", "--seconds", "0.05"]
     main(["--operations", "add, 3", "slice", *few, "--profile", "--json", str(target)])
     shown = capsys.readouterr().out
-    for part in ("add, 3", "geometric mean", "until the kernel", "import dnumpy", "recording x + y"):
+    for part in (
+        "add, 3",
+        "geometric mean",
+        "until the kernel",
+        "import dnumpy",
+        "recording x + y",
+    ):
         assert part in shown
     stored = json.loads(target.read_text("utf-8"))
     assert set(stored["ratios"]) == {"add, 3", "slice"}

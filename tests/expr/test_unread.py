@@ -9,15 +9,10 @@ import pytest
 
 import dnumpy as np
 from dnumpy import engine
-from dnumpy.expr import origin, unread
+from dnumpy.expr import unread
 from dnumpy.expr.walk import pending_in_order
 
 SIZE = 300_000
-
-
-@pytest.fixture(autouse=True)
-def _nothing_known_of_any_line() -> None:
-    origin._known.clear()
 
 
 def quotient(x: np.ndarray, kept: list[np.ndarray] | None = None) -> tuple[float, bool]:

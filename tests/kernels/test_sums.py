@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dnumpy.kernels.helpers import STATE_BYTES, helper_source
+from dnumpy.kernels.numba import machine_code
 from dnumpy.kernels.sums import BLOCK, SHORT, fold_short_axes, sum_runs, sum_tile, sum_tiles
 
 
@@ -57,6 +60,18 @@ def test_a_run_does_not_depend_on_its_neighbours():
     array = np.random.default_rng(0).random((7, 3 * BLOCK + 5))
     alone = np.concatenate([sum_runs(array[k : k + 1]) for k in range(7)])
     assert sum_runs(array).tobytes() == alone.tobytes()
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_compiled_sums_add_in_numpys_order_at_every_length(code):
+    add, finish = (machine_code(helper_source(name, code)) for name in ("sum", "finish"))
+    rng = np.random.default_rng(0)
+    for length in [*range(1, 2 * BLOCK + 20), 9 * BLOCK, 50 * BLOCK + 77]:
+        run = (rng.standard_normal(length) * 10.0 ** rng.uniform(-5, 5, length)).astype(code)
+        state, total = np.zeros(STATE_BYTES // 8, np.int64), np.zeros(1, code)
+        add(run.ctypes.data, length, state.ctypes.data)
+        finish(state.ctypes.data, total.ctypes.data, 0)
+        assert total.tobytes() == sum_runs(run[None]).tobytes(), length
 
 
 def test_a_sum_of_negative_zeros_is_positive_as_in_numpy():

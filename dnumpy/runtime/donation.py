@@ -1,0 +1,175 @@
+"""Results that are computed into the memory of an operand which dies in the same stage.
+
+``x *= 2`` needs no second array in NumPy, and needs none here: where a row of an output depends on
+the same row of an operand that nobody else holds, the rows are computed block by block into scratch
+memory that stays in the cache, and each block is then copied over the operand's. Kernels need not
+know: until a block is done its operand is whole, so that it can be computed again.
+
+A block that is done cannot be computed a second time, which is why interrupts wait until all are.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.expr.expr import Expr
+from dnumpy.expr.walk import REFERENCES
+from dnumpy.ops.table import VIEW
+from dnumpy.rewrite.phase import Access
+from dnumpy.runtime.memory import is_private, pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dnumpy.kernels.choose import AdaptiveKernel
+    from dnumpy.kernels.tiled import Faults
+    from dnumpy.rewrite.cut import FusedStage
+    from dnumpy.rewrite.phase import Phase
+
+BLOCK_BYTES = 1 << 20  # of an output that is computed before it is copied
+LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter
+
+
+def donor(stage: FusedStage, k: int) -> Expr | None:
+    """Return an operand in whose memory output ``k`` may be computed, None if there is none."""
+    expr = stage.outputs[k]
+    if expr.nbytes < LEAST_BYTES or pool.has(expr.nbytes):
+        return None
+    for number, given in enumerate(stage.phase.inputs):
+        by_row = given.access is Access.ROWS and given.shape[0] == expr.shape[0]
+        if by_row and _dies(stage, number) and _has_room(stage.inputs[number], expr):
+            return stage.inputs[number]  # type: ignore[return-value]
+    return None
+
+
+def _has_room(operand: Any, expr: Expr) -> bool:
+    memory = operand.value
+    return (
+        type(memory) is np.ndarray
+        and operand.nbytes == expr.nbytes
+        and memory.flags.c_contiguous
+        and memory.flags.writeable
+        and memory.flags.aligned
+    )
+
+
+def _dies(stage: FusedStage, number: int) -> bool:
+    """Say whether nothing but this stage holds one of its operands, nor sees its memory."""
+    operand = stage.inputs[number]
+    if type(operand) is not Expr or operand.value is None or not _is_only_here(stage, operand, 1):
+        return False
+    return is_private(operand)
+
+
+def _is_only_here(stage: FusedStage, operand: Expr, names: int) -> bool:
+    """Say whether only the stage holds an operand, and so many local names of our callers."""
+    uses = sum([arg is operand for step in stage.steps for arg in step.args])
+    return sys.getrefcount(operand) <= uses + names + REFERENCES
+
+
+def memory_of_base(stage: FusedStage, update: Expr) -> np.ndarray | None:
+    """Return the memory that ``update`` may write in place although the stage reads it.
+
+    It may when the stage reads there only what it writes, row by row, and nobody else holds it.
+    """
+    base = update.args[0]
+    assert type(base) is Expr
+    held = 0  # by views of what is written
+    for number, given in enumerate(stage.phase.inputs):
+        operand = stage.inputs[number]
+        if type(operand) is Expr and _shows(operand, base):
+            same = operand.params == update.params and given.access is Access.ROWS
+            if operand is base or not same or operand.args[0] is not base:
+                return None
+            if not _is_only_here(stage, operand, 1):
+                return None
+            held += 1
+    if not held or sys.getrefcount(base) > held + REFERENCES or not is_private(base):
+        return None
+    memory: np.ndarray = base.value
+    return memory
+
+
+def _shows(operand: Expr, base: Expr) -> bool:
+    while operand.value is None and operand.op is VIEW:
+        operand = operand.operands()[0]
+    return operand is base
+
+
+def room_of(operand: Expr, expr: Expr) -> np.ndarray:
+    """Return the memory of ``operand`` as that of ``expr``."""
+    return np.ndarray(expr.shape, expr.dtype, operand.value)
+
+
+def block_rows(phase: Phase, outs: Sequence[np.ndarray], staged: Sequence[int]) -> int:
+    """Return how many rows to compute before they are copied."""
+    row = max(outs[k][:1].nbytes for k in staged)
+    tiles = max(1, BLOCK_BYTES // max(row * phase.tile_rows, 1))
+    return tiles * phase.tile_rows
+
+
+def run_staged(
+    kernel: AdaptiveKernel,
+    phase: Phase,
+    values: Sequence[Any],
+    outs: Sequence[np.ndarray],
+    staged: Sequence[int],
+    told: frozenset[str],
+) -> Callable[[int, int], Faults]:
+    """Return what computes rows ``lo:hi`` of all outputs, those ``staged`` by way of scratch."""
+    size = block_rows(phase, outs, staged)
+    local = threading.local()
+
+    def scratch() -> dict[int, np.ndarray]:
+        try:
+            found: dict[int, np.ndarray] = local.scratch
+        except AttributeError:
+            shapes = {k: (min(size, phase.rows), *outs[k].shape[1:]) for k in staged}
+            found = local.scratch = {k: np.empty(s, outs[k].dtype) for k, s in shapes.items()}
+        return found
+
+    def compute(lo: int, hi: int) -> Faults:
+        faults: Faults = set()
+        for start in range(lo, hi, size):
+            stop = min(start + size, hi)
+            blocks = {k: block[: stop - start] for k, block in scratch().items()}
+            given = [
+                v[start:stop] if i.access is Access.ROWS else v
+                for v, i in zip(values, phase.inputs, strict=True)
+            ]
+            number = start // phase.tile_rows
+            mine = [
+                blocks[k] if k in blocks else o[number:] if g.partial else o[start:stop]
+                for k, (o, g) in enumerate(zip(outs, phase.outputs, strict=True))
+            ]
+            faults |= kernel.run(given, mine, start, stop, start, told=told)
+            for k, block in blocks.items():
+                outs[k][start:stop] = block
+        return faults
+
+    return compute
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let an interrupt of the user wait until the end of the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    if signal.getsignal(signal.SIGINT) is None:  # somebody else's, which Python cannot restore
+        yield
+        return
+    waiting: list[tuple[int, Any]] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: waiting.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if waiting and callable(before):
+            before(*waiting[0])

@@ -1,0 +1,171 @@
+"""Results take the memory of operands that die, and of no others."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import numpy
+import pytest
+
+import dnumpy as np
+from dnumpy import engine
+from dnumpy.config import config
+from dnumpy.runtime import donation
+from dnumpy.runtime.memory import pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIZE = donation.LEAST_BYTES // 8 + 5
+pytestmark = pytest.mark.skipif(config.mode == "split", reason="arrays lie on nodes")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_to_be_reused() -> None:
+    pool.trim()
+
+
+def lies(x: np.ndarray) -> int:
+    """Return the address of computed content."""
+    engine.compute([x._buf.expr])
+    address: int = x._buf.expr.value.__array_interface__["data"][0]
+    return address
+
+
+def owned(size: int = SIZE) -> np.ndarray:
+    return np.array(numpy.arange(float(size)))
+
+
+def in_place(x: np.ndarray) -> np.ndarray:
+    x *= 2.0
+    x += 1.0
+    return x
+
+
+def rebound(x: np.ndarray) -> np.ndarray:
+    return x * 2.0 + 1.0
+
+
+def out(x: np.ndarray) -> np.ndarray:
+    np.multiply(x, 2.0, out=x)
+    return np.add(x, 1.0, out=x)
+
+
+@pytest.mark.parametrize("change", [in_place, rebound, out])
+def test_a_dying_operand_gives_its_memory(change: Callable[[np.ndarray], np.ndarray]) -> None:
+    held = [owned()]
+    before = lies(held[0])
+    changed = change(held.pop())
+    assert lies(changed) == before
+    assert numpy.array_equal(numpy.asarray(changed), numpy.arange(float(SIZE)) * 2.0 + 1.0)
+
+
+def test_an_operand_that_somebody_holds_keeps_its_memory() -> None:
+    x = owned()
+    before = lies(x)
+    assert lies(rebound(x)) != before
+    assert numpy.array_equal(numpy.asarray(x), numpy.arange(float(SIZE)))
+
+
+def test_an_operand_that_another_pending_result_reads_keeps_its_memory() -> None:
+    x = owned()
+    before = lies(x)
+    other = np.cumsum(x)
+    changed = in_place(x)
+    assert lies(changed) != before or not other._buf.pending
+    assert numpy.array_equal(numpy.asarray(other), numpy.cumsum(numpy.arange(float(SIZE))))
+    assert numpy.array_equal(numpy.asarray(changed), numpy.arange(float(SIZE)) * 2.0 + 1.0)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        numpy.asarray,
+        lambda x: numpy.asarray(x)[3:],
+        lambda x: memoryview(numpy.asarray(x)),
+        numpy.from_dlpack,
+    ],
+)
+def test_memory_that_numpy_still_shows_is_not_given_away(shown: Callable[..., object]) -> None:
+    held = [owned()]
+    view = shown(held[0])
+    changed = rebound(held.pop())
+    engine.compute([changed._buf.expr])
+    seen = numpy.asarray(view)
+    assert numpy.array_equal(seen, numpy.arange(float(SIZE))[-seen.size :])
+    assert float(changed[3]) == 7.0
+
+
+def test_a_view_that_is_alive_sees_the_write_and_nothing_else() -> None:
+    x = owned()
+    view = x[10:20]
+    x *= 2.0
+    assert numpy.array_equal(numpy.asarray(view), 2.0 * numpy.arange(10.0, 20.0))
+
+
+def test_two_outputs_never_get_the_same_memory() -> None:
+    held = [owned()]
+    x = held.pop()
+    a, b = x + 1.0, x * 2.0
+    del x
+    engine.compute([a._buf.expr, b._buf.expr])
+    assert numpy.array_equal(numpy.asarray(a), numpy.arange(float(SIZE)) + 1.0)
+    assert numpy.array_equal(numpy.asarray(b), numpy.arange(float(SIZE)) * 2.0)
+
+
+def test_rows_of_a_matrix_are_updated_where_they_lie() -> None:
+    m = owned(2048 * 1024).reshape(2048, 1024)
+    base = m._base if m._base is not None else m
+    before = lies(base)
+    m[::2] += 1.0
+    engine.compute([m._buf.expr])
+    assert m._buf.expr.value.__array_interface__["data"][0] == before
+    expected = numpy.arange(2048.0 * 1024).reshape(2048, 1024)
+    expected[::2] += 1.0
+    assert numpy.array_equal(numpy.asarray(m), expected)
+
+
+def test_neighbours_are_read_before_they_are_written() -> None:
+    m = owned(2048 * 1024).reshape(2048, 1024)
+    m[1:-1] = m[:-2] + m[2:]
+    m[:, 1:] += m[:, :-1]
+    expected = numpy.arange(2048.0 * 1024).reshape(2048, 1024)
+    expected[1:-1] = expected[:-2] + expected[2:]
+    expected[:, 1:] += expected[:, :-1]
+    assert numpy.array_equal(numpy.asarray(m), expected)
+
+
+def test_a_fold_and_a_mask_beside_the_result_see_the_operand_whole() -> None:
+    held = [owned()]
+    x = held.pop()
+    total, mask = x.sum(), x > 100.0
+    x[mask] = 0.0
+    expected = numpy.arange(float(SIZE))
+    assert float(total) == expected.sum()
+    expected[expected > 100.0] = 0.0
+    assert numpy.array_equal(numpy.asarray(x), expected)
+
+
+def test_faults_in_place_are_told_and_leave_the_result_right() -> None:
+    faults: list[str] = []
+    held = [owned()]
+    with np.errstate(divide="call", call=lambda *told: faults.append(told[0])):
+        x = 1.0 / held.pop() + 1.0
+    engine.compute([x._buf.expr])
+    assert faults == ["divide by zero"]
+    assert numpy.isinf(float(x[0]))
+    assert float(x[4]) == 1.25
+
+
+def test_an_interrupt_waits_until_the_memory_is_whole() -> None:
+    told: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: told.append(number))
+    try:
+        with donation.uninterrupted():
+            os.kill(os.getpid(), signal.SIGINT)
+            assert not told
+        assert told == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
