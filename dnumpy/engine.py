@@ -108,7 +108,7 @@ class Window:
     def holds_much(self, more: int = 0) -> bool:
         """Say whether what is pending holds much memory, if ``more`` bytes are added."""
         waiting = self.waiting()
-        held = _held_bytes(pending_in_order(waiting))
+        held = _held_bytes(waiting)
         return held > 0 and held + more > max(HELD_BYTES, sum([expr.nbytes for expr in waiting]))
 
     def waiting(self) -> list[Expr]:
@@ -136,9 +136,9 @@ class Window:
                 self.owners[id(expr.owner())] = expr.owner
 
 
-def _held_bytes(order: Sequence[Expr]) -> int:
+def _held_bytes(waiting: Sequence[Expr]) -> int:
     """Return the bytes of computed operands that nothing but these pending Exprs holds."""
-    operands = stored_operands(order)
+    operands = stored_operands(waiting)
     held = 0
     for expr, times in operands.values():
         if sys.getrefcount(expr) <= times + REFERENCES:
@@ -203,7 +203,7 @@ def _to_be_left(along: list[Expr]) -> list[Expr]:
     """
     left = [e for e in along if unread.is_expected(e) and e.size >= grain().min_size]
     if left:
-        operands = stored_operands(pending_in_order(left))
+        operands = stored_operands(left)
         held = sum([expr.nbytes for expr, _ in operands.values()])
         if held > HELD_BYTES + 2 * sum([expr.nbytes for expr in left]):
             return []

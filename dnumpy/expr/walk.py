@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dnumpy.expr.expr import Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 
 def _references(args: tuple[object, ...]) -> int:
@@ -47,12 +47,22 @@ def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
     return order
 
 
-def stored_operands(order: Sequence[Expr]) -> dict[int, tuple[Expr, int]]:
-    """Map the id of each computed Expr that ``order`` reads to it and how often it does."""
+def stored_operands(roots: Iterable[Expr]) -> dict[int, tuple[Expr, int]]:
+    """Map the id of each computed Expr that the roots' pending part reads to it and how often."""
     found: dict[int, tuple[Expr, int]] = {}
-    for expr in order:
-        for arg in expr.args:
-            if type(arg) is Expr and arg.value is not None:
-                known = found.get(id(arg))
-                found[id(arg)] = (arg, 1 if known is None else known[1] + 1)
+    waiting = {id(root): root for root in roots if root.value is None}
+    met = set(waiting)
+    stack = list(waiting.values())
+    push, add = stack.append, met.add
+    while stack:
+        for arg in stack.pop().args:
+            if type(arg) is not Expr:
+                continue
+            key = id(arg)
+            if arg.value is not None:
+                known = found.get(key)
+                found[key] = (arg, 1 if known is None else known[1] + 1)
+            elif key not in met:
+                add(key)
+                push(arg)
     return found
