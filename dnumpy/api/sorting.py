@@ -34,7 +34,7 @@ from dnumpy.kernels.blocked import BLOCK_BYTES
 from dnumpy.ops import sorting as rows
 from dnumpy.ops.families import RowParams, rowwise_of
 from dnumpy.ops.table import EMPTY, FULL
-from dnumpy.runtime import runs
+from dnumpy.runtime import buckets, runs
 from dnumpy.runtime.memory import pool
 
 if TYPE_CHECKING:
@@ -186,8 +186,7 @@ def _line_at_home(a: Any, axis: Any) -> bool:
 def _sorted_here(a: ndarray) -> ndarray:
     values = concrete(a)
     line = pool.empty(values.shape, values.dtype)
-    line[...] = values
-    runs.sort(line)
+    buckets.sort_to(values, line)
     return wrap(line)
 
 
@@ -215,7 +214,7 @@ def argsort(
     """Return the indices that sort; of equal elements the first comes first, whatever the kind."""
     if order is None and _line_at_home(a, axis):
         np.argsort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
-        places = runs.argsort(concrete(a))
+        places = buckets.argsort(concrete(a), stable=_is_stable(kind, stable))
         return NotImplemented if places is None else calls.wrap_result(places)
     if not on_nodes(a) or order is not None:
         return NotImplemented

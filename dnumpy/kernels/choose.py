@@ -36,7 +36,8 @@ TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told ot
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 0.02  # seconds of tiled time that loading from disk is worth
 LOAD_NEXT_AFTER = 3e-3  # the same once what loads kernels has been imported
-COMPILE_SECONDS = 0.3  # until a compilation has been timed
+COMPILE_SECONDS = 0.1  # until a compilation has been timed
+SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is compiled
 TRIALS = 4  # runs before a measured time is believed
 RETIMED = 64  # runs between two looks at the slower lowering
 
@@ -132,6 +133,16 @@ class LoneKernel:
         from dnumpy.kernels.numba import machine_code
 
         return machine_code(self.source)
+
+    def made_for(self, saved: float) -> Compiled | None:
+        """Return the machine code, compiled now if it is to save so many seconds at once."""
+        record = self._record
+        if record.state == "tiled" and saved >= SAVED_AT_ONCE and config.kernels != "tiled":
+            with record.lock:
+                if record.state == "tiled":
+                    record.state = "compiling"
+                    _prepare(record, worth=True)
+        return self.ready()
 
     def missed(self, seconds: float) -> None:
         """Note what NumPy took; in the background the kernel is loaded or compiled when it pays."""
@@ -304,7 +315,6 @@ def _consider(record: _Record) -> None:
 def _prepare(record: _Record, *, worth: bool) -> None:
     """Make the machine code of ``record`` available, if it is on disk or worth compiling."""
     from dnumpy.kernels import compile as compiler
-    from dnumpy.kernels.compiler_process import Ending
     from dnumpy.kernels.numba import machine_code
 
     started = time.perf_counter()
@@ -313,13 +323,9 @@ def _prepare(record: _Record, *, worth: bool) -> None:
         if not worth and not compiler.is_cached(record.source):
             record.state = "tiled"
             return
-        compiler.compile_elsewhere([*record.helpers, record.source])
         for helper in record.helpers:
             machine_code(helper)
         code = machine_code(record.source)
-    except Ending:
-        record.state = "tiled"
-        return
     except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
         record.state = "failed"
         warnings.warn(

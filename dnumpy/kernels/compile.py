@@ -10,26 +10,26 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import tempfile
-import threading
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.compiler_process import object_codes
+from dnumpy.kernels import llvm, objects
 from dnumpy.kernels.ir import module_text
 from dnumpy.kernels.ir_values import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-_SYMBOL = "dnumpy_kernel"
-_OLDEST_LLVM = 20
-_FORMAT = 7  # changes with the primitives or the calling convention
+_LASTING = frozenset({"vendor_id", "cpu family", "model", "model name", "stepping", "flags"})
+_FORMAT = 8  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -38,10 +38,6 @@ _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int64,
     ctypes.c_int64,
 )
-
-_lock = threading.RLock()
-_elsewhere: dict[str, bytes] = {}  # made by the other process, not yet loaded
-_engines: dict[str, Any] = {}  # keep the machine code alive
 
 
 class Compiled:
@@ -72,31 +68,16 @@ def compiled(source: str) -> Compiled:
     """Return the machine code of ``source``: loaded from the cache, or else compiled and stored."""
     digest = digest_of(source)
     path = cache_directory() / f"{digest}.o"
-    with _lock:
-        code = _elsewhere.pop(digest, None)
-        from_disk = code is None
-        code = code or _read(path)
-        if code is not None:
-            return Compiled(digest, _load(digest, code), from_disk=from_disk)
-    code = compile_and_store(source)
-    with _lock:
-        return Compiled(digest, _load(digest, code), from_disk=False)
-
-
-def compile_elsewhere(sources: Sequence[str]) -> None:
-    """Have another process, if one can be had, compile the ``sources`` that the cache lacks."""
-    missing = [s for s in sources if not is_cached(s)]
-    if missing:
-        codes = object_codes(missing)
-        with _lock:
-            _elsewhere.update(zip(map(digest_of, missing), codes, strict=False))
-
-
-def compile_and_store(source: str) -> bytes:
-    """Return the object code of ``source`` after keeping it on disk."""
-    code = compile_source(source)
-    _write(cache_directory() / f"{digest_of(source)}.o", code)
-    return code
+    code = _read(path)
+    from_disk = code is not None
+    if code is None:
+        code = compile_source(source)
+        _write(path, code)
+    try:
+        address = objects.placed(code, llvm.SYMBOL)
+    except objects.Unplaceable:
+        address = llvm.loaded(digest, code)
+    return Compiled(digest, address, from_disk=from_disk)
 
 
 def is_cached(source: str) -> bool:
@@ -114,14 +95,22 @@ def cache_directory() -> Path:
 
 @lru_cache(maxsize=1)
 def _platform() -> str:
-    import llvmlite
-    import llvmlite.binding as llvm
+    """Return what machine code depends on, without importing LLVM where the system tells."""
+    return " ".join([str(_FORMAT), *(_described() or llvm.about()), np.__version__])
 
-    features = llvm.get_host_cpu_features().flatten()
-    from importlib.metadata import version
 
-    versions = f"{version('numba')} {llvmlite.__version__} {np.__version__}"
-    return f"{_FORMAT} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} {versions}"
+def _described() -> tuple[str, ...]:
+    """Return the compiler's version, and the first processor as Linux describes it, or nothing."""
+    spec = find_spec("llvmlite")
+    if spec is None or spec.origin is None:
+        return ()
+    try:
+        version = Path(spec.origin).with_name("_version.py").read_text(encoding="utf-8")
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
+    except OSError:
+        return ()
+    lines = [line for line in first.splitlines() if line.split("\t")[0] in _LASTING]
+    return (version, platform.machine(), *lines) if lines else ()
 
 
 @lru_cache(maxsize=1)
@@ -152,65 +141,6 @@ def _write(path: Path, code: bytes) -> None:
         Path(name).replace(path)
 
 
-@lru_cache(maxsize=1)
-def _target_machine() -> Any:
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=3,
-        reloc="pic",
-        codemodel="default",
-        jit=True,
-    )
-
-
-def _load(digest: str, code: bytes) -> int:
-    import llvmlite.binding as llvm
-
-    found = _engines.get(digest)
-    if found is None:
-        _target_machine()
-        backing = llvm.parse_assembly("")
-        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-        engine = llvm.create_mcjit_compiler(backing, machine)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        found = _engines[digest] = engine
-    address: int = found.get_function_address(_SYMBOL)
-    if not address:
-        msg = f"the object file {digest} defines no {_SYMBOL}"
-        raise RuntimeError(msg)
-    return address
-
-
-@lru_cache(maxsize=1)
-def loop_of_kernels() -> int:
-    """Return the address of a loop for ufuncs that calls a kernel, whose address is its data.
-
-    The kernel is given the addresses of NumPy's arguments, extents and steps.
-    """
-    import llvmlite.binding as llvm
-    from llvmlite import ir
-
-    text, word = ir.IntType(8).as_pointer(), ir.IntType(64)
-    kernel = ir.FunctionType(ir.IntType(32), [text.as_pointer()] * 2 + [word] * 3)
-    module = ir.Module(_SYMBOL)
-    module.triple = llvm.get_process_triple()
-    loop = ir.Function(module, ir.FunctionType(ir.VoidType(), [word] * 3 + [text]), _SYMBOL)
-    builder = ir.IRBuilder(loop.append_basic_block())
-    results = [builder.alloca(text) for _ in range(2)]
-    *given, data = loop.args
-    builder.call(builder.bitcast(data, kernel.as_pointer()), [*results, *given])
-    builder.ret_void()
-    machine = _target_machine()
-    return _load(_SYMBOL, machine.emit_object(llvm.parse_assembly(str(module))))
-
-
 def compile_source(source: str) -> bytes:
     """Return an object file whose ``dnumpy_kernel`` has Numba's calling convention."""
     try:
@@ -227,30 +157,18 @@ def compile_directly(source: str) -> bytes:
     Unknown
         The kernel says what only Numba understands.
     """
-    import llvmlite.binding as llvm
-
-    if llvm.llvm_version_info[0] < _OLDEST_LLVM:
+    if not llvm.reads_texts():
         msg = "pointers have types"
         raise Unknown(msg)
-    machine = _target_machine()
-    text = module_text(source, str(machine.target_data), llvm.get_process_triple())
+    text = module_text(source)
     try:
-        module = llvm.parse_assembly(text)
-        module.verify()
+        return llvm.object_code(llvm.heading() + text)
     except RuntimeError as error:
         raise Unknown(str(error)) from error
-    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-    tuning.loop_vectorization = True
-    tuning.slp_vectorization = False
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    code: bytes = machine.emit_object(module)
-    return code
 
 
 def compile_with_numba(source: str) -> bytes:
     """Return the object file that Numba makes of a kernel."""
-    import llvmlite.binding as llvm
     import numba
 
     from dnumpy.kernels.primitives import namespace
@@ -271,6 +189,5 @@ def compile_with_numba(source: str) -> bytes:
     (result,) = dispatcher.overloads.values()
     text = str(result.library._final_module)  # noqa: SLF001 - the optimised module
     name = result.fndesc.llvm_func_name
-    module = llvm.parse_assembly(text.replace(f'"{name}"', _SYMBOL).replace(name, _SYMBOL))
-    code: bytes = _target_machine().emit_object(module)
-    return code
+    text = text.replace(f'"{name}"', llvm.SYMBOL).replace(name, llvm.SYMBOL)
+    return llvm.object_code(text, optimised=True)

@@ -172,7 +172,7 @@ _alive: list[Any] = []  # a ufunc refers to its loop, data, types and texts; it 
 
 
 def _ufunc(name: str, kernel: Compiled, inputs: int) -> np.ufunc:
-    from dnumpy.kernels.compile import loop_of_kernels
+    from dnumpy.kernels.llvm import loop_of_kernels
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

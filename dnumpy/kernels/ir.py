@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 from dnumpy.kernels.ir_memory import primitives
 from dnumpy.kernels.ir_values import TYPES, Unknown, Value, Writer
 from dnumpy.kernels.ir_words import Slot, Straight
+from dnumpy.kernels.llvm import SYMBOL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-SYMBOL = "dnumpy_kernel"
 
-
-def module_text(source: str, layout: str = "", triple: str = "") -> str:
+def module_text(source: str) -> str:
     """Return an LLVM module that defines the kernel with Numba's calling convention.
 
     Raises
@@ -46,9 +45,7 @@ def module_text(source: str, layout: str = "", triple: str = "") -> str:
     body.run()
     w = body.w
     given = ", ".join(f"i64 %p.{a.arg}" for a in function.args.args)
-    head = [f'target datalayout = "{layout}"'] * bool(layout)
-    head += [f'target triple = "{triple}"'] * bool(triple)
-    head += [f"define i32 @{SYMBOL}(ptr noalias %result, ptr noalias %error, {given}) nounwind {{"]
+    head = [f"define i32 @{SYMBOL}(ptr noalias %result, ptr noalias %error, {given}) nounwind {{"]
     nodes = [f"!{number} = {text}" for text, number in w.nodes.items()]
     lines = [*head, "entry:", *w.entry, "  br label %start", "start:", *w.lines]
     return "\n".join([*lines, "  ret i32 0", "}", *w.declared.values(), *nodes, ""])

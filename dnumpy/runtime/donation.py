@@ -64,7 +64,27 @@ def _dies(stage: FusedStage, number: int) -> bool:
     operand = stage.inputs[number]
     if type(operand) is not Expr or operand.value is None or not _is_only_here(stage, operand, 1):
         return False
-    return is_private(operand)
+    return is_private(operand) and _is_closed(stage)
+
+
+def _is_closed(stage: FusedStage) -> bool:
+    """Say whether nobody else holds what the stage computes on the way.
+
+    It would be computed once more, from operands that are no longer there.
+    """
+    uses: dict[int, int] = {}
+    for step in stage.steps:
+        for arg in step.args:
+            uses[id(arg)] = uses.get(id(arg), 0) + 1
+    step = None  # type: ignore[assignment]
+    placed = {id(stage.outputs[k]) for k in stage.placed}  # which get no value of their own
+    stored = {id(expr) for expr in stage.outputs} - placed
+    for k in range(len(stage.steps)):
+        step = stage.steps[k]
+        held = uses.get(id(step), 0) + 2 * (id(step) in placed)  # by the outputs, by the update
+        if id(step) not in stored and sys.getrefcount(step) > held + REFERENCES:
+            return False
+    return True
 
 
 def _is_only_here(stage: FusedStage, operand: Expr, names: int) -> bool:
@@ -91,6 +111,8 @@ def memory_of_base(stage: FusedStage, update: Expr) -> np.ndarray | None:
                 return None
             held += 1
     if not held or sys.getrefcount(base) > held + REFERENCES or not is_private(base):
+        return None
+    if not _is_closed(stage):
         return None
     memory: np.ndarray = base.value
     return memory

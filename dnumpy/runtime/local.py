@@ -162,7 +162,7 @@ def _allocate(
     outs: list[np.ndarray] = []
     targets: dict[int, tuple[Expr, np.ndarray]] = {}
     staged: list[int] = []
-    for k, (expr, given) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
+    for k, given in enumerate(phase.outputs):  # no name for an Expr: references are counted
         step = phase.steps[given.slot - first]
         if given.partial:
             operand = phase.dtype_of(step.args[0])
@@ -183,7 +183,7 @@ def _allocate(
             memory, read = _row_memory(stage, k, taken=[m for _, m in targets.values()])
             staged += [k] if read else []
             outs.append(memory)
-            targets[k] = (expr, memory)
+            targets[k] = (stage.outputs[k], memory)
     return outs, targets, staged
 
 

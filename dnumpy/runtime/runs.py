@@ -1,16 +1,16 @@
-"""One long line sorted on all threads: each sorts a part, and neighbours are merged in pairs.
+"""One long line sorted on all threads, where it lies and by NumPy alone.
 
-The merge is NumPy's own: its stable sort (timsort, for the dtypes here) finds the two runs that lie
-side by side and merges them in one pass, with half of them copied.
+It is partitioned at its middle, and so are its parts, until there is one for each thread to sort:
+that takes no memory, and as long as merging sorted parts would.
 
-Where elements would be sorted is told likewise, each run looking up its place in its neighbour.
-That is NumPy's answer where no two elements are equal. The order that NumPy gives equal ones is its
-own: where some turn up, it is asked.
+Where elements would be sorted is told by parts sorted apart, each of which looks up its places in
+its neighbour. That is NumPy's answer where no two elements are equal. The order that NumPy gives
+equal ones is its own: where some turn up, it is asked. There is a faster way once a kernel is at
+hand (:mod:`dnumpy.runtime.buckets`).
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from dnumpy.config import thread_count
 from dnumpy.runtime.threads import share_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 SMALLEST = 1 << 20  # elements; below this merging costs what was gained
 BLOCK = 1 << 16  # elements that look up their places at a time
@@ -34,20 +34,16 @@ def applies(dtype: np.dtype, size: int) -> bool:
 
 def sort(line: np.ndarray) -> None:
     """Sort a line of adjacent elements in its place, NaN last as NumPy does."""
-    count = 1 << (thread_count().bit_length() - 1)
-    bounds = [k * line.size // count for k in range(count + 1)]
-
-    def alone(k: int) -> None:
-        line[bounds[k] : bounds[k + 1]].sort()
-
-    share_out(alone, range(count))
-    while count > 1:
-        bounds, count = bounds[::2], count // 2
-        share_out(partial(_merge, line, bounds), range(count))
+    parts = [line]
+    while len(parts) < thread_count():
+        _each(parts, lambda part: part.partition(part.size // 2) if part.size else None)
+        halves = [(part[: part.size // 2], part[part.size // 2 :]) for part in parts]
+        parts = [half for pair in halves for half in pair]
+    _each(parts, lambda part: part.sort())
 
 
-def _merge(line: np.ndarray, bounds: list[int], k: int) -> None:
-    line[bounds[k] : bounds[k + 1]].sort(kind="stable")
+def _each(parts: Sequence[np.ndarray], do: Callable[[np.ndarray], None]) -> None:
+    share_out(lambda k: do(parts[k]), range(len(parts)))
 
 
 class _Run(NamedTuple):
@@ -59,7 +55,7 @@ class _Run(NamedTuple):
 
 def argsort(line: np.ndarray) -> np.ndarray | None:
     """Return where the elements would be sorted; None where two of them are equal, or missing."""
-    if not _distinct(np.sort(line[:: max(1, line.size // SAMPLE)])):
+    if not distinct(np.sort(line[:: max(1, line.size // SAMPLE)])):
         return None
     count = 1 << (thread_count().bit_length() - 1)
     bounds = [k * line.size // count for k in range(count + 1)]
@@ -70,7 +66,7 @@ def argsort(line: np.ndarray) -> np.ndarray | None:
         places = part.argsort()
         values = part[places]
         places += bounds[k]
-        if _distinct(values):
+        if distinct(values):
             sorted_parts[k] = _Run(values, places)
 
     share_out(alone, range(count))
@@ -80,7 +76,7 @@ def argsort(line: np.ndarray) -> np.ndarray | None:
     return runs[0].places if runs else None
 
 
-def _distinct(values: np.ndarray) -> bool:
+def distinct(values: np.ndarray) -> bool:
     """Say whether no two elements in order are equal; NaN, which is last, counts as equal."""
     if values.size and values[-1] != values[-1]:
         return False

@@ -15,7 +15,6 @@ from dnumpy.kernels import choose
 from dnumpy.kernels import compile as compiler
 from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.choose import compiled_kernels, kernel_for
-from dnumpy.kernels.compiler_process import NotCompiled, object_codes
 from tests.kernels import phases as p
 
 
@@ -103,11 +102,11 @@ def test_threads_start_one_compilation_of_a_program(monkeypatch):
 
 
 def test_what_does_not_compile_warns_once_and_runs_tiled(monkeypatch):
-    def refuse(_sources):
+    def refuse(_source):
         msg = "no"
-        raise NotCompiled(msg)
+        raise RuntimeError(msg)
 
-    monkeypatch.setattr(compiler, "compile_elsewhere", refuse)
+    monkeypatch.setattr(lowering, "machine_code", refuse)
     bound = program(7000, 0.125)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -139,15 +138,3 @@ def test_one_op_alone_stays_tiled():
     for _ in range(3):
         bound.run(kernel_for(bound.phase))
     assert not choose._records
-
-
-def test_the_other_process_compiles_and_passes_on_what_the_compiler_says(tmp_path, monkeypatch):
-    monkeypatch.setenv("DNUMPY_CACHE_DIR", str(tmp_path))
-    source = "def kernel(a, b, c):\n    store_i8(a, 0, b + c + 41, 0, 0)\n"
-    compiler.compile_elsewhere([source])
-    code = compiler.compiled(source)
-    out = np.zeros(1, np.int64)
-    code(out.ctypes.data, 1, 2)
-    assert out[0] == 44
-    with pytest.raises(NotCompiled, match="no_such_name"):
-        object_codes(["def kernel(a, b, c):\n    no_such_name(a)\n"])

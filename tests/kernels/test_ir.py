@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.expr.expr import leaf
-from dnumpy.kernels import chain, counts, fast
-from dnumpy.kernels import compile as compiler
+from dnumpy.kernels import chain, counts, fast, llvm
 from dnumpy.kernels.compile import Compiled, compile_directly, compile_source, compile_with_numba
 from dnumpy.kernels.fast_loops import loop_source
 from dnumpy.kernels.helpers import helper_source
@@ -39,7 +38,7 @@ compiling = settings(
 def made(way: Any, source: str) -> Compiled:
     """Return the machine code of a kernel under a name of its own."""
     name = f"{way.__name__} {source}"
-    return Compiled("", compiler._load(name, way(source)), from_disk=False)
+    return Compiled("", llvm.loaded(name, way(source)), from_disk=False)
 
 
 def specials(code: str) -> np.ndarray:

@@ -14,6 +14,7 @@ from dnumpy import engine
 from dnumpy.config import config
 from dnumpy.runtime import donation
 from dnumpy.runtime.memory import pool
+from tests.programs import Program, check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,3 +170,26 @@ def test_an_interrupt_waits_until_the_memory_is_whole() -> None:
         assert told == [signal.SIGINT]
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("window", [3, 4, 100])
+def test_what_is_pending_elsewhere_is_computed_from_the_operand_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, window: int
+) -> None:
+    monkeypatch.setattr(donation, "LEAST_BYTES", 0)
+    monkeypatch.setattr(config, "window_exprs", window)
+    check(
+        Program(
+            [
+                "a3 = np.arange(19, dtype='i8')",
+                "a4 = np.ones((20,), 'f8')",
+                "s5 = np.argmax(a4, axis=None)",
+                "a7 = a3[np.array(data(591, (19,), '?'))]",
+                "a7[...] *= a7",
+                "a12 = np.array(data(38, (13,), '?'))",
+                "a13 = (a7[a12] - a7[a12] * s5)",  # waits, and holds the squares
+                "a7[a12] = (a7[a12] + a12[a12] + s5)",
+            ]
+        )
+    )

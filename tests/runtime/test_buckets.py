@@ -1,0 +1,109 @@
+"""A line sorted by way of buckets is the line that NumPy sorts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dnumpy
+from dnumpy.config import config
+from dnumpy.kernels import buckets as kernels
+from dnumpy.runtime import buckets, runs
+from tests.runtime.test_counts import made_ready
+
+DTYPES = ["f8", "f4", "i8", "u8", "i4", "u4"]
+KINDS = [
+    "distinct",
+    "few values",
+    "one value",
+    "missing",
+    "all missing",
+    "in order",
+    "huge",
+    "zeros",
+]
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "mode", "default")
+    monkeypatch.setattr(config, "kernels", "auto")
+    monkeypatch.setattr(config, "cluster", "off")
+    monkeypatch.setattr(config, "threads", 2)
+
+
+def made(dtype: str, size: int, seed: int, what: str) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    line = rng.permutation(size).astype(dtype)
+    floats = dtype.startswith("f")
+    if what == "few values":
+        line = line % 7
+    elif what == "one value":
+        line[:] = 3
+    elif what == "in order":
+        line.sort()
+    elif what == "zeros":
+        line[::2] = 0
+    elif what == "huge":
+        limits = np.finfo(dtype) if floats else np.iinfo(dtype)
+        line[: size // 2] = limits.max
+        line[size // 2 :: 3] = limits.min
+    elif floats and what in ("missing", "all missing"):
+        line[rng.random(size) < (0.2 if what == "missing" else 2.0)] = np.nan
+    if floats and what == "distinct" and size > 2:
+        line[:2] = np.inf, -np.inf
+    return line
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 3000), st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 5))
+def test_a_line_is_sorted_as_numpy_sorts_it(
+    dtype: str, size: int, seed: int, what: str, threads: int
+) -> None:
+    made_ready(kernels.of(np.dtype(dtype)))
+    line = made(dtype, size, seed, what)
+    before, out = line.copy(), np.empty_like(line)
+    kept, config.threads = config.threads, threads
+    try:
+        buckets.sort_to(line, out)
+        stable = buckets.argsort(line, stable=True)
+        places = buckets.argsort(line, stable=False)
+    finally:
+        config.threads = kept
+    np.testing.assert_array_equal(line, before)
+    np.testing.assert_array_equal(out, np.sort(line))
+    np.testing.assert_array_equal(stable, np.argsort(line, kind="stable"))
+    single = len(np.unique(line)) == size and not (line != line).any()
+    assert (places is not None) == single
+    if single:
+        np.testing.assert_array_equal(places, np.argsort(line))
+
+
+def test_arrays_are_sorted_by_way_of_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_ready(kernels.of(np.dtype(float)))
+    told: list[int] = []
+    tell = buckets._told
+    monkeypatch.setattr(buckets, "_told", lambda *given: (told.append(given[-1]), tell(*given))[1])
+    line = np.random.default_rng(3).random(runs.SMALLEST)
+    a = dnumpy.array(line)
+    np.testing.assert_array_equal(np.asarray(dnumpy.sort(a)), np.sort(line))
+    np.testing.assert_array_equal(np.asarray(dnumpy.argsort(a)), np.argsort(line))
+    np.testing.assert_array_equal(np.asarray(a.argsort(kind="stable")), np.argsort(line))
+    a[5] = a[6]  # equal ones, whose order is NumPy's own
+    line[5] = line[6]
+    np.testing.assert_array_equal(np.asarray(dnumpy.argsort(a)), np.argsort(line))
+    assert told == [kernels.VALUES, *[kernels.PLACES] * 3]
+
+
+def test_a_kernel_that_saves_much_is_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_HEAD", kernels._HEAD + "    unused = 0\n")
+    kernels.of.cache_clear()
+    kernel = kernels.of(np.dtype(float))
+    assert kernel.made_for(0.0) is None
+    assert kernel.made_for(1.0) is not None
+    monkeypatch.setattr(config, "kernels", "tiled")
+    assert kernel.made_for(1.0) is None
+    kernels.of.cache_clear()
