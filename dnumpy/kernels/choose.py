@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from dnumpy.config import config
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import Faults, TiledKernel
+from dnumpy.ops.families import Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -274,8 +275,11 @@ class AdaptiveKernel:
 
 
 def _worth_compiling(phase: Phase) -> bool:
-    """Say whether there is anything to fuse: one op alone runs as fast tiled."""
-    return len(phase.steps) > 1
+    """Say whether there is anything to fuse: one op alone runs as fast tiled, unless it folds.
+
+    A fold that is tiled takes NumPy several calls a tile, with a partial result after each.
+    """
+    return len(phase.steps) > 1 or isinstance(phase.steps[0].op, Reduction)
 
 
 def _elements_per_row(phase: Phase) -> int:

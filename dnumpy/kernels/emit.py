@@ -7,11 +7,12 @@ for every size; the text is the identity of a kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.kernels.emit_text import Text, cast, constant, map_text
 from dnumpy.kernels.helpers import STATE_BYTES, join_quarters, store_quarter
 from dnumpy.kernels.schedule import Home, Schedule, Stage, is_wide, make_schedule, sums_short_rows
 from dnumpy.kernels.sums import BLOCK, QUARTER
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 CHUNK = 1024  # elements walked at a time: a few buffers of them fit L1; a multiple of sums.BLOCK
 
-_WRAPPING = frozenset({"add", "subtract", "multiply", "square", "negative"})
+LINE = 64  # bytes of a line of a cache
+LINES = 16  # collected before they are written past the caches: more, and reading waits for them
+
 
 Field = tuple[Any, ...]
 
@@ -50,15 +53,6 @@ def emit(program: Program, layouts: Sequence[str], halves: frozenset[int] = froz
     return Emitter(program, layouts, halves).run()
 
 
-@dataclass(slots=True)
-class _Text:
-    lines: list[str] = field(default_factory=list)
-    depth: int = 1
-
-    def add(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
-
-
 class Emitter:
     """Writes the text of one kernel."""
 
@@ -67,6 +61,7 @@ class Emitter:
         self.layouts = layouts
         self.halves = halves
         self.schedule = make_schedule(program)
+        self.streamed = self._streamed()
         self.fields: dict[Field, str] = {}
         self.cells: dict[tuple[Any, ...], int] = {}
         self.states: dict[int, int] = {}
@@ -75,8 +70,9 @@ class Emitter:
             {("out", k) for _, k in program.outputs}
             | {(h.kind, h.index) for h in self.schedule.homes.values()}
             | {("gather", v) for v in self.used if v < len(layouts) and layouts[v] == "g"}
+            | {("line", v) for v in self.streamed}
         )
-        self.text = _Text()
+        self.text = Text()
 
     # fields and cells
 
@@ -107,12 +103,14 @@ class Emitter:
         for value, code in constants:
             self.cell("constant", value, code)
         self._tiles()
+        if ("streams",) in self.fields:
+            self.text.add("fence()")
         head = ["def kernel(m, first, last):"]
         head += [
             f"    {name} = load_i8(m, {k}, 0, 0)" for k, name in enumerate(self.fields.values())
         ]
         head += [
-            f"    {_constant(v, c)} = load_{c}({self.cell('constant', v, c)}, 0, 0, 0)"
+            f"    {constant(v, c)} = load_{c}({self.cell('constant', v, c)}, 0, 0, 0)"
             for v, c in constants
             if c[0] != "c"
         ]
@@ -230,14 +228,14 @@ class Emitter:
 
     def _name(self, arg: Arg) -> str:
         if arg.value in self.program.constants:
-            return _constant(arg.value, arg.code)
+            return constant(arg.value, arg.code)
         return f"x{arg.value}"
 
     def _read(self, arg: Arg, name: str) -> str:
         """Return ``name`` cast to the code in which the operation reads it."""
         if arg.value in self.program.constants:
             return name
-        return _cast(name, self.program.codes[arg.value], arg.code)
+        return cast(name, self.program.codes[arg.value], arg.code)
 
     def _cell_of(self, arg: Arg) -> str:
         if arg.value in self.program.constants:
@@ -303,7 +301,8 @@ class Emitter:
         t.add(f"q{value} = {self.get('gather', value)}")
         t.add(f"store_i8({plan}, 0, q{value}, 0, 0)")
         t.add(f"store_i8({plan}, 1, i0, 0, 0)")
-        t.add(f"call_helper({self.get('helper', 'gather', 'u1')}, p{value}, n, {plan})")
+        helper = self.get("helper", "gather", self.program.codes[value])
+        t.add(f"call_helper({helper}, p{value}, n, {plan})")
 
     def _base(self, home: Home, size: int) -> str:
         if home.kind == "tile":
@@ -336,7 +335,11 @@ class Emitter:
         if summed:
             self._blocks(stage.maps, summed)
         else:
-            self._loop(stage.maps, ("n", "i"))
+            streamed = [n for n in stage.maps if n.value in self.streamed]
+            if streamed:
+                self._lines(stage.maps, streamed)
+            else:
+                self._loop(stage.maps, ("n", "i"))
         for node in stage.others:
             if node not in summed:
                 self._other(node)
@@ -383,8 +386,52 @@ class Emitter:
             self._sum_run(node, f"{address} + b * {size}", "n - b")
         t.depth -= 1
 
-    def _loop(self, maps: list[Node], walk: tuple[str, str]) -> None:
-        """Emit one vectorised loop; ``walk`` is its count, and ``i`` in terms of its counter."""
+    def _streamed(self) -> set[int]:
+        """Return the outputs that nothing reads again, so that caches need not hold them."""
+        kept = {v for v, h in self.schedule.homes.items() if h.kind == "out"}
+        for stages in self.schedule.passes:
+            for stage in stages:
+                maps = {n.value for n in stage.maps}
+                for node in [*stage.maps, *stage.others]:
+                    together = maps if node.kind == "map" else set()
+                    kept -= {a.value for a in node.args} - together
+        made = {n.value for p in self.schedule.passes for s in p for n in s.maps}
+        return {v for v in kept & made if self.schedule.homes[v].index not in self.halves}
+
+    def _lines(self, maps: list[Node], streamed: list[Node]) -> None:
+        """Emit the arithmetic of a chunk whose outputs go to memory past the caches.
+
+        They are collected a few lines at a time, if they are large and begin with a whole line.
+        """
+        t = self.text
+        sizes = {n.value: np.dtype(n.code).itemsize for n in streamed}
+        step, whole = LINES * LINE // max(sizes.values()), LINE // min(sizes.values())
+        wanted = [f"({self.get('streams')} != 0)"]
+        wanted += [f"((q{v} & {LINE - 1}) == 0)" for v in sizes]
+        t.add("b = 0")
+        t.add("full = 0")
+        t.add(f"if {' & '.join(wanted)}:")
+        t.add(f"    full = n & -{whole}")
+        t.add("while b < full:")
+        t.depth += 1
+        t.add("k = full - b")
+        t.add(f"if k > {step}:")
+        t.add(f"    k = {step}")
+        self._loop(maps, ("k", "b + j"), frozenset(sizes))
+        for value, size in sizes.items():
+            line = self.get("line", value)
+            t.add(f"stream(q{value} + b * {size}, {line}, (k * {size}) >> {LINE.bit_length() - 1})")
+        t.add("b += k")
+        t.depth -= 1
+        self._loop(maps, ("n - b", "b + j"))
+
+    def _loop(
+        self, maps: list[Node], walk: tuple[str, str], lines: frozenset[int] = frozenset()
+    ) -> None:
+        """Emit one vectorised loop; ``walk`` is its count, and ``i`` in terms of its counter.
+
+        Values in ``lines`` are collected there and not stored where they belong.
+        """
         if not maps:
             return
         t, (count, index) = self.text, walk
@@ -407,7 +454,10 @@ class Emitter:
                 names.append(self._read(arg, f"v{arg.value}" if wide else self._name(arg)))
             value, index = node.value, "start + i0 + i" if self.program.flat else "row"
             t.add(f"v{value} = {map_text(node, names, index)}")
-            if value in self.schedule.homes:
+            if value in lines:
+                at, place = f"{self.get('line', value)}, j", self.place("line", value)
+                t.add(f"store_{node.code}({at}, v{value}, {place})")
+            elif value in self.schedule.homes:
                 at = f"q{value}, {self._index(value)}"
                 t.add(f"store_{node.code}({at}, v{value}, {self._place_of(value)})")
         t.depth -= 1
@@ -531,29 +581,3 @@ class Emitter:
         else:
             size = np.dtype(node.code).itemsize
             t.add(f"copy_item({target}, {self.cell('value', node.value)}, {size})")
-
-
-def _constant(value: int, code: str) -> str:
-    return f"c{value}_{code}"
-
-
-def _cast(name: str, source: str, target: str) -> str:
-    if source == target:
-        return name
-    return f"({name} != 0)" if target == "b1" else f"{target}({name})"
-
-
-def map_text(node: Node, names: list[str], index: str) -> str:
-    """Return the expression of a map; small integers and booleans come back to their own width.
-
-    Signed integers wrap around in NumPy. Numba tells LLVM that they never do, so that they are
-    computed as unsigned ones; shorter ones are widened first and cannot overflow.
-    """
-    if node.code == "i8" and node.name in _WRAPPING:
-        names = [f"u8({name})" for name in names]
-    text = node.template.format(*names).replace("INDEX", f"({index})")
-    if node.code[0] in "iu" and node.template != "{0}":
-        return f"{node.code}({text})"
-    if node.code == "b1" and node.template != "{0}":
-        return f"({text} != 0)"  # the sum of two booleans is whether one is true
-    return text

@@ -158,6 +158,30 @@ def _count(w: Writer, first: str, last: str, step: Callable[[str], None]) -> Non
     w.begin(after)
 
 
+def stream(w: Writer, target: Value, source: Value, lines: Value) -> None:
+    """Copy a number of lines of 64 bytes to memory past the caches.
+
+    The target begins with a whole line.
+    """
+    one, to, there = w.pointer, address(w, target), address(w, source)
+    kind, past = f"<{_LANES} x i64>", w.node("!{i32 1}")
+
+    def step(number: str) -> None:
+        at, place = (
+            one(f"getelementptr inbounds {kind}, ptr {start}, i64 {number}")
+            for start in (there, to)
+        )
+        line = one(f"load {kind}, ptr {at}, align 8")
+        w.add(f"store {kind} {line}, ptr {place}, align 64, !nontemporal {past}")
+
+    _count(w, "0", w.cast(lines, "i8").text, step)
+
+
+def fence(w: Writer) -> None:
+    """Let what was written past the caches be there before whatever is written later."""
+    w.add("fence seq_cst")
+
+
 def sum_lanes(code: str, w: Writer, base: Value, groups: Value) -> Value:
     """Return the sum of eight times ``groups`` adjacent elements, in NumPy's order.
 
@@ -354,6 +378,8 @@ def primitives() -> dict[str, Callable[..., Any]]:
         "call_helper": call_helper,
         "call_loop": call_loop,
         "copy_item": copy_item,
+        "fence": fence,
         "fma": fma,
         "sqrt": sqrt,
+        "stream": stream,
     }

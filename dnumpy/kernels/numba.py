@@ -10,6 +10,7 @@ then tells.
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import threading
 from functools import lru_cache
@@ -19,7 +20,7 @@ import numpy as np
 
 from dnumpy.expr.geometry import address_of
 from dnumpy.kernels.compile import Compiled, compiled
-from dnumpy.kernels.emit import CHUNK, Kernel, emit
+from dnumpy.kernels.emit import CHUNK, LINE, LINES, Kernel, emit
 from dnumpy.kernels.emit_rolled import emit_rolled
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.lower import Program, Unsupported, lower
@@ -43,6 +44,7 @@ _FLAGS = {
 }
 ALL_FLAGS = 31
 _MOST_LOOKS = 256
+STREAMED_BYTES = 16 << 20  # at least, of outputs that are written past the caches
 _APART = 704  # bytes between buffers: same page offsets of loads and stores would stall
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 
@@ -399,6 +401,8 @@ class Variant:
             match what:
                 case ("chunk", _) | ("gather", _):
                     sizes[what] = 16 * CHUNK
+                case ("line", _):
+                    sizes[what] = LINE * LINES
                 case ("row", index):
                     length = tile * width if self.program.flat else width
                     sizes[what] = length * self.kernel.schedule.row_bytes[index]
@@ -464,7 +468,20 @@ class Variant:
                 fields[start] = address_of(out) - (0 if partial else origin * stride)
             if step is not None:
                 fields[step] = stride
+        if ("streams",) in self._position:
+            self._put(fields, ("streams",), int(self._streams(outs)))
         return keep
+
+    def _streams(self, outs: Sequence[np.ndarray]) -> bool:
+        """Say whether to write past the caches: outputs are large and every unit begins a line."""
+        rows = self.phase.tile_rows if self.program.flat else 1
+        written = 0
+        for output, out in zip(self.phase.outputs, outs, strict=True):
+            if not output.partial:
+                written += out.nbytes
+                if (rows * out.strides[0]) % LINE and out.ndim > 1:
+                    return False
+        return written >= streamed_bytes()
 
     def _given(self, value: int, values: Sequence[Any]) -> Any:
         where = self.program.constants[value]
@@ -516,6 +533,16 @@ class Variant:
             value = value.reshape(value.shape[1:])  # a leading axis of extent 1
         shape = (rows, *rest) if self.program.flat else rest
         return np.ascontiguousarray(np.broadcast_to(value, shape))
+
+
+@lru_cache(maxsize=1)
+def streamed_bytes() -> int:
+    """Return the size of outputs that caches would lose before anybody reads them again."""
+    try:
+        shared = os.sysconf("SC_LEVEL3_CACHE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not Linux's C library
+        shared = 0
+    return max(shared // 2, STREAMED_BYTES)
 
 
 _codes: dict[str, Compiled] = {}

@@ -125,6 +125,8 @@ class _Splitting:
                 return self.parts[slot]
         if self.phase.dtype_of(slot).kind == "c":
             raise _Refused
+        if slot < self.first and self.phase.inputs[slot].access is Access.WHOLE:
+            return self._whole(slot), self._zero(like.shape)  # no row value, but read as one
         real = self._add(CAST, (self._whole(slot),), replace(like, shape=self.phase.shape_of(slot)))
         return real, self._zero(self.phase.shape_of(slot))
 

@@ -247,6 +247,39 @@ def copy_item(_typing: Any, target: Any, source: Any, size: Any) -> Any:
     return types.void(types.int64, types.int64, size), codegen
 
 
+@intrinsic
+def stream(_typing: Any, target: Any, source: Any, lines: Any) -> Any:
+    """Copy ``lines`` lines of 64 bytes to memory past the caches.
+
+    The target begins with a whole line.
+    """
+    kind = ir.VectorType(_I64, 8)
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        to, there = (builder.inttoptr(a, kind.as_pointer()) for a in args[:2])
+        past = builder.module.add_metadata([_I32(1)])
+        with cgutils.for_range_slice(builder, _I64(0), args[2], _I64(1)) as (number, _):
+            line = builder.load(builder.gep(there, [number], inbounds=True))
+            line.align = 8
+            done = builder.store(line, builder.gep(to, [number], inbounds=True))
+            done.align = 64
+            done.set_metadata("nontemporal", past)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 3), codegen
+
+
+@intrinsic
+def fence(_typing: Any) -> Any:
+    """Let what was written past the caches be there before whatever is written later."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, _args: Any) -> Any:
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
 PICKS = {
     f"{name}_{code}": make_pick(code, _memory_type(code), largest=name == "argmax")
     for name in ("argmin", "argmax")
@@ -276,6 +309,8 @@ def namespace() -> dict[str, Any]:
         "call_helper": call_helper,
         "call_loop": call_loop,
         "copy_item": copy_item,
+        "fence": fence,
         "fma": fma,
         "sqrt": math.sqrt,
+        "stream": stream,
     }

@@ -126,20 +126,23 @@ def _cuts(runs: list[tuple[int, int]]) -> list[tuple[slice, slice]]:
     return found
 
 
-def inside(padded: np.ndarray, margin: Sequence[int]) -> np.ndarray:
-    """Return the part of an array that lies between its margins."""
-    return padded[tuple([slice(m, n - m) for m, n in zip(margin, padded.shape, strict=True)])]
+def inside(padded: np.ndarray, lead: Sequence[int], shape: Sequence[int]) -> np.ndarray:
+    """Return the array in its padded copy, where it begins ``lead`` entries along each axis."""
+    return padded[tuple([slice(m, m + n) for m, n in zip(lead, shape, strict=True)])]
 
 
-def fill_margins(padded: np.ndarray, margin: Sequence[int]) -> None:
-    """Make every axis of an array wrap around: each margin repeats the other end of the inside."""
-    cut = [slice(m, n - m) for m, n in zip(margin, padded.shape, strict=True)]
+def fill_margins(padded: np.ndarray, lead: Sequence[int], shape: Sequence[int]) -> None:
+    """Make every axis of a padded copy wrap around: each margin repeats the array's other end."""
+    whole = [slice(m, m + n) for m, n in zip(lead, shape, strict=True)]
     for axis in reversed(range(padded.ndim)):
-        m, n = margin[axis], padded.shape[axis]
-        for to, source in ((0, n - 2 * m), (n - m, m)):
-            before, after = tuple(cut[:axis]), (slice(None),) * (padded.ndim - axis - 1)
-            target = (*before, slice(to, to + m), *after)
-            padded[target] = padded[(*before, slice(source, source + m), *after)]
+        m, n = lead[axis], shape[axis]
+        after = padded.shape[axis] - n - m
+        for target, source in (((0, m), (n, n + m)), ((m + n, m + n + after), (m, m + after))):
+            to, at = (
+                (*whole[:axis], slice(*run), *[slice(None)] * (padded.ndim - axis - 1))
+                for run in (target, source)
+            )
+            padded[to] = padded[at]
 
 
 WRAP = row(Blocked("wrap", _wrapped_rows, _wrap, loop="cast"))

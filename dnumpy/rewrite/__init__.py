@@ -8,7 +8,8 @@ result needs only row ``i`` of them. Elementwise ops, reductions of other axes t
 views inside a row always join; a reduction over rows ends its phase with one partial result per
 tile. So does ``x.T @ y``, whose result is small beside a tile; ``x @ w`` joins where ``w`` stays in
 L2 beside the tiles (512 KiB) and ``x`` is tall, and so does a stack of products. A product of two
-matrices without neighbours is one call of the library.
+matrices without neighbours is one call of the library. Small arrays join no phase, unless they come
+between what it computes and what reads that, as the means of rows do.
 
 Invariants: stages are in an order in which every operand is there before its user; every pending
 Expr that must have a value is the output of exactly one stage; :func:`~dnumpy.rewrite.phase.verify`

@@ -72,6 +72,7 @@ class _Cut:
     wanted: set[int]
     grain: Grain
     space: dict[int, int] = field(default_factory=dict)  # Expr -> rows of its phase
+    between: dict[int, int] = field(default_factory=dict)  # the same of small ones
     level: dict[int, int] = field(default_factory=dict)
     users: dict[int, list[Expr]] = field(default_factory=lambda: defaultdict(list))
     placed: dict[int, Expr] = field(default_factory=dict)  # value -> its UPDATE or WRAP
@@ -83,6 +84,7 @@ def cut(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[S
     for expr in state.order:
         for arg in expr.operands():
             state.users[id(arg)].append(expr)
+    state.between = _between(state)
     for expr in state.order:
         _enter(state, expr)
     for expr in reversed(state.order):
@@ -154,8 +156,37 @@ def _inside_rows(view: Expr, base: Expr) -> bool:
     return geometry.row_map(base.shape, base.dtype) == SAME_ROWS
 
 
+def _between(state: _Cut) -> dict[int, int]:
+    """Return the rows of small ops that read what a phase computes and are read by one again.
+
+    By themselves they are not worth a phase. But one that is left out, such as the division of a
+    row's mean, would end the phase whose values it reads, and these go to memory and back.
+    """
+    rows = {id(e): n for e in state.order if (n := row_space(e, state.grain)) is not None}
+    after: dict[int, int] = {}
+    for expr in state.order:
+        by_rows = isinstance(expr.op, Elementwise) or expr.op is VIEW
+        if by_rows and expr.size and expr.shape and id(expr) not in rows:
+            known = [
+                arg
+                for arg in expr.operands()
+                if expr.shape[0] in {rows.get(id(arg)), after.get(id(arg))}
+            ]
+            if any(not folds_rows(arg) and reads_rows(expr, arg) for arg in known):
+                after[id(expr)] = expr.shape[0]
+    found: dict[int, int] = {}
+    for expr in reversed(state.order):
+        number = after.get(id(expr))
+        if number is not None and any(
+            number in {rows.get(id(user)), found.get(id(user))} and reads_rows(user, expr)
+            for user in state.users[id(expr)]
+        ):
+            found[id(expr)] = number
+    return found
+
+
 def _enter(state: _Cut, expr: Expr) -> None:
-    rows = row_space(expr, state.grain)
+    rows = row_space(expr, state.grain) or state.between.get(id(expr))
     if expr.op is VIEW:
         base = expr.operands()[0]
         if id(base) in state.space and not folds_rows(base) and _inside_rows(expr, base):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Shifts = tuple[int, ...]
 
+LINE = 64  # bytes of a line of a cache
 WIDE = 512  # elements of a row at least, for a kernel to write it between margins
 MARGIN = 8  # a shift is small up to this part of the extent (and always if it is by one)
 
@@ -59,12 +60,14 @@ def fits_inside(wrap: Expr) -> bool:
 
     Kernels write rows whose elements are adjacent, and short rows only many at a time.
     """
-    margin = wrap.params.lead  # type: ignore[attr-defined]
     (array,) = wrap.operands()
-    extents = zip(array.shape, wrap.shape, margin, strict=True)
-    if not all(inner >= m and outer == inner + 2 * m for inner, outer, m in extents):
-        return False
-    return not any(margin[1:]) or (array.ndim == 2 and array.shape[1] >= WIDE)
+    margins = [
+        (before, outer - inner - before)
+        for before, inner, outer in zip(wrap.params.lead, array.shape, wrap.shape, strict=True)  # type: ignore[attr-defined]
+    ]
+    if not all(min(m) >= 0 and max(m) <= n for m, n in zip(margins, array.shape, strict=True)):
+        return False  # a roll by itself, or one that goes around more than once
+    return not any(map(any, margins[1:])) or (array.ndim == 2 and array.shape[1] >= WIDE)
 
 
 def _is_small_roll(expr: Expr) -> bool:
@@ -125,8 +128,7 @@ def _is_held(expr: Expr) -> bool:
 def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]], direct: Sequence[Expr]) -> None:
     (operand,) = rolls[0].operands()
     shifts = [_shifts(roll) for roll in rolls]
-    margin = tuple(max(map(abs, along)) for along in zip(*shifts, strict=True))
-    shape = tuple(n + 2 * m for n, m in zip(operand.shape, margin, strict=True))
+    margin, shape = _lay_out(operand, [max(map(abs, along)) for along in zip(*shifts, strict=True)])
     padded = make(WRAP, (operand,), WrapParams(margin), shape, operand.dtype)
     padded.origin = rolls[0].origin
     strides = contiguous_strides(shape, operand.dtype.itemsize)
@@ -144,6 +146,21 @@ def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]], direct: Sequen
         _read(readers[id(roll)], roll, view)
         if _is_held(roll):
             become(roll, CAST, (view,), ())
+
+
+def _lay_out(operand: Expr, needed: Sequence[int]) -> tuple[Shifts, Shifts]:
+    """Return the margins before the array, and the shape of its padded copy.
+
+    Long rows of the array begin with a whole line of the caches, in memory that does.
+    """
+    margin = list(needed)
+    shape = [n + 2 * m for n, m in zip(operand.shape, margin, strict=True)]
+    per_line, row = max(LINE // operand.dtype.itemsize, 1), operand.shape[-1]
+    before = -(-margin[-1] // per_line) * per_line
+    outer = -(-(before + row + margin[-1]) // per_line) * per_line
+    if row >= max(WIDE, before, outer - row - before) and margin[-1]:
+        margin[-1], shape[-1] = before, outer
+    return tuple(margin), tuple(shape)
 
 
 def _read(readers: Sequence[Expr], old: Expr, new: Expr) -> None:

@@ -141,9 +141,14 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
     faults = collect(stage.steps, found)
     for expr, memory in targets.values():
         if expr.op is WRAP:
-            fill_margins(memory, expr.params.lead)  # type: ignore[attr-defined]
+            fill_margins(memory, *_place_of(expr))
         settle(expr, memory)  # a placed value has no memory of its own and stays pending
     return faults, kernel.lowering
+
+
+def _place_of(wrap: Expr) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return where in its padded copy an array begins along each axis, and its shape."""
+    return wrap.params.lead, wrap.operands()[0].shape  # type: ignore[attr-defined]
 
 
 def _noting(found: Faults, number: int) -> Callable[[str, int], None]:
@@ -171,7 +176,7 @@ def _allocate(
         elif k in stage.placed and stage.placed[k].op is WRAP:
             wrap = stage.placed[k]
             memory = pool.empty(wrap.shape, wrap.dtype)
-            outs.append(inside(memory, wrap.params.lead))  # type: ignore[attr-defined]
+            outs.append(inside(memory, *_place_of(wrap)))
             targets[k] = (wrap, memory)
         elif k in stage.placed:
             update = stage.placed[k]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
+LINE = 64  # bytes of a line of a cache
 SLACK = 1.25  # times what is asked for: the largest block that serves
 
 
@@ -77,7 +78,7 @@ class Pool:
             self._most = max(self._most, self._live)
             self._trim_to(self._most - self._live)
         try:
-            return np.empty(nbytes, np.uint8)
+            return _fresh(nbytes)
         except MemoryError:
             with self._lock:
                 self._live -= nbytes
@@ -129,6 +130,17 @@ def is_private(expr: Expr) -> bool:
         return False
     lender: Any = owner.base
     return type(lender) is Lease or bool(owner.flags.owndata)
+
+
+def _fresh(nbytes: int) -> np.ndarray:
+    """Return memory that begins with a whole line of the caches.
+
+    NumPy's begins 16 bytes after one: wide stores would touch two lines each, and lines could not
+    be written past the caches.
+    """
+    block = np.empty(nbytes + LINE, np.uint8)
+    start = -block.ctypes.data % LINE
+    return block[start : start + nbytes]
 
 
 pool = Pool()

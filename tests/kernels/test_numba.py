@@ -260,6 +260,41 @@ def test_outputs_may_lie_in_a_region_of_a_larger_array():
     assert (memory == 7.0).all()
 
 
+def aligned(shape: tuple[int, ...], dtype: Any, offset: int = 0) -> np.ndarray:
+    """Return memory that begins ``offset`` bytes after a line of the caches."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 128, np.uint8)
+    start = -memory.ctypes.data % 64 + offset
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("shape", [(5003,), (9, 1000), (9, 1001), (9, 1640), (300, 24), (3, 8, 90)])
+@pytest.mark.parametrize("offset", [0, 8])
+def test_outputs_written_past_the_caches_are_the_same(monkeypatch, shape, offset):
+    x = stored(np.random.default_rng(6).standard_normal(shape))
+    y = p.apply("add", p.apply("multiply", x, Const(3.0)), x)
+    single = make(CAST, (y,), (), shape, np.dtype("f4"))
+    roots = [p.apply("exp", y), y, single, p.apply("greater", y, Const(0.5))]
+    (bound,) = p.bound(roots, 1 << 13)
+    monkeypatch.setattr(lowering, "streamed_bytes", lambda: 1)
+    quiet = Quiet(bound.phase)
+    expected = bound.run(TiledKernel(bound.phase))
+    outs = [aligned(out.shape, out.dtype, offset) for out in bound.allocate()]
+    quiet.run(bound.values, outs, 0, bound.phase.rows)
+    assert quiet.compiled == 1
+    assert [p.bits(out) for out in outs] == [p.bits(e) for e in expected]
+
+
+def test_only_large_outputs_that_begin_with_a_line_are_written_past_the_caches(monkeypatch):
+    x = stored(np.random.default_rng(7).standard_normal((40, 1000)))
+    bound = only(p.apply("add", p.apply("multiply", x, Const(3.0)), x))
+    variant = NumbaKernel(bound.phase).variant_for(bound.values, bound.allocate())
+    assert not variant._streams([aligned((40, 1000), "f8")])
+    monkeypatch.setattr(lowering, "streamed_bytes", lambda: 1)
+    assert variant._streams([aligned((40, 1000), "f8")])
+    assert not variant._streams([aligned((40, 1001), "f8")[:, 1:]])  # rows begin anywhere
+
+
 def test_an_output_over_an_input_is_left_to_numpy():
     array = np.random.default_rng(3).random(5000)
     before = array.copy()

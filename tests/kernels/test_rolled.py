@@ -70,11 +70,12 @@ COMPLEX = {
     "a real operand": lambda np, x, y, m: x * y.real.copy() + x,
     "a function of a part": lambda np, x, y, m: np.exp(np.negative(x + y).real) + 1,
     "conjugates": lambda np, x, y, m: np.conjugate(x + y) * x,
+    "a real operand that all rows read": lambda np, x, y, m: (x * 1j + m[-1]) * y - y.real[-1] * x,
 }
 
 
 @pytest.mark.parametrize("name", COMPLEX)
-@pytest.mark.parametrize("shape", [(701,), (40, 33)])
+@pytest.mark.parametrize("shape", [(701,), (40, 33), (30, 30)])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_complex_arithmetic_is_bit_equal_to_numpys(name: str, shape: tuple[int, ...]) -> None:
     x, y, mask = numbers(1, shape), numbers(2, shape), numbers(3, shape).real > 0

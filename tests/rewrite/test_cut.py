@@ -114,6 +114,36 @@ def test_an_elementwise_chain_and_its_sum_are_one_phase() -> None:
     assert stage.phase.tiles > 1
 
 
+def _centred(shape: tuple[int, int], *, read_again: bool) -> tuple[list[Expr], np.ndarray]:
+    """Return rows minus their means, or just the square roots of the means."""
+    values = np.random.default_rng(2).random(shape)
+    x = leaf(values, shape, values.dtype)
+    column, params = (shape[0], 1), ReduceParams((1,), True, None, None, masked=False)
+    total = make(reduction_of(np.add), (x,), params, column, x.dtype)
+    mean = make(elementwise_of(np.divide), (total, Const(shape[1])), (), column, x.dtype)
+    if read_again:
+        found = make(elementwise_of(np.subtract), (x, mean), (), shape, x.dtype)
+        return [found], values - values.sum(1, keepdims=True) / shape[1]
+    found = make(elementwise_of(np.sqrt), (mean,), (), column, x.dtype)
+    return [found], np.sqrt(values.sum(1, keepdims=True) / shape[1])
+
+
+@pytest.mark.parametrize("read_again", [True, False])
+def test_a_small_op_is_in_a_phase_only_between_what_it_computes_and_what_reads_that(
+    *, read_again: bool
+) -> None:
+    wanted, expected = _centred((40, 300), read_again=read_again)
+    stages = cut(pending_in_order(wanted), wanted, Grain(1000, 1 << 14, 1 << 40))
+    names = [
+        [e.op.name for e in s.steps] if isinstance(s, FusedStage) else s.expr.op.name
+        for s in stages
+    ]
+    together = [["add.reduce", "divide", "subtract"]]
+    assert names == (together if read_again else [["add.reduce"], "divide", "sqrt"])
+    local.execute(stages)
+    np.testing.assert_allclose(wanted[0].value, expected, rtol=1e-12)
+
+
 def test_what_nobody_wants_gets_no_memory() -> None:
     root, twice, total = _shared_chain(1000)
     stages = cut(pending_in_order([total]), [total], Grain(1, 512, 1 << 40))
