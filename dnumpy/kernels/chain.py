@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.expr.geometry import Geometry, address_of
+from dnumpy.expr.geometry import Geometry, address_of, overlap
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
 from dnumpy.kernels.lower import code_of, resolved
@@ -32,7 +32,6 @@ from dnumpy.kernels.numba import (
     kinds_of,
     machine_code,
     merged_axes,
-    overlap,
     tells_faults,
     to_be_told,
 )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.expr.geometry import address_of
+from dnumpy.expr.geometry import address_of, overlap
 from dnumpy.kernels.compile import Compiled, compiled
 from dnumpy.kernels.emit import CHUNK, LINE, LINES, Kernel, emit
 from dnumpy.kernels.emit_rolled import emit_rolled
@@ -583,32 +583,3 @@ def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     if truncates and raised & bits["invalid"]:
         return True  # the integer that stands for what does not fit is NumPy's to choose
     return any(raised & bits[kind] for kind in told)
-
-
-def overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
-    """Say whether an output may share memory with an input; those come with their addresses."""
-    read = [
-        (address, address + array.nbytes) if array.flags.c_contiguous else _extent(address, array)
-        for address, array in inputs
-    ]
-    for out in outs:
-        low, high = _extent(address_of(out), out)
-        for low2, high2 in read:
-            if low < high2 and low2 < high:
-                return True
-    return False
-
-
-def _extent(address: int, array: np.ndarray) -> tuple[int, int]:
-    """Return the first byte of an array, and the one after its last."""
-    if array.flags.c_contiguous:
-        return address, address + array.nbytes
-    low = high = address
-    for extent, stride in zip(array.shape, array.strides, strict=True):
-        if not extent:
-            return address, address
-        if stride < 0:
-            low += (extent - 1) * stride
-        else:
-            high += (extent - 1) * stride
-    return low, high + array.itemsize
