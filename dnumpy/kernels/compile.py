@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.kernels import llvm, objects
-from dnumpy.kernels.ir import module_text
-from dnumpy.kernels.ir_values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,6 +141,8 @@ def _write(path: Path, code: bytes) -> None:
 
 def compile_source(source: str) -> bytes:
     """Return an object file whose ``dnumpy_kernel`` has Numba's calling convention."""
+    from dnumpy.kernels.ir_values import Unknown  # not needed to load what is on disk
+
     try:
         return compile_directly(source)
     except Unknown:
@@ -157,6 +157,9 @@ def compile_directly(source: str) -> bytes:
     Unknown
         The kernel says what only Numba understands.
     """
+    from dnumpy.kernels.ir import module_text
+    from dnumpy.kernels.ir_values import Unknown
+
     if not llvm.reads_texts():
         msg = "pointers have types"
         raise Unknown(msg)

@@ -301,7 +301,8 @@ class Emitter:
         t.add(f"q{value} = {self.get('gather', value)}")
         t.add(f"store_i8({plan}, 0, q{value}, 0, 0)")
         t.add(f"store_i8({plan}, 1, i0, 0, 0)")
-        t.add(f"call_helper({self.get('helper', 'gather', 'u1')}, p{value}, n, {plan})")
+        helper = self.get("helper", "gather", self.program.codes[value])
+        t.add(f"call_helper({helper}, p{value}, n, {plan})")
 
     def _base(self, home: Home, size: int) -> str:
         if home.kind == "tile":

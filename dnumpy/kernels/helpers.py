@@ -35,7 +35,7 @@ def helper_source(name: str, code: str) -> str:
         case "finish":
             return _FINISH.format(code=code, unit=unit)
         case "gather":
-            return _GATHER
+            return _gather_source(size)
         case _:
             return _COPY
 
@@ -139,16 +139,15 @@ def kernel(target, source, n):
 """
 
 
-def _gather_source() -> str:
+def _gather_source(size: int) -> str:
     """Return the text that copies elements ``i0:i0 + n`` of a strided block to adjacent memory.
 
     The plan holds: target, i0, item size, axes, then extent and byte stride of each axis.
     """
-    text = """\
+    text = f"""\
 def kernel(source, n, plan):
     target = load_i8(plan, 0, 0, 0)
     i = load_i8(plan, 1, 0, 0)
-    size = load_i8(plan, 2, 0, 0)
     axes = load_i8(plan, 3, 0, 0)
     inner = load_i8(plan, 2 + 2 * axes, 0, 0)
     step = load_i8(plan, 3 + 2 * axes, 0, 0)
@@ -168,27 +167,21 @@ def kernel(source, n, plan):
         k = inner - j
         if axes == 1 or k > n - done:
             k = n - done
-        to = target + done * size
+        to = target + done * {size}
 """
-    for size in (8, 4, 1, 2):
-        code = f"u{size}"
+    if size == 16:
+        text += """\
+        for e in range(k):
+            store_u8(to, 2 * e, load_u8(at + e * step, 0, 0, 2), 1, 2)
+            store_u8(to, 2 * e + 1, load_u8(at + e * step, 1, 0, 2), 1, 2)
+"""
+    else:
         text += f"""\
-        if size == {size}:
-            if step == {size}:
-                for e in range(k):
-                    store_{code}(to, e, load_{code}(at, e, 0, 2), 1, 2)
-            else:
-                for e in range(k):
-                    store_{code}(to, e, load_{code}(at + e * step, 0, 0, 2), 1, 2)
-"""
-    text += """\
-        if size == 16:
+        if step == {size}:
             for e in range(k):
-                store_u8(to, 2 * e, load_u8(at + e * step, 0, 0, 2), 1, 2)
-                store_u8(to, 2 * e + 1, load_u8(at + e * step, 1, 0, 2), 1, 2)
-        done += k
+                store_u{size}(to, e, load_u{size}(at, e, 0, 2), 1, 2)
+        else:
+            for e in range(k):
+                store_u{size}(to, e, load_u{size}(at + e * step, 0, 0, 2), 1, 2)
 """
-    return text
-
-
-_GATHER = _gather_source()
+    return f"{text}        done += k\n"

@@ -189,7 +189,8 @@ def test_no_kernel_of_a_phase_is_left_to_numba(roots):
 
 def test_no_kernel_that_is_written_by_hand_is_left_to_numba():
     texts = [helper_source(name, c) for name in ("sum", "finish") for c in ("f8", "f4")]
-    texts += [helper_source(name, "u1") for name in ("gather", "copy")]
+    texts += [helper_source("gather", c) for c in ("u1", "f4", "f8", "c16")]
+    texts += [helper_source("copy", "u1")]
     texts += [chain.SOURCE, counts.BINS.source]
     texts += [counts.whole(np.dtype(c)).source for c in ("i8", "i2", "u1")]
     texts += [
