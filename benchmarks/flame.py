@@ -45,18 +45,23 @@ class Flame:
         """Samples in the frame itself, and in the C functions that it called."""
         return self.samples - sum(callee.samples for callee in self.callees.values())
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        below = sorted(self.callees.values(), key=lambda f: -f.samples)
-        return {"frame": self.name, "samples": self.samples, "calls": [f.as_dict() for f in below]}
+    def drawn(self, whole: int) -> list[Flame]:
+        """Return what it calls that is not too rare to be drawn, most samples first."""
+        found = [f for f in self.callees.values() if f.samples >= LEAST_SHARE * whole]
+        return sorted(found, key=lambda f: -f.samples)
+
+    def as_dict(self, whole: int | None = None) -> dict[str, Any]:
+        """Return what is drawn as plain data for JSON."""
+        whole = whole or max(self.samples, 1)
+        calls = [callee.as_dict(whole) for callee in self.drawn(whole)]
+        return {"frame": self.name, "samples": self.samples, "own": self.own, "calls": calls}
 
     def lines(self, whole: int | None = None, depth: int = 0) -> Iterator[str]:
         """Yield the tree as text: the share of all samples, of those in the frame itself, names."""
         whole = whole or max(self.samples, 1)
         yield f"{self.samples / whole:6.1%} {self.own / whole:6.1%}  {'| ' * depth}{self.name}"
-        for callee in sorted(self.callees.values(), key=lambda f: -f.samples):
-            if callee.samples >= LEAST_SHARE * whole:
-                yield from callee.lines(whole, depth + 1)
+        for callee in self.drawn(whole):
+            yield from callee.lines(whole, depth + 1)
 
 
 def sampled(name: str, run: Callable[[], object], seconds: float) -> Flame:
