@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LASTING = frozenset({"vendor_id", "cpu family", "model", "model name", "stepping", "flags"})
 MOST_KEPT = 8192  # object files on disk, about 50 MB
-_FORMAT = 10  # changes with the primitives or the calling convention
+_FORMAT = 11  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,

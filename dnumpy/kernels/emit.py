@@ -387,7 +387,13 @@ class Emitter:
         t.depth -= 1
 
     def _streamed(self) -> set[int]:
-        """Return the outputs that nothing reads again, so that caches need not hold them."""
+        """Return the outputs that nothing reads again, so that caches need not hold them.
+
+        Units that are walked several times wait for memory in the first pass alone, and gain
+        nothing.
+        """
+        if len(self.schedule.passes) > 1:
+            return set()
         kept = {v for v, h in self.schedule.homes.items() if h.kind == "out"}
         for stages in self.schedule.passes:
             for stage in stages:

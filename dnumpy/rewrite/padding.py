@@ -27,7 +27,16 @@ Shifts = tuple[int, ...]
 
 LINE = 64  # bytes of a line of a cache
 WIDE = 512  # elements of a row at least, for a kernel to write it between margins
+MOST = 32  # parts of a row, of which its margins may be one for it to begin with a whole line
 MARGIN = 8  # a shift is small up to this part of the extent (and always if it is by one)
+
+
+def has_rolls(order: Sequence[Expr]) -> bool:
+    """Say whether there is anything to share."""
+    for expr in order:  # noqa: SIM110 - a loop costs a third of a generator here
+        if expr.op is WRAP:
+            return True
+    return False
 
 
 def share_padding(order: Sequence[Expr], min_size: int) -> bool:
@@ -143,14 +152,15 @@ def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]], direct: Sequen
 def _lay_out(operand: Expr, needed: Sequence[int]) -> tuple[Shifts, Shifts]:
     """Return the margins before the array, and the shape of its padded copy.
 
-    Long rows of the array begin with a whole line of the caches, in memory that does.
+    Long rows of the array begin with a whole line of the caches, in memory that does: so they can
+    be written past these.
     """
     margin = list(needed)
     shape = [n + 2 * m for n, m in zip(operand.shape, margin, strict=True)]
     per_line, row = max(LINE // operand.dtype.itemsize, 1), operand.shape[-1]
     before = -(-margin[-1] // per_line) * per_line
     outer = -(-(before + row + margin[-1]) // per_line) * per_line
-    if row >= max(WIDE, before, outer - row - before) and margin[-1]:
+    if margin[-1] and row >= max(WIDE, MOST * (outer - row)):
         margin[-1], shape[-1] = before, outer
     return tuple(margin), tuple(shape)
 
