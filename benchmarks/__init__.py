@@ -8,5 +8,6 @@ process of its own, ``compare`` lets them take turns, ``machine`` measures what 
 most, ``report`` prints and stores, and ``chart`` draws from what is stored (``--chart``).
 
 Apart from these: ``kernels`` (which generated kernels a change alters; ``recorder`` and
-``expressions`` belong to it), ``accuracy``, ``sorting``, and ``cluster`` with ``quota``.
+``expressions`` belong to it), ``accuracy``, ``sorting``, ``dispatch`` with ``flame`` (what an
+operation costs before any element is computed), and ``cluster`` with ``quota``.
 """

@@ -10,6 +10,8 @@ import sys
 import threading
 import weakref
 from collections import deque
+from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from dnumpy.ops.families import Elementwise
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain, WholeStage
-from dnumpy.rewrite.padding import share_padding
+from dnumpy.rewrite.padding import has_rolls, share_padding
 from dnumpy.runtime import chunked, direct, local
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
@@ -78,7 +80,7 @@ class Window:
         """Count a newly recorded Expr; say whether to ask :func:`flush_if_due`."""
         self.owners[key] = owner
         self.exprs += 1
-        size = expr.size
+        size = prod(expr.shape)
         if size > MOST_ELEMENTS:
             np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
         self.elements += size
@@ -106,7 +108,7 @@ class Window:
     def holds_much(self, more: int = 0) -> bool:
         """Say whether what is pending holds much memory, if ``more`` bytes are added."""
         waiting = self.waiting()
-        held = _held_bytes(pending_in_order(waiting))
+        held = _held_bytes(waiting)
         return held > 0 and held + more > max(HELD_BYTES, sum([expr.nbytes for expr in waiting]))
 
     def waiting(self) -> list[Expr]:
@@ -134,9 +136,9 @@ class Window:
                 self.owners[id(expr.owner())] = expr.owner
 
 
-def _held_bytes(order: Sequence[Expr]) -> int:
+def _held_bytes(waiting: Sequence[Expr]) -> int:
     """Return the bytes of computed operands that nothing but these pending Exprs holds."""
-    operands = stored_operands(order)
+    operands = stored_operands(waiting)
     held = 0
     for expr, times in operands.values():
         if sys.getrefcount(expr) <= times + REFERENCES:
@@ -150,7 +152,10 @@ window = Window()
 def grain() -> Grain:
     """Return the sizes that shape stages, from the settings."""
     smallest = 1 if config.mode != "default" else min(config.eager_below, 16_384)
-    return Grain(max(smallest, 1), config.tile_bytes, config.tile_rows_max)
+    return _grain_of(max(smallest, 1), config.tile_bytes, config.tile_rows_max)
+
+
+_grain_of = lru_cache(maxsize=8)(Grain)
 
 
 def compute(roots: Iterable[Expr]) -> None:
@@ -161,7 +166,7 @@ def compute(roots: Iterable[Expr]) -> None:
     """
     with lock:
         roots = list(roots)
-        if all(root.value is not None for root in roots):
+        if not [root for root in roots if root.value is None]:
             return
         asked = [weakref.ref(root) for root in roots]  # which do not keep memory from being reused
         # what else waits is computed along: what it shares with the roots is then read once, and
@@ -198,7 +203,7 @@ def _to_be_left(along: list[Expr]) -> list[Expr]:
     """
     left = [e for e in along if unread.is_expected(e) and e.size >= grain().min_size]
     if left:
-        operands = stored_operands(pending_in_order(left))
+        operands = stored_operands(left)
         held = sum([expr.nbytes for expr, _ in operands.values()])
         if held > HELD_BYTES + 2 * sum([expr.nbytes for expr in left]):
             return []
@@ -235,7 +240,8 @@ def _evaluate(
         known -= {id(e) for e in unread.note_wanted(order)}
     wanted = [e for e in order if _is_live(e) and id(e) not in known]
     if asked is not None:
-        unread.leave(left)
+        if left:
+            unread.leave(left)
         unread.watch([e for e in wanted if id(e) not in asked and e.size >= grain().min_size])
     known = {id(e) for e in wanted}
     wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
@@ -253,9 +259,9 @@ def _evaluate_stages(
     for expr in wanted:
         _runs[expr] = run
         del expr
-    kept = {id(_base(expr)) for expr in wanted}
-    wanted.clear()
     where = cluster_for(stages)
+    kept = set() if where is None else {id(_base(expr)) for expr in wanted}
+    wanted.clear()
     done = local.execute(stages) if where is None else execute(stages, where, kept)
     records, found, failed = done
     run += records
@@ -299,7 +305,7 @@ def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], 
 def _in_order(roots: Sequence[Expr]) -> list[Expr]:
     """Return what the roots wait for, operands first, rewritten where that saves passes."""
     order = pending_in_order(roots)
-    if len(order) > 1 and share_padding(order, grain().min_size):
+    if len(order) > 1 and has_rolls(order) and share_padding(order, grain().min_size):
         return pending_in_order(roots)
     return order
 

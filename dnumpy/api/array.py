@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,13 +10,16 @@ from dnumpy import engine
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
-from dnumpy.expr.geometry import Geometry, contiguous_strides, same_dtype
+from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_dtype
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.memory import Lease
 
-_new = object.__new__
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SEEN = object()
 _DUMMY = np.zeros(16, np.uint8)
+_DUMMY_AT = address_of(_DUMMY)
 _MANAGED_KINDS = frozenset("biufc")
 
 
@@ -28,6 +31,37 @@ def derive_from(plain: type, overriding: type) -> None:
     _roots[:] = [plain, overriding]
 
 
+def _class_made(
+    mcs: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
+) -> Any:
+    """Return ndarray itself, or what a program derives from it."""
+    if any(type(base) is mcs for base in bases):
+        root = _roots["__array_ufunc__" in namespace]
+        bases = tuple(root if type(base) is mcs else base for base in bases)
+        return type(bases[0])(name, bases, namespace, **kwargs)
+    return type.__new__(mcs, f"numpy.{name}", bases, namespace, **kwargs)
+
+
+def _array_made(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """Return a new array of a class, as ``numpy.ndarray.__new__`` does."""
+    if cls is not ndarray:
+        return _roots[False].__new__(cls, *args, **kwargs)
+    return wrap(np.ndarray(*map(handed_out, args), **{k: handed_out(v) for k, v in kwargs.items()}))
+
+
+class _Constructor:
+    """What a metaclass and its class show as their ``__new__``: of the class it is only shown.
+
+    A class with an own ``__new__`` is slow to make instances, even where that is not called.
+    """
+
+    def __get__(self, cls: type | None, kind: type) -> Any:
+        return _class_made if cls is None else _array_made
+
+    def __set__(self, cls: type, value: Any) -> None:
+        type.__setattr__(cls, "__new__", value)
+
+
 class _ArrayType(type):
     """Makes NumPy's own arrays count as ndarrays, and subclasses of ours subclasses of NumPy's.
 
@@ -36,14 +70,16 @@ class _ArrayType(type):
     import swap.
     """
 
-    def __new__(
-        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
-    ) -> Any:
-        if any(type(base) is mcs for base in bases):
-            root = _roots["__array_ufunc__" in namespace]
-            bases = tuple(root if type(base) is mcs else base for base in bases)
-            return type(bases[0])(name, bases, namespace, **kwargs)
-        return super().__new__(mcs, name, bases, namespace, **kwargs)
+    __new__ = _Constructor()
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a new array, as ``numpy.ndarray`` does."""
+        return _array_made(cls, *args, **kwargs)
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        """The name without NumPy's, which is for messages: Python's own ones show all of it."""
+        return cls.__qualname__
 
     def __dir__(cls) -> list[str]:
         return [name for name in super().__dir__() if name != "to_numpy"]  # which NumPy's has not
@@ -86,13 +122,9 @@ class ndarray(metaclass=_ArrayType):
         self._place = geometry
         self._seen = None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a new array, as ``numpy.ndarray`` does."""
-        if cls is not ndarray:
-            return _roots[False].__new__(cls, *args, **kwargs)
-        return wrap(
-            np.ndarray(*map(handed_out, args), **{k: handed_out(v) for k, v in kwargs.items()})
-        )
+
+# a handle without anything in it: the fastest way to make one that Python has
+bare: Callable[[], ndarray] = type.__call__.__get__(ndarray)
 
 
 def handed_out(x: Any) -> Any:
@@ -114,7 +146,7 @@ def is_managed_dtype(dtype: np.dtype) -> bool:
 
 def small(array: np.ndarray, base: Any = None) -> ndarray:
     """Return a handle that runs at once over ``array``."""
-    made: ndarray = _new(ndarray)
+    made: ndarray = bare()
     made._np = array
     if base is not None:
         made._base = base
@@ -125,7 +157,7 @@ def managed(
     buffer: Buffer, geometry: Geometry | None, base: Any = None, *, readonly: bool = False
 ) -> ndarray:
     """Return a handle on a Buffer."""
-    made: ndarray = _new(ndarray)
+    made: ndarray = bare()
     made._np = None
     made._buf = buffer
     made._place = geometry
@@ -140,7 +172,7 @@ def view_seen(array: ndarray, memory: np.ndarray, seen: np.ndarray) -> ndarray:
 
     Its geometry is worked out when somebody needs it: most views of a loop are read and forgotten.
     """
-    made: ndarray = _new(ndarray)
+    made: ndarray = bare()
     made._np = None
     made._buf = array._buf
     made._place = _SEEN
@@ -208,7 +240,7 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
 
 def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:
     """Return where ``view`` lies in ``memory``; None if it is all of it."""
-    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    offset = address_of(view) - address_of(memory)
     geometry = Geometry(offset, view.shape, view.strides, view.dtype)
     return None if geometry.is_whole(memory.shape, memory.dtype) else geometry
 
@@ -223,7 +255,7 @@ class _Ghostly:
             "shape": geometry.shape,
             "strides": geometry.strides,
             "typestr": geometry.dtype.str,
-            "data": (_DUMMY.__array_interface__["data"][0] + geometry.offset, readonly),
+            "data": (_DUMMY_AT + geometry.offset, readonly),
             "version": 3,
         }
 
@@ -252,7 +284,7 @@ def ghost(array: ndarray) -> np.ndarray:
 
 def ghost_geometry(view: np.ndarray) -> Geometry:
     """Return the geometry of a view derived from a ghost."""
-    offset = view.__array_interface__["data"][0] - _DUMMY.__array_interface__["data"][0]
+    offset = address_of(view) - _DUMMY_AT
     return Geometry(offset, view.shape, view.strides, view.dtype)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.geometry import Geometry
 
 _new = object.__new__
+_ref = weakref.ref
 _LOCKS = tuple(threading.RLock() for _ in range(64))
 _OBJECT_BYTES = 16  # addresses of objects are multiples of this
 _OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
@@ -53,13 +54,11 @@ class Buffer:
         "expr",
         "foreign",
         "ghost",
-        "lock",
         "shape",
         "writeable",
     )
 
     def __init__(self, expr: Expr, *, writeable: bool = True, foreign: bool = False) -> None:
-        self.lock = _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
         self.shape = expr.shape
         self.dtype = expr.dtype
         self.writeable = writeable
@@ -69,8 +68,9 @@ class Buffer:
         self._home: tuple[Any, np.ndarray] | None = None  # (value on nodes, its gathered copy)
         self.set(expr)
 
-    def lock_of(self) -> threading.RLock:
-        """Return the lock that guards this Buffer, one of a fixed set."""
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock that guards this Buffer, one of a fixed set."""
         return _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
 
     def set(self, expr: Expr) -> None:
@@ -84,22 +84,6 @@ class Buffer:
         if expr.value is None:
             assert expr.owner is not None
             engine.window.note(expr, expr.owner, id(self))
-
-    @classmethod
-    def recorded(cls, expr: Expr) -> Buffer:
-        """Return the Buffer of an Expr recorded where nobody asks for faults at once."""
-        self: Buffer = _new(cls)
-        self.lock = _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
-        self.shape = expr.shape
-        self.dtype = expr.dtype
-        self.writeable = True
-        self.foreign = False
-        self.ghost = self._export = self._home = None
-        self.expr = expr
-        owner = expr.owner = weakref.ref(self)
-        if engine.window.count(expr, owner, id(self)):
-            engine.flush_if_due()
-        return self
 
     def hand_over(self, to: Buffer) -> None:
         """Make the content, just recorded and held by nobody else, that of another Buffer."""
@@ -198,3 +182,18 @@ class Buffer:
         view = memory if geometry is None else geometry.over(memory)
         copied: Any = np.array(view, order="C", copy=True)
         return leaf(copied, copied.shape, copied.dtype)
+
+
+def recorded(expr: Expr) -> Buffer:
+    """Return the Buffer of an Expr recorded where nobody asks for faults at once."""
+    buffer: Buffer = _new(Buffer)
+    buffer.shape = expr.shape
+    buffer.dtype = expr.dtype
+    buffer.writeable = True
+    buffer.foreign = False
+    buffer.ghost = buffer._export = buffer._home = None
+    buffer.expr = expr
+    owner = expr.owner = _ref(buffer)
+    if engine.window.count(expr, owner, id(buffer)):
+        engine.flush_if_due()
+    return buffer

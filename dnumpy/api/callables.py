@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 import types
@@ -25,11 +26,57 @@ _PLAIN_FUNCTIONS = (
 )
 
 
-class Builtin(staticmethod):
-    """Stands for a built-in function of NumPy, which is no method of a class that holds it."""
+class Home:
+    """The module that a built-in function is bound to, as NumPy's are to theirs.
 
-    def __reduce__(self) -> str:
-        return self.__name__
+    So bound it is no method of a class that holds it, and is called as fast as a plain function.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
+
+    def __deepcopy__(self, _memo: Any) -> Home:
+        return self
+
+    def __reduce__(self) -> Any:
+        return Home, (self._name,)
+
+    def __repr__(self) -> str:
+        return f"<module {self._name!r}>"
+
+
+class _Bound:
+    """Tells the signature of a built-in function with the module that it is bound to."""
+
+    def __init__(self, wrapped: Callable[..., Any]) -> None:
+        self.__wrapped__ = wrapped
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """NumPy's signature after the module; raises ValueError where there is none."""
+        theirs = inspect.signature(self.__wrapped__)
+        module = inspect.Parameter("module", inspect.Parameter.POSITIONAL_ONLY)
+        return theirs.replace(parameters=[module, *theirs.parameters.values()])
+
+
+def builtin(made: Any, wrapped: Callable[..., Any]) -> types.MethodType:
+    """Return a function whose first parameter is its module as what stands for a built-in one."""
+    made.__wrapped__ = _Bound(wrapped)
+    return types.MethodType(made, Home(made.__module__))
+
+
+def in_module(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function`` with its module as first parameter, which it has no use for."""
+
+    def made(_module: Home, /, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return made
 
 
 class CallableObject:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dnumpy.api.array import (
     adopt,
+    bare,
     concrete,
     concrete_for_writing,
     geometry_of,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 _np_array = np.ndarray
-_new = object.__new__
 PLAIN = frozenset(
     {
         int,
@@ -234,7 +234,7 @@ def result_of(r: np.ndarray, handle: ndarray) -> ndarray:
         if base is None:
             if r.size >= config.eager_below:
                 return wrap(r)
-            made: ndarray = _new(ndarray)
+            made: ndarray = bare()
             made._np = r
             return made
         if base is own or base is own.base:

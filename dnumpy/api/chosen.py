@@ -141,7 +141,6 @@ def chosen_by(x: Any) -> Selection | None:
 def _deferred(chosen: Selection) -> ndarray:
     """Return a fresh array that is a selection."""
     buffer = object.__new__(Chosen)
-    buffer.lock = Buffer.lock_of(buffer)
     buffer.dtype = chosen.domain.dtype
     buffer.writeable = True
     buffer.foreign = False

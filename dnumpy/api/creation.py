@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil, prod
 from sys import modules
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import adopt, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
+from dnumpy.api.array import adopt, bare, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
@@ -23,13 +24,28 @@ from dnumpy.expr.expr import make as make_expr
 from dnumpy.ops.table import ARANGE, FULL
 
 _np_array = np.ndarray
-_new = object.__new__
+_array, _zeros, _empty, _arange = np.array, np.zeros, np.empty, np.arange
 _NUMBERS = frozenset({int, float, bool, complex})
 
 
-def array(
+def array(_module: Any, object: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
+    """Return an array; as ``numpy.array``."""
+    if type(object) is list and dtype is None and not named and not more:
+        if object and type(object[0]) in _NUMBERS and len(object) < config.eager_below:
+            made = bare()
+            made._np = _array(object)
+            return made
+    elif more or not named.keys() <= _ARRAY_KEYWORDS:
+        np.array(object, dtype, *more, **named)  # raises
+    return _array_of(object, dtype, **named)
+
+
+_ARRAY_KEYWORDS = frozenset({"copy", "order", "subok", "ndmin", "ndmax", "like"})
+
+
+def _array_of(
     object: Any,
-    dtype: Any = None,
+    dtype: Any,
     *,
     copy: bool | None = True,
     order: str = "K",
@@ -38,21 +54,9 @@ def array(
     ndmax: int | None = None,
     like: Any = None,
 ) -> Any:
-    """Return an array; as ``numpy.array``."""
     if type(object) is list and like is None and ndmax is None:
-        if dtype is None and ndmin == 0 and copy is True and object and type(object[0]) in _NUMBERS:
-            r = np.array(object) if order == "K" else np.array(object, order=order)
-            if r.size < config.eager_below:
-                made = _new(ndarray)
-                made._np = r
-                return made
-            return wrap(r)
         given = [_given(object, dtype), dtype]
         r = calls.invoke(np.array, given, {"copy": copy, "order": order, "ndmin": ndmin})
-        if r.size < config.eager_below:
-            made = _new(ndarray)
-            made._np = r
-            return made
         return wrap(r)
     if is_lazy(object) and like is None and type(object) is ndarray:
         found = _from_managed(object, dtype, copy, order)
@@ -95,16 +99,27 @@ def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
     return NotImplemented if copy is False else astype(a, wanted, order or "K")
 
 
-def asarray(
+def asarray(_module: Any, a: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
+    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``."""
+    if type(a) is ndarray and dtype is None and not named and not more:
+        return a
+    if len(more) + ("order" in named) > 1 or not named.keys() <= _ASARRAY_KEYWORDS:
+        np.asarray(a, dtype, *more, **named)  # raises
+    return _asarray_of(a, dtype, more[0] if more else named.pop("order", None), **named)
+
+
+_ASARRAY_KEYWORDS = frozenset({"order", "device", "copy", "like"})
+
+
+def _asarray_of(
     a: Any,
-    dtype: Any = None,
-    order: Any = None,
+    dtype: Any,
+    order: Any,
     *,
     device: Any = None,
     copy: bool | None = None,
     like: Any = None,
 ) -> Any:
-    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``."""
     if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
     if type(a) is ndarray and a._np is None:
@@ -119,14 +134,16 @@ def asarray(
     )
 
 
-def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+def asanyarray(_module: Any, a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """As ``numpy.asanyarray``: NumPy's subclasses pass through."""
+    if type(a) is ndarray and dtype is None and order is None and not kwargs:
+        return a
     if _is_foreign(kwargs.get("like")):
         return _made_by_class(np.asanyarray, (a, dtype, order), kwargs)
     if isinstance(a, _np_array) and type(a) is not _np_array:
         kwargs.pop("like", None)
         return calls.wrap_result(np.asanyarray(a, dtype, order, **kwargs), (a,))
-    return asarray(a, dtype, order, **kwargs)
+    return asarray(_module, a, dtype, order, **kwargs)
 
 
 def maker(function: Any) -> Any:
@@ -145,7 +162,7 @@ def maker(function: Any) -> Any:
             r = function(*args, **kwargs)
         if type(r) is _np_array:
             if r.size < config.eager_below:
-                made = _new(ndarray)
+                made = bare()
                 made._np = r
                 return made
             return wrap(r)
@@ -177,38 +194,69 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return np.broadcast_to(np.empty(()), shape).shape
 
 
-def _filler(function: Any, fill: Any, *, filled: bool = True) -> Any:
+def _filled(
+    function: Any, fill: Any, given: tuple[Any, ...], device: Any, like: Any, *, known: bool = True
+) -> Any:
     """Return zeros, ones or empty: the shape is asked of NumPy, and nothing needs unwrapping."""
-
-    def make(
-        shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
-    ) -> Any:
-        if "distributed" in modules and order == "C" and like is None and engine.has_workers():
-            kind = np.dtype(dtype or float)
-            made = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
-            if made is not None:
-                return made
-        if device is None and like is None:
-            r = function(shape) if dtype is None and order == "C" else function(shape, dtype, order)
-        elif _is_foreign(like):
-            return _made_by_class(function, (shape, dtype, order), {"device": device, "like": like})
-        else:
-            r = function(shape, dtype, order, device=device)
-        if r.size < config.eager_below:
-            made = _new(ndarray)
-            made._np = r
-            return made
-        array = wrap(r)
-        if array._np is None and filled:
-            array._buf.fill(array._buf.dtype.type(fill))
-        return array
-
-    return make
+    shape, dtype, order = given
+    if "distributed" in modules and order == "C" and like is None and engine.has_workers():
+        kind = np.dtype(dtype or float)
+        generated = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
+        if generated is not None:
+            return generated
+    if device is None and like is None:
+        r = function(shape) if dtype is None and order == "C" else function(shape, dtype, order)
+    elif _is_foreign(like):
+        return _made_by_class(function, given, {"device": device, "like": like})
+    else:
+        r = function(shape, dtype, order, device=device)
+    if r.size < config.eager_below:
+        made = bare()
+        made._np = r
+        return made
+    array = wrap(r)
+    if array._np is None and known:
+        array._buf.fill(array._buf.dtype.type(fill))
+    return array
 
 
-zeros = _filler(np.zeros, 0)
-ones = _filler(np.ones, 1)
-empty = _filler(np.empty, 0, filled=False)
+def zeros(_module: Any, shape: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
+    """As ``numpy.zeros``."""
+    if type(shape) is int and shape < config.eager_below and not named and not more:
+        made = bare()
+        made._np = _zeros(shape) if dtype is None else _zeros(shape, dtype)
+        return made
+    return _filled_as_asked(_zeros, shape, dtype, more, named)
+
+
+def empty(_module: Any, shape: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
+    """As ``numpy.empty``."""
+    if type(shape) is int and shape < config.eager_below and not named and not more:
+        made = bare()
+        made._np = _empty(shape) if dtype is None else _empty(shape, dtype)
+        return made
+    return _filled_as_asked(_empty, shape, dtype, more, named)
+
+
+def _filled_as_asked(
+    function: Any, shape: Any, dtype: Any, more: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Return zeros or empty with an order, a device or a class to make them."""
+    if len(more) + ("order" in named) > 1 or not named.keys() <= {"order", "device", "like"}:
+        function(shape, dtype, *more, **named)  # raises
+    order = more[0] if more else named.get("order", "C")
+    given = (shape, dtype, order)
+    known = function is _zeros
+    return _filled(function, 0, given, named.get("device"), named.get("like"), known=known)
+
+
+def ones(
+    shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    """As ``numpy.ones``."""
+    return _filled(np.ones, 1, (shape, dtype, order), device, like)
+
+
 _plain_full = maker(np.full)
 _plain_arange = maker(np.arange)
 
@@ -224,8 +272,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     return _plain_full(shape, fill_value, dtype, order, **kwargs)
 
 
-def arange(*args: Any, **kwargs: Any) -> Any:
+def arange(_module: Any, /, *args: Any, **kwargs: Any) -> Any:
     """As ``numpy.arange``."""
+    if len(args) == 1 and not kwargs and type(args[0]) is int and args[0] < config.eager_below:
+        made = bare()
+        made._np = _arange(args[0])
+        return made
     if (
         "distributed" in modules
         and args
@@ -329,9 +381,9 @@ def _shaped_like(maker: Any) -> Any:
     return make
 
 
-zeros_like = _shaped_like(zeros)
+zeros_like = _shaped_like(partial(zeros, None))
 ones_like = _shaped_like(ones)
-empty_like = _shaped_like(empty)
+empty_like = _shaped_like(partial(empty, None))
 
 
 def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import callables, calls, docs, overrides
-from dnumpy.api.array import ndarray
-from dnumpy.api.native import AT_ONCE, CREATION, NATIVE
+from dnumpy.api.array import ndarray, wrap
+from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy
-from dnumpy.config import config, memory_limit_bytes
+from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
 from dnumpy.expr.origin import here
 
@@ -40,13 +40,16 @@ def function(
     if known is not None:
         return known
     key = qualified.removeprefix("numpy.")
+    is_builtin = isinstance(wrapped, types.BuiltinFunctionType)
     made = CREATION.get(key)
     if made is None:
         made = _dispatched(NATIVE.get(key), wrapped, qualified)
+    if is_builtin and key not in BUILTIN:
+        made = callables.in_module(made)
     _describe(made, wrapped, qualified, kind)
     public: Any = made
-    if isinstance(wrapped, types.BuiltinFunctionType):
-        public = callables.Builtin(made)
+    if is_builtin:
+        public = callables.builtin(made, wrapped)
     elif callables.has_methods(wrapped):
         public = callables.CallableObject(
             made,
@@ -72,8 +75,7 @@ def _describe(made: Any, wrapped: Any, qualified: str, kind: str) -> None:
 
 
 _np_array = np.ndarray
-_new = object.__new__
-_FRESH = 2  # references to an array that nobody else holds: the local name and the argument
+_FRESH = 2  # references to an array that nobody else holds: a parameter and the count's own
 _AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 
 
@@ -81,24 +83,58 @@ def _dispatched(
     native: Callable[..., Any] | None, wrapped: Any, qualified: str
 ) -> Callable[..., Any]:
     """Return the public function: small operands go to NumPy, managed ones to ``native``."""
-    name = qualified.rpartition(".")[2]
-    writes = name in WRITING
-    dispatches = isinstance(wrapped, callables.DISPATCHING)
-    runner = calls.run_writing if writes else calls.run
-    at_once = AT_ONCE.get(qualified.removeprefix("numpy."), wrapped)
+    considered = _considered(native, wrapped, qualified)
+    if qualified.rpartition(".")[2] in WRITING:
+
+        def writing(*args: Any, **kwargs: Any) -> Any:
+            return considered(args, kwargs)
+
+        return writing
+    return _quick(AT_ONCE.get(qualified.removeprefix("numpy."), wrapped), considered)
+
+
+def _quick(function: Callable[..., Any], considered: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what calls ``function`` with small arrays, and ``considered`` with all else."""
 
     def public(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not writes:
-            plain = _small_values(args)
-            if plain is not None:
-                r = at_once(*plain)
-                if type(r) is not _np_array or r.base is not None or r.size >= config.eager_below:
-                    return calls.wrap_result(r, args)
-                if getrefcount(r) > _FRESH:  # it may be one of the operands
-                    return calls.wrap_result(r, args)
-                made = _new(ndarray)
-                made._np = r
-                return made
+        if kwargs:
+            return considered(args, kwargs)
+        if len(args) == 2:
+            x, y = args
+            if type(x) is ndarray and type(y) is ndarray:
+                a, b = x._np, y._np
+                if a is None or b is None:
+                    return considered(args, kwargs)
+                r = function(a, b)
+                if type(r) in calls.PLAIN:
+                    return r
+                fresh = type(r) is _np_array and r.base is None and r is not a and r is not b
+                return wrap(r) if fresh else calls.wrap_result(r, args)
+        plain = _small_values(args)
+        if plain is None:
+            return considered(args, kwargs)
+        return _given_back(function(*plain), args)
+
+    return public
+
+
+def _given_back(r: Any, args: tuple[Any, ...]) -> Any:
+    """Return a result of small arrays as ours."""
+    if type(r) is not _np_array:
+        return r if type(r) in calls.PLAIN else calls.wrap_result(r, args)
+    if r.base is not None or getrefcount(r) > _FRESH:  # it may be one of the operands
+        return calls.wrap_result(r, args)
+    return wrap(r)
+
+
+def _considered(
+    native: Callable[..., Any] | None, wrapped: Any, qualified: str
+) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    """Return what calls the function with operands of any kind."""
+    runner = calls.run_writing if qualified.rpartition(".")[2] in WRITING else calls.run
+    dispatches = isinstance(wrapped, callables.DISPATCHING)
+
+    def considered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (dispatches or "like" in kwargs) and overrides.overridden(
             (*args, *kwargs.values()), "__array_function__"
         ):
@@ -110,7 +146,7 @@ def _dispatched(
             _note_gather(qualified, args, kwargs)
         return runner(wrapped, args, kwargs)
 
-    return public
+    return considered
 
 
 def _small_values(args: tuple[Any, ...]) -> list[Any] | None:

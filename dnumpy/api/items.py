@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from dnumpy.api import calls, indexing
-from dnumpy.api.array import concrete, ghost, ndarray
+from dnumpy.api.array import bare, concrete, ghost, ndarray
 from dnumpy.api.ufuncs import IMMEDIATE
 
 _np_array = np.ndarray
-_new = object.__new__
 _PLAIN_KEYS = frozenset({int, slice, type(None), type(Ellipsis), np.int64})
 
 
@@ -25,10 +24,12 @@ def getitem(self: ndarray, key: Any) -> Any:
     if a is None:
         return indexing.get(self, key)
     kind = type(key)
-    if kind is int or kind is slice:
+    if kind is int:
         r = a[key]
         if type(r) is not _np_array:
             return r
+    elif kind is slice:
+        r = a[key]
     elif kind is ndarray:
         mask = key._np
         if mask is None:
@@ -39,11 +40,14 @@ def getitem(self: ndarray, key: Any) -> Any:
         r = a[mask]
         if type(r) is not _np_array:
             return r
+        made = bare()
+        made._np = r
+        return made
     else:
         r = a[_plain_key(key)]
         if type(r) is not _np_array:
             return r
-    made = _new(ndarray)
+    made = bare()
     made._np = r
     made._base = self
     return made
@@ -62,8 +66,9 @@ def setitem(self: ndarray, key: Any, value: Any) -> None:
     if a is None:
         indexing.set_(self, key, value)
         return
-    kind = type(key)
-    if type(value) in IMMEDIATE:
+    kind = type(value)
+    if kind is float or kind is int or kind in IMMEDIATE:
+        kind = type(key)
         if kind is int or kind is slice:
             a[key] = value
             return

@@ -332,7 +332,7 @@ def _lstsq_of_square(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results |
 
 def _makearray(a: Any) -> tuple[Any, Callable[..., Any]]:
     """Return ``a`` as an array, and what makes a result one of its class."""
-    made = asarray(a)
+    made = asarray(None, a)
     if type(a) is np.ndarray:  # whose results are ours
         return made, lambda result: result
     wrap = getattr(a, "__array_wrap__", made.__array_wrap__)

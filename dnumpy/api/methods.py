@@ -22,6 +22,7 @@ from dnumpy.api import (
     ufuncs,
 )
 from dnumpy.api.array import (
+    bare,
     concrete,
     exported,
     ghost,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _np_array = np.ndarray
-_new = object.__new__
 
 
 # ---------------------------------------------------------------- attributes
@@ -105,7 +105,7 @@ def _data_attribute(name: str) -> property:
 def _transposed(self: ndarray) -> ndarray:
     a = self._np
     if a is not None:
-        made = _new(ndarray)
+        made = bare()
         made._np = a.T
         made._base = self
         return made
@@ -241,7 +241,7 @@ def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = N
         if order == "C" and copy is None:
             r = a.reshape(*shape)
             if r.base is a:
-                made = _new(ndarray)
+                made = bare()
                 made._np = r
                 made._base = self
                 return made
@@ -257,7 +257,7 @@ def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = N
 def _copy(self: ndarray, order: str = "C") -> Any:
     a = self._np
     if a is not None:
-        made = _new(ndarray)
+        made = bare()
         made._np = a.copy() if order == "C" else a.copy(order)  # type: ignore[arg-type]
         return made
     found = composites.copy(self, order)
@@ -267,7 +267,7 @@ def _copy(self: ndarray, order: str = "C") -> Any:
 def _astype(self: ndarray, *args: Any, **kwargs: Any) -> Any:
     a = self._np
     if a is not None and len(args) == 1 and not kwargs:
-        made = _new(ndarray)
+        made = bare()
         made._np = a.astype(args[0])
         return made
     return _astype_of(self, *args, **kwargs)
@@ -398,7 +398,7 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
         if type(other) in IMMEDIATE:
             r = a**other
             if type(r) is _np_array:
-                made = _new(ndarray)
+                made = bare()
                 made._np = r
                 return made
             return r
@@ -454,7 +454,7 @@ def _matmul(self: Any, other: Any) -> Any:
         if a is not None and b is not None:
             r = a @ b
             if type(r) is _np_array:
-                made = _new(ndarray)
+                made = bare()
                 made._np = r
                 return made
             return r
@@ -497,7 +497,7 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
                 r = plain(a, b)
                 if type(r) is _np_array:
                     if r.size < config.eager_below:
-                        made = _new(ndarray)
+                        made = bare()
                         made._np = r
                         return made
                     return wrap(r)
@@ -558,11 +558,6 @@ def _array_wrap(
     return array[()] if return_scalar and not array.ndim else array
 
 
-def _missing(self: ndarray, name: str) -> Any:
-    msg = f"'numpy.ndarray' object has no attribute {name!r}"
-    raise AttributeError(msg, name=name, obj=self)
-
-
 def _class_getitem(cls: type, item: Any) -> Any:
     return types.GenericAlias(cls, np.ndarray[item].__args__)  # raises what NumPy raises
 
@@ -579,7 +574,6 @@ _DIRECT: dict[str, Any] = {
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
-    "__getattr__": _missing,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip

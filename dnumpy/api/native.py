@@ -208,16 +208,21 @@ for _name in TRANSPLANTED.keys() & OURS.keys():
 # what runs on small arrays of NumPy's in place of NumPy's function
 AT_ONCE: dict[str, Callable[..., Any]] = {"einsum": pairwise.einsum_of_small}
 
-CREATION: dict[str, Callable[..., Any]] = {
-    **fft.CREATION,
+# what stands for built-in functions, which are given their module first
+BUILTIN: dict[str, Callable[..., Any]] = {
     "array": creation.array,
     "asarray": creation.asarray,
     "asanyarray": creation.asanyarray,
     "zeros": creation.zeros,
-    "ones": creation.ones,
     "empty": creation.empty,
-    "full": creation.full,
     "arange": creation.arange,
+}
+
+CREATION: dict[str, Callable[..., Any]] = {
+    **fft.CREATION,
+    **BUILTIN,
+    "ones": creation.ones,
+    "full": creation.full,
     "linspace": creation.linspace,
     "logspace": creation.logspace,
     "geomspace": creation.geomspace,

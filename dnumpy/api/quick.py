@@ -12,13 +12,14 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import chosen
-from dnumpy.api.array import facts, from_expr, is_managed_dtype, managed, ndarray
-from dnumpy.api.buffer import Buffer
+from dnumpy.api.array import bare, facts, from_expr, is_managed_dtype, ndarray
+from dnumpy.api.buffer import Buffer, recorded
 from dnumpy.api.layout import descends
 from dnumpy.api.record import broadcast, constant, resolve
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, make
-from dnumpy.expr.origin import here, told_at_once
+from dnumpy.expr.origin import error_state, here_above
+from dnumpy.expr.watch import watch
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import FULL, VIEW
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _SCALARS = frozenset({float, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 _results: dict[tuple[Any, ...], np.dtype] = {}
+_FRAMES = 4  # of this package at least: those of here_above, _recorded, binary, and an operator's
 _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the answer
 
 
@@ -49,18 +51,18 @@ def binary(row: Elementwise, x: ndarray, y: Any) -> ndarray | None:
     first = _content(x)
     if first is None:
         return _chosen(row, (x, y))
+    shape = first.shape
     if type(y) is ndarray:
         second = _content(y)
         if second is None:
             return None
-        shape = first.shape
         if second.shape != shape:
             shape = broadcast(row.ufunc, [first, second])
         return _recorded(row, (first, second), (row, first.dtype.num, second.dtype.num), shape)
-    kind = _kind_of(y)
+    kind = float if type(y) is float else _kind_of(y)
     if kind is None:
         return None
-    return _recorded(row, (first, constant(y)), (row, first.dtype.num, kind), first.shape)
+    return _recorded(row, (first, constant(y)), (row, first.dtype.num, kind), shape)
 
 
 def _chosen(row: Elementwise, args: tuple[Any, ...]) -> ndarray | None:
@@ -108,7 +110,8 @@ def _is_like(y: ndarray, x: ndarray) -> bool:
 def _recorded(
     row: Elementwise, args: tuple[Any, ...], key: tuple[Any, ...], shape: tuple[int, ...]
 ) -> ndarray | None:
-    if not shape or told_at_once() or config.accuracy != "exact":
+    state, watched = error_state(), watch()
+    if not shape or state.at_once or watched.at_once or config.accuracy != "exact":
         return None
     dtype = _results.get(key) or _ask(row, key, list(args))
     if dtype is None:
@@ -116,12 +119,16 @@ def _recorded(
     expr = make(row, args, (), shape, dtype)
     if expr.origin is not None:  # somebody recorded the same, and may hold it
         return from_expr(expr)
-    origin = expr.origin = here()
+    origin = expr.origin = here_above(_FRAMES, state, watched)
     if origin.site.alone:
         engine.compute_if_alone(expr)
         if expr.value is not None:
             return from_expr(expr)
-    return managed(Buffer.recorded(expr), None)
+    made = bare()
+    made._np = made._place = made._seen = made._base = None
+    made._buf = recorded(expr)
+    made._readonly = False
+    return made
 
 
 def _kind_of(x: Any) -> Any:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from dnumpy.api import calls, draws
-from dnumpy.api.array import ndarray, wrap
+from dnumpy.api.array import bare, ndarray, wrap
 from dnumpy.api.dispatch import WRITING
 from dnumpy.api.locks import writing
 from dnumpy.config import config
 
 _np_array = np.ndarray
-_new = object.__new__
 _AS_THEY_ARE = frozenset({int, float, bool, str, type(None), type, np.dtype})
 
 
@@ -73,7 +72,7 @@ def _own(drawn: Any) -> Any:
         return calls.wrap_result(drawn)
     if drawn.size >= config.eager_below:
         return wrap(drawn)
-    own = _new(ndarray)
+    own = bare()
     own._np = drawn
     return own
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import calls, chosen, overrides, quick
-from dnumpy.api.array import facts, from_expr, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.array import bare, facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
 from dnumpy.api.record import (
@@ -35,7 +35,6 @@ _np_array = np.ndarray
 IMMEDIATE = frozenset(
     {int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32}
 )
-_new = object.__new__
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
@@ -64,6 +63,13 @@ def fold_with(record: Any) -> None:
 
 
 class _UfuncType(type):
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        return super().__new__(mcs, f"numpy.{name}", bases, namespace)  # as Python's messages say
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        return cls.__qualname__
+
     def __instancecheck__(cls, instance: object) -> bool:
         return type(instance) is cls or isinstance(instance, np.ufunc)
 
@@ -71,55 +77,74 @@ class _UfuncType(type):
         return getattr(np.ufunc, name)
 
 
+class _Told:
+    """An attribute of NumPy's ufunc. A class with a ``__getattr__`` is slow to read its slots."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, ours: Any, kind: type) -> Any:
+        return getattr(np.ufunc if ours is None else ours._np, self._name)
+
+    def __set__(self, ours: Any, value: Any) -> None:
+        setattr(ours._np, self._name, value)  # raises
+
+
 class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's, per instance
-    __slots__ = ("__name__", "__weakref__", "_call", "_np", "_plain", "_row")
+    __slots__ = ("__dict__", "__name__", "__weakref__", "_np", "_plain", "_row")
 
     def __init__(self, wrapped: np.ufunc) -> None:
         self._np = wrapped
-        self._call = wrapped
         simple = wrapped.nout == 1 and wrapped.nin <= 2 and wrapped.signature is None
         self._plain = wrapped.nin if simple else -1  # operands of a call that needs no more looks
         self._row = quick.row_of(wrapped)
         self.__name__ = wrapped.__name__
+        if hasattr(wrapped, "__qualname__"):  # which those made by ``frompyfunc`` lack
+            self.__qualname__ = wrapped.__qualname__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, x: Any = _NO_VALUE, /, *others: Any, **kwargs: Any) -> Any:
         """Apply elementwise; as ``numpy.ufunc.__call__``."""
-        if not kwargs and len(args) == self._plain:
-            x = args[0]
-            if type(x) is ndarray:
-                a = x._np
-                if a is None:
-                    a = peek(x)
-                    if a is None and (r := self._recorded(x, args)) is not None:
-                        return r
-                if a is not None:
-                    r = self._call(a) if self._plain == 1 else self._met(a, args[1])
-                    if type(r) is _np_array:
-                        made = _new(ndarray)
-                        made._np = r
-                        return made
-                    if r is not None:
-                        return r
-        return call(self._np, args, kwargs)
+        if type(x) is ndarray and not kwargs:
+            a = x._np
+            if a is not None and not others:
+                wrapped = self._np
+                r = wrapped(a)
+                if type(r) is _np_array:
+                    made = bare()
+                    made._np = r
+                    return made
+                return calls.wrap_result(r) if type(r) is tuple else r
+            r = self._of_managed(x, others) if a is None else self._met(a, others)
+            if r is not None:
+                return wrap(r) if type(r) is _np_array else r
+        return call(self._np, others if x is _NO_VALUE else (x, *others), kwargs)
 
-    def _recorded(self, x: ndarray, args: tuple[Any, ...]) -> ndarray | None:
+    def _of_managed(self, x: ndarray, others: tuple[Any, ...]) -> Any:
+        """Return the result for a managed array; None where that needs another look."""
+        if len(others) + 1 != self._plain:
+            return None
+        a = peek(x)
+        if a is not None:
+            return self._met(a, others) if others else self._np(a)
         row = self._row
         if row is None:
             return None
-        return quick.unary(row, x) if len(args) == 1 else quick.binary(row, x, args[1])
+        return quick.binary(row, x, others[0]) if others else quick.unary(row, x)
 
-    def _met(self, a: np.ndarray, y: Any) -> Any:
-        """Return the result for a small array and ``y``; None where that needs another look."""
-        if type(y) is ndarray:
-            b = y._np
-            if b is None:
-                b = peek(y)
-        else:
-            b = y if type(y) in IMMEDIATE else None
+    def _met(self, a: np.ndarray, others: tuple[Any, ...]) -> Any:
+        """Return the result for a small array and another operand; None as above."""
+        if self._plain != 2 or len(others) != 1:
+            return None
+        b = at_hand(others[0])
         if b is None:
             return None
-        r = self._call(a, b)
-        return r if type(r) is not _np_array or r.size < config.eager_below else wrap(r)
+        wrapped = self._np
+        r = wrapped(a, b)
+        if type(r) is _np_array and r.size < config.eager_below:
+            made = bare()
+            made._np = r
+            return made
+        return r
 
     def __repr__(self) -> str:
         """Return NumPy's repr."""
@@ -136,10 +161,6 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
     def __reduce__(self) -> Any:
         """Pickle by the NumPy ufunc."""
         return of, (self._np,)
-
-    def __getattr__(self, name: str) -> Any:
-        """nin, nout, nargs, ntypes, types, identity, signature, resolve_dtypes, ..."""
-        return getattr(self._np, name)
 
     def reduce(
         self,
@@ -212,6 +233,8 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
 
 for _name in ("reduce", "accumulate", "reduceat", "outer", "at"):
     getattr(ufunc, _name).__wrapped__ = getattr(np.ufunc, _name)
+for _name in set(dir(np.ufunc)) - set(dir(ufunc)) | {"__signature__"}:
+    setattr(ufunc, _name, _Told(_name))
 
 
 def of(wrapped: np.ufunc) -> ufunc:
@@ -394,31 +417,38 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
 
 def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C901 - every step counts
     one = wrapped.nout == 1
-    row = quick.row_of(wrapped)
+    row, binary = quick.row_of(wrapped), quick.binary
 
     def method(self: Any, other: Any) -> Any:
         a = self._np
         if type(other) is ndarray:
             b = other._np
-            if b is None:
-                b = peek(other)
         elif type(other) in IMMEDIATE:
             b = other
         else:
             return beside(self, other)
-        if a is None:
-            a = peek(self)
         if a is None or b is None:
-            found = quick.binary(row, self, other) if row is not None else None
-            return call(wrapped, (self, other), {}) if found is None else found
+            if a is None and self._seen is None and row is not None:
+                found = binary(row, self, other)
+                return call(wrapped, (self, other), {}) if found is None else found
+            return managed(self, other)
         r = wrapped(a, b)
         if type(r) is _np_array:
             if r.size < config.eager_below:
-                made = _new(ndarray)
+                made = bare()
                 made._np = r
                 return made
             return wrap(r)
         return r if one else calls.wrap_result(r, (self, other))
+
+    def managed(self: Any, other: Any) -> Any:
+        """Meet an operand of which one or both are managed: small views of such are at hand."""
+        a, b = at_hand(self), at_hand(other)
+        if a is None or b is None:
+            found = binary(row, self, other) if row is not None else None
+            return call(wrapped, (self, other), {}) if found is None else found
+        r = wrapped(a, b)
+        return wrap(r) if type(r) is _np_array else calls.wrap_result(r, (self, other))
 
     def beside(self: Any, other: Any) -> Any:
         """Meet an operand of another kind."""
@@ -465,7 +495,7 @@ def _inplace(wrapped: np.ufunc) -> Any:
         return self
 
     def managed(self: Any, other: Any) -> Any:
-        if type(other) in IMMEDIATE or _is_at_hand(other):
+        if at_hand(other) is not None:
             with self._buf.lock:
                 a = peek_for_writing(self)
                 if a is not None:
@@ -488,15 +518,27 @@ def takes_over(other: Any) -> bool:
     return not is_operand(other)
 
 
-def _is_at_hand(other: Any) -> bool:
-    return type(other) is ndarray and (other._np is not None or peek(other) is not None)
+def at_hand(x: Any) -> Any:
+    """Return what NumPy is given for a small array, a small view or a scalar; None for others."""
+    if type(x) is not ndarray:
+        return x if type(x) in IMMEDIATE else None
+    a = x._np
+    return peek(x) if a is None else a
 
 
 def _unary(wrapped: np.ufunc) -> Any:
     row = quick.row_of(wrapped)
 
     def method(self: Any) -> Any:
-        if row is not None and self._np is None and peek(self) is None:
+        a = self._np
+        if a is not None:
+            r = wrapped(a)
+            if type(r) is _np_array:
+                made = bare()
+                made._np = r
+                return made
+            return r
+        if row is not None and peek(self) is None:
             found = quick.unary(row, self)
             if found is not None:
                 return found

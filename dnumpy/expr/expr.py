@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.origin import Origin
     from dnumpy.ops.families import Op
 
+_COMPLEX = (complex, np.complexfloating)
 Params = tuple[Any, ...]
 Shape = tuple[int, ...]
 
@@ -33,14 +34,14 @@ class Const:
     def key(self) -> tuple[Any, ...]:
         """Return what tells two constants apart: 0.0 and -0.0 differ, 1 and 1.0 and True too."""
         value = self.value
-        if value and not isinstance(value, complex | np.complexfloating):
+        if value and not isinstance(value, _COMPLEX):
             return type(value), value
         return type(value), repr(value)  # which shows the signs of zeros
 
 
 def exact(value: Any) -> Params:
     """Return parameters for a number that no equal number has: 0.0 and -0.0 are two."""
-    if value and not isinstance(value, complex | np.complexfloating):
+    if value and not isinstance(value, _COMPLEX):
         return (value,)
     return value, repr(value)
 
@@ -124,7 +125,13 @@ def make(
     op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype
 ) -> Expr:
     """Return the pending Expr for this operation, the same object while an equal one is pending."""
-    key = _key(op, args, params, shape, dtype)
+    if len(args) == 2:  # as most are
+        x, y = args
+        first = id(x) if type(x) is Expr else x.key()  # type: ignore[union-attr]
+        second = id(y) if type(y) is Expr else y.key()  # type: ignore[union-attr]
+        key: tuple[Any, ...] = (id(op), first, second, params, shape, dtype, dtype.num)
+    else:
+        key = _key(op, args, params, shape, dtype)
     try:
         known = _interned.get(key)
     except TypeError:  # an unhashable constant: such an Expr stands alone

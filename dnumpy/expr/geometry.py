@@ -5,10 +5,39 @@ NumPy computes geometries (indexing a real or a ghost array); this module only r
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DATA = object.__basicsize__  # where NumPy's public struct of an array holds its memory's address
+_word_at = ctypes.c_size_t.from_address
+
+
+def _address_told(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _address_read(array: np.ndarray) -> int:
+    return _word_at(id(array) + _DATA).value
+
+
+def _is_readable() -> bool:
+    """Say whether this interpreter lays objects out so that an address can be read."""
+    if sys.implementation.name != "cpython":
+        return False
+    samples = (np.empty(3), np.empty((2, 2), np.int8)[1:])
+    return all(_address_read(a) == _address_told(a) for a in samples)
+
+
+# of an array's first element: NumPy makes a dict or an object to tell it, which takes 2 us
+address_of = _address_read if _is_readable() else _address_told
 
 
 def same_dtype(a: np.dtype, b: np.dtype) -> bool:
@@ -106,3 +135,32 @@ def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]
         strides.append(step)
         step *= max(extent, 1)
     return tuple(reversed(strides))
+
+
+def overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
+    """Say whether an output may share memory with an input; those come with their addresses."""
+    read = [
+        (address, address + array.nbytes) if array.flags.c_contiguous else _extent(address, array)
+        for address, array in inputs
+    ]
+    for out in outs:
+        low, high = _extent(address_of(out), out)
+        for low2, high2 in read:
+            if low < high2 and low2 < high:
+                return True
+    return False
+
+
+def _extent(address: int, array: np.ndarray) -> tuple[int, int]:
+    """Return the first byte of an array, and the one after its last."""
+    if array.flags.c_contiguous:
+        return address, address + array.nbytes
+    low = high = address
+    for extent, stride in zip(array.shape, array.strides, strict=True):
+        if not extent:
+            return address, address
+        if stride < 0:
+            low += (extent - 1) * stride
+        else:
+            high += (extent - 1) * stride
+    return low, high + array.itemsize

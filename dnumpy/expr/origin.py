@@ -114,13 +114,26 @@ class Origin(NamedTuple):
 
 def here() -> Origin:
     """Return the origin of the call that is being recorded."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to look at callers cheaply
+    return here_above(2, error_state(), watch())
+
+
+def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
+    """Return the origin of the call being recorded, at least ``depth`` frames above this one."""
+    frame = _frame_at(depth)
+    code = frame.f_code
+    found = _known.get((id(code), frame.f_lasti))
+    if found is not None:
+        known, errors, listens, origin = found
+        if known is code and errors is state and listens is watched:
+            return origin
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
         if "/tests/" in frame.f_code.co_filename:
             break
         frame = frame.f_back
-    return _origin_of(frame, error_state(), watch())
+    return _origin_of(frame, state, watched)
 
+
+_frame_at = sys._getframe  # noqa: SLF001 - the documented way to look at callers cheaply
 
 # a place in a program -> its code object, which keeps the id its own, and what was so there last
 _known: dict[tuple[int, int], tuple[Any, ErrorState, Watch, Origin]] = {}

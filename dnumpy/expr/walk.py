@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dnumpy.expr.expr import Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 
 def _references(args: tuple[object, ...]) -> int:
@@ -23,32 +23,46 @@ REFERENCES = _references((object(),))
 
 def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
     """Return every pending Expr that the roots need, operands before users, each once."""
+    met: set[int] = set()  # whose operands are above them on the stack, or done
     done: set[int] = set()
     order: list[Expr] = []
-    stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(list(roots))]
+    stack = list(roots)
+    stack.reverse()
     push = stack.append
     while stack:
-        expr, operands_done = stack.pop()
+        expr = stack[-1]
         key = id(expr)
-        if key in done or expr.value is not None:
-            continue
-        if not operands_done:
-            push((expr, True))
+        if key not in met and expr.value is None:
+            met.add(key)
+            height = len(stack)
             for arg in reversed(expr.args):
                 if type(arg) is Expr and arg.value is None and id(arg) not in done:
-                    push((arg, False))
-            continue
-        done.add(key)
-        order.append(expr)
+                    push(arg)
+            if len(stack) > height:
+                continue
+        stack.pop()
+        if key in met and key not in done:
+            done.add(key)
+            order.append(expr)
     return order
 
 
-def stored_operands(order: Sequence[Expr]) -> dict[int, tuple[Expr, int]]:
-    """Map the id of each computed Expr that ``order`` reads to it and how often it does."""
+def stored_operands(roots: Iterable[Expr]) -> dict[int, tuple[Expr, int]]:
+    """Map the id of each computed Expr that the roots' pending part reads to it and how often."""
     found: dict[int, tuple[Expr, int]] = {}
-    for expr in order:
-        for arg in expr.args:
-            if type(arg) is Expr and arg.value is not None:
-                known = found.get(id(arg))
-                found[id(arg)] = (arg, 1 if known is None else known[1] + 1)
+    waiting = {id(root): root for root in roots if root.value is None}
+    met = set(waiting)
+    stack = list(waiting.values())
+    push, add = stack.append, met.add
+    while stack:
+        for arg in stack.pop().args:
+            if type(arg) is not Expr:
+                continue
+            key = id(arg)
+            if arg.value is not None:
+                known = found.get(key)
+                found[key] = (arg, 1 if known is None else known[1] + 1)
+            elif key not in met:
+                add(key)
+                push(arg)
     return found

@@ -7,6 +7,12 @@ ufuncs into buffers that stay in cache, and draws random rows with NumPy's own g
 function; :mod:`~dnumpy.kernels.chain` runs a phase that has products of matrices as a chain of
 NumPy's own loops, which one machine code walks for all phases.
 
+Generated kernels are texts in a small part of Python. :mod:`~dnumpy.kernels.ir` writes them as
+LLVM's own text, and :mod:`~dnumpy.kernels.llvm` makes machine code of that, in a thread of this
+process; :mod:`~dnumpy.kernels.compile` keeps it on disk. Numba is asked only for what is not in
+the language. A new primitive is a function in ``ir_memory``; for Numba, which the tests compare
+it with, it stands in ``primitives`` too.
+
 A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs``
 its outputs; row ``r`` of the phase is entry ``r - origin`` of row values and row outputs; a
 partial output has one entry per tile of ``lo:hi``. ``lo`` lies on the tile grid, ``hi`` too or is

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.expr.geometry import Geometry
+from dnumpy.expr.geometry import Geometry, address_of, overlap
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
 from dnumpy.kernels.lower import code_of, resolved
@@ -32,7 +32,6 @@ from dnumpy.kernels.numba import (
     kinds_of,
     machine_code,
     merged_axes,
-    overlap,
     tells_faults,
     to_be_told,
 )
@@ -233,7 +232,7 @@ class Chain:
                 for home in self._helper_homes()
             }
         arrays = [v for v in values if isinstance(v, np.ndarray)]
-        if overlap([(a.ctypes.data, a) for a in arrays], outs):
+        if overlap([(address_of(a), a) for a in arrays], outs):
             return False
         numbers, homes, cells = self._frame()
         try:
@@ -241,14 +240,14 @@ class Chain:
                 cell[...] = np.asarray(values[given], None if _is_number(values[given]) else dtype)
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
             return False
-        homes.update((("in", k), v.ctypes.data) for k, v in enumerate(values) if _is_array(v))
-        homes.update((("out", k), out.ctypes.data) for k, out in enumerate(outs))
+        homes.update((("in", k), address_of(v)) for k, v in enumerate(values) if _is_array(v))
+        homes.update((("out", k), address_of(out)) for k, out in enumerate(outs))
         for position, home, offset in self._table.places:
             numbers[position] = homes[home] + offset
         numbers[2] = origin
         flags = fenv()
         flags.feclearexcept(ALL_FLAGS)
-        self._code(numbers.ctypes.data, lo, hi)
+        self._code(address_of(numbers), lo, hi)
         return not to_be_told(flags.fetestexcept(ALL_FLAGS), told, truncates=False)
 
     def _frame(self) -> Any:
@@ -257,15 +256,15 @@ class Chain:
             found: Any = self._local.frame
         except AttributeError:
             buffers = [np.empty(size + 64, np.uint8) for size in self._sizes]
-            homes = {("scratch", k): -(-b.ctypes.data // 64) * 64 for k, b in enumerate(buffers)}
+            homes = {("scratch", k): -(-address_of(b) // 64) * 64 for k, b in enumerate(buffers)}
             room = np.zeros((len(self._table.cells) + 1, _CELL), np.uint8)
             cells = [
                 np.ndarray((), dtype, room[k]) for k, (_, dtype) in enumerate(self._table.cells)
             ]
-            homes.update((("cell", k), c.ctypes.data) for k, c in enumerate(cells))
+            homes.update((("cell", k), address_of(c)) for k, c in enumerate(cells))
             codes = {home[1] for home in self._helper_homes()}
             states = {code: np.zeros(STATE_BYTES // 8, np.int64) for code in codes}
-            homes.update((("state", code), state.ctypes.data) for code, state in states.items())
+            homes.update((("state", code), address_of(state)) for code, state in states.items())
             homes.update(self._helpers)
             found = self._local.frame = (self._table.numbers.copy(), homes, cells)
             self._local.buffers = buffers, room, states

@@ -119,6 +119,7 @@ def _optimise(llvm: Any, module: Any) -> None:
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
     tuning.loop_vectorization = True
     tuning.slp_vectorization = False
+    tuning.loop_interleaving = False  # vectors of short rows would be left to the loop's tail
     builder = llvm.create_pass_builder(_machine(), tuning)
     builder.getModulePassManager().run(module, builder)
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dnumpy.expr.geometry import address_of
+
 _SAMPLE = 37  # crosses the vector lengths of every CPU and leaves a tail
 
 
@@ -95,7 +97,7 @@ def _multiplies(loop: InnerLoop) -> bool:
     right = (np.arange(15) % 7 / 8).astype(dtype).reshape(5, 3)
     out = np.zeros((7, 3), dtype)
     arrays = (left, right, out)
-    args = (ctypes.c_void_p * 3)(*[a.ctypes.data for a in arrays])
+    args = (ctypes.c_void_p * 3)(*[address_of(a) for a in arrays])
     steps = (ctypes.c_ssize_t * 9)(0, 0, 0, *[s for a in arrays for s in a.strides])
     _LOOP(loop.function)(args, (ctypes.c_ssize_t * 4)(1, 7, 5, 3), steps, loop.data or None)
     return bool(out.tobytes() == np.matmul(left, right).tobytes())
@@ -135,7 +137,7 @@ def _answers_like(ufunc: np.ufunc, loop: InnerLoop) -> bool:
     ]
     out = np.zeros(_SAMPLE, out_type)
     arrays = [*operands, out]
-    args = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+    args = (ctypes.c_void_p * len(arrays))(*[address_of(a) for a in arrays])
     steps = (ctypes.c_ssize_t * len(arrays))(*[a.itemsize for a in arrays])
     with np.errstate(all="ignore"):
         expected = ufunc(*operands, signature=tuple(loop.dtypes))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.expr.geometry import address_of, overlap
 from dnumpy.kernels.compile import Compiled, compiled
 from dnumpy.kernels.emit import CHUNK, LINE, LINES, Kernel, emit
 from dnumpy.kernels.emit_rolled import emit_rolled
@@ -83,7 +84,14 @@ class NumbaKernel:
 
     def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
         """Return the kernel for values that lie as these do, None where only NumPy will do."""
-        looks = tuple([_look(v) for v in values] + [_look(v) for v in outs])
+        looks = tuple(
+            [
+                (v.shape, v.strides, v.dtype.num, v.flags.aligned)
+                if type(v) is np.ndarray
+                else _look(v)
+                for v in (*values, *outs)
+            ]
+        )
         try:
             return self._known[looks]
         except KeyError:
@@ -269,9 +277,31 @@ class Variant:
             else emit_rolled(program, rolled, layouts, halves)
         )
         self._position = {what: k for k, what in enumerate(self.kernel.fields)}
+        self._reads = tuple(self._read(k) for k in self._inputs())
+        self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
         self._local = threading.local()
         self._code: Compiled | None = None
         self._static: np.ndarray | None = None
+
+    def _inputs(self) -> list[int]:
+        """Return the inputs that the kernel reads from memory."""
+        return [
+            k
+            for k, layout in enumerate(self.layouts)
+            if layout != "c" and ("input", k) in self._position
+        ]
+
+    def _read(self, k: int) -> tuple[int, int, int | None]:
+        """Return an input, and where its address and its stride go where those are all it takes."""
+        plain = self.phase.inputs[k].access is Access.ROWS and self.layouts[k] != "g"
+        return k, self._position["input", k], self._position["stride", k] if plain else None
+
+    def _written(self, k: int) -> tuple[bool, int | None, int | None]:
+        """Return whether an output is partial, and where its address and its stride go."""
+        partial = self.phase.outputs[k].partial
+        names = ("partial", "pstride") if partial else ("output", "ostride")
+        at, stride_at = (self._position.get((name, k)) for name in names)
+        return partial, at, stride_at
 
     @property
     def source(self) -> str:
@@ -345,7 +375,7 @@ class Variant:
             return False
         flags = fenv()
         flags.feclearexcept(ALL_FLAGS)
-        code(fields.ctypes.data, lo, hi)
+        code(address_of(fields), lo, hi)
         raised = flags.fetestexcept(ALL_FLAGS)
         return not to_be_told(raised, told, truncates=self.program.truncates)
 
@@ -389,7 +419,7 @@ class Variant:
             offsets[what] = total
             total += -(-size // 64) * 64 + _APART
         scratch = np.empty(total + 64, np.uint8)
-        base = -(-scratch.ctypes.data // 64) * 64
+        base = -(-address_of(scratch) // 64) * 64
         for what, offset in offsets.items():
             self._put(fields, what, base + offset)
         self._local.scratch = scratch
@@ -399,13 +429,13 @@ class Variant:
                 sizes["plan", value] // 8,
                 np.int64,
                 scratch,
-                base + offsets["plan", value] - scratch.ctypes.data,
+                base + offsets["plan", value] - address_of(scratch),
             )
             for kind, value in [what for what in sizes if len(what) == 2]
             if kind == "plan"
         }
         self._local.cells = np.ndarray(
-            max(16 * self.kernel.cells, 1), np.uint8, scratch, base - scratch.ctypes.data
+            max(16 * self.kernel.cells, 1), np.uint8, scratch, base - address_of(scratch)
         )
         return fields
 
@@ -419,24 +449,27 @@ class Variant:
         origin: int,
     ) -> list[tuple[int, np.ndarray]]:
         """Enter what this run reads and writes; return what is read, to be kept alive meanwhile."""
-        self._bind_constants(values)
+        if self.kernel.constants:
+            self._bind_constants(values)
         keep = []
-        for k, layout in enumerate(self.layouts):
-            if layout != "c" and ("input", k) in self._position:
-                keep.append(
-                    self._bind_input(
-                        fields, k, values[k], min(self.phase.tile_rows, hi - lo), origin
-                    )
-                )
-        for k, (output, out) in enumerate(zip(self.phase.outputs, outs, strict=True)):
-            address, stride = out.ctypes.data, out.strides[0]
-            if output.partial:
-                self._put(fields, ("partial", k), address)
-                self._put(fields, ("pstride", k), stride)
-            else:
-                self._put(fields, ("output", k), address - origin * stride)
-                self._put(fields, ("ostride", k), stride)
-        self._put(fields, ("streams",), int(self._streams(outs)))
+        for k, at, stride_at in self._reads:
+            value = values[k]
+            if stride_at is None:
+                rows = min(self.phase.tile_rows, hi - lo)
+                keep.append(self._bind_input(fields, k, value, rows, origin))
+                continue
+            address, stride = address_of(value), value.strides[0]
+            fields[at] = address - origin * stride
+            fields[stride_at] = stride
+            keep.append((address, value))
+        for (partial, start, step), out in zip(self._writes, outs, strict=True):
+            stride = out.strides[0]
+            if start is not None:
+                fields[start] = address_of(out) - (0 if partial else origin * stride)
+            if step is not None:
+                fields[step] = stride
+        if ("streams",) in self._position:
+            self._put(fields, ("streams",), int(self._streams(outs)))
         return keep
 
     def _streams(self, outs: Sequence[np.ndarray]) -> bool:
@@ -483,7 +516,7 @@ class Variant:
             value = self._spread(value, rows) if whole else np.asarray(value)
         else:
             stride = value.strides[0]
-        address = value.ctypes.data
+        address = address_of(value)
         fields[self._position["input", k]] = address - origin * stride
         fields[self._position["stride", k]] = stride
         if self.layouts[k] == "g":
@@ -544,33 +577,9 @@ def fenv() -> Any:
 
 def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     """Say whether NumPy must run again to name the steps at fault."""
+    if not raised:
+        return False
     bits = _FLAGS[platform.machine()]
     if truncates and raised & bits["invalid"]:
         return True  # the integer that stands for what does not fit is NumPy's to choose
     return any(raised & bits[kind] for kind in told)
-
-
-def overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
-    """Say whether an output may share memory with an input; those come with their addresses."""
-    written = [_extent(out.ctypes.data, out) for out in outs]
-    for address, array in inputs:
-        low, high = _extent(address, array)
-        for low2, high2 in written:
-            if low < high2 and low2 < high:
-                return True
-    return False
-
-
-def _extent(address: int, array: np.ndarray) -> tuple[int, int]:
-    """Return the first byte of an array, and the one after its last."""
-    if array.flags.c_contiguous:
-        return address, address + array.nbytes
-    low = high = address
-    for extent, stride in zip(array.shape, array.strides, strict=True):
-        if not extent:
-            return address, address
-        if stride < 0:
-            low += (extent - 1) * stride
-        else:
-            high += (extent - 1) * stride
-    return low, high + array.itemsize

@@ -1,6 +1,7 @@
-"""What generated kernels are written in: loads, stores and calls at raw addresses.
+"""What generated kernels are written in, for Numba: loads, stores and calls at raw addresses.
 
-This module imports Numba, and is itself imported only when a kernel is compiled. Every load and
+This module imports Numba, and is itself imported only when Numba compiles a kernel: one that says
+what :mod:`~dnumpy.kernels.ir` does not know, or one to compare with. Every load and
 store names the memory it touches by a small number (its *place*) out of how many there are; LLVM
 is told that different places never overlap, which is what lets it vectorise a loop over many
 arrays without checking each pair of them at run time.

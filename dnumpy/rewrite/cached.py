@@ -38,7 +38,8 @@ _templates: dict[tuple[Any, ...], tuple[_Template, ...]] = {}
 
 def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[Stage]:
     """Return what :func:`~dnumpy.rewrite.cut.cut` returns, remembered if it was asked before."""
-    key = (grain, structure(order, wanted))
+    # the numbers themselves: a dataclass makes its hash anew each time
+    key = (grain.min_size, grain.tile_bytes, grain.tile_rows_max, structure(order, wanted))
     found = _templates.get(key)
     if found is None:
         stages = cut(order, wanted, grain)
@@ -61,7 +62,7 @@ def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...
             if number is None:
                 number = numbers[id(arg)] = len(numbers)
                 # which operand is the constant matters: 2 - x is not x - 2
-                if isinstance(arg, Expr):
+                if type(arg) is Expr:
                     lines.append((arg.shape, arg.dtype, arg.dtype.num))
                 else:
                     lines.append(None)
@@ -110,6 +111,6 @@ def _bind(template: _Template, order: Sequence[Expr]) -> Stage:
         template.phase,
         tuple(inputs),
         tuple([order[k] for k in template.outputs]),
-        {k: order[update] for k, update in template.placed},
+        {k: order[update] for k, update in template.placed} if template.placed else {},
         tuple([order[k] for k in template.steps]),
     )

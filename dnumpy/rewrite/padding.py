@@ -31,6 +31,14 @@ MOST = 32  # parts of a row, of which its margins may be one for it to begin wit
 MARGIN = 8  # a shift is small up to this part of the extent (and always if it is by one)
 
 
+def has_rolls(order: Sequence[Expr]) -> bool:
+    """Say whether there is anything to share."""
+    for expr in order:  # noqa: SIM110 - a loop costs a third of a generator here
+        if expr.op is WRAP:
+            return True
+    return False
+
+
 def share_padding(order: Sequence[Expr], min_size: int) -> bool:
     """Let rolls of the same array read one padded copy; say whether any does now."""
     groups: dict[int, list[Expr]] = defaultdict(list)

@@ -135,7 +135,7 @@ class Phase:
     @property
     def multiplies(self) -> bool:
         """Whether a step is a product of matrices, which a library computes."""
-        return any(isinstance(step.op, Contraction) for step in self.steps)
+        return _multiplies(self)
 
     def flops(self, step: Step) -> float:
         """Return the operations of a product's multiply-adds over all rows."""
@@ -175,6 +175,11 @@ class Phase:
 # looked at whenever a phase runs again
 
 _MOST = 4096
+
+
+@lru_cache(maxsize=_MOST)
+def _multiplies(phase: Phase) -> bool:
+    return any(isinstance(step.op, Contraction) for step in phase.steps)
 
 
 @lru_cache(maxsize=_MOST)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.config import thread_count
+from dnumpy.expr.geometry import address_of
 from dnumpy.kernels import counts as kernels
 from dnumpy.runtime.threads import share_out
 
@@ -83,9 +84,9 @@ def _counted(
 
     def run(k: int) -> None:
         part = values[k * step : (k + 1) * step]
-        at = 0 if edges is None else edges.ctypes.data
-        given[k, :5] = part.ctypes.data, counters[k].ctypes.data, part.size, size, at
-        code(given[k].ctypes.data, 0, 0)
+        at = 0 if edges is None else address_of(edges)
+        given[k, :5] = address_of(part), address_of(counters[k]), part.size, size, at
+        code(address_of(given[k]), 0, 0)
 
     share_out(run, range(count))
     if given[:, 5].any():

@@ -32,9 +32,9 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
     """
     if config.mode == "split":
         return _virtual.setdefault(config.split_rows, VirtualCluster(config.split_rows))
-    placed = [value for value in _stored(stages) if isinstance(value, Chunked)]
-    if placed:
-        return placed[0].home
+    for value in _stored(stages):
+        if type(value) is Chunked:
+            return value.home
     if config.cluster == "off" or sum(map(_bytes, stages)) < LEAST_BYTES:
         return None
     client = current_client()
@@ -54,8 +54,8 @@ def _stored(stages: Iterable[Stage]) -> list[object]:
         args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
         for arg in args:
             expr = arg
-            while isinstance(expr, Expr) and expr.value is None and expr.op is VIEW:
+            while type(expr) is Expr and expr.value is None and expr.op is VIEW:
                 expr = expr.args[0]
-            if isinstance(expr, Expr) and expr.value is not None:
+            if type(expr) is Expr and expr.value is not None:
                 found.append(expr.value)
     return found

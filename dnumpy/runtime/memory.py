@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.config import config
+from dnumpy.expr.geometry import address_of
 from dnumpy.expr.walk import REFERENCES
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Lease:
         self.__array_interface__: dict[str, Any] = {
             "shape": block.shape,
             "typestr": "|u1",
-            "data": (block.ctypes.data, False),
+            "data": (address_of(block), False),
             "version": 3,
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from dnumpy.expr import expr as expr_module
 from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.origin import here
-from dnumpy.expr.walk import pending_in_order
+from dnumpy.expr.walk import pending_in_order, stored_operands
 from dnumpy.ops.families import elementwise_of
 from tests.strategies import programs
 
@@ -117,3 +118,17 @@ def test_an_origin_is_the_first_line_outside_the_package() -> None:
     with np.errstate(divide="ignore"):
         assert dict(here().errors)["divide"] == "ignore"
     assert dict(here().errors)["divide"] == np.geterr()["divide"]
+
+
+@given(programs())
+def test_stored_operands_are_counted_as_often_as_pending_ones_read_them(made: list[Expr]) -> None:
+    roots = made[-3:] * 2
+    read = Counter(
+        id(arg)
+        for expr in pending_in_order(roots)
+        for arg in expr.args
+        if isinstance(arg, Expr) and arg.value is not None
+    )
+    found = stored_operands(roots)
+    assert {key: times for key, (_, times) in found.items()} == read
+    assert all(id(expr) == key for key, (expr, _) in found.items())

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides
 from tests.strategies import filled_shapes, keys, managed_dtypes, shapes
 
 
@@ -21,6 +21,14 @@ def view_and_geometry(draw: Any, base: np.ndarray) -> tuple[np.ndarray, Geometry
         view = view.T
     offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
     return view, Geometry(offset, view.shape, view.strides, view.dtype)
+
+
+@given(st.data(), filled_shapes, managed_dtypes)
+def test_the_address_is_that_of_the_first_element(
+    data: st.DataObject, shape: tuple[int, ...], dtype: np.dtype
+) -> None:
+    view, _ = view_and_geometry(data.draw, np.zeros(shape, dtype))
+    assert address_of(view) == view.__array_interface__["data"][0]
 
 
 @given(shapes, managed_dtypes)

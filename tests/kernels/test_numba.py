@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.expr.expr import Const, Expr, leaf, make
+from dnumpy.expr.geometry import overlap
 from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.numba import NumbaKernel, supports
 from dnumpy.kernels.tiled import TiledKernel
@@ -364,8 +365,8 @@ def test_what_has_no_numba_lowering_says_so():
 def test_overlap_is_seen_through_strides():
     base = np.zeros((10, 10))
     backwards = base[:, ::-1]
-    assert lowering.overlap([(backwards.ctypes.data, backwards)], [base[3:4]])
-    assert not lowering.overlap([(base.ctypes.data, base[:5])], [base[5:]])
+    assert overlap([(backwards.ctypes.data, backwards)], [base[3:4]])
+    assert not overlap([(base.ctypes.data, base[:5])], [base[5:]])
 
 
 _PROGRAM = """
