@@ -94,7 +94,7 @@ class Window:
         """
         if self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
             return True
-        self.looked = self.elements + max(LOOKED_ELEMENTS, self.elements >> 2)
+        self.looked = 2 * max(LOOKED_ELEMENTS, self.elements)
         return self.holds_much()
 
     def needs_room(self, nbytes: int) -> bool:

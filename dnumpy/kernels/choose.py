@@ -11,6 +11,7 @@ bits.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import warnings
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
-LOAD_AFTER = 0.02  # seconds of tiled time that loading from disk is worth
-LOAD_NEXT_AFTER = 3e-3  # the same once what loads kernels has been imported
-COMPILE_SECONDS = 0.1  # until a compilation has been timed
+LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
+COMPILE_SECONDS = 0.2  # until a compilation has been timed: the first one imports LLVM
+AHEAD = 3  # times what compiling costs: a run that takes longer is worth it from its beginning
 SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is compiled
 TRIALS = 4  # runs before a measured time is believed
 RETIMED = 64  # runs between two looks at the slower lowering
@@ -116,7 +117,6 @@ _kernels: dict[Phase, AdaptiveKernel] = {}
 _records: dict[str, _Record] = {}
 _records_lock = threading.Lock()
 _costs: list[float] = []  # seconds of compiling
-_loaded: list[float] = []  # seconds of loading from disk
 
 
 class LoneKernel:
@@ -149,7 +149,7 @@ class LoneKernel:
         """Note what NumPy took; in the background the kernel is loaded or compiled when it pays."""
         if config.kernels != "tiled":
             self._record.tiled_total += seconds
-            _consider(self._record)
+            _consider(self._record, 0.0)
 
 
 def kernel_for(phase: Phase) -> AdaptiveKernel:
@@ -217,7 +217,7 @@ class AdaptiveKernel:
             kernel = self._compiled()
             self.lowering = kernel.lowering
             return kernel.run(values, outs, lo, hi, origin, told)
-        if self._total < LOWER_AFTER:
+        if self._total < LOWER_AFTER or not _lowerings_at_hand():
             started = time.perf_counter()
             faults = self._run_tiled(values, outs, lo, hi, origin)
             self._total += time.perf_counter() - started
@@ -270,8 +270,35 @@ class AdaptiveKernel:
         seconds = time.perf_counter() - started
         record.tiled.observe(seconds, elements)
         record.tiled_total += seconds
-        _consider(record)
+        _consider(record, seconds * self.phase.rows / max(hi - lo, 1))
         return faults
+
+
+_imported = threading.Event()
+_importing = threading.Lock()  # taken once and for all by whoever starts importing
+
+
+def _lowerings_at_hand() -> bool:
+    """Say whether what writes kernels is imported, which a thread does while phases run tiled."""
+    if not _imported.is_set() and _importing.acquire(blocking=False):
+        threading.Thread(target=_import_lowerings, name="dnumpy-compile", daemon=True).start()
+    return _imported.is_set()
+
+
+def _import_lowerings() -> None:
+    import dnumpy.kernels.chain  # which imports the other one
+    import dnumpy.kernels.compile  # noqa: F401
+
+    _imported.set()
+
+
+def _forget_importing() -> None:
+    if _importing.locked():  # the thread that imports is not in this process
+        _importing.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_importing)
 
 
 def _worth_compiling(phase: Phase) -> bool:
@@ -300,13 +327,16 @@ def _record_of(variant: Variant | Chain) -> _Record:
     return record
 
 
-def _consider(record: _Record) -> None:
-    """Start loading or compiling when the tiled time so far makes it worth its cost."""
-    after = LOAD_NEXT_AFTER if _costs or _loaded else LOAD_AFTER
-    if record.state != "tiled" or record.tiled_total < after:
+def _consider(record: _Record, run: float) -> None:
+    """Start loading or compiling when the tiled time so far makes it worth its cost.
+
+    Or when the ``run`` of which this was a part takes so many seconds that the rest is worth it.
+    """
+    if record.state != "tiled" or record.tiled_total < LOAD_AFTER:
         return
     # what a busy machine took longer for is not worth more
-    worth = record.tiled_total >= min([*_costs[-1:], COMPILE_SECONDS])
+    cost = min([*_costs[-1:], COMPILE_SECONDS])
+    worth = record.tiled_total >= cost or run >= AHEAD * cost
     with record.lock:
         if record.state != "tiled" or (not worth and record.digest):
             return
@@ -338,5 +368,6 @@ def _prepare(record: _Record, *, worth: bool) -> None:
         return
     record.compile_seconds = time.perf_counter() - started
     record.from_disk = code.from_disk
-    (_loaded if code.from_disk else _costs).append(record.compile_seconds)
+    if not code.from_disk:
+        _costs.append(record.compile_seconds)
     record.state = "ready"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LASTING = frozenset({"vendor_id", "cpu family", "model", "model name", "stepping", "flags"})
+MOST_KEPT = 8192  # object files on disk, about 50 MB
 _FORMAT = 11  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
@@ -125,6 +126,8 @@ def _read(path: Path) -> bytes | None:
         content = path.read_bytes()
     except OSError:
         return None
+    with suppress(OSError):
+        os.utime(path)  # what is used is kept
     body, seal = content[:-16], content[-16:]
     return body if blake2b(body, digest_size=16).digest() == seal else None
 
@@ -137,6 +140,17 @@ def _write(path: Path, code: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(code + blake2b(code, digest_size=16).digest())
         Path(name).replace(path)
+        _prune(path.parent)
+
+
+@lru_cache(maxsize=8)  # once in a process
+def _prune(folder: Path) -> None:
+    """Delete what has not been used for longest, where too much is kept."""
+    files = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(folder)]
+    if len(files) > MOST_KEPT:
+        for _, path in sorted(files)[: len(files) - MOST_KEPT // 2]:
+            with suppress(OSError):  # another process was faster
+                os.unlink(path)  # noqa: PTH108 - thousands of them
 
 
 def compile_source(source: str) -> bytes:

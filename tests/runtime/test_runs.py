@@ -19,6 +19,7 @@ def _short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "SMALLEST", 4)
     monkeypatch.setattr(config, "mode", "default")
     monkeypatch.setattr(config, "cluster", "off")
+    monkeypatch.setattr(config, "kernels", "tiled")  # there is a faster way with one
     monkeypatch.setattr(config, "eager_below", 0)
 
 
