@@ -12,7 +12,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_dtype
 from dnumpy.ops.table import CAST, VIEW
-from dnumpy.runtime.memory import Lease
+from dnumpy.runtime.memory import Leased
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,7 +229,7 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     if not is_managed_dtype(memory.dtype):
         return small(array)
     engine.make_room(memory.nbytes)
-    outside = root.base is not None and type(root.base) is not Lease
+    outside = root.base is not None and type(root.base) is not Leased
     foreign = foreign or (outside and root.flags.writeable)
     buffer = Buffer(
         leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign

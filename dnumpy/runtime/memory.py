@@ -8,11 +8,12 @@ where fresh memory would, the blocks unused for longest are given back first.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import threading
 from collections import OrderedDict
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,24 +25,29 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
+_BYTE = np.dtype(np.uint8)
 LINE = 64  # bytes of a line of a cache
 SLACK = 1.25  # times what is asked for: the largest block that serves
 
 
-class Lease:
-    """Owns a block while some array lies in it; gives it back when the last one dies."""
+class Block(NamedTuple):
+    """Memory, and as something that is no array."""
 
-    __slots__ = ("__array_interface__", "block", "pool")
+    memory: np.ndarray
+    buffer: Any
+    nbytes: int
 
-    def __init__(self, pool: Pool, block: np.ndarray) -> None:
-        self.pool = pool
-        self.block = block
-        self.__array_interface__: dict[str, Any] = {
-            "shape": block.shape,
-            "typestr": "|u1",
-            "data": (address_of(block), False),
-            "version": 3,
-        }
+
+class Leased(np.ndarray):
+    """The bytes of a block while some array lies in them; the last to die gives the block back.
+
+    NumPy makes it the base of every array over the block, since its own base is no array.
+    """
+
+    __slots__ = ("block", "pool")
+
+    block: Block
+    pool: Pool
 
     def __del__(self) -> None:
         """Return the block."""
@@ -52,7 +58,7 @@ class Pool:
     """Blocks of dead arrays by size, the longest unused given up first."""
 
     def __init__(self) -> None:
-        self._free: OrderedDict[int, list[np.ndarray]] = OrderedDict()
+        self._free: OrderedDict[int, list[Block]] = OrderedDict()
         self._bytes = 0
         self._live = 0  # bytes of blocks in use
         self._most = 0  # at any time so far
@@ -63,17 +69,17 @@ class Pool:
         nbytes = prod(shape) * dtype.itemsize
         if nbytes < SMALLEST or config.pool_bytes == 0 or dtype.hasobject:
             return np.empty(shape, dtype)
-        lease = Lease(self, self._block(nbytes))
-        array: np.ndarray = np.ndarray(shape, dtype, np.asarray(lease))
-        return array
+        block = self._block(nbytes)
+        leased = np.ndarray.__new__(Leased, (block.nbytes,), _BYTE, block.buffer)
+        leased.block, leased.pool = block, self
+        return np.ndarray(shape, dtype, leased)
 
-    def _block(self, nbytes: int) -> np.ndarray:
+    def _block(self, nbytes: int) -> Block:
         with self._lock:
-            fitting = [n for n in self._free if nbytes <= n <= SLACK * nbytes]
-            if fitting:
-                block = self._pop(min(fitting))
-                self._live += block.nbytes
-                return block
+            found = self._fitting(nbytes)
+            if found is not None:
+                self._live += found
+                return self._pop(found)
             self._live += nbytes
             self._most = max(self._most, self._live)
             self._trim_to(self._most - self._live)
@@ -86,9 +92,15 @@ class Pool:
 
     def has(self, nbytes: int) -> bool:
         """Say whether an array of this size would lie in memory that was used before."""
-        return any(nbytes <= n <= SLACK * nbytes for n in self._free)
+        return self._fitting(nbytes) is not None
 
-    def give_back(self, block: np.ndarray) -> None:
+    def _fitting(self, nbytes: int) -> int | None:
+        """Return the size of the smallest free block that serves, if there is one."""
+        if nbytes in self._free:
+            return nbytes
+        return min([n for n in self._free if nbytes <= n <= SLACK * nbytes], default=None)
+
+    def give_back(self, block: Block) -> None:
         """Keep ``block`` for the next array of its size, within the cap."""
         with self._lock:
             self._live -= block.nbytes
@@ -97,7 +109,7 @@ class Pool:
             self._bytes += block.nbytes
             self._trim_to(config.pool_bytes)
 
-    def _pop(self, size: int) -> np.ndarray:
+    def _pop(self, size: int) -> Block:
         blocks = self._free[size]
         block = blocks.pop()
         self._bytes -= size
@@ -123,24 +135,23 @@ def is_private(expr: Expr) -> bool:
     memory: Any = expr.value
     if type(memory) is not np.ndarray or sys.getrefcount(memory) > REFERENCES:
         return False
-    owner: Any = memory.base
+    owner = memory.base
     if owner is None:
         return bool(memory.flags.owndata)
-    if type(owner) is not np.ndarray or sys.getrefcount(owner) > REFERENCES:
-        return False
-    lender: Any = owner.base
-    return type(lender) is Lease or bool(owner.flags.owndata)
+    ours = type(owner) is Leased or (type(owner) is np.ndarray and owner.flags.owndata)
+    return ours and sys.getrefcount(owner) <= REFERENCES
 
 
-def _fresh(nbytes: int) -> np.ndarray:
+def _fresh(nbytes: int) -> Block:
     """Return memory that begins with a whole line of the caches.
 
     NumPy's begins 16 bytes after one: wide stores would touch two lines each, and lines could not
     be written past the caches.
     """
-    block = np.empty(nbytes + LINE, np.uint8)
-    start = -block.ctypes.data % LINE
-    return block[start : start + nbytes]
+    memory = np.empty(nbytes + LINE, _BYTE)
+    address = address_of(memory)
+    buffer = (ctypes.c_char * nbytes).from_address(address + -address % LINE)
+    return Block(memory, buffer, nbytes)
 
 
 pool = Pool()
