@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _LANES = 8
+_NARROW = 16  # bytes
 _NULL = "null"
 
 
@@ -188,33 +189,31 @@ def sum_lanes(code: str, w: Writer, base: Value, groups: Value) -> Value:
     There is at least one group. Lane ``k`` is element ``k`` of each group added to the one before;
     then neighbouring lanes meet, pair by pair.
     """
-    one, scalar, lanes = w.pointer, TYPES[code], _LANES
-    many, start = f"<{_LANES} x {scalar}>", address(w, base)
-    last = w.cast(groups, "i8").text
+    one, scalar, start = w.pointer, TYPES[code], address(w, base)
+    narrow = _NARROW // _bytes(code)  # memory is read faster by several short loads of each line
+    kind, parts = f"<{narrow} x {scalar}>", range(_LANES // narrow)
 
-    def load_group(group: str) -> str:
-        at = one(f"getelementptr inbounds {many}, ptr {start}, i64 {group}")
-        return one(f"load {many}, ptr {at}, align {_bytes(code)}")
+    def load_part(group: str, part: int) -> str:
+        at = one(f"getelementptr inbounds [{_LANES} x {scalar}], ptr {start}, i64 {group}")
+        at = one(f"getelementptr inbounds {kind}, ptr {at}, i64 {part}")
+        return one(f"load {kind}, ptr {at}, align {_bytes(code)}")
 
-    so_far = w.stack(many)
-    w.add(f"store {many} {load_group('0')}, ptr {so_far}")
+    so_far = [w.stack(kind) for _ in parts]
+    for part in parts:
+        w.add(f"store {kind} {load_part('0', part)}, ptr {so_far[part]}")
 
     def step(group: str) -> None:
-        new, old = load_group(group), one(f"load {many}, ptr {so_far}")
-        w.add(f"store {many} {one(f'fadd {many} {old}, {new}')}, ptr {so_far}")
+        for part in parts:
+            new, old = load_part(group, part), one(f"load {kind}, ptr {so_far[part]}")
+            w.add(f"store {kind} {one(f'fadd {kind} {old}, {new}')}, ptr {so_far[part]}")
 
-    _count(w, "1", last, step)
-    found = one(f"load {many}, ptr {so_far}")
-    while lanes > 1:
-        kind, lanes = f"<{lanes} x {scalar}>", lanes // 2
-        even, odd = (
-            one(f"shufflevector {kind} {found}, {kind} poison, <{lanes} x i32> <{picked}>")
-            for picked in (
-                ", ".join(f"i32 {k}" for k in range(first, 2 * lanes, 2)) for first in (0, 1)
-            )
-        )
-        found = one(f"fadd <{lanes} x {scalar}> {even}, {odd}")
-    return w.make(code, f"extractelement <1 x {scalar}> {found}, i32 0")
+    _count(w, "1", w.cast(groups, "i8").text, step)
+    vectors = [one(f"load {kind}, ptr {at}") for at in so_far]
+    lanes = [one(f"extractelement {kind} {v}, i32 {k}") for v in vectors for k in range(narrow)]
+    while len(lanes) > 1:
+        pairs = zip(lanes[::2], lanes[1::2], strict=True)
+        lanes = [one(f"fadd {scalar} {a}, {b}") for a, b in pairs]
+    return Value(code, lanes[0])
 
 
 # ---------------------------------------------------------------- the first best of a run
