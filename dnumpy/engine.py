@@ -53,7 +53,7 @@ _runs: weakref.WeakKeyDictionary[Expr, list[Record]] = weakref.WeakKeyDictionary
 
 MOST_ELEMENTS = 1 << 47  # no address space holds more
 WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
-LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
+LOOKED_ELEMENTS = 1 << 26  # element operations between two looks at the memory that they hold
 LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pending work holds
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
