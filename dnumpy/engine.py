@@ -53,7 +53,8 @@ _runs: weakref.WeakKeyDictionary[Expr, list[Record]] = weakref.WeakKeyDictionary
 
 MOST_ELEMENTS = 1 << 47  # no address space holds more
 WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
-LOOKED_ELEMENTS = 1 << 26  # element operations between two looks at the memory that they hold
+LARGE_ELEMENTS = 1 << 23  # of an operation
+LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
 LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pending work holds
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
@@ -94,7 +95,9 @@ class Window:
         """
         if self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
             return True
-        self.looked = 2 * max(LOOKED_ELEMENTS, self.elements)
+        large = self.elements >= self.exprs * LARGE_ELEMENTS  # beside which a look costs nothing
+        step = LOOKED_ELEMENTS if large else max(4 * LOOKED_ELEMENTS, self.elements)
+        self.looked = self.elements + step
         return self.holds_much()
 
     def needs_room(self, nbytes: int) -> bool:
