@@ -26,7 +26,7 @@ CHART = ROOT / "benchmarks" / "results" / "speed.svg"
 BLOCK = re.compile(r"(<!-- python -m benchmarks --chart -->\n).*?(<!-- end -->)", re.DOTALL)
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 900, 330, 60, 64, 26  # pixels; STEP from program to program
-LEAST, MOST = 1 / 32, 32.0  # speeds at the ends of the axis; what is beyond is drawn there
+LEAST, MOST = 1 / 16, 64.0  # speeds at the ends of the axis; what is beyond is drawn there
 SHAPES = {
     "numba": '<circle cx="{x}" cy="{y}" r="4.5"/>',
     "jax": '<path d="M{x} {y}m0-5.5l5.5 5.5l-5.5 5.5l-5.5-5.5z"/>',
