@@ -1,7 +1,8 @@
 """compute() and explain(): the only place where the passes are put in order.
 
 pending Exprs -> cut into stages -> run on this process's threads or on a cluster -> values.
-Live Buffers found in the evaluated part are computed along, so nothing is ever computed twice.
+Live Buffers found in the evaluated part are computed along, so that nothing is computed twice; all
+but those that will probably never be read (:mod:`dnumpy.expr.unread`), which stay pending.
 """
 
 from __future__ import annotations
@@ -236,11 +237,11 @@ def _evaluate(
     order = _in_order(roots)
     _tell_sites(order)
     unread.note_operands(order)
-    if direct.is_direct(order):
-        return _evaluate_directly(order.pop(), roots)
     known = {id(e) for e in left}
     if asked is not None:
         known -= {id(e) for e in unread.note_wanted(order)}
+    if direct.is_direct(order):
+        return _evaluate_directly(order.pop(), roots)
     wanted = [e for e in order if _is_live(e) and id(e) not in known]
     if asked is not None:
         if left:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -72,16 +73,12 @@ def _is_closed(stage: FusedStage) -> bool:
 
     It would be computed once more, from operands that are no longer there.
     """
-    uses: dict[int, int] = {}
-    for step in stage.steps:
-        for arg in step.args:
-            uses[id(arg)] = uses.get(id(arg), 0) + 1
-    step = None  # type: ignore[assignment]
+    uses = Counter(id(arg) for step in stage.steps for arg in step.args)
     placed = {id(stage.outputs[k]) for k in stage.placed}  # which get no value of their own
     stored = {id(expr) for expr in stage.outputs} - placed
     for k in range(len(stage.steps)):
         step = stage.steps[k]
-        held = uses.get(id(step), 0) + 2 * (id(step) in placed)  # by the outputs, by the update
+        held = uses[id(step)] + 2 * (id(step) in placed)  # by the outputs, by the update
         if id(step) not in stored and sys.getrefcount(step) > held + REFERENCES:
             return False
     return True

@@ -71,6 +71,24 @@ def test_what_was_left_and_is_read_after_all_is_right_and_not_left_again(how: st
     assert [quotient(x)[1] for _ in range(4)] == [True] * 4
 
 
+def test_what_was_left_and_is_read_by_itself_is_not_left_again() -> None:
+    def read(x: np.ndarray) -> tuple[bool, float]:
+        centred = x - 1.0
+        asked = centred / 2.0
+        numpy.asarray(asked)
+        return not centred._buf.pending, float(numpy.asarray(centred)[0])
+
+    x = np.arange(float(SIZE)) + 0.0
+    numpy.asarray(x)
+    for _ in range(4):
+        quotient(x)
+    kept: list[np.ndarray] = []
+    assert not quotient(x, kept)[1]
+    assert float(numpy.asarray(kept.pop())[0]) == -1.0
+    assert [quotient(x)[1] for _ in range(3)] == [True] * 3
+    assert all(read(x) == (True, -1.0) for _ in range(4))
+
+
 def test_small_results_and_large_operands_are_not_left() -> None:
     def means(x: np.ndarray) -> bool:
         mean = x.mean(axis=1)
