@@ -63,7 +63,7 @@ def _has_room(operand: Any, expr: Expr) -> bool:
 def _dies(stage: FusedStage, number: int) -> bool:
     """Say whether nothing but this stage holds one of its operands, nor sees its memory."""
     operand = stage.inputs[number]
-    if type(operand) is not Expr or operand.value is None or not _is_only_here(stage, operand, 1):
+    if type(operand) is not Expr or operand.value is None or not _is_only_here(stage, number):
         return False
     return is_private(operand) and _is_closed(stage)
 
@@ -84,10 +84,14 @@ def _is_closed(stage: FusedStage) -> bool:
     return True
 
 
-def _is_only_here(stage: FusedStage, operand: Expr, names: int) -> bool:
-    """Say whether only the stage holds an operand, and so many local names of our callers."""
+def _is_only_here(stage: FusedStage, number: int) -> bool:
+    """Say whether only the stage holds one of its operands, and one local name of our caller.
+
+    The operand is no argument: whether that counts depends on the interpreter.
+    """
+    operand = stage.inputs[number]
     uses = sum([arg is operand for step in stage.steps for arg in step.args])
-    return sys.getrefcount(operand) <= uses + names + REFERENCES
+    return sys.getrefcount(operand) <= uses + 1 + REFERENCES
 
 
 def memory_of_base(stage: FusedStage, update: Expr) -> np.ndarray | None:
@@ -104,7 +108,7 @@ def memory_of_base(stage: FusedStage, update: Expr) -> np.ndarray | None:
             same = operand.params == update.params and given.access is Access.ROWS
             if operand is base or not same or operand.args[0] is not base:
                 return None
-            if not _is_only_here(stage, operand, 1):
+            if not _is_only_here(stage, number):
                 return None
             held += 1
     if not held or sys.getrefcount(base) > held + REFERENCES or not is_private(base):
