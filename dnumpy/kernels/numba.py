@@ -479,7 +479,7 @@ class Variant:
 
     def _streams(self, outs: Sequence[np.ndarray]) -> bool:
         """Say whether to write past the caches: outputs are large and every unit begins a line."""
-        whole = [out for (partial, _, _), out in zip(self._writes, outs, strict=True) if not partial]
+        whole = [out for (part, *_), out in zip(self._writes, outs, strict=True) if not part]
         if sum([out.nbytes for out in whole]) < streamed_bytes():
             return False
         rows = self.phase.tile_rows if self.program.flat else 1
@@ -495,9 +495,8 @@ class Variant:
 
     def _bind_constants(self, values: Sequence[Any]) -> None:
         last: list[Any] = self._local.constants
-        for position, (index, given, code) in enumerate(self._constants):
-            if index >= 0:
-                given = values[index]
+        for position, (index, fixed, code) in enumerate(self._constants):
+            given = fixed if index < 0 else values[index]
             if given is last[position] and not isinstance(given, np.ndarray):
                 continue
             last[position] = None

@@ -52,7 +52,7 @@ def _stored(stages: Iterable[Stage]) -> list[object]:
     """Return the stored values that the stages read, through views."""
     found: list[object] = []
     for stage in stages:
-        args = stage.inputs if type(stage) is FusedStage else stage.expr.args
+        args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
         for arg in args:
             if type(arg) is not Expr:
                 continue
