@@ -159,9 +159,11 @@ def _content(x: ndarray) -> Expr | None:
         return None
     expr = buffer.expr
     if x._place is None:
-        if expr.op is FULL and expr.value is not None:
+        if expr.op is FULL and (expr.value is not None or expr.owner is None):
             return Expr(FULL, (), expr.params, expr.shape, expr.dtype)
         return expr
+    if buffer.unmade:
+        buffer.make()
     place = x._geo
     if place is None or not descends(place.shape, place.strides):
         return None

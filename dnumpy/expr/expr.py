@@ -130,6 +130,8 @@ def make(
         first = id(x) if type(x) is Expr else x.key()  # type: ignore[union-attr]
         second = id(y) if type(y) is Expr else y.key()  # type: ignore[union-attr]
         key: tuple[Any, ...] = (id(op), first, second, params, shape, dtype, dtype.num)
+    elif len(args) == 1 and type(args[0]) is Expr:
+        key = (id(op), id(args[0]), params, shape, dtype, dtype.num)
     else:
         key = _key(op, args, params, shape, dtype)
     try:
