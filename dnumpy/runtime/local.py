@@ -228,31 +228,36 @@ def _runner(
 
 def _run_rows(kernel: AdaptiveKernel, phase: Phase, compute: Runner) -> Faults:
     threads = min(thread_count(), phase.tiles)
-    if threads == 1:
+    if threads == 1 or kernel.crowded:
         return compute(0, phase.rows)
     sharing = kernel.sharing(phase.rows)
     shared = sharing.pays(guess=not _takes_little(phase))
     started = time.perf_counter()
     if shared:
-        found = _run_shared(phase, compute, threads, _batches(sharing, threads))
+        found = _run_shared(kernel, compute, threads, _batches(sharing, threads))
     else:
         found = compute(0, phase.rows)
     sharing.observe(time.perf_counter() - started, shared=shared)
     return found
 
 
-def _run_shared(phase: Phase, compute: Runner, threads: int, batches: int) -> Faults:
-    """Let threads draw batches of tiles from one queue."""
+def _run_shared(kernel: AdaptiveKernel, compute: Runner, threads: int, batches: int) -> Faults:
+    """Let threads draw batches of tiles from one queue, the caller alone where they crowd."""
+    phase = kernel.phase
     batch = -(-phase.tiles // batches) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))
 
-    def drain(queue: Iterator[int]) -> Faults:
+    def drain(*, alone: bool) -> Faults:
         faults: Faults = set()
-        for lo in queue:
+        while alone or not kernel.crowded:
+            lo = next(queue, None)
+            if lo is None:
+                break
             faults |= compute(lo, min(lo + batch, phase.rows))
         return faults
 
-    return set().union(*in_threads([lambda: drain(queue)] * threads))
+    others = [lambda: drain(alone=False)] * (threads - 1)
+    return set().union(*in_threads([lambda: drain(alone=True), *others]))
 
 
 def _takes_little(phase: Phase) -> bool:
