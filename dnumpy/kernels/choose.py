@@ -203,6 +203,11 @@ class AdaptiveKernel:
         return found
 
     @property
+    def at_once(self) -> int:
+        """Number of tiles that a thread should run at once."""
+        return self._tiled.at_once if self.lowering == "tiled" else 1
+
+    @property
     def crowded(self) -> bool:
         """Whether several threads would wait for each other, as it is run now."""
         return self.lowering == "tiled" and self._tiled.crowded

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RUN = 64  # elements from which on a run of a mask is worth a copy of its own
-_WORDS = {1: np.dtype("i1"), 2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}
+_WORDS: dict[int, np.dtype] = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 
 
 def choose_into(args: Sequence[Any], out: np.ndarray) -> None:
@@ -37,13 +37,15 @@ def choose_into(args: Sequence[Any], out: np.ndarray) -> None:
 
 
 def _as_array(value: Any, dtype: np.dtype) -> np.ndarray:
-    return np.asarray(value).astype(dtype, casting="unsafe") if np.ndim(value) == 0 else value
+    if isinstance(value, np.ndarray) and value.ndim:
+        return value
+    return np.asarray(value).astype(dtype, casting="unsafe")
 
 
 def _select_bits(
     condition: np.ndarray, chosen: np.ndarray, other: np.ndarray, out: np.ndarray
 ) -> None:
-    words = _WORDS[out.dtype.itemsize]
+    words: np.dtype = _WORDS[out.dtype.itemsize]
     mask, to = condition.view(np.int8), out.view(words)
     first, second = chosen.view(words), other.view(words)
     if not second.ndim and not second:

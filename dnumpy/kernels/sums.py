@@ -77,7 +77,7 @@ def _blocks_into(runs: np.ndarray, sums: np.ndarray) -> None:
     count, length = runs.shape
     full, tail = divmod(length, BLOCK)
     if not tail:
-        np.add.reduce(runs.reshape(count, full, BLOCK), 2, None, sums)
+        np.add.reduce(runs.reshape(count, full, BLOCK), axis=2, out=sums)
         return
     if full:
         blocks = runs[:, : full * BLOCK].reshape(count, full, BLOCK)

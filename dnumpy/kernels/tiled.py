@@ -2,6 +2,12 @@
 
 No compile time, any dtype, any ufunc, and results bit-equal to NumPy's, since NumPy's own loops
 run.
+
+Every call of NumPy's ends with waiting for the interpreter, and a thread that finds it taken wakes
+up 50 us later: threads whose calls are shorter than that take as long together as one of them
+alone. So several tiles run at once where their calls are short, and a phase whose calls stay short
+says that it is ``crowded``: one thread runs it. What folds into a tile's partial result is left to
+the end of a run, for all its tiles in a few calls.
 """
 
 from __future__ import annotations
@@ -9,20 +15,20 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
-from dnumpy.kernels import draws, reference, sums
-from dnumpy.ops.families import Contraction, Elementwise, Leaf, Movement, Random, Reduction
+from dnumpy.kernels import sums
+from dnumpy.kernels.steps import is_plain, lower, view_of_tile
+from dnumpy.ops.families import Movement, Reduction
 from dnumpy.ops.table import WHERE
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dnumpy.rewrite.phase import Phase, Step
 
@@ -88,7 +94,7 @@ class TiledKernel:
     def __init__(self, phase: Phase) -> None:
         self.phase = phase
         self._first = len(phase.inputs)
-        self._calls = [_lower(step) for step in phase.steps]
+        self._calls = [lower(step) for step in phase.steps]
         self._row_outputs = {o.slot: k for k, o in enumerate(phase.outputs) if not o.partial}
         self._partials = {o.slot: k for k, o in enumerate(phase.outputs) if o.partial}
         self._dead_after = _last_uses(phase)
@@ -191,12 +197,19 @@ class TiledKernel:
         if seconds < self._tile_seconds:
             self._tile_seconds = seconds
             wanted = CALL_SECONDS * len(self._plan) / max(seconds, 1e-9)
-            self._at_once = int(min(max(wanted, 1), self._fitting))
+            self._at_once = min(ceil(wanted), self._fitting)
+
+    @property
+    def at_once(self) -> int:
+        """Number of tiles that are best run at once."""
+        return max(self._at_once, 1)
 
     @property
     def crowded(self) -> bool:
         """Whether calls are so short that threads wait for each other more than they compute."""
-        call = self._at_once * self._tile_seconds / len(self._plan) if self._at_once else CALL_SECONDS
+        call = (
+            self._at_once * self._tile_seconds / len(self._plan) if self._at_once else CALL_SECONDS
+        )
         return call < CALL_SECONDS
 
     def _tile_sums(self, slot: int, tiles: int) -> sums.TileSums:
@@ -258,7 +271,9 @@ class TiledKernel:
             return
         args = self.phase.steps[step].args
         for lo in range(0, stop - start, size):
-            tile = {a: run.env[a][lo : lo + size] if self._has_rows[a] else run.env[a] for a in args}
+            tile = {
+                a: run.env[a][lo : lo + size] if self._has_rows[a] else run.env[a] for a in args
+            }
             call(tile, out[number + lo // size, ...], start + lo)
 
     def views(self, scratch: np.ndarray, count: int) -> dict[int, np.ndarray]:
@@ -271,7 +286,7 @@ class TiledKernel:
         }
         for slot, step in enumerate(self.phase.steps, start=self._first):
             if isinstance(step.op, Movement) and step.args[0] in views:
-                views[slot] = _view_of_tile(views[step.args[0]], Geometry(*step.params))
+                views[slot] = view_of_tile(views[step.args[0]], Geometry(*step.params))
         return views
 
     def _assign_scratch(self) -> tuple[dict[int, int | None], list[int]]:
@@ -296,19 +311,19 @@ class TiledKernel:
         """Say whether a step may write over an operand that nobody reads after it."""
         if self.phase.multiplies or slot not in step.args:
             return False
-        if not _is_plain(step) and not (step.op is WHERE and slot not in step.args[:2]):
+        if not is_plain(step) and not (step.op is WHERE and slot not in step.args[:2]):
             return False
         before = self.phase.steps[slot - self._first]
         return (before.shape, before.dtype) == (step.shape, step.dtype)
 
 
 @contextmanager
-def _naming_step(space: _Workspace) -> Iterator[None]:
+def _naming_step(run: _Run) -> Iterator[None]:
     """Let an error say which step raised it: its attribute ``dnumpy_step``."""
     try:
         yield
     except Exception as error:
-        error.dnumpy_step = space.step  # type: ignore[attr-defined]
+        error.dnumpy_step = run.step  # type: ignore[attr-defined]
         raise
 
 
@@ -364,13 +379,7 @@ def _sums_everything(phase: Phase, step: Step) -> bool:
 
 def _streams(phase: Phase) -> bool:
     """Say whether a phase is one loop of NumPy's over its rows, which gains nothing from tiles."""
-    return len(phase.steps) == 1 and _is_plain(phase.steps[0])
-
-
-def _is_plain(step: Step) -> bool:
-    """Say whether a step is one call of a ufunc over all elements."""
-    op = step.op
-    return isinstance(op, Elementwise) and op.ufunc is not None and not step.params
+    return len(phase.steps) == 1 and is_plain(phase.steps[0])
 
 
 def _row_bytes(step: Step) -> int:
@@ -403,249 +412,3 @@ def _last_uses(phase: Phase) -> dict[int, list[int]]:
         if slot >= first:
             dead.setdefault(user, []).append(slot)
     return dead
-
-
-def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    """Return ``call(env, out, first_row)`` that computes the step into ``out`` and returns it."""
-    op, args, params = step.op, step.args, step.params
-    if isinstance(op, Reduction):
-        return _lower_reduction(step)
-    if isinstance(op, Movement):
-        geometry = Geometry(*params)
-        return lambda env, _out, _row: _view_of_tile(env[args[0]], geometry)
-    if isinstance(op, Leaf):
-
-        def fill(_env: list[Any], out: np.ndarray | None, row: int) -> Any:
-            assert out is not None
-            reference.generate_into(op, params, out, row)
-            return out
-
-        return fill
-    if isinstance(op, Random):
-        return _lower_draw(args)
-    if isinstance(op, Contraction):
-        return _lower_product(op, args)
-    assert isinstance(op, Elementwise)
-    if _is_plain(step):
-        assert op.ufunc is not None
-        return _lower_ufunc(op.ufunc, args)
-
-    def compute(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-        assert out is not None
-        reference.elementwise_into(op, [env[a] for a in args], params, out)
-        return out
-
-    return compute
-
-
-def _lower_product(
-    op: Contraction, args: tuple[int, ...]
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    left, right = args
-    if op.folds:
-        return lambda env, out, _row: np.matmul(env[left].T, env[right], out)
-    return lambda env, out, _row: np.matmul(env[left], env[right], out)
-
-
-def _lower_draw(args: tuple[int, ...]) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    (drawn,) = args
-
-    def draw(env: list[Any], out: np.ndarray | None, row: int) -> Any:
-        assert out is not None
-        draws.fill(env[drawn], out, row)
-        return out
-
-    return draw
-
-
-def _lower_ufunc(
-    ufunc: np.ufunc, args: tuple[int, ...]
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    match args:
-        case (a,):
-            return lambda env, out, _row: ufunc(env[a], out=out)
-        case (a, b):
-            return lambda env, out, _row: ufunc(env[a], env[b], out=out)
-        case _:
-            return lambda env, out, _row: ufunc(*[env[a] for a in args], out=out)
-
-
-def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
-    if not tile.flags.c_contiguous:
-        tile = np.ascontiguousarray(tile)
-    shape = (tile.shape[0], *geometry.shape[1:])
-    view: np.ndarray = np.ndarray(shape, geometry.dtype, tile, geometry.offset, geometry.strides)
-    return view
-
-
-def _tile_initial(step: Step) -> object:
-    """Return what a tile's fold starts from: what has no identity (max, min) may start twice."""
-    assert isinstance(step.op, Reduction)
-    assert step.op.ufunc is not None
-    return step.params.initial if step.op.ufunc.identity is None else None  # type: ignore[attr-defined]
-
-
-def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    op, params = step.op, step.params
-    assert isinstance(op, Reduction)
-    partial = 0 in params.axis  # type: ignore[attr-defined]
-    if op.ufunc is None:
-        return _lower_arg_reduction(step, partial=partial)
-    rounds = op.ufunc is np.add or op.ufunc is np.multiply
-    if rounds and step.dtype.char in "fd" and not params.masked:  # type: ignore[attr-defined]
-        return _lower_sum(step, partial=partial)
-    return _lower_fold(step, partial=partial)
-
-
-def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    op, args = step.op, step.args
-    params: Any = step.params
-    assert isinstance(op, Reduction)
-    if partial:
-        params = params._replace(keepdims=True, initial=_tile_initial(step))
-        if step.dtype == np.float16:
-            params = params._replace(dtype=np.dtype(np.float32))
-
-        def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-            assert out is not None
-            out[...] = reference.reduce(op, [env[a] for a in args], params)[0]
-            return out
-
-        return (
-            fold if params.masked or params.initial is not None else _quick_fold(op, args, params)
-        )
-
-    def fold_rows(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-        assert out is not None
-        out[...] = reference.reduce(op, [env[a] for a in args], params)
-        return out
-
-    return fold_rows
-
-
-def _quick_fold(
-    op: Reduction, args: tuple[int, ...], params: Any
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    assert op.ufunc is not None
-    reduce: Any = op.ufunc.reduce
-    (arg, *_), axis, dtype = args, params.axis, params.dtype
-
-    def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-        assert out is not None
-        reduce(env[arg], axis, dtype, out[None], True)
-        return out
-
-    return fold
-
-
-def _lower_sum(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    """Return the lowering of a sum or product of floats, in the order that all lowerings keep."""
-    assert isinstance(step.op, Reduction)
-    ufunc: Any = step.op.ufunc
-    by_numpy = _lower_fold(step, partial=partial)
-    params: Any = step.params
-
-    def fold(env: list[Any], out: np.ndarray | None, row: int) -> Any:
-        assert out is not None
-        tile = env[step.args[0]]
-        if params.initial is None and sums.folds_short_axes(tile.shape, params.axis):
-            folded = sums.fold_short_axes(ufunc, tile, len(params.axis), step.dtype)
-            out[...] = folded.reshape(out.shape)
-            return out
-        kept = (n for k, n in enumerate(tile.shape) if k and k not in params.axis)
-        if ufunc is not np.add or any(n > 1 for n in kept):
-            return by_numpy(env, out, row)
-        runs = np.ascontiguousarray(tile, step.dtype).reshape(tile.shape[0], -1)
-        if partial:
-            out[...] = sums.sum_tile(runs)
-        elif params.initial is None:
-            out[...] = sums.sum_runs(runs).reshape(out.shape)
-        else:
-            out[...] = (params.initial[0] + sums.sum_runs(runs)).reshape(out.shape)
-        return out
-
-    return fold
-
-
-def _lower_arg_reduction(
-    step: Step, *, partial: bool
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    """Return the lowering of argmin/argmax; a partial holds (value, index) records."""
-    op, (arg, *_), params = step.op, step.args, step.params
-    assert isinstance(op, Reduction)
-    if not partial:
-
-        def find(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-            assert out is not None
-            out[...] = reference.reduce(op, [env[arg]], params)
-            return out
-
-        return find
-    flat = len(params.axis) > 1  # type: ignore[attr-defined]
-
-    def find_partial(env: list[Any], out: np.ndarray | None, row: int) -> Any:
-        assert out is not None
-        assert op.call is not None
-        tile = env[arg]
-        if flat or tile.ndim == 1:
-            at = op.call(tile)
-            out["value"] = tile.flat[at] if tile.ndim > 1 else tile[at]
-            out["index"] = at + row * (tile.size // tile.shape[0])
-        else:
-            at = op.call(tile, axis=0)
-            out["value"] = np.take_along_axis(tile, at[None], 0)[0]
-            out["index"] = at + row
-        return out
-
-    return find_partial
-
-
-def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
-    """Return the dtype of one tile's partial result."""
-    if isinstance(step.op, Contraction):
-        return step.dtype
-    assert isinstance(step.op, Reduction)
-    if step.op.ufunc is None:
-        return np.dtype([("value", operand_dtype), ("index", np.int64)])
-    if step.dtype == np.float16:
-        return np.dtype(np.float32)  # NumPy itself sums halves in single precision
-    return step.dtype
-
-
-def combine(
-    step: Step, partials: np.ndarray, note: Callable[[str, int], None] | None = None
-) -> np.ndarray:
-    """Fold the partial results of all tiles, in tile order, to the step's result.
-
-    Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
-    ``note`` is called with what floating-point fault happened.
-    """
-    if note is None:
-        with np.errstate(all="ignore"):
-            return _combine(step, partials)
-    with np.errstate(all="call", call=note):
-        return _combine(step, partials)
-
-
-def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
-    op, params = step.op, step.params
-    if isinstance(op, Contraction):
-        return np.ascontiguousarray(_up_the_tree(np.add, partials)[0]).reshape(step.shape)
-    assert isinstance(op, Reduction)
-    if op.ufunc is None:
-        assert op.call is not None
-        best = op.call(partials["value"], axis=0)
-        index = np.take_along_axis(partials["index"], best[None], 0)[0]
-        return np.ascontiguousarray(index, step.dtype).reshape(step.shape)
-    folded = _up_the_tree(op.ufunc, partials)[0]
-    if params.initial is not None:  # type: ignore[attr-defined]
-        folded = op.ufunc(params.initial[0], folded)  # type: ignore[attr-defined]
-    return np.ascontiguousarray(folded, step.dtype).reshape(step.shape)
-
-
-def _up_the_tree(ufunc: np.ufunc, level: np.ndarray) -> np.ndarray:
-    """Return one row: neighbours are joined pairwise, level by level, the odd one out going up."""
-    while len(level) > 1:
-        paired = ufunc(level[0:-1:2], level[1::2])
-        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
-    return level

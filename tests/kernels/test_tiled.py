@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.expr.expr import leaf
+from dnumpy.kernels import tiled
 from dnumpy.kernels.tiled import TiledKernel
 from tests.kernels import phases as p
 
@@ -31,6 +33,21 @@ def test_the_bits_do_not_depend_on_the_partition(roots, tile_bytes, cuts):
             whole = bound.run(TiledKernel(bound.phase))
             parts = bound.run(TiledKernel(bound.phase), cuts)
         assert [p.bits(x) for x in parts] == [p.bits(x) for x in whole], bound.phase
+
+
+@many
+@given(p.programs(), st.sampled_from((1, 4096)), st.lists(st.integers(1, 50), max_size=2))
+def test_the_bits_do_not_depend_on_how_many_tiles_run_at_once(roots, tile_bytes, cuts):
+    for bound in p.bound(roots, tile_bytes):
+        kernels = {calls: TiledKernel(bound.phase) for calls in (0.0, 1e9)}
+        found = {}
+        for calls, kernel in kernels.items():
+            with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+                patch.setattr(tiled, "CALL_SECONDS", calls)
+                found[calls] = [bound.run(kernel, cuts), bound.run(kernel, cuts)]
+        assert kernels[0.0].at_once == 1
+        one, many_at_once = ([[p.bits(x) for x in run] for run in found[c]] for c in (0.0, 1e9))
+        assert one == many_at_once, bound.phase
 
 
 @many
