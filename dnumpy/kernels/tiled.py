@@ -169,7 +169,8 @@ class TiledKernel:
         full, rest = divmod(hi - lo, size)
         done = 0
         with _scratch(self._scratch_bytes * self._most_at_once(full)) as run.scratch:
-            run.sums = {slot: self._tile_sums(slot, full) for slot in self._summed_up}
+            if full:
+                run.sums = {slot: self._tile_sums(slot, full) for slot in self._summed_up}
             most = self._most_at_once(full)
             while done < full:
                 count = min(self._at_once or 1, most, full - done)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dnumpy.expr.expr import leaf
+from dnumpy.expr.expr import leaf, make
 from dnumpy.kernels import tiled
 from dnumpy.kernels.tiled import TiledKernel
+from dnumpy.ops.families import elementwise_of
 from tests.kernels import phases as p
 
 many = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
@@ -72,3 +73,16 @@ def test_folds_are_numpys_exactly_where_order_does_not_matter(name, shape, dtype
         expected = np.asarray(getattr(np, name).reduce(array, axis=axis, keepdims=keepdims))
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def test_a_part_may_be_the_last_tile_alone():
+    values = np.arange(35.0).reshape(7, 5)
+    x = leaf(values, values.shape, values.dtype)
+    negated = make(elementwise_of(np.negative), (x,), (), x.shape, x.dtype)
+    root = p.fold("add", negated, (0, 1), keepdims=False)
+    assert root is not None
+    (bound,) = p.bound([root], 120)
+    phase = bound.phase
+    assert phase.rows % phase.tile_rows
+    (found,) = bound.settled(bound.run(TiledKernel(phase), range(1, phase.tiles)))
+    assert found == -values.sum()
