@@ -177,7 +177,7 @@ def compute(roots: Iterable[Expr]) -> None:
         # nothing is computed twice; all but what will probably never be read
         known = {id(root) for root in roots}
         along = [e for e in window.drain() if id(e) not in known]
-        left = _to_be_left(along)
+        left = _to_be_left(along) if along else []
         roots += along
         del along
         found, failed = _evaluate(roots, known, left)
@@ -238,18 +238,24 @@ def _evaluate(
     _tell_sites(order)
     unread.note_operands(order)
     known = {id(e) for e in left}
-    if asked is not None:
-        known -= {id(e) for e in unread.note_wanted(order)}
+    if asked is not None and (needed := unread.note_wanted(order)):
+        known -= {id(e) for e in needed}
+        del needed
     if direct.is_direct(order):
         return _evaluate_directly(order.pop(), roots)
-    wanted = [e for e in order if _is_live(e) and id(e) not in known]
+    sizes = grain()
+    wanted = _live_among(order)
+    if known:
+        wanted = [e for e in wanted if id(e) not in known]
     if asked is not None:
         if left:
             unread.leave(left)
-        unread.watch([e for e in wanted if id(e) not in asked and e.size >= grain().min_size])
+        unread.watch([e for e in wanted if id(e) not in asked and e.size >= sizes.min_size])
     known = {id(e) for e in wanted}
-    wanted += [e for e in dict.fromkeys(roots) if e.value is None and id(e) not in known]
-    stages = cut_again(order, wanted, grain())
+    missing = [e for e in roots if id(e) not in known and e.value is None]
+    wanted += dict.fromkeys(missing)
+    del missing
+    stages = cut_again(order, wanted, sizes)
     del order
     roots.clear()
     return _evaluate_stages(stages, wanted)
@@ -326,6 +332,18 @@ def _is_live(expr: Expr) -> bool:
         return False
     buffer = expr.owner()
     return buffer is not None and buffer.expr is expr
+
+
+def _live_among(order: Sequence[Expr]) -> list[Expr]:
+    """Return those that are the content of a live Buffer."""
+    found = []
+    for expr in order:
+        owner = expr.owner
+        if owner is not None:
+            buffer = owner()
+            if buffer is not None and buffer.expr is expr:
+                found.append(expr)
+    return found
 
 
 def make_room(nbytes: int) -> None:

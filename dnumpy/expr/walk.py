@@ -23,26 +23,26 @@ REFERENCES = _references((object(),))
 
 def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
     """Return every pending Expr that the roots need, operands before users, each once."""
-    met: set[int] = set()  # whose operands are above them on the stack, or done
-    done: set[int] = set()
+    done: dict[int, bool] = {}  # False while its operands are above it on the stack
     order: list[Expr] = []
-    stack = list(roots)
+    stack = [root for root in roots if root.value is None]
     stack.reverse()
     push = stack.append
     while stack:
         expr = stack[-1]
         key = id(expr)
-        if key not in met and expr.value is None:
-            met.add(key)
+        known = done.get(key)
+        if known is None:
             height = len(stack)
             for arg in reversed(expr.args):
                 if type(arg) is Expr and arg.value is None and id(arg) not in done:
                     push(arg)
             if len(stack) > height:
+                done[key] = False
                 continue
         stack.pop()
-        if key in met and key not in done:
-            done.add(key)
+        if not known:
+            done[key] = True
             order.append(expr)
     return order
 

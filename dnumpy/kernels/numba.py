@@ -276,7 +276,11 @@ class Variant:
             if rolled is None
             else emit_rolled(program, rolled, layouts, halves)
         )
+        plain = tuple((k, None) for k in range(len(self.phase.inputs)))
+        self._plain = source.sources == plain and source.targets is None
         self._position = {what: k for k, what in enumerate(self.kernel.fields)}
+        self._streamed = self._position.get(("streams",))
+        self._constants = tuple(map(self._constant, self.kernel.constants))
         self._reads = tuple(self._read(k) for k in self._inputs())
         self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
         self._local = threading.local()
@@ -367,8 +371,9 @@ class Variant:
         code = self.compile()
         fields = self._frame()
         try:
-            outs = self.unrolled.outs(outs)
-            keep = self._bind(fields, self.unrolled.values(values), outs, lo, hi, origin)
+            if not self._plain:
+                values, outs = self.unrolled.values(values), self.unrolled.outs(outs)
+            keep = self._bind(fields, values, outs, lo, hi, origin)
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
             return False
         if keep and overlap(keep, outs):
@@ -468,31 +473,30 @@ class Variant:
                 fields[start] = address_of(out) - (0 if partial else origin * stride)
             if step is not None:
                 fields[step] = stride
-        if ("streams",) in self._position:
-            self._put(fields, ("streams",), int(self._streams(outs)))
+        if self._streamed is not None:
+            fields[self._streamed] = self._streams(outs)
         return keep
 
     def _streams(self, outs: Sequence[np.ndarray]) -> bool:
         """Say whether to write past the caches: outputs are large and every unit begins a line."""
+        whole = [out for (part, *_), out in zip(self._writes, outs, strict=True) if not part]
+        if sum([out.nbytes for out in whole]) < streamed_bytes():
+            return False
         rows = self.phase.tile_rows if self.program.flat else 1
-        written = 0
-        for output, out in zip(self.phase.outputs, outs, strict=True):
-            if not output.partial:
-                written += out.nbytes
-                if (rows * out.strides[0]) % LINE and out.ndim > 1:
-                    return False
-        return written >= streamed_bytes()
+        return not any((rows * out.strides[0]) % LINE and out.ndim > 1 for out in whole)
 
-    def _given(self, value: int, values: Sequence[Any]) -> Any:
+    def _constant(self, constant: tuple[int, str]) -> tuple[int, Any, str]:
+        """Return which input a constant is, and its code; or -1 where the phase itself says it."""
+        value, code = constant
         where = self.program.constants[value]
         if where.step is None:
-            return values[where.index]
-        return self.phase.steps[where.step].params[where.index]
+            return where.index, None, code
+        return -1, self.phase.steps[where.step].params[where.index], code
 
     def _bind_constants(self, values: Sequence[Any]) -> None:
         last: list[Any] = self._local.constants
-        for position, (value, code) in enumerate(self.kernel.constants):
-            given = self._given(value, values)
+        for position, (index, fixed, code) in enumerate(self._constants):
+            given = fixed if index < 0 else values[index]
             if given is last[position] and not isinstance(given, np.ndarray):
                 continue
             last[position] = None

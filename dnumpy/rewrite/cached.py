@@ -54,32 +54,35 @@ def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...
     """Return what two evaluations share when the same stages compute them."""
     numbers: dict[int, int] = {}
     outputs = {id(e) for e in wanted}
-    lines: list[Any] = []
+    # one flat list: what an entry begins with, an op, a shape or None, says how long it is
+    found: list[Any] = []
     for expr in order:
         args = []
         for arg in expr.args:
-            number = numbers.get(id(arg))
+            key = id(arg)
+            number = numbers.get(key)
             if number is None:
-                number = numbers[id(arg)] = len(numbers)
+                number = numbers[key] = len(numbers)
                 # which operand is the constant matters: 2 - x is not x - 2
                 if type(arg) is Expr:
-                    lines.append((arg.shape, arg.dtype, arg.dtype.num))
+                    dtype = arg.dtype
+                    found += (arg.shape, dtype, dtype.num)
                 else:
-                    lines.append(None)
+                    found.append(None)
             args.append(number)
-        numbers[id(expr)] = len(numbers)
-        lines.append(
-            (
-                expr.op,
-                tuple(args),
-                expr.params,
-                expr.shape,
-                expr.dtype,
-                expr.dtype.num,  # int64 and longlong compare equal
-                id(expr) in outputs,
-            )
+        key = id(expr)
+        numbers[key] = len(numbers)
+        dtype = expr.dtype
+        found += (
+            expr.op,
+            tuple(args),
+            expr.params,
+            expr.shape,
+            dtype,
+            dtype.num,  # int64 and longlong compare equal
+            key in outputs,
         )
-    return tuple(lines)
+    return tuple(found)
 
 
 def _abstract(order: Sequence[Expr], stages: Sequence[Stage]) -> tuple[_Template, ...]:

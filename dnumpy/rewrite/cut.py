@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, RowMap
@@ -38,8 +38,7 @@ class Grain:
     tile_rows_max: int
 
 
-@dataclass(frozen=True, slots=True)
-class FusedStage:
+class FusedStage(NamedTuple):
     """A phase bound to the Exprs it reads and gives.
 
     ``placed`` maps an output's position to the UPDATE whose region that output fills, or to the
@@ -54,8 +53,7 @@ class FusedStage:
     steps: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WholeStage:
+class WholeStage(NamedTuple):
     """One op on whole operands."""
 
     expr: Expr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import modules
 from typing import TYPE_CHECKING
 
 from dnumpy.config import config
@@ -35,9 +36,9 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
     for value in _stored(stages):
         if type(value) is Chunked:
             return value.home
-    if config.cluster == "off" or sum(map(_bytes, stages)) < LEAST_BYTES:
+    if config.cluster == "off" or "distributed" not in modules:
         return None
-    client = current_client()
+    client = current_client() if sum(map(_bytes, stages)) >= LEAST_BYTES else None
     return dask_cluster(client) if client is not None else None
 
 
@@ -53,9 +54,11 @@ def _stored(stages: Iterable[Stage]) -> list[object]:
     for stage in stages:
         args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
         for arg in args:
+            if type(arg) is not Expr:
+                continue
             expr = arg
-            while type(expr) is Expr and expr.value is None and expr.op is VIEW:
-                expr = expr.args[0]
-            if type(expr) is Expr and expr.value is not None:
+            while expr.value is None and expr.op is VIEW:
+                expr = expr.args[0]  # type: ignore[assignment]
+            if expr.value is not None:
                 found.append(expr.value)
     return found

@@ -185,8 +185,9 @@ def _allocate(
             outs.append(Geometry(*update.params).over(memory))
             targets[k] = (update, memory)
         else:
-            memory, read = _row_memory(stage, k, taken=[m for _, m in targets.values()])
-            staged += [k] if read else []
+            memory, read = _row_memory(stage, k, targets)
+            if read:
+                staged.append(k)
             outs.append(memory)
             targets[k] = (stage.outputs[k], memory)
     return outs, targets, staged
@@ -200,12 +201,16 @@ def _placed_memory(stage: FusedStage, update: Expr) -> tuple[np.ndarray, bool]:
     return _updated_memory(update, [b for b in stage.inputs if isinstance(b, Expr)]), False
 
 
-def _row_memory(stage: FusedStage, k: int, taken: Sequence[np.ndarray]) -> tuple[np.ndarray, bool]:
+def _row_memory(
+    stage: FusedStage, k: int, taken: dict[int, tuple[Expr, np.ndarray]]
+) -> tuple[np.ndarray, bool]:
     """Return memory for an output, and whether the stage reads it."""
     expr = stage.outputs[k]
-    found = None if stage.phase.multiplies else donation.donor(stage, k)
-    if found is not None and not any(np.may_share_memory(found.value, m) for m in taken):
-        return donation.room_of(found, expr), True
+    found = donation.donor(stage, k)
+    if found is not None:
+        shared = any(np.may_share_memory(found.value, m) for _, m in taken.values())
+        if not shared and not stage.phase.multiplies:
+            return donation.room_of(found, expr), True
     return pool.empty(expr.shape, expr.dtype), False
 
 

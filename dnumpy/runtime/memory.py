@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
 _BYTE = np.dtype(np.uint8)
+_new: Any = np.ndarray.__new__
 LINE = 64  # bytes of a line of a cache
 SLACK = 1.25  # times what is asked for: the largest block that serves
 
@@ -70,13 +71,13 @@ class Pool:
         if nbytes < SMALLEST or config.pool_bytes == 0 or dtype.hasobject:
             return np.empty(shape, dtype)
         block = self._block(nbytes)
-        leased = np.ndarray.__new__(Leased, (block.nbytes,), _BYTE, block.buffer)
+        leased = _new(Leased, (block.nbytes,), _BYTE, block.buffer)
         leased.block, leased.pool = block, self
         return np.ndarray(shape, dtype, leased)
 
     def _block(self, nbytes: int) -> Block:
         with self._lock:
-            found = self._fitting(nbytes)
+            found = nbytes if nbytes in self._free else self._fitting(nbytes)
             if found is not None:
                 self._live += found
                 return self._pop(found)
@@ -103,11 +104,13 @@ class Pool:
     def give_back(self, block: Block) -> None:
         """Keep ``block`` for the next array of its size, within the cap."""
         with self._lock:
-            self._live -= block.nbytes
-            self._free.setdefault(block.nbytes, []).append(block)
-            self._free.move_to_end(block.nbytes)
-            self._bytes += block.nbytes
-            self._trim_to(config.pool_bytes)
+            nbytes = block.nbytes
+            self._live -= nbytes
+            self._free.setdefault(nbytes, []).append(block)
+            self._free.move_to_end(nbytes)
+            self._bytes += nbytes
+            if self._bytes > config.pool_bytes:
+                self._trim_to(config.pool_bytes)
 
     def _pop(self, size: int) -> Block:
         blocks = self._free[size]

@@ -71,3 +71,36 @@ def test_two_programs_are_alike_only_with_their_constants_in_the_same_places() -
     assert subtract(x, Const(2.0)) == subtract(y, Const(3.0))
     assert subtract(x, Const(2.0)) != subtract(Const(2.0), x)
     assert subtract(x, y) != subtract(x, x)
+
+
+def _nested(order: list[Expr], wanted: list[Expr]) -> list[object]:
+    """Return what ``structure`` says of two evaluations, an entry for each operand and op."""
+    numbers: dict[int, int] = {}
+    lines: list[object] = []
+    for expr in order:
+        for arg in expr.args:
+            if id(arg) not in numbers:
+                numbers[id(arg)] = len(numbers)
+                stored = isinstance(arg, Expr)
+                lines.append((arg.shape, arg.dtype, arg.dtype.num) if stored else None)
+        args = tuple(numbers[id(arg)] for arg in expr.args)
+        numbers[id(expr)] = len(numbers)
+        kind = (expr.shape, expr.dtype, expr.dtype.num)
+        lines.append((expr.op, args, expr.params, kind, any(e is expr for e in wanted)))
+    return lines
+
+
+@settings(max_examples=60)
+@given(st.lists(programs(), min_size=2, max_size=2), st.data())
+def test_structures_are_equal_where_every_operation_is(
+    both: list[list[Expr]], data: st.DataObject
+) -> None:
+    seen = []
+    for exprs in both:
+        pending = [e for e in exprs if e.value is None][:3]
+        wanted = data.draw(st.lists(st.sampled_from(pending), unique_by=id)) if pending else []
+        order = pending_in_order(pending)
+        seen.append((structure(order, wanted), _nested(order, wanted)))
+    (one, nested), (two, other) = seen
+    assert (one == two) == (nested == other)
+    assert len({one, two}) == 2 - (nested == other)
