@@ -12,9 +12,11 @@ bits.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -25,7 +27,7 @@ from dnumpy.kernels.tiled import Faults, TiledKernel
 from dnumpy.ops.families import Reduction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     import numpy as np
 
@@ -200,6 +202,16 @@ class AdaptiveKernel:
             found = self._sharing[key] = Sharing()
         return found
 
+    @property
+    def at_once(self) -> int:
+        """Number of tiles that a thread should run at once."""
+        return self._tiled.at_once if self.lowering == "tiled" else 1
+
+    @property
+    def crowded(self) -> bool:
+        """Whether several threads would wait for each other, as it is run now."""
+        return self.lowering == "tiled" and self._tiled.crowded
+
     def run(
         self,
         values: Sequence[Any],
@@ -286,10 +298,35 @@ def _lowerings_at_hand() -> bool:
 
 
 def _import_lowerings() -> None:
-    import dnumpy.kernels.chain  # which imports the other one
-    import dnumpy.kernels.compile  # noqa: F401
+    with _giving_way():
+        import dnumpy.kernels.chain  # which imports the other one
+        import dnumpy.kernels.compile  # noqa: F401
 
     _imported.set()
+
+
+GIVE_WAY = 2e-4  # seconds for which a thread in the background keeps the interpreter
+_giving: list[float] = []  # the interpreter's own time, while threads are in the background
+_giving_lock = threading.Lock()
+
+
+@contextmanager
+def _giving_way() -> Iterator[None]:
+    """Let others have the interpreter soon after they ask for it: phases run tiled meanwhile.
+
+    They ask after each call of NumPy's, and would wait for 5 ms each time.
+    """
+    with _giving_lock:
+        before = sys.getswitchinterval()
+        _giving.append(_giving[0] if _giving else before)
+        sys.setswitchinterval(min(GIVE_WAY, before))
+    try:
+        yield
+    finally:
+        with _giving_lock:
+            before = _giving.pop()
+            if not _giving:
+                sys.setswitchinterval(before)
 
 
 def _forget_importing() -> None:
@@ -353,13 +390,14 @@ def _prepare(record: _Record, *, worth: bool) -> None:
 
     started = time.perf_counter()
     try:
-        record.digest = compiler.digest_of(record.source)
-        if not worth and not compiler.is_cached(record.source):
-            record.state = "tiled"
-            return
-        for helper in record.helpers:
-            machine_code(helper)
-        code = machine_code(record.source)
+        with _giving_way():
+            record.digest = compiler.digest_of(record.source)
+            if not worth and not compiler.is_cached(record.source):
+                record.state = "tiled"
+                return
+            for helper in record.helpers:
+                machine_code(helper)
+            code = machine_code(record.source)
     except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
         record.state = "failed"
         warnings.warn(

@@ -9,6 +9,7 @@ import numpy as np
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import draws
 from dnumpy.kernels.blocked import compute_rows, grid_rows, partial_results, row_bytes_of, shapes_of
+from dnumpy.kernels.selection import choose_into
 from dnumpy.ops.families import (
     Blocked,
     Contraction,
@@ -81,25 +82,11 @@ def elementwise_into(op: Elementwise, args: Sequence[Any], params: Params, out: 
     if op is CAST:
         np.copyto(out, args[0], casting="unsafe")
     elif op is WHERE:
-        _choose_into(args, out)
+        choose_into(args, out)
     elif params:
         _call_with(op, args, dict(params), out)
     else:
         op.ufunc(*args, out=out)  # type: ignore[misc]
-
-
-def _choose_into(args: Sequence[Any], out: np.ndarray) -> None:
-    """Compute ``where``: by NumPy's own loop, which takes half as long where a mask is random."""
-    condition, chosen, other = args
-    if all(np.ndim(x) == 0 or x.dtype == out.dtype for x in (chosen, other)):
-        both = [
-            np.asarray(x).astype(out.dtype, casting="unsafe") if np.ndim(x) == 0 else x
-            for x in (chosen, other)
-        ]
-        out[...] = np.where(condition, *both)
-    else:
-        np.copyto(out, other, casting="unsafe")
-        np.copyto(out, chosen, casting="unsafe", where=condition)
 
 
 def _call_with(

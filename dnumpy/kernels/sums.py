@@ -68,14 +68,46 @@ def _fold_in_python(level: list[float]) -> float:
 def _block_sums(runs: np.ndarray) -> np.ndarray:
     """Return the sum of each block of each row."""
     count, length = runs.shape
+    sums = np.empty((count, -(-length // BLOCK)), runs.dtype)
+    _blocks_into(runs, sums)
+    return sums
+
+
+def _blocks_into(runs: np.ndarray, sums: np.ndarray) -> None:
+    count, length = runs.shape
     full, tail = divmod(length, BLOCK)
-    sums = np.empty((count, full + bool(tail)), runs.dtype)
+    if not tail:
+        np.add.reduce(runs.reshape(count, full, BLOCK), axis=2, out=sums)
+        return
     if full:
         blocks = runs[:, : full * BLOCK].reshape(count, full, BLOCK)
         np.add.reduce(blocks, axis=2, out=sums[:, :full])
-    if tail:
-        np.add.reduce(runs[:, full * BLOCK :], axis=1, out=sums[:, full])
-    return sums
+    np.add.reduce(runs[:, full * BLOCK :], axis=1, out=sums[:, full])
+
+
+class TileSums:
+    """Sums of tiles of equal shape: each tile's blocks when it comes, all their folds at the end.
+
+    What is left to do for a tile is one call of NumPy's, so that threads seldom wait for each
+    other between two calls.
+    """
+
+    def __init__(self, tiles: int, rows: int, width: int, dtype: np.dtype) -> None:
+        self._runs, length = (1, rows * width) if width < BLOCK else (rows, width)
+        self._length = length
+        self._sums = np.empty((tiles * self._runs, -(-length // BLOCK)), dtype)
+        self._tiles = tiles
+
+    def take(self, rows: np.ndarray, number: int) -> None:
+        """Sum the blocks of one or several adjacent tiles, of which the first is ``number``."""
+        runs = np.ascontiguousarray(rows, self._sums.dtype).reshape(-1, self._length)
+        at = number * self._runs
+        _blocks_into(runs, self._sums[at : at + len(runs)])
+
+    def folded(self) -> np.ndarray:
+        """Return the sum of each tile, as :func:`sum_tile` gives it."""
+        sums = self._sums
+        return _fold_blocks(sums.reshape(self._tiles, -1)) + sums.dtype.type(0)
 
 
 def folds_short_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:

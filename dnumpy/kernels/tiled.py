@@ -2,24 +2,33 @@
 
 No compile time, any dtype, any ufunc, and results bit-equal to NumPy's, since NumPy's own loops
 run.
+
+Every call of NumPy's ends with waiting for the interpreter, and a thread that finds it taken wakes
+up 50 us later: threads whose calls are shorter than that take as long together as one of them
+alone. So several tiles run at once where their calls are short, and a phase whose calls stay short
+says that it is ``crowded``: one thread runs it. What folds into a tile's partial result is left to
+the end of a run, for all its tiles in a few calls.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry
-from dnumpy.kernels import draws, reference, sums
-from dnumpy.ops.families import Contraction, Elementwise, Leaf, Movement, Random, Reduction
+from dnumpy.kernels import sums
+from dnumpy.kernels.steps import is_plain, lower, view_of_tile
+from dnumpy.ops.families import Movement, Reduction
+from dnumpy.ops.table import WHERE
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dnumpy.rewrite.phase import Phase, Step
 
@@ -28,16 +37,53 @@ Faults = set[
 ]  # (number of the step, what happened: "overflow", "invalid value", ...)
 
 
-_NOWHERE, _SCRATCH, _ROWS, _PARTIAL = range(4)  # where a step's result goes
+_NOWHERE, _SCRATCH, _ROWS, _PARTIAL, _SUMS = range(5)  # where a step's result goes
 
 
-@dataclass(slots=True)
-class _Workspace:
-    """One thread's scratch: buffers, their views for a full tile, and the step that is running."""
+CALL_SECONDS = 50e-6  # of a call at least: a thread that must wait for another one wakes up so late
+ALIGNED = 64  # bytes: a line of the caches
+MOST_AT_ONCE = 64  # tiles
+MOST_SCRATCH = 8 << 20  # bytes in which several tiles at once keep what they hold between steps
 
-    buffers: list[np.ndarray]
-    views: dict[int, np.ndarray]
-    step: int = 0
+
+_NO_SCRATCH = np.empty(0, np.uint8)
+
+
+class _Run:
+    """One run over some rows: what is bound, and the step that is running."""
+
+    __slots__ = ("_views", "env", "origin", "outs", "scratch", "step", "sums", "values")
+
+    def __init__(self, env: list[Any], outs: Sequence[np.ndarray], origin: int) -> None:
+        self.values, self.env = env, env.copy()
+        self.outs, self.origin = outs, origin
+        self.scratch = _NO_SCRATCH
+        self.step = 0
+        self.sums: dict[int, sums.TileSums] = {}
+        self._views: tuple[int, dict[int, np.ndarray]] = (-1, {})
+
+    def views_for(self, kernel: TiledKernel, count: int) -> dict[int, np.ndarray]:
+        """Return the kernel's scratch in the shapes of so many rows."""
+        if self._views[0] != count:
+            self._views = (count, kernel.views(self.scratch, count))
+        return self._views[1]
+
+
+_local = threading.local()
+
+
+@contextmanager
+def _scratch(size: int) -> Iterator[np.ndarray]:
+    """Lend this thread's scratch, which its next run has again: at least so many bytes."""
+    held = getattr(_local, "scratch", None)
+    if held is None or len(held) < size:
+        held = np.empty(size, np.uint8)
+    _local.scratch = None  # a run inside this one has its own
+    try:
+        yield held
+    finally:
+        if len(held) <= 2 * MOST_SCRATCH:
+            _local.scratch = held
 
 
 class TiledKernel:
@@ -48,7 +94,7 @@ class TiledKernel:
     def __init__(self, phase: Phase) -> None:
         self.phase = phase
         self._first = len(phase.inputs)
-        self._calls = [_lower(step) for step in phase.steps]
+        self._calls = [lower(step) for step in phase.steps]
         self._row_outputs = {o.slot: k for k, o in enumerate(phase.outputs) if not o.partial}
         self._partials = {o.slot: k for k, o in enumerate(phase.outputs) if o.partial}
         self._dead_after = _last_uses(phase)
@@ -57,7 +103,23 @@ class TiledKernel:
         self._plan = [
             (call, *self._target(slot)) for slot, call in enumerate(self._calls, start=self._first)
         ]
-        self._local = threading.local()
+        self._summed_up = [
+            slot
+            for slot, step in enumerate(phase.steps, start=self._first)
+            if slot in self._partials and _sums_everything(phase, step)
+        ]
+        self._whole_plan = [
+            (call, _SUMS, slot) if slot in self._summed_up else (call, kind, target)
+            for slot, (call, kind, target) in enumerate(self._plan, start=self._first)
+        ]
+        self._has_rows = [x.access is Access.ROWS for x in phase.inputs] + [True] * len(phase.steps)
+        self._scratch_at, self._scratch_bytes = _laid_out(self._scratch_shapes)
+        self._fitting = 1  # tiles at once: a library's product may depend on how many rows it has
+        if not phase.multiplies:
+            self._fitting = max(1, min(MOST_SCRATCH // max(self._scratch_bytes, 1), MOST_AT_ONCE))
+        self._at_once = 0  # tiles that are run at once, 0 while unknown
+        self._tile_seconds = float("inf")
+        self._warm = False  # the first tile of all meets everything for the first time
         self._sums_alone = _sums_alone(phase)
         self._in_one_go = _streams(phase) and self._plan[0][1] == _ROWS
 
@@ -87,25 +149,74 @@ class TiledKernel:
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
     ) -> Faults:
         """Compute rows ``lo:hi``; see the package docstring for what is bound to what."""
-        space = self._workspace()
-        size = max(hi - lo, 1) if self._in_one_go else self.phase.tile_rows
         faults: set[tuple[int, str]] = set()
+        run = _Run([*values, *[None] * len(self._plan)], outs, origin)
 
         def note(kind: str, _flag: int) -> None:
-            faults.add((space.step, kind))
+            faults.add((run.step, kind))
 
-        env: list[Any] = list(values) + [None] * len(self._plan)
-        with np.errstate(all="call", call=note), _naming_step(space):
+        with np.errstate(all="call", call=note), _naming_step(run):
             if self._sums_alone and self._summed(values[0], outs[0], lo - origin, hi - origin):
                 return faults
-            for number, start in enumerate(range(lo, hi, size)):
-                stop = min(start + size, hi)
-                for k in self._by_rows:
-                    env[k] = values[k][start - origin : stop - origin]
-                whole = stop - start == size
-                views = space.views if whole else self._views(space.buffers, stop - start)
-                self._run_tile(env, outs, views, space, (start, stop, origin, number))
+            if self._in_one_go:
+                self._run_tiles(self._plan, run, (lo, hi, 0))
+            else:
+                self._run_all(run, lo, hi)
         return faults
+
+    def _run_all(self, run: _Run, lo: int, hi: int) -> None:
+        size = self.phase.tile_rows
+        full, rest = divmod(hi - lo, size)
+        done = 0
+        with _scratch(self._scratch_bytes * self._most_at_once(full)) as run.scratch:
+            if full:
+                run.sums = {slot: self._tile_sums(slot, full) for slot in self._summed_up}
+            most = self._most_at_once(full)
+            while done < full:
+                count = min(self._at_once or 1, most, full - done)
+                start, before = lo + done * size, time.perf_counter()
+                self._run_tiles(self._whole_plan, run, (start, start + count * size, done))
+                if self._warm:
+                    self._took((time.perf_counter() - before) / count)
+                self._warm = True
+                done += count
+            if rest:
+                self._run_tiles(self._plan, run, (hi - rest, hi, full))
+        for slot, tiles in run.sums.items():
+            run.step = slot - self._first
+            out = run.outs[self._partials[slot]][:full]
+            out[...] = tiles.folded().reshape(out.shape)
+
+    def _most_at_once(self, full: int) -> int:
+        return max(1, min(self._fitting, full))
+
+    def _took(self, seconds: float) -> None:
+        """Choose how many tiles make calls so long that threads seldom meet between two of them.
+
+        The best time of a tile decides, since one that had to wait for others says nothing.
+        """
+        if seconds < self._tile_seconds:
+            self._tile_seconds = seconds
+            wanted = CALL_SECONDS * len(self._plan) / max(seconds, 1e-9)
+            self._at_once = min(ceil(wanted), self._fitting)
+
+    @property
+    def at_once(self) -> int:
+        """Number of tiles that are best run at once."""
+        return max(self._at_once, 1)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether calls are so short that threads wait for each other more than they compute."""
+        call = (
+            self._at_once * self._tile_seconds / len(self._plan) if self._at_once else CALL_SECONDS
+        )
+        return call < CALL_SECONDS
+
+    def _tile_sums(self, slot: int, tiles: int) -> sums.TileSums:
+        step = self.phase.steps[slot - self._first]
+        width = prod(self.phase.shape_of(step.args[0])[1:])
+        return sums.TileSums(tiles, self.phase.tile_rows, width, step.dtype)
 
     def _summed(self, operand: np.ndarray, out: np.ndarray, lo: int, hi: int) -> bool:
         """Sum all tiles of adjacent rows in one go; False where the rows are not adjacent."""
@@ -124,46 +235,60 @@ class TiledKernel:
             out[full] = sums.sum_tile(runs[full * size :])
         return True
 
-    def _run_tile(
-        self,
-        env: list[Any],
-        outs: Sequence[np.ndarray],
-        views: dict[int, np.ndarray],
-        space: _Workspace,
-        where: tuple[int, int, int, int],
+    def _run_tiles(
+        self, plan: Sequence[tuple[Any, int, int]], run: _Run, where: tuple[int, int, int]
     ) -> None:
-        start, stop, origin, number = where
-        slot = self._first
-        for call, kind, target in self._plan:
-            out: np.ndarray | None
+        """Compute rows ``start:stop``, which are one tile or several whole ones from ``number``."""
+        start, stop, number = where
+        env, first, origin = run.env, self._first, run.origin
+        for k in self._by_rows:
+            env[k] = run.values[k][start - origin : stop - origin]
+        views = run.views_for(self, stop - start)
+        for step, (call, kind, target) in enumerate(plan):
+            run.step = step
+            out: np.ndarray | None = None
             if kind == _SCRATCH:
                 out = views[target]
             elif kind == _ROWS:
-                out = outs[target][start - origin : stop - origin]
+                out = run.outs[target][start - origin : stop - origin]
             elif kind == _PARTIAL:
-                out = outs[target][number, ...]
-            else:
-                out = None
-            space.step = slot - self._first
-            env[slot] = call(env, out, start)
-            slot += 1
+                self._partials_of(run, step, where)
+                continue
+            elif kind == _SUMS:
+                run.sums[target].take(env[self.phase.steps[step].args[0]], number)
+                continue
+            elif first + step in views:  # a view of scratch, which stays where it is
+                env[first + step] = views[first + step]
+                continue
+            env[first + step] = call(env, out, start)
 
-    def _workspace(self) -> _Workspace:
-        try:
-            found: _Workspace = self._local.space
-        except AttributeError:
-            buffers = [np.empty(n, np.uint8) for n in self._scratch_shapes]
-            views = self._views(buffers, self.phase.tile_rows)
-            found = self._local.space = _Workspace(buffers, views)
-        return found
+    def _partials_of(self, run: _Run, step: int, where: tuple[int, int, int]) -> None:
+        """Fold each tile of rows ``start:stop`` by itself."""
+        start, stop, number = where
+        call, _, target = self._plan[step]
+        size, out = self.phase.tile_rows, run.outs[target]
+        if stop - start <= size:
+            call(run.env, out[number, ...], start)
+            return
+        args = self.phase.steps[step].args
+        for lo in range(0, stop - start, size):
+            tile = {
+                a: run.env[a][lo : lo + size] if self._has_rows[a] else run.env[a] for a in args
+            }
+            call(tile, out[number + lo // size, ...], start + lo)
 
-    def _views(self, buffers: Sequence[np.ndarray], count: int) -> dict[int, np.ndarray]:
+    def views(self, scratch: np.ndarray, count: int) -> dict[int, np.ndarray]:
         """Return the scratch of every inner row value, shaped for ``count`` rows."""
-        return {
-            slot: _shaped(buffers[place], self.phase, slot, count)
+        times = -(-count // self.phase.tile_rows)
+        views = {
+            slot: _shaped(scratch[self._scratch_at[place] * times :], self.phase, slot, count)
             for slot, place in self._scratch_of.items()
             if place is not None
         }
+        for slot, step in enumerate(self.phase.steps, start=self._first):
+            if isinstance(step.op, Movement) and step.args[0] in views:
+                views[slot] = view_of_tile(views[step.args[0]], Geometry(*step.params))
+        return views
 
     def _assign_scratch(self) -> tuple[dict[int, int | None], list[int]]:
         """Give each inner row value a buffer; a buffer is reused once its value has died."""
@@ -171,33 +296,54 @@ class TiledKernel:
         sizes: list[int] = []
         free: list[int] = []
         for slot, step in enumerate(self.phase.steps, start=self._first):
+            dead = [d for d in self._dead_after.get(slot, ()) if places.get(d) is not None]
             if slot in self._row_outputs or slot in self._partials or isinstance(step.op, Movement):
                 places[slot] = None
+            elif replaced := [d for d in dead if self._may_replace(step, d)]:
+                places[slot] = places[replaced[0]]
+                dead.remove(replaced[0])
             else:
                 need = self.phase.tile_rows * _row_bytes(step)
                 places[slot] = _take(free, sizes, need)
-            for dead in self._dead_after.get(slot, ()):
-                place = places.get(dead)
-                if place is not None:
-                    free.append(place)
+            free.extend(place for d in dead if (place := places[d]) is not None)
         return places, sizes
+
+    def _may_replace(self, step: Step, slot: int) -> bool:
+        """Say whether a step may write over an operand that nobody reads after it."""
+        if self.phase.multiplies or slot not in step.args:
+            return False
+        if not is_plain(step) and not (step.op is WHERE and slot not in step.args[:2]):
+            return False
+        before = self.phase.steps[slot - self._first]
+        return (before.shape, before.dtype) == (step.shape, step.dtype)
 
 
 @contextmanager
-def _naming_step(space: _Workspace) -> Iterator[None]:
+def _naming_step(run: _Run) -> Iterator[None]:
     """Let an error say which step raised it: its attribute ``dnumpy_step``."""
     try:
         yield
     except Exception as error:
-        error.dnumpy_step = space.step  # type: ignore[attr-defined]
+        error.dnumpy_step = run.step  # type: ignore[attr-defined]
         raise
 
 
+def _laid_out(sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Return where each buffer begins in one that holds them all, and the size of that one."""
+    starts, end = [], 0
+    for size in sizes:
+        starts.append(end)
+        end += -(-size // ALIGNED) * ALIGNED
+    return starts, end
+
+
 def _take(free: list[int], sizes: list[int], need: int) -> int:
-    fitting = [k for k in free if sizes[k] == need]
+    """Return the smallest free buffer that is large enough and not far too large, or a new one."""
+    fitting = [k for k in free if need <= sizes[k] <= 2 * need]
     if fitting:
-        free.remove(fitting[-1])
-        return fitting[-1]
+        best = min(reversed(fitting), key=sizes.__getitem__)
+        free.remove(best)
+        return best
     sizes.append(need)
     return len(sizes) - 1
 
@@ -217,13 +363,24 @@ def _sums_alone(phase: Phase) -> bool:
     return same and max(kept, default=1) == 1 and not sums.folds_short_axes(shape, axes)
 
 
+def _sums_everything(phase: Phase, step: Step) -> bool:
+    """Say whether a step sums floats over all of a tile, all in one order."""
+    if not isinstance(step.op, Reduction) or step.op.ufunc is not np.add:
+        return False
+    if step.params.masked or step.dtype.char not in "fd":  # type: ignore[attr-defined]
+        return False
+    shape, axes = phase.shape_of(step.args[0]), step.params.axis  # type: ignore[attr-defined]
+    kept = [n for k, n in enumerate(shape) if k and k not in axes]
+    return (
+        max(kept, default=1) == 1
+        and min(shape[1:], default=1) > 0
+        and not sums.folds_short_axes(shape, axes)
+    )
+
+
 def _streams(phase: Phase) -> bool:
     """Say whether a phase is one loop of NumPy's over its rows, which gains nothing from tiles."""
-    if len(phase.steps) != 1:
-        return False
-    step = phase.steps[0]
-    op = step.op
-    return isinstance(op, Elementwise) and op.ufunc is not None and not step.params
+    return len(phase.steps) == 1 and is_plain(phase.steps[0])
 
 
 def _row_bytes(step: Step) -> int:
@@ -256,248 +413,3 @@ def _last_uses(phase: Phase) -> dict[int, list[int]]:
         if slot >= first:
             dead.setdefault(user, []).append(slot)
     return dead
-
-
-def _lower(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    """Return ``call(env, out, first_row)`` that computes the step into ``out`` and returns it."""
-    op, args, params = step.op, step.args, step.params
-    if isinstance(op, Reduction):
-        return _lower_reduction(step)
-    if isinstance(op, Movement):
-        geometry = Geometry(*params)
-        return lambda env, _out, _row: _view_of_tile(env[args[0]], geometry)
-    if isinstance(op, Leaf):
-
-        def fill(_env: list[Any], out: np.ndarray | None, row: int) -> Any:
-            assert out is not None
-            reference.generate_into(op, params, out, row)
-            return out
-
-        return fill
-    if isinstance(op, Random):
-        return _lower_draw(args)
-    if isinstance(op, Contraction):
-        return _lower_product(op, args)
-    assert isinstance(op, Elementwise)
-    if op.ufunc is not None and not params:
-        return _lower_ufunc(op.ufunc, args)
-
-    def compute(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-        assert out is not None
-        reference.elementwise_into(op, [env[a] for a in args], params, out)
-        return out
-
-    return compute
-
-
-def _lower_product(
-    op: Contraction, args: tuple[int, ...]
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    left, right = args
-    if op.folds:
-        return lambda env, out, _row: np.matmul(env[left].T, env[right], out)
-    return lambda env, out, _row: np.matmul(env[left], env[right], out)
-
-
-def _lower_draw(args: tuple[int, ...]) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    (drawn,) = args
-
-    def draw(env: list[Any], out: np.ndarray | None, row: int) -> Any:
-        assert out is not None
-        draws.fill(env[drawn], out, row)
-        return out
-
-    return draw
-
-
-def _lower_ufunc(
-    ufunc: np.ufunc, args: tuple[int, ...]
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    match args:
-        case (a,):
-            return lambda env, out, _row: ufunc(env[a], out=out)
-        case (a, b):
-            return lambda env, out, _row: ufunc(env[a], env[b], out=out)
-        case _:
-            return lambda env, out, _row: ufunc(*[env[a] for a in args], out=out)
-
-
-def _view_of_tile(tile: np.ndarray, geometry: Geometry) -> np.ndarray:
-    if not tile.flags.c_contiguous:
-        tile = np.ascontiguousarray(tile)
-    shape = (tile.shape[0], *geometry.shape[1:])
-    view: np.ndarray = np.ndarray(shape, geometry.dtype, tile, geometry.offset, geometry.strides)
-    return view
-
-
-def _tile_initial(step: Step) -> object:
-    """Return what a tile's fold starts from: what has no identity (max, min) may start twice."""
-    assert isinstance(step.op, Reduction)
-    assert step.op.ufunc is not None
-    return step.params.initial if step.op.ufunc.identity is None else None  # type: ignore[attr-defined]
-
-
-def _lower_reduction(step: Step) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    op, params = step.op, step.params
-    assert isinstance(op, Reduction)
-    partial = 0 in params.axis  # type: ignore[attr-defined]
-    if op.ufunc is None:
-        return _lower_arg_reduction(step, partial=partial)
-    rounds = op.ufunc is np.add or op.ufunc is np.multiply
-    if rounds and step.dtype.char in "fd" and not params.masked:  # type: ignore[attr-defined]
-        return _lower_sum(step, partial=partial)
-    return _lower_fold(step, partial=partial)
-
-
-def _lower_fold(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    op, args = step.op, step.args
-    params: Any = step.params
-    assert isinstance(op, Reduction)
-    if partial:
-        params = params._replace(keepdims=True, initial=_tile_initial(step))
-        if step.dtype == np.float16:
-            params = params._replace(dtype=np.dtype(np.float32))
-
-        def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-            assert out is not None
-            out[...] = reference.reduce(op, [env[a] for a in args], params)[0]
-            return out
-
-        return (
-            fold if params.masked or params.initial is not None else _quick_fold(op, args, params)
-        )
-
-    def fold_rows(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-        assert out is not None
-        out[...] = reference.reduce(op, [env[a] for a in args], params)
-        return out
-
-    return fold_rows
-
-
-def _quick_fold(
-    op: Reduction, args: tuple[int, ...], params: Any
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    assert op.ufunc is not None
-    reduce: Any = op.ufunc.reduce
-    (arg, *_), axis, dtype = args, params.axis, params.dtype
-
-    def fold(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-        assert out is not None
-        reduce(env[arg], axis, dtype, out[None], True)
-        return out
-
-    return fold
-
-
-def _lower_sum(step: Step, *, partial: bool) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    """Return the lowering of a sum or product of floats, in the order that all lowerings keep."""
-    assert isinstance(step.op, Reduction)
-    ufunc: Any = step.op.ufunc
-    by_numpy = _lower_fold(step, partial=partial)
-    params: Any = step.params
-
-    def fold(env: list[Any], out: np.ndarray | None, row: int) -> Any:
-        assert out is not None
-        tile = env[step.args[0]]
-        if params.initial is None and sums.folds_short_axes(tile.shape, params.axis):
-            folded = sums.fold_short_axes(ufunc, tile, len(params.axis), step.dtype)
-            out[...] = folded.reshape(out.shape)
-            return out
-        kept = (n for k, n in enumerate(tile.shape) if k and k not in params.axis)
-        if ufunc is not np.add or any(n > 1 for n in kept):
-            return by_numpy(env, out, row)
-        runs = np.ascontiguousarray(tile, step.dtype).reshape(tile.shape[0], -1)
-        if partial:
-            out[...] = sums.sum_tile(runs)
-        elif params.initial is None:
-            out[...] = sums.sum_runs(runs).reshape(out.shape)
-        else:
-            out[...] = (params.initial[0] + sums.sum_runs(runs)).reshape(out.shape)
-        return out
-
-    return fold
-
-
-def _lower_arg_reduction(
-    step: Step, *, partial: bool
-) -> Callable[[list[Any], np.ndarray | None, int], Any]:
-    """Return the lowering of argmin/argmax; a partial holds (value, index) records."""
-    op, (arg, *_), params = step.op, step.args, step.params
-    assert isinstance(op, Reduction)
-    if not partial:
-
-        def find(env: list[Any], out: np.ndarray | None, _row: int) -> Any:
-            assert out is not None
-            out[...] = reference.reduce(op, [env[arg]], params)
-            return out
-
-        return find
-    flat = len(params.axis) > 1  # type: ignore[attr-defined]
-
-    def find_partial(env: list[Any], out: np.ndarray | None, row: int) -> Any:
-        assert out is not None
-        assert op.call is not None
-        tile = env[arg]
-        if flat or tile.ndim == 1:
-            at = op.call(tile)
-            out["value"] = tile.flat[at] if tile.ndim > 1 else tile[at]
-            out["index"] = at + row * (tile.size // tile.shape[0])
-        else:
-            at = op.call(tile, axis=0)
-            out["value"] = np.take_along_axis(tile, at[None], 0)[0]
-            out["index"] = at + row
-        return out
-
-    return find_partial
-
-
-def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
-    """Return the dtype of one tile's partial result."""
-    if isinstance(step.op, Contraction):
-        return step.dtype
-    assert isinstance(step.op, Reduction)
-    if step.op.ufunc is None:
-        return np.dtype([("value", operand_dtype), ("index", np.int64)])
-    if step.dtype == np.float16:
-        return np.dtype(np.float32)  # NumPy itself sums halves in single precision
-    return step.dtype
-
-
-def combine(
-    step: Step, partials: np.ndarray, note: Callable[[str, int], None] | None = None
-) -> np.ndarray:
-    """Fold the partial results of all tiles, in tile order, to the step's result.
-
-    Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
-    ``note`` is called with what floating-point fault happened.
-    """
-    if note is None:
-        with np.errstate(all="ignore"):
-            return _combine(step, partials)
-    with np.errstate(all="call", call=note):
-        return _combine(step, partials)
-
-
-def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
-    op, params = step.op, step.params
-    if isinstance(op, Contraction):
-        return np.ascontiguousarray(_up_the_tree(np.add, partials)[0]).reshape(step.shape)
-    assert isinstance(op, Reduction)
-    if op.ufunc is None:
-        assert op.call is not None
-        best = op.call(partials["value"], axis=0)
-        index = np.take_along_axis(partials["index"], best[None], 0)[0]
-        return np.ascontiguousarray(index, step.dtype).reshape(step.shape)
-    folded = _up_the_tree(op.ufunc, partials)[0]
-    if params.initial is not None:  # type: ignore[attr-defined]
-        folded = op.ufunc(params.initial[0], folded)  # type: ignore[attr-defined]
-    return np.ascontiguousarray(folded, step.dtype).reshape(step.shape)
-
-
-def _up_the_tree(ufunc: np.ufunc, level: np.ndarray) -> np.ndarray:
-    """Return one row: neighbours are joined pairwise, level by level, the odd one out going up."""
-    while len(level) > 1:
-        paired = ufunc(level[0:-1:2], level[1::2])
-        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
-    return level

@@ -28,8 +28,8 @@ from dnumpy.kernels.blocked import (
     what_goes_before,
 )
 from dnumpy.kernels.choose import kernel_for
+from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.kernels.sharing import Sharing
-from dnumpy.kernels.tiled import combine, partial_dtype
 from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
@@ -42,7 +42,7 @@ from dnumpy.runtime.records import Record
 from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from dnumpy.expr.expr import Params
     from dnumpy.kernels.choose import AdaptiveKernel
@@ -233,31 +233,38 @@ def _runner(
 
 def _run_rows(kernel: AdaptiveKernel, phase: Phase, compute: Runner) -> Faults:
     threads = min(thread_count(), phase.tiles)
-    if threads == 1:
+    if threads == 1 or kernel.crowded:
         return compute(0, phase.rows)
     sharing = kernel.sharing(phase.rows)
     shared = sharing.pays(guess=not _takes_little(phase))
     started = time.perf_counter()
     if shared:
-        found = _run_shared(phase, compute, threads, _batches(sharing, threads))
+        found = _run_shared(kernel, phase, compute, (threads, _batches(sharing, threads)))
     else:
         found = compute(0, phase.rows)
     sharing.observe(time.perf_counter() - started, shared=shared)
     return found
 
 
-def _run_shared(phase: Phase, compute: Runner, threads: int, batches: int) -> Faults:
-    """Let threads draw batches of tiles from one queue."""
-    batch = -(-phase.tiles // batches) * phase.tile_rows
+def _run_shared(
+    kernel: AdaptiveKernel, phase: Phase, compute: Runner, shares: tuple[int, int]
+) -> Faults:
+    """Let threads draw batches of tiles from one queue, the caller alone where they crowd."""
+    threads, batches = shares
+    batch = max(-(-phase.tiles // batches), kernel.at_once) * phase.tile_rows
     queue = iter(range(0, phase.rows, batch))
 
-    def drain(queue: Iterator[int]) -> Faults:
+    def drain(*, alone: bool) -> Faults:
         faults: Faults = set()
-        for lo in queue:
+        while alone or not kernel.crowded:
+            lo = next(queue, None)
+            if lo is None:
+                break
             faults |= compute(lo, min(lo + batch, phase.rows))
         return faults
 
-    return set().union(*in_threads([lambda: drain(queue)] * threads))
+    others = [lambda: drain(alone=False)] * (threads - 1)
+    return set().union(*in_threads([lambda: drain(alone=True), *others]))
 
 
 def _takes_little(phase: Phase) -> bool:

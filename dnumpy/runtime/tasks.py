@@ -14,7 +14,7 @@ import numpy as np
 
 from dnumpy.kernels import reference
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.kernels.tiled import combine, partial_dtype
+from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.ops.table import CROSSPROD
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Inner, Made, Take, taken

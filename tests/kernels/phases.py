@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.kernels import reference
-from dnumpy.kernels.tiled import combine, partial_dtype
+from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.ops.families import lookup
 from dnumpy.ops.table import CAST, WHERE
 from dnumpy.rewrite.cut import FusedStage, Grain, cut

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dnumpy.expr.expr import leaf
+from dnumpy.expr.expr import leaf, make
+from dnumpy.kernels import tiled
 from dnumpy.kernels.tiled import TiledKernel
+from dnumpy.ops.families import elementwise_of
 from tests.kernels import phases as p
 
 many = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
@@ -34,6 +37,21 @@ def test_the_bits_do_not_depend_on_the_partition(roots, tile_bytes, cuts):
 
 
 @many
+@given(p.programs(), st.sampled_from((1, 4096)), st.lists(st.integers(1, 50), max_size=2))
+def test_the_bits_do_not_depend_on_how_many_tiles_run_at_once(roots, tile_bytes, cuts):
+    for bound in p.bound(roots, tile_bytes):
+        kernels = {calls: TiledKernel(bound.phase) for calls in (0.0, 1e9)}
+        found = {}
+        for calls, kernel in kernels.items():
+            with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+                patch.setattr(tiled, "CALL_SECONDS", calls)
+                found[calls] = [bound.run(kernel, cuts), bound.run(kernel, cuts)]
+        assert kernels[0.0].at_once == 1
+        one, many_at_once = ([[p.bits(x) for x in run] for run in found[c]] for c in (0.0, 1e9))
+        assert one == many_at_once, bound.phase
+
+
+@many
 @given(
     st.sampled_from(("maximum", "minimum", "logical_or", "logical_and", "add")),
     st.sampled_from(((300,), (40, 3), (9, 600), (5, 2, 3))),
@@ -55,3 +73,16 @@ def test_folds_are_numpys_exactly_where_order_does_not_matter(name, shape, dtype
         expected = np.asarray(getattr(np, name).reduce(array, axis=axis, keepdims=keepdims))
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def test_a_part_may_be_the_last_tile_alone():
+    values = np.arange(35.0).reshape(7, 5)
+    x = leaf(values, values.shape, values.dtype)
+    negated = make(elementwise_of(np.negative), (x,), (), x.shape, x.dtype)
+    root = p.fold("add", negated, (0, 1), keepdims=False)
+    assert root is not None
+    (bound,) = p.bound([root], 120)
+    phase = bound.phase
+    assert phase.rows % phase.tile_rows
+    (found,) = bound.settled(bound.run(TiledKernel(phase), range(1, phase.tiles)))
+    assert found == -values.sum()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
+from dnumpy.kernels.choose import AdaptiveKernel
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import UPDATE, VIEW
@@ -99,12 +102,38 @@ def test_tasks_of_one_stage_run_on_threads_and_return_in_order() -> None:
     assert local.in_threads([lambda k=k: k * k for k in range(5)]) == [0, 1, 4, 9, 16]
 
 
+def test_threads_that_crowd_leave_the_rest_to_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "INLINE_BYTES", 0)
+    monkeypatch.setattr(config, "threads", 2)
+    ran: list[str] = []
+
+    class Crowding(AdaptiveKernel):
+        crowded = False
+
+        def run(self, values: Any, outs: Any, lo: int, hi: int, *rest: Any, **named: Any) -> Any:
+            if ran:
+                time.sleep(0.01)  # so that the other thread draws, too, if it is let
+            ran.append(threading.current_thread().name)
+            self.crowded = True
+            return super().run(values, outs, lo, hi, *rest, **named)
+
+    monkeypatch.setattr(local, "kernel_for", Crowding)
+    values = np.arange(500.0)
+    y = make(elementwise_of(np.sqrt), (stored(values),), (), (500,), FLOAT)
+    run(y)
+    np.testing.assert_array_equal(y.value, np.sqrt(values))
+    here = threading.current_thread().name
+    assert len(ran) > 3
+    assert len([name for name in ran if name != here]) <= 1
+
+
 def test_an_error_on_a_thread_is_raised_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "INLINE_BYTES", 0)
     monkeypatch.setattr(config, "threads", 2)
 
     class Failing:
         lowering = "failing"
+        at_once, crowded = 1, False
 
         def sharing(self, _rows: int) -> Sharing:
             return Sharing()

@@ -1,0 +1,65 @@
+"""What the tiles of a fold over rows leave behind, and how it becomes the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnumpy.ops.families import Contraction, Reduction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnumpy.rewrite.phase import Step
+
+
+def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
+    """Return the dtype of one tile's partial result."""
+    if isinstance(step.op, Contraction):
+        return step.dtype
+    assert isinstance(step.op, Reduction)
+    if step.op.ufunc is None:
+        return np.dtype([("value", operand_dtype), ("index", np.int64)])
+    if step.dtype == np.float16:
+        return np.dtype(np.float32)  # NumPy itself sums halves in single precision
+    return step.dtype
+
+
+def combine(
+    step: Step, partials: np.ndarray, note: Callable[[str, int], None] | None = None
+) -> np.ndarray:
+    """Fold the partial results of all tiles, in tile order, to the step's result.
+
+    Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
+    ``note`` is called with what floating-point fault happened.
+    """
+    if note is None:
+        with np.errstate(all="ignore"):
+            return _combine(step, partials)
+    with np.errstate(all="call", call=note):
+        return _combine(step, partials)
+
+
+def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
+    op, params = step.op, step.params
+    if isinstance(op, Contraction):
+        return np.ascontiguousarray(_up_the_tree(np.add, partials)[0]).reshape(step.shape)
+    assert isinstance(op, Reduction)
+    if op.ufunc is None:
+        assert op.call is not None
+        best = op.call(partials["value"], axis=0)
+        index = np.take_along_axis(partials["index"], best[None], 0)[0]
+        return np.ascontiguousarray(index, step.dtype).reshape(step.shape)
+    folded = _up_the_tree(op.ufunc, partials)[0]
+    if params.initial is not None:  # type: ignore[attr-defined]
+        folded = op.ufunc(params.initial[0], folded)  # type: ignore[attr-defined]
+    return np.ascontiguousarray(folded, step.dtype).reshape(step.shape)
+
+
+def _up_the_tree(ufunc: np.ufunc, level: np.ndarray) -> np.ndarray:
+    """Return one row: neighbours are joined pairwise, level by level, the odd one out going up."""
+    while len(level) > 1:
+        paired = ufunc(level[0:-1:2], level[1::2])
+        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
+    return level
