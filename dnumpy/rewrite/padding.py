@@ -140,7 +140,7 @@ def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]], direct: Sequen
     def inside(offset: int) -> Expr:
         """Return the view of the padded copy that is the array, or the array rolled."""
         geometry = (offset, operand.shape, strides, dtype)
-        return make(VIEW, (padded,), geometry, operand.shape, dtype)
+        return Expr(VIEW, (padded,), geometry, operand.shape, dtype)
 
     if fits_inside(padded):
         _read(direct, operand, inside(own))
