@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
+IMPORT_AFTER = 2e-2  # seconds of tiled time that importing what writes kernels is worth
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
 COMPILE_SECONDS = 0.2  # until a compilation has been timed: the first one imports LLVM
@@ -204,7 +205,7 @@ class AdaptiveKernel:
 
     @property
     def at_once(self) -> int:
-        """Number of tiles that a thread should run at once."""
+        """Number of tiles that a thread should run at once, 0 while unknown."""
         return self._tiled.at_once if self.lowering == "tiled" else 1
 
     @property
@@ -232,7 +233,9 @@ class AdaptiveKernel:
         if self._total < LOWER_AFTER or not _lowerings_at_hand():
             started = time.perf_counter()
             faults = self._run_tiled(values, outs, lo, hi, origin)
-            self._total += time.perf_counter() - started
+            seconds = time.perf_counter() - started
+            self._total += seconds
+            _note_tiled(seconds)
             return faults
         return self._run_measured(values, outs, lo, hi, origin, told)
 
@@ -288,13 +291,20 @@ class AdaptiveKernel:
 
 _imported = threading.Event()
 _importing = threading.Lock()  # taken once and for all by whoever starts importing
+_tiled_seconds = [0.0]  # of all phases, until what writes kernels is imported
+
+
+def _note_tiled(seconds: float) -> None:
+    _tiled_seconds[0] += seconds
 
 
 def _lowerings_at_hand() -> bool:
     """Say whether what writes kernels is imported, which a thread does while phases run tiled."""
-    if not _imported.is_set() and _importing.acquire(blocking=False):
+    if _imported.is_set():
+        return True
+    if _tiled_seconds[0] >= IMPORT_AFTER and _importing.acquire(blocking=False):
         threading.Thread(target=_import_lowerings, name="dnumpy-compile", daemon=True).start()
-    return _imported.is_set()
+    return False
 
 
 def _import_lowerings() -> None:

@@ -202,8 +202,8 @@ class TiledKernel:
 
     @property
     def at_once(self) -> int:
-        """Number of tiles that are best run at once."""
-        return max(self._at_once, 1)
+        """Number of tiles that are best run at once, 0 before two have been run."""
+        return self._at_once
 
     @property
     def crowded(self) -> bool:

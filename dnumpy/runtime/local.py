@@ -56,6 +56,7 @@ INLINE_FLOPS = 2e7  # of products
 BATCH_SECONDS = 2e-4  # of one batch at least, beside which taking the next one costs little
 SCAN_BYTES = 16 << 20  # of a result: the threads of a scan meet twice, and go over it twice
 BATCHES_PER_THREAD = 8
+LOOKED_AT = 2  # tiles that one thread runs first, to see whether several would crowd
 HERE = "local"  # the name of this process's node
 
 
@@ -251,8 +252,10 @@ def _run_shared(
 ) -> Faults:
     """Let threads draw batches of tiles from one queue, the caller alone where they crowd."""
     threads, batches = shares
+    looked = 0 if kernel.at_once else min(LOOKED_AT * phase.tile_rows, phase.rows)
+    found: Faults = compute(0, looked) if looked else set()
     batch = max(-(-phase.tiles // batches), kernel.at_once) * phase.tile_rows
-    queue = iter(range(0, phase.rows, batch))
+    queue = iter(range(looked, phase.rows, batch))
 
     def drain(*, alone: bool) -> Faults:
         faults: Faults = set()
@@ -264,7 +267,7 @@ def _run_shared(
         return faults
 
     others = [lambda: drain(alone=False)] * (threads - 1)
-    return set().union(*in_threads([lambda: drain(alone=True), *others]))
+    return found.union(*in_threads([lambda: drain(alone=True), *others]))
 
 
 def _takes_little(phase: Phase) -> bool:

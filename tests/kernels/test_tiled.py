@@ -46,7 +46,7 @@ def test_the_bits_do_not_depend_on_how_many_tiles_run_at_once(roots, tile_bytes,
             with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
                 patch.setattr(tiled, "CALL_SECONDS", calls)
                 found[calls] = [bound.run(kernel, cuts), bound.run(kernel, cuts)]
-        assert kernels[0.0].at_once == 1
+        assert kernels[0.0].at_once <= 1
         one, many_at_once = ([[p.bits(x) for x in run] for run in found[c]] for c in (0.0, 1e9))
         assert one == many_at_once, bound.phase
 
