@@ -259,14 +259,16 @@ class Emitter:
         t.add("while i0 < length:")
         t.depth += 1
         t.add("n = length - i0")
-        t.add(f"if n > {CHUNK}:")
-        t.add(f"    n = {CHUNK}")
         touched = {n.value for n in nodes if not n.fold} | {a.value for n in nodes for a in n.args}
+        whole = len(stages) == 1 and not stages[0].others and not self._buffered(touched)
+        if not whole:
+            t.add(f"if n > {CHUNK}:")
+            t.add(f"    n = {CHUNK}")
         for value in sorted(touched):
             self._locate(value)
         for stage in stages:
             self._stage(stage)
-        t.add(f"i0 += {CHUNK}")
+        t.add("i0 += n" if whole else f"i0 += {CHUNK}")
         t.depth -= 1
         for node in sums:
             self._finish(node, self.cell("value", node.value))
@@ -274,6 +276,12 @@ class Emitter:
             if node.kind == "row":
                 self._load_cell(node)
                 self._after_narrow(node)
+
+    def _buffered(self, values: set[int]) -> bool:
+        """Say whether some of the values lie in memory that holds a chunk of them at a time."""
+        gathered = any(v < len(self.layouts) and self.layouts[v] == "g" for v in values)
+        homes = [self.schedule.homes[v].kind for v in values if v in self.schedule.homes]
+        return gathered or "chunk" in homes
 
     def _load_cell(self, node: Node) -> None:
         """Read a narrow value that lies in its cell; complex ones are only passed by address."""

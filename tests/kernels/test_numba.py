@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.geometry import overlap
 from dnumpy.kernels import numba as lowering
+from dnumpy.kernels.emit import CHUNK
 from dnumpy.kernels.numba import NumbaKernel, supports
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import lookup
@@ -353,6 +354,26 @@ def test_threads_share_a_kernel_without_sharing_its_scratch():
     for thread in threads:
         thread.join()
     assert p.bits(outs[0]) == p.bits(expected)
+
+
+def test_units_are_walked_in_one_go_where_nothing_waits_in_a_buffer():
+    values = np.random.default_rng(5).random((3, 3 * CHUNK + 7))
+    x, inside, scattered = map(stored, (values, values[:, 1 : CHUNK + 2], values[:, ::2]))
+    product = p.apply("multiply", x, x)
+    for root, whole in (
+        (p.apply("add", product, Const(1.0)), True),
+        (p.apply("multiply", inside, p.apply("add", inside, inside)), True),
+        (p.apply("multiply", p.apply("add", product, x), p.apply("exp", product)), False),
+        (p.apply("multiply", scattered, p.apply("add", scattered, scattered)), False),
+        (p.fold("add", product, (1,), keepdims=False), False),
+    ):
+        found = only(root)
+        kernel, outs = NumbaKernel(found.phase), found.allocate()
+        source = kernel.variant_for(found.values, outs).source
+        assert (f"n > {CHUNK}" not in source) == whole
+        (result,) = found.run(kernel)
+        (expected,) = found.run(TiledKernel(found.phase))
+        assert p.bits(result) == p.bits(expected)
 
 
 def test_what_has_no_numba_lowering_says_so():
