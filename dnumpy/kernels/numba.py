@@ -283,6 +283,7 @@ class Variant:
         self._constants = tuple(map(self._constant, self.kernel.constants))
         self._reads = tuple(self._read(k) for k in self._inputs())
         self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
+        self._whole = tuple(k for k, (partial, *_) in enumerate(self._writes) if not partial)
         self._local = threading.local()
         self._code: Compiled | None = None
         self._static: np.ndarray | None = None
@@ -479,10 +480,13 @@ class Variant:
 
     def _streams(self, outs: Sequence[np.ndarray]) -> bool:
         """Say whether to write past the caches: outputs are large and every unit begins a line."""
-        whole = [out for (part, *_), out in zip(self._writes, outs, strict=True) if not part]
-        if sum([out.nbytes for out in whole]) < streamed_bytes():
+        written = 0
+        for k in self._whole:
+            written += outs[k].nbytes
+        if written < streamed_bytes():
             return False
         rows = self.phase.tile_rows if self.program.flat else 1
+        whole = [outs[k] for k in self._whole]
         return not any((rows * out.strides[0]) % LINE and out.ndim > 1 for out in whole)
 
     def _constant(self, constant: tuple[int, str]) -> tuple[int, Any, str]:

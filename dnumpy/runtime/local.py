@@ -169,8 +169,8 @@ def _allocate(
     targets: dict[int, tuple[Expr, np.ndarray]] = {}
     staged: list[int] = []
     for k, given in enumerate(phase.outputs):  # no name for an Expr: references are counted
-        step = phase.steps[given.slot - first]
         if given.partial:
+            step = phase.steps[given.slot - first]
             operand = phase.dtype_of(step.args[0])
             shape = (phase.tiles, *phase.partial_shape(step))
             outs.append(np.empty(shape, partial_dtype(step, operand)))
