@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
-IMPORT_AFTER = 2e-2  # seconds of tiled time that importing what writes kernels is worth
+IMPORT_AFTER = 5e-2  # seconds of tiled time that importing what writes kernels is worth
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
 COMPILE_SECONDS = 0.2  # until a compilation has been timed: the first one imports LLVM

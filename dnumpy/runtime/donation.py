@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
 
-BLOCK_BYTES = 1 << 20  # of an output that is computed before it is copied
+BLOCK_BYTES = 1 << 21  # of an output that is computed before it is copied
 LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter
 
 
