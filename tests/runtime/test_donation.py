@@ -128,6 +128,25 @@ def test_rows_of_a_matrix_are_updated_where_they_lie() -> None:
     assert numpy.array_equal(numpy.asarray(m), expected)
 
 
+@pytest.mark.parametrize("kernels", ["auto", "tiled", "numba"])
+def test_one_loop_may_write_where_it_reads(kernels: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "kernels", kernels)
+    values = numpy.linspace(-2, 3, SIZE)
+    x, expected = np.array(values), values.copy()
+    before = lies(x)
+    for name in ("absolute", "sqrt", "negative", "exp"):
+        getattr(np, name)(x, out=x)
+        getattr(numpy, name)(expected, out=expected)
+        assert lies(x) == before
+    x -= 2.0
+    expected -= 2.0
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+        lies(np.sqrt(x, out=x))
+    with numpy.errstate(invalid="ignore"):
+        numpy.sqrt(expected, out=expected)
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+
+
 def test_neighbours_are_read_before_they_are_written() -> None:
     m = owned(2048 * 1024).reshape(2048, 1024)
     m[1:-1] = m[:-2] + m[2:]
