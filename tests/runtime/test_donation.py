@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
@@ -133,11 +133,19 @@ def test_one_loop_may_write_where_it_reads(kernels: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(config, "kernels", kernels)
     values = numpy.linspace(-2, 3, SIZE)
     x, expected = np.array(values), values.copy()
-    before = lies(x)
+    asked, found = donation.is_one_loop, []
+
+    def noting(*args: Any) -> bool:
+        found.append(asked(*args))
+        return found[-1]
+
+    monkeypatch.setattr(donation, "is_one_loop", noting)
     for name in ("absolute", "sqrt", "negative", "exp"):
+        pool.trim()
         getattr(np, name)(x, out=x)
         getattr(numpy, name)(expected, out=expected)
-        assert lies(x) == before
+        lies(x)
+    assert any(found) == (kernels != "numba")
     x -= 2.0
     expected -= 2.0
     with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
