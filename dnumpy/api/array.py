@@ -301,6 +301,8 @@ def expr_of(array: ndarray) -> Expr:
     buffer = array._buf
     if buffer.shared and not buffer.pending:
         return buffer.snapshot(array._geo)
+    if buffer.unmade:
+        buffer.make()
     if array._geo is None:
         return buffer.expr
     return make(VIEW, (buffer.expr,), tuple(array._geo), array._geo.shape, array._geo.dtype)

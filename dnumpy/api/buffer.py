@@ -43,7 +43,8 @@ class Buffer:
 
     ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory
     that NumPy code outside can read or write at any time: it is read by copying and written at
-    once. ``lock`` is held while the content is replaced or written to: see :mod:`dnumpy.api.locks`.
+    once. An *unmade* one is full of one number, and has no memory until somebody wants that.
+    ``lock`` is held while the content is replaced or written to: see :mod:`dnumpy.api.locks`.
     """
 
     __slots__ = (
@@ -95,7 +96,21 @@ class Buffer:
     @property
     def pending(self) -> bool:
         """Whether the content is not computed yet."""
-        return self.expr.value is None
+        return self.expr.value is None and self.expr.owner is not None
+
+    @property
+    def unmade(self) -> bool:
+        """Whether the content is one number, and nobody has wanted its memory yet."""
+        return self.expr.value is None and self.expr.owner is None
+
+    def make(self) -> None:
+        """Make the memory of an unmade Buffer."""
+        engine.make_room(self.expr.nbytes)
+        with self.lock:
+            if self.unmade:
+                number = self.expr.params[0]
+                make = np.ones if number else np.zeros
+                self.expr.value = make(self.shape, self.dtype)
 
     @property
     def shared(self) -> bool:
@@ -107,7 +122,10 @@ class Buffer:
     def memory(self) -> np.ndarray:
         """Return the computed content: a C-contiguous array over the whole base."""
         if self.expr.value is None:
-            engine.compute([self.expr])
+            if self.expr.owner is None:
+                self.make()
+            else:
+                engine.compute([self.expr])
         elif unread.watched:
             unread.note_read(self.expr)
         value = self.expr.value
@@ -196,4 +214,16 @@ def recorded(expr: Expr) -> Buffer:
     owner = expr.owner = _ref(buffer)
     if engine.window.count(expr, owner, id(buffer)):
         engine.flush_if_due()
+    return buffer
+
+
+def unmade(number: np.generic, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:
+    """Return a Buffer full of zeros or ones whose memory is made when somebody wants it."""
+    buffer: Buffer = _new(Buffer)
+    buffer.shape = shape
+    buffer.dtype = dtype
+    buffer.writeable = True
+    buffer.foreign = False
+    buffer.ghost = buffer._export = buffer._home = None
+    buffer.expr = Expr(FULL, (), exact(number), shape, dtype)
     return buffer

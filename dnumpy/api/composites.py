@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -383,25 +384,28 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return NotImplemented
     if axis is None:
         return reshape(roll(reshape(a, -1), shift, 0), shape)
-    lead = _leads(shift, axis, len(shape))
+    try:
+        lead = _known_leads(shift, axis, shape)
+    except TypeError:  # what has no hash
+        lead = _leads(shift, axis, shape)
     order = _order_of_copy(a, "K")
     if lead is None:
         return NotImplemented
     if order is not None:
-        rolled = roll(permuted(a, order), [lead[k] for k in order], tuple(range(len(shape))))
+        rolled = roll(permuted(a, order), tuple([lead[k] for k in order]), tuple(range(len(shape))))
         return rolled if rolled is NotImplemented else restored(rolled, order)
     try:
         expr = content(a)
     except Unmanaged:
         return NotImplemented
-    params = WrapParams(tuple([by % n for by, n in zip(lead, shape, strict=True)]))
-    if not any(params.lead):
+    if not any(lead):
         return copy(a)
-    return from_expr(record(WRAP, [expr], params, shape, expr.dtype))
+    return from_expr(record(WRAP, [expr], WrapParams(lead), shape, expr.dtype))
 
 
-def _leads(shift: Any, axis: Any, ndim: int) -> list[int] | None:
-    """Return by how much each axis is rolled; None for what NumPy refuses."""
+def _leads(shift: Any, axis: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return by how much each axis is rolled forward; None for what NumPy refuses."""
+    ndim = len(shape)
     lead = [0] * ndim
     if type(shift) is int and type(axis) is int:
         pairs: Any = ((shift, axis),)
@@ -413,7 +417,10 @@ def _leads(shift: Any, axis: Any, ndim: int) -> list[int] | None:
             return None
     for by, along in pairs:
         lead[normalize_axis_index(int(along), ndim)] += int(by)
-    return lead
+    return tuple([by % n for by, n in zip(lead, shape, strict=True)])
+
+
+_known_leads = lru_cache(maxsize=1024)(_leads)
 
 
 def diff(

@@ -11,7 +11,18 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, overrides
-from dnumpy.api.array import adopt, bare, facts, from_expr, ghost, is_managed_dtype, ndarray, wrap
+from dnumpy.api.array import (
+    adopt,
+    bare,
+    facts,
+    from_expr,
+    ghost,
+    is_managed_dtype,
+    managed,
+    ndarray,
+    wrap,
+)
+from dnumpy.api.buffer import unmade
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
@@ -181,6 +192,13 @@ GENERATED_BYTES = (
 )  # arrays from here on are made by the workers of a cluster, if there is one
 
 
+UNMADE_BYTES = 32 << 20  # what the C library makes of fresh pages, zeros already, is larger
+_DTYPES: dict[Any, np.dtype] = {
+    kind: np.dtype(kind)
+    for kind in (None, bool, int, float, complex, *{np.dtype(c).type for c in "?bhilqBHILQefdFD"})
+}
+
+
 def _generated(op: Any, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Return an array that the nodes make by rows, or None where there are none or it is small."""
     large = prod(shape) * dtype.itemsize >= GENERATED_BYTES and is_managed_dtype(dtype)
@@ -205,6 +223,8 @@ def _filled(
         if generated is not None:
             return generated
     if device is None and like is None:
+        if known and order == "C" and (made := _unmade(fill, shape, dtype)) is not None:
+            return made
         r = function(shape) if dtype is None and order == "C" else function(shape, dtype, order)
     elif _is_foreign(like):
         return _made_by_class(function, given, {"device": device, "like": like})
@@ -218,6 +238,28 @@ def _filled(
     if array._np is None and known:
         array._buf.fill(array._buf.dtype.type(fill))
     return array
+
+
+def _unmade(fill: Any, shape: Any, dtype: Any) -> Any:
+    """Return an array that is given memory when somebody wants it, None where it has it at once.
+
+    A program often makes zeros only to add to them, which needs no memory of zeros. What is larger
+    than this costs NumPy nothing until it is written to.
+    """
+    if isinstance(dtype, np.dtype):
+        kind: np.dtype | None = dtype
+    else:
+        kind = _DTYPES.get(dtype) if dtype is None or type(dtype) is type else None
+    extents = (shape,) if type(shape) is int else shape
+    if kind is None or type(extents) is not tuple or not extents or not is_managed_dtype(kind):
+        return None
+    for n in extents:
+        if type(n) is not int or n < 0:
+            return None
+    size = prod(extents)
+    if size < config.eager_below or size * kind.itemsize > UNMADE_BYTES:
+        return None
+    return managed(unmade(kind.type(fill), extents, kind), None)
 
 
 def zeros(_module: Any, shape: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:

@@ -114,7 +114,7 @@ def explain(x: Any) -> Explanation:
         return _of_expr(x.expr) if x.expr is not None else Explanation("computed", [])
     if type(x) is not ndarray or x._np is not None:
         return Explanation("small: runs at once in NumPy")
-    return _of_expr(x._buf.expr)
+    return Explanation("computed", []) if x._buf.unmade else _of_expr(x._buf.expr)
 
 
 def _of_expr(expr: Expr) -> Explanation:

@@ -102,6 +102,8 @@ def get(array: ndarray, key: Any) -> Any:
 
 def _get_basic(array: ndarray, key: Any) -> Any:
     memory = array._buf.expr.value
+    if memory is None and array._buf.unmade:
+        memory = array._buf.memory()
     if type(memory) is np.ndarray:
         if unread.watched:
             unread.note_read(array._buf.expr)
@@ -198,6 +200,8 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     buffer = array._buf
     with buffer.lock:
         memory = buffer.expr.value
+        if memory is None and buffer.unmade:
+            memory = buffer.memory()
         if type(memory) is not np.ndarray or not buffer.may_be_written():
             return False
         if unread.watched:

@@ -104,7 +104,10 @@ def into(row: Elementwise, x: ndarray, y: Any) -> bool:
 
 
 def _is_like(y: ndarray, x: ndarray) -> bool:
-    return y._np is None and type(y._buf) is Buffer and facts(y).shape == x._buf.shape
+    if y._np is not None or type(y._buf) is not Buffer:
+        return False
+    plain = y._place is None and y._seen is None
+    return (y._buf.shape if plain else facts(y).shape) == x._buf.shape
 
 
 def _recorded(
@@ -159,9 +162,11 @@ def _content(x: ndarray) -> Expr | None:
         return None
     expr = buffer.expr
     if x._place is None:
-        if expr.op is FULL and expr.value is not None:
+        if expr.op is FULL and (expr.value is not None or expr.owner is None):
             return Expr(FULL, (), expr.params, expr.shape, expr.dtype)
         return expr
+    if buffer.unmade:
+        buffer.make()
     place = x._geo
     if place is None or not descends(place.shape, place.strides):
         return None

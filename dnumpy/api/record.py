@@ -76,8 +76,9 @@ def operand(x: Operand) -> Expr | Const:
 
 def element_operand(x: Operand) -> Expr | Const:
     """Return the operand of an elementwise operation: what is full of one number is not read."""
-    found = operand(x)
-    if type(found) is Expr and found.op is FULL and found.value is not None:
+    whole = type(x) is ndarray and x._np is None and x._geo is None
+    found = x._buf.expr if whole and x._buf.unmade else operand(x)
+    if type(found) is Expr and found.op is FULL and (found.value is not None or whole):
         return Expr(FULL, (), found.params, found.shape, found.dtype)  # each reader makes its own
     return found
 
@@ -276,6 +277,8 @@ def write(target: ndarray, value: Expr | Const) -> None:
         value = cast(value, dtype, value.shape)
     origin = here()
     with target._buf.lock, engine.lock:  # a write of another thread comes before or after
+        if buffer.unmade:
+            buffer.make()
         base = buffer.expr
         updated = make(UPDATE, (base, value), tuple(target._geo), buffer.shape, buffer.dtype)
         del base

@@ -130,6 +130,8 @@ def make(
         first = id(x) if type(x) is Expr else x.key()  # type: ignore[union-attr]
         second = id(y) if type(y) is Expr else y.key()  # type: ignore[union-attr]
         key: tuple[Any, ...] = (id(op), first, second, params, shape, dtype, dtype.num)
+    elif len(args) == 1 and type(args[0]) is Expr:
+        key = (id(op), id(args[0]), params, shape, dtype, dtype.num)
     else:
         key = _key(op, args, params, shape, dtype)
     try:
@@ -149,13 +151,9 @@ def make(
 
 def become(expr: Expr, op: Op, args: tuple[Expr | Const, ...], params: Params) -> None:
     """Let a pending Expr be computed in another way that gives the same; it is interned no more."""
-    key = _key(expr.op, expr.args, expr.params, expr.shape, expr.dtype)
-    try:
-        known = _interned.get(key)
-    except TypeError:  # an unhashable constant: it never was interned
-        known = None
-    if known is not None and known() is expr:
-        del _interned[key]  # whose ids hold only as long as the operands live
+    for ref in weakref.getweakrefs(expr):
+        if type(ref) is _Interned:  # under a key whose ids hold only as long as the operands live
+            _forget(ref)
     expr.op, expr.args, expr.params = op, args, params
 
 

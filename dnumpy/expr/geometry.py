@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -68,11 +68,7 @@ class Geometry(NamedTuple):
 
     def over(self, memory: np.ndarray) -> np.ndarray:
         """Return this view of ``memory``, which is C-contiguous and holds the whole base."""
-        if 0 in self.shape:  # no element, so no offset or stride to check
-            empty: np.ndarray = np.ndarray(self.shape, self.dtype, memory)
-            return empty
-        view: np.ndarray = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
-        return view
+        return over(self, memory)
 
     def is_whole(self, shape: tuple[int, ...], dtype: np.dtype) -> bool:
         """Say whether this is the base itself."""
@@ -127,6 +123,16 @@ class Geometry(NamedTuple):
         return low >= 0 and high <= row_bytes
 
 
+def over(geometry: tuple[Any, ...], memory: np.ndarray) -> np.ndarray:
+    """Return the view of ``memory`` that a geometry, or a plain tuple of its fields, describes."""
+    offset, shape, strides, dtype = geometry
+    if 0 in shape:  # no element, so no offset or stride to check
+        empty: np.ndarray = np.ndarray(shape, dtype, memory)
+        return empty
+    view: np.ndarray = np.ndarray(shape, dtype, memory, offset, strides)
+    return view
+
+
 def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Return the C-order strides of ``shape`` in bytes, as NumPy reports them."""
     strides = []
@@ -137,30 +143,7 @@ def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]
     return tuple(reversed(strides))
 
 
-def overlap(inputs: Sequence[tuple[int, np.ndarray]], outs: Sequence[np.ndarray]) -> bool:
-    """Say whether an output may share memory with an input; those come with their addresses."""
-    read = [
-        (address, address + array.nbytes) if array.flags.c_contiguous else _extent(address, array)
-        for address, array in inputs
-    ]
-    for out in outs:
-        low, high = _extent(address_of(out), out)
-        for low2, high2 in read:
-            if low < high2 and low2 < high:
-                return True
-    return False
-
-
-def _extent(address: int, array: np.ndarray) -> tuple[int, int]:
-    """Return the first byte of an array, and the one after its last."""
-    if array.flags.c_contiguous:
-        return address, address + array.nbytes
-    low = high = address
-    for extent, stride in zip(array.shape, array.strides, strict=True):
-        if not extent:
-            return address, address
-        if stride < 0:
-            low += (extent - 1) * stride
-        else:
-            high += (extent - 1) * stride
-    return low, high + array.itemsize
+def overlap(inputs: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:
+    """Say whether an output may share memory with an input, by where they begin and end."""
+    share = np.may_share_memory
+    return True in [share(array, out) for out in outs for array in inputs]

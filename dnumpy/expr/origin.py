@@ -126,13 +126,26 @@ def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
         known, errors, listens, origin = found
         if known is code and errors is state and listens is watched:
             return origin
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
-        if "/tests/" in frame.f_code.co_filename:
+    while frame.f_back is not None:
+        name = frame.f_code.co_filename
+        inside = _inside.get(name)
+        if inside is None:
+            inside = _note_file(name)
+        if not inside:
             break
         frame = frame.f_back
     return _origin_of(frame, state, watched)
 
 
+def _note_file(name: str) -> bool:
+    """Say, and remember, whether a file is one of a library and none of its tests."""
+    if len(_inside) >= _MOST_KNOWN:
+        _inside.clear()
+    found = _inside[name] = name.startswith(_LIBRARIES) and "/tests/" not in name
+    return found
+
+
+_inside: dict[str, bool] = {}  # what is known of files
 _frame_at = sys._getframe  # noqa: SLF001 - the documented way to look at callers cheaply
 
 # a place in a program -> its code object, which keeps the id its own, and what was so there last

@@ -232,7 +232,7 @@ class Chain:
                 for home in self._helper_homes()
             }
         arrays = [v for v in values if isinstance(v, np.ndarray)]
-        if overlap([(address_of(a), a) for a in arrays], outs):
+        if overlap(arrays, outs):
             return False
         numbers, homes, cells = self._frame()
         try:

@@ -452,7 +452,7 @@ class Variant:
         lo: int,
         hi: int,
         origin: int,
-    ) -> list[tuple[int, np.ndarray]]:
+    ) -> list[np.ndarray]:
         """Enter what this run reads and writes; return what is read, to be kept alive meanwhile."""
         if self.kernel.constants:
             self._bind_constants(values)
@@ -463,10 +463,10 @@ class Variant:
                 rows = min(self.phase.tile_rows, hi - lo)
                 keep.append(self._bind_input(fields, k, value, rows, origin))
                 continue
-            address, stride = address_of(value), value.strides[0]
-            fields[at] = address - origin * stride
+            stride = value.strides[0]
+            fields[at] = address_of(value) - origin * stride
             fields[stride_at] = stride
-            keep.append((address, value))
+            keep.append(value)
         for (partial, start, step), out in zip(self._writes, outs, strict=True):
             stride = out.strides[0]
             if start is not None:
@@ -512,7 +512,7 @@ class Variant:
 
     def _bind_input(
         self, fields: np.ndarray, k: int, value: np.ndarray, rows: int, origin: int
-    ) -> tuple[int, np.ndarray]:
+    ) -> np.ndarray:
         given = self.phase.inputs[k]
         if given.access is Access.WHOLE:
             stride = 0
@@ -528,7 +528,7 @@ class Variant:
             plan = self._local.plans[k]
             plan[2:4] = value.itemsize, len(axes)
             plan[4 : 4 + 2 * len(axes)] = [n for axis in axes for n in axis]
-        return address, value
+        return value
 
     def _spread(self, value: np.ndarray, rows: int) -> np.ndarray:
         """Return a whole operand as the unit walks it: one row, or the rows of a flat unit."""

@@ -12,7 +12,8 @@ LITTLE = 1e-4  # seconds: what one thread does in less is never shared out
 MUCH = 5e-3  # seconds: what several threads take more for is not tried alone
 TRIALS = 3  # runs before a measured time is believed
 CLEAR = 1.5  # times slower: what one run of each way is believed to show
-RETIMED = 64  # runs between two looks at the slower way
+SOON = 4  # runs until the first look at the slower way, which the next one doubles
+RETIMED = 64  # runs between two looks in the long run
 
 
 @dataclass(slots=True)
@@ -53,7 +54,12 @@ class Sharing:
         if min(alone.count, shared.count) < TRIALS and not self._is_clear():
             return shared.count < alone.count or (shared.count == alone.count and not faster)
         self.runs += 1
-        return faster != (self.runs % RETIMED == 0)
+        return faster != self._looks_again()
+
+    def _looks_again(self) -> bool:
+        """Say whether to try the slower way now: soon at first, when much else was beginning."""
+        early = SOON <= self.runs < RETIMED and not self.runs & (self.runs - 1)
+        return early or self.runs % RETIMED == 0
 
     def _is_clear(self) -> bool:
         """Say whether the slower way is much slower, and not because memory was still cold."""

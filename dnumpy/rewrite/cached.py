@@ -34,6 +34,7 @@ class _FusedTemplate:
 _Template = _FusedTemplate | int
 _MOST = 1024
 _templates: dict[tuple[Any, ...], tuple[_Template, ...]] = {}
+_phases: dict[Phase, Phase] = {}  # the one for all equal ones: to compare two takes 5 us
 
 
 def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[Stage]:
@@ -45,6 +46,7 @@ def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> 
         stages = cut(order, wanted, grain)
         if len(_templates) >= _MOST:
             _templates.clear()
+            _phases.clear()
         _templates[key] = _abstract(order, stages)
         return stages
     return [_bind(template, order) for template in found]
@@ -96,7 +98,7 @@ def _abstract(order: Sequence[Expr], stages: Sequence[Stage]) -> tuple[_Template
         if isinstance(stage, WholeStage):
             return number[id(stage.expr)]
         return _FusedTemplate(
-            stage.phase,
+            _phases.setdefault(stage.phase, stage.phase),
             tuple(places[id(a)] for a in stage.inputs),
             tuple(number[id(e)] for e in stage.outputs),
             tuple((k, number[id(e)]) for k, e in stage.placed.items()),

@@ -12,6 +12,7 @@ copied.
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr, become, make
@@ -43,7 +44,7 @@ def share_padding(order: Sequence[Expr], min_size: int) -> bool:
     """Let rolls of the same array read one padded copy; say whether any does now."""
     groups: dict[int, list[Expr]] = defaultdict(list)
     for expr in order:
-        if expr.op is WRAP and expr.size >= min_size and _is_small_roll(expr):
+        if expr.op is WRAP and expr.size >= min_size and _shifts(expr) is not None:
             groups[id(expr.args[0])].append(expr)
     if not groups:
         return False
@@ -71,17 +72,19 @@ def fits_inside(wrap: Expr) -> bool:
     return not any(map(any, margins[1:])) or (array.ndim == 2 and array.shape[1] >= WIDE)
 
 
-def _is_small_roll(expr: Expr) -> bool:
-    if expr.shape != expr.operands()[0].shape:
-        return False  # a padded copy
-    shifts = zip(_shifts(expr), expr.shape, strict=True)
-    return all(abs(by) <= max(1, extent // MARGIN) for by, extent in shifts)
+def _shifts(roll: Expr) -> Shifts | None:
+    """Return by how much each axis is rolled, None where that is much, or a padded copy."""
+    if roll.shape != roll.args[0].shape:  # type: ignore[union-attr]
+        return None
+    return _small_shifts(roll.params.lead, roll.shape)  # type: ignore[attr-defined]
 
 
-def _shifts(roll: Expr) -> Shifts:
-    """Return by how much each axis is rolled, forward or backward, whichever is less."""
-    lead = roll.params.lead  # type: ignore[attr-defined]
-    return tuple([by - n if 2 * by > n else by for by, n in zip(lead, roll.shape, strict=True)])
+@lru_cache(maxsize=1024)
+def _small_shifts(lead: Shifts, shape: Shifts) -> Shifts | None:
+    """Return shifts forward or backward, whichever is less; None if one of them is large."""
+    found = tuple([by - n if 2 * by > n else by for by, n in zip(lead, shape, strict=True)])
+    small = all(abs(by) <= max(1, n // MARGIN) for by, n in zip(found, shape, strict=True))
+    return found if small else None
 
 
 def _readers(order: Sequence[Expr]) -> dict[int, list[Expr]]:
@@ -128,41 +131,47 @@ def _is_held(expr: Expr) -> bool:
 
 def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]], direct: Sequence[Expr]) -> None:
     (operand,) = rolls[0].operands()
-    shifts = [_shifts(roll) for roll in rolls]
-    margin, shape = _lay_out(operand, [max(map(abs, along)) for along in zip(*shifts, strict=True)])
-    padded = make(WRAP, (operand,), WrapParams(margin), shape, operand.dtype)
+    dtype = operand.dtype
+    shifts = tuple([_shifts(roll) or () for roll in rolls])
+    margin, shape, strides, offsets, own = _lay_out(operand.shape, dtype.itemsize, shifts)
+    padded = make(WRAP, (operand,), WrapParams(margin), shape, dtype)
     padded.origin = rolls[0].origin
-    strides = contiguous_strides(shape, operand.dtype.itemsize)
 
-    def inside(by: Shifts) -> Expr:
-        """Return the view of the padded copy that is the array rolled ``by`` so much."""
-        offset = sum([(m - s) * step for m, s, step in zip(margin, by, strides, strict=True)])
-        geometry = (offset, operand.shape, strides, operand.dtype)
-        return make(VIEW, (padded,), geometry, operand.shape, operand.dtype)
+    def inside(offset: int) -> Expr:
+        """Return the view of the padded copy that is the array, or the array rolled."""
+        geometry = (offset, operand.shape, strides, dtype)
+        return Expr(VIEW, (padded,), geometry, operand.shape, dtype)
 
     if fits_inside(padded):
-        _read(direct, operand, inside((0,) * operand.ndim))
-    for roll, by in zip(rolls, shifts, strict=True):
-        view = inside(by)
+        _read(direct, operand, inside(own))
+    for roll, offset in zip(rolls, offsets, strict=True):
+        view = inside(offset)
         _read(readers[id(roll)], roll, view)
         if _is_held(roll):
             become(roll, CAST, (view,), ())
 
 
-def _lay_out(operand: Expr, needed: Sequence[int]) -> tuple[Shifts, Shifts]:
-    """Return the margins before the array, and the shape of its padded copy.
+@lru_cache(maxsize=1024)
+def _lay_out(
+    inner: Shifts, itemsize: int, shifts: tuple[Shifts, ...]
+) -> tuple[Shifts, Shifts, Shifts, list[int], int]:
+    """Return margins before an array, its padded copy's shape and strides, and where it has what.
 
+    The last are the offsets of the rolls in the padded copy, and of the array itself.
     Long rows of the array begin with a whole line of the caches, in memory that does: so they can
     be written past these.
     """
-    margin = list(needed)
-    shape = [n + 2 * m for n, m in zip(operand.shape, margin, strict=True)]
-    per_line, row = max(LINE // operand.dtype.itemsize, 1), operand.shape[-1]
+    margin = [max(map(abs, along)) for along in zip(*shifts, strict=True)]
+    shape = [n + 2 * m for n, m in zip(inner, margin, strict=True)]
+    per_line, row = max(LINE // itemsize, 1), inner[-1]
     before = -(-margin[-1] // per_line) * per_line
     outer = -(-(before + row + margin[-1]) // per_line) * per_line
     if margin[-1] and row >= max(WIDE, MOST * (outer - row)):
         margin[-1], shape[-1] = before, outer
-    return tuple(margin), tuple(shape)
+    strides = contiguous_strides(tuple(shape), itemsize)
+    own = sum([m * step for m, step in zip(margin, strides, strict=True)])
+    offsets = [own - sum([s * t for s, t in zip(by, strides, strict=True)]) for by in shifts]
+    return tuple(margin), tuple(shape), strides, offsets, own
 
 
 def _read(readers: Sequence[Expr], old: Expr, new: Expr) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.expr.geometry import Geometry, typed
+from dnumpy.expr.geometry import Geometry, over, typed
 from dnumpy.expr.walk import REFERENCES
 from dnumpy.kernels import reference
 from dnumpy.kernels.blocked import (
@@ -107,7 +107,7 @@ def value_of(expr: Expr | Const) -> Any:
     if expr.value is not None:
         return expr.value
     assert expr.op is VIEW, expr
-    return Geometry(*expr.params).over(value_of(expr.args[0]))
+    return over(expr.params, value_of(expr.args[0]))
 
 
 def settle(expr: Expr, value: np.ndarray) -> None:

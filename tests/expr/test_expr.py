@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnumpy.expr import expr as expr_module
-from dnumpy.expr.expr import Const, Expr, leaf, make
+from dnumpy.expr.expr import Const, Expr, become, leaf, make
 from dnumpy.expr.origin import here
 from dnumpy.expr.walk import pending_in_order, stored_operands
 from dnumpy.ops.families import elementwise_of
@@ -41,6 +41,28 @@ def test_an_expr_with_a_value_is_not_found_again() -> None:
     one = plus(x, Const(1.0))
     one.value = np.arange(1.0, 4.0)
     assert plus(x, Const(1.0)) is not one
+
+
+def test_what_an_expr_was_is_not_found_in_what_it_became() -> None:
+    x, y = stored(), stored()
+    one = plus(x, Const(1.0))
+    become(one, ADD, (y, Const(1.0)), ())
+    other = plus(x, Const(1.0))
+    assert other is not one
+    become(one, ADD, (y, Const(2.0)), ())  # a second time, and then it dies
+    del one
+    gc.collect()
+    assert plus(x, Const(1.0)) is other
+    assert plus(y, Const(1.0)).args[0] is y
+
+
+def test_one_meaning_with_one_operand_is_one_object() -> None:
+    x = stored()
+    negative = elementwise_of(np.negative)
+    one = make(negative, (x,), (), x.shape, FLOAT)
+    assert make(negative, (x,), (), x.shape, FLOAT) is one
+    assert make(negative, (Const(1.0),), (), (), FLOAT) is not one
+    assert make(negative, (x,), (("k", 1),), x.shape, FLOAT) is not one
 
 
 def test_leaves_are_never_one_object() -> None:

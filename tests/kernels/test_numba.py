@@ -365,8 +365,8 @@ def test_what_has_no_numba_lowering_says_so():
 def test_overlap_is_seen_through_strides():
     base = np.zeros((10, 10))
     backwards = base[:, ::-1]
-    assert overlap([(backwards.ctypes.data, backwards)], [base[3:4]])
-    assert not overlap([(base.ctypes.data, base[:5])], [base[5:]])
+    assert overlap([backwards], [base[3:4]])
+    assert not overlap([base[:5]], [base[5:]])
 
 
 _PROGRAM = """
