@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 INDICES = np.dtype(np.intp)
 MOST_COLUMNS = 32  # of subarrays that have no keys; those with more travel home
 MOST_KEYS = 8  # columns that tell subarrays apart one by one; more are one key
-SAMPLE = 1024  # elements that tell whether most differ
+SAMPLE = 1 << 14  # elements that tell whether most differ
+MANY = 1 << 18  # elements of which a sample is worth its time
 
 
 def unique(
@@ -144,14 +145,19 @@ def _at_home(values: np.ndarray, *, equal_nan: bool) -> Any:
     NumPy's hash table takes ten times as long as a sort where most of many integers differ: a
     sample tells (``benchmarks/sorting.py``).
     """
-    sample = values.ravel()[:: max(1, values.size // SAMPLE)]
-    if values.dtype.kind not in "iu" or 2 * len(np.unique(sample)) < len(sample):
+    if values.dtype.kind not in "iu" or values.size < MANY or _repeats(values):
         return calls.wrap_result(np.unique(values, equal_nan=equal_nan))
     ordered = np.sort(values, axis=None)
     first = np.empty(ordered.shape, bool)
     first[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return calls.wrap_result(ordered[first])
+
+
+def _repeats(values: np.ndarray) -> bool:
+    """Say whether so many elements of a sample repeat that all differ in 80,000 ways at most."""
+    sample = values.ravel()[:: values.size // SAMPLE]
+    return 10 * len(np.unique(sample)) < 9 * len(sample)
 
 
 def _firsts(values: ndarray, *, equal_nan: bool) -> ndarray:

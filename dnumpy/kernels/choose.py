@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
-IMPORT_AFTER = 2e-2  # seconds of tiled time that importing what writes kernels is worth
+IMPORT_AFTER = 5e-2  # seconds of tiled time that importing what writes kernels is worth
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
 COMPILE_SECONDS = 0.2  # until a compilation has been timed: the first one imports LLVM
@@ -213,6 +213,11 @@ class AdaptiveKernel:
         """Whether several threads would wait for each other, as it is run now."""
         return self.lowering == "tiled" and self._tiled.crowded
 
+    @property
+    def stays_tiled(self) -> bool:
+        """Whether no run is compiled: one that is may have to be done again, tiled."""
+        return config.kernels == "tiled" or (config.kernels != "numba" and not self._worth)
+
     def run(
         self,
         values: Sequence[Any],
@@ -223,10 +228,9 @@ class AdaptiveKernel:
         told: Collection[str] = TOLD,
     ) -> Faults:
         """Compute rows ``lo:hi``; return the floating-point faults, by step."""
-        mode = config.kernels
-        if mode == "tiled" or (mode != "numba" and not self._worth):
+        if self.stays_tiled:
             return self._run_tiled(values, outs, lo, hi, origin)
-        if mode == "numba":
+        if config.kernels == "numba":
             kernel = self._compiled()
             self.lowering = kernel.lowering
             return kernel.run(values, outs, lo, hi, origin, told)

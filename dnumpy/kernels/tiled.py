@@ -4,9 +4,9 @@ No compile time, any dtype, any ufunc, and results bit-equal to NumPy's, since N
 run.
 
 Every call of NumPy's ends with waiting for the interpreter, and a thread that finds it taken wakes
-up 50 us later: threads whose calls are shorter than that take as long together as one of them
-alone. So several tiles run at once where their calls are short, and a phase whose calls stay short
-says that it is ``crowded``: one thread runs it. What folds into a tile's partial result is left to
+up 50 us later: threads whose calls take 10 us need as long together as one of them alone. So
+several tiles run at once where their calls are short, and a phase whose calls stay short says that
+it is ``crowded``: one thread runs it. What folds into a tile's partial result is left to
 the end of a run, for all its tiles in a few calls.
 """
 
@@ -40,7 +40,8 @@ Faults = set[
 _NOWHERE, _SCRATCH, _ROWS, _PARTIAL, _SUMS = range(5)  # where a step's result goes
 
 
-CALL_SECONDS = 50e-6  # of a call at least: a thread that must wait for another one wakes up so late
+CALL_SECONDS = 1e-4  # of a call at best
+CROWDED = 2e-5  # seconds of a call: a thread that must wait for another one wakes up 50 us later
 ALIGNED = 64  # bytes: a line of the caches
 MOST_AT_ONCE = 64  # tiles
 MOST_SCRATCH = 8 << 20  # bytes in which several tiles at once keep what they hold between steps
@@ -208,10 +209,8 @@ class TiledKernel:
     @property
     def crowded(self) -> bool:
         """Whether calls are so short that threads wait for each other more than they compute."""
-        call = (
-            self._at_once * self._tile_seconds / len(self._plan) if self._at_once else CALL_SECONDS
-        )
-        return call < CALL_SECONDS
+        count = self._at_once
+        return bool(count) and count * self._tile_seconds < CROWDED * len(self._plan)
 
     def _tile_sums(self, slot: int, tiles: int) -> sums.TileSums:
         step = self.phase.steps[slot - self._first]

@@ -3,7 +3,8 @@
 ``x *= 2`` needs no second array in NumPy, and needs none here: where a row of an output depends on
 the same row of an operand that nobody else holds, the rows are computed block by block into scratch
 memory that stays in the cache, and each block is then copied over the operand's. Kernels need not
-know: until a block is done its operand is whole, so that it can be computed again.
+know: until a block is done its operand is whole, so that it can be computed again. One loop of
+NumPy's needs no block, since it may write where it reads.
 
 A block that is done cannot be computed a second time, which is why interrupts wait until all are.
 """
@@ -20,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.expr.expr import Expr
+from dnumpy.expr.geometry import address_of
 from dnumpy.expr.walk import REFERENCES
+from dnumpy.kernels.steps import is_plain
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.memory import is_private, pool
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
 
-BLOCK_BYTES = 1 << 20  # of an output that is computed before it is copied
+BLOCK_BYTES = 1 << 21  # of an output that is computed before it is copied
 LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter
 
 
@@ -128,6 +131,18 @@ def _shows(operand: Expr, base: Expr) -> bool:
 def room_of(operand: Expr, expr: Expr) -> np.ndarray:
     """Return the memory of ``operand`` as that of ``expr``."""
     return np.ndarray(expr.shape, expr.dtype, operand.value)
+
+
+def is_one_loop(phase: Phase, values: Sequence[Any], outs: Sequence[np.ndarray]) -> bool:
+    """Say whether all there is to do is one loop of NumPy's, which may write where it reads."""
+    if len(phase.steps) != 1 or not is_plain(phase.steps[0]):
+        return False
+    (out,) = outs
+    where = (out.shape, out.strides, out.dtype, address_of(out))
+    return any(
+        type(v) is np.ndarray and (v.shape, v.strides, v.dtype, address_of(v)) == where
+        for v in values
+    )
 
 
 def block_rows(phase: Phase, outs: Sequence[np.ndarray], staged: Sequence[int]) -> int:

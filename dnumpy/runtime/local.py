@@ -127,7 +127,12 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
     kernel = kernel_for(phase)
     told = told_of(stage.steps)
     if staged:
-        run = donation.run_staged(kernel, phase, values, outs, staged, told)
+        over = kernel.stays_tiled and donation.is_one_loop(phase, values, outs)
+        run = (
+            _runner(kernel, phase, values, outs, told)
+            if over
+            else donation.run_staged(kernel, phase, values, outs, staged, told)
+        )
         with donation.uninterrupted():
             found = _run_rows(kernel, phase, run)
     else:

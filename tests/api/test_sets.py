@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy.api import sets
 from dnumpy.config import config
 from dnumpy.ops.row_keys import keys
 from tests.api.test_sorting import DTYPES, values
@@ -188,3 +189,12 @@ def test_membership_across_dtypes_is_numpys_even_where_floats_merge_integers(
     with spread_out():
         found = dnumpy.isin(on_nodes(left), on_nodes(right))
         same(found, np.isin(left, right))
+
+
+@pytest.mark.parametrize("ways", [10, 20_000, 200_000, 1 << 40])
+def test_unique_of_many_integers_is_numpys_however_many_differ(ways):
+    values = np.random.default_rng(ways).integers(-ways, ways, sets.MANY + 77)
+    found = dnumpy.unique(dnumpy.array(values))
+    expected = np.unique(values)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(np.asarray(found), expected)

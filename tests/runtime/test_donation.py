@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
@@ -126,6 +126,33 @@ def test_rows_of_a_matrix_are_updated_where_they_lie() -> None:
     expected = numpy.arange(2048.0 * 1024).reshape(2048, 1024)
     expected[::2] += 1.0
     assert numpy.array_equal(numpy.asarray(m), expected)
+
+
+@pytest.mark.parametrize("kernels", ["auto", "tiled", "numba"])
+def test_one_loop_may_write_where_it_reads(kernels: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "kernels", kernels)
+    values = numpy.linspace(-2, 3, SIZE)
+    x, expected = np.array(values), values.copy()
+    asked, found = donation.is_one_loop, []
+
+    def noting(*args: Any) -> bool:
+        found.append(asked(*args))
+        return found[-1]
+
+    monkeypatch.setattr(donation, "is_one_loop", noting)
+    for name in ("absolute", "sqrt", "negative", "exp"):
+        pool.trim()
+        getattr(np, name)(x, out=x)
+        getattr(numpy, name)(expected, out=expected)
+        lies(x)
+    assert any(found) == (kernels != "numba")
+    x -= 2.0
+    expected -= 2.0
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+        lies(np.sqrt(x, out=x))
+    with numpy.errstate(invalid="ignore"):
+        numpy.sqrt(expected, out=expected)
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)
 
 
 def test_neighbours_are_read_before_they_are_written() -> None:

@@ -133,7 +133,7 @@ def test_an_error_on_a_thread_is_raised_here(monkeypatch: pytest.MonkeyPatch) ->
 
     class Failing:
         lowering = "failing"
-        at_once, crowded = 1, False
+        at_once, crowded, stays_tiled = 1, False, False
 
         def sharing(self, _rows: int) -> Sharing:
             return Sharing()
