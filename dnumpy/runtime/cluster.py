@@ -55,8 +55,13 @@ class Cluster(Protocol):
         granule: int,
         current: Placement | None,
         transfer_bytes_per_row: float,
+        transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
+        ...
+
+    def mirrored(self, owner: Expr) -> bool:
+        """Say whether every node has a copy of all of a home array."""
         ...
 
     def threads(self, node: str) -> int:
