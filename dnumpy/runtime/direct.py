@@ -90,4 +90,4 @@ def run(expr: Expr) -> tuple[Record, list[StepFault]]:
     settle(expr, out)
     seconds = time.perf_counter() - started
     where = ((HERE, expr.shape[0]),)
-    return Record(op.name, where, seconds, nbytes, "numpy", (seconds,)), faults
+    return Record(op.name, where, seconds, nbytes, "numpy", (seconds,), started=started), faults

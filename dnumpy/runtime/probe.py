@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import replace
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnumpy.config import thread_count
 from dnumpy.cost.profile import DeviceProfile
-from dnumpy.runtime import measure
+from dnumpy.runtime import machine, measure
+from dnumpy.runtime.links import links_table, measure_links
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ __all__ = [
     "load_or_measure",
     "measure_here",
     "probe_cluster",
-    "probe_table",
+    "probe_tables",
     "with_free_memory",
 ]
 
@@ -38,27 +40,53 @@ def measure_here(name: str = "local", threads: int | None = None) -> DeviceProfi
     return measure.measure(name, threads or thread_count(), now=time())
 
 
-def profile_of_worker(
-    name: str, threads: int, worker_limit: float | None, cache_dir: str | None
-) -> DeviceProfile:
-    """Return this worker's profile with its speed measured now, over several quota periods."""
-    kept = load_or_measure(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
-    best = kept.ns_table("tiled")["exp"] * measure.TILE * 1e-9
-    return replace(kept, speed=measure.speed(threads, best))
-
-
 async def _measured_on_worker(cache_dir: str | None, dask_worker: Worker) -> bytes:
     """Measure in a thread, so that the worker's event loop stays alive."""
     import asyncio
 
     profile = await asyncio.to_thread(
-        profile_of_worker,
-        dask_worker.address,
-        dask_worker.state.nthreads,
-        dask_worker.memory_manager.memory_limit,
+        load_or_measure,
         cache_dir,
+        name=dask_worker.address,
+        threads=dask_worker.state.nthreads,
+        worker_limit=dask_worker.memory_manager.memory_limit,
     )
     return profile.to_json()
+
+
+class Delivered(NamedTuple):
+    """What the threads of a worker get of the CPUs of its host."""
+
+    speed: float  # each of them
+    threads: int
+    host: str
+    cpus: int
+
+
+async def _delivered_on_worker(dask_worker: Worker) -> Delivered:
+    import asyncio
+
+    threads = dask_worker.state.nthreads
+    speed = await asyncio.to_thread(measure.speed, threads)
+    return Delivered(speed, threads, platform.node(), machine.usable_cpus())
+
+
+def fair_speeds(found: Mapping[str, Delivered]) -> dict[str, float]:
+    """Return each worker's speed when all of a host's workers are busy.
+
+    A host's CPUs are shared as its kernel does: equally among the threads that want more than that,
+    while those that get less by a quota keep it. The measured speed is what a thread wants.
+    """
+    speeds = {}
+    for host in {worker.host for worker in found.values()}:
+        here = {a: worker for a, worker in found.items() if worker.host == host}
+        left = float(max(worker.cpus for worker in here.values()))
+        waiting = sum(worker.threads for worker in here.values())
+        for address, worker in sorted(here.items(), key=lambda item: item[1].speed):
+            speeds[address] = min(worker.speed, left / waiting)
+            left -= speeds[address] * worker.threads
+            waiting -= worker.threads
+    return speeds
 
 
 def _echo(payload: bytes) -> bytes:
@@ -84,6 +112,8 @@ def probe_cluster(
     asked = None if workers is None else list(workers)
     texts = client.run(_measured_on_worker, where, workers=asked)
     addresses = sorted(texts)
+    found = client.run(_delivered_on_worker, workers=addresses)  # all at once, as they will run
+    speeds = fair_speeds(found)
     launch = _launch_seconds(client, addresses)
     profiles = {}
     for address in addresses:
@@ -93,6 +123,7 @@ def probe_cluster(
             network_bytes_per_second=bytes_per_second,
             network_latency_seconds=latency,
             launch_seconds=launch,
+            speed=speeds[address],
         )
     return profiles
 
@@ -145,9 +176,11 @@ def with_free_memory(
 
 
 def _free_of(worker: Mapping[str, Any], otherwise: float) -> float:
-    """Return limit less use; a worker without a limit keeps what was measured on it."""
-    limit = worker["memory_limit"]
-    return max(0.0, float(limit - worker["metrics"]["memory"])) if limit else otherwise
+    """Return what the worker itself found, else limit less use, else what was measured on it."""
+    limit, metrics = worker["memory_limit"], worker["metrics"]
+    if machine.FREE_METRIC in metrics:
+        return float(metrics[machine.FREE_METRIC])
+    return max(0.0, float(limit - metrics["memory"])) if limit else otherwise
 
 
 def table_row(profile: DeviceProfile) -> dict[str, str]:
@@ -172,11 +205,18 @@ def table_row(profile: DeviceProfile) -> dict[str, str]:
     }
 
 
-def probe_table(scheduler: str | None = None) -> list[dict[str, str]]:
-    """Return a row per worker of the cluster at this address, or one for this machine."""
+def probe_tables(scheduler: str | None = None) -> dict[str, list[dict[str, str]]]:
+    """Return tables by title: the workers of the cluster at this address, and their links.
+
+    Without an address, the table of this machine.
+    """
     if scheduler is None:
-        return [table_row(load_or_measure(threads=thread_count()))]
+        return {"Measured capability": [table_row(load_or_measure(threads=thread_count()))]}
     from distributed import Client
 
     with Client(scheduler, set_as_default=False) as client:
-        return [table_row(profile) for profile in probe_cluster(client).values()]
+        profiles = probe_cluster(client)
+        tables = {"Measured capability": [table_row(profile) for profile in profiles.values()]}
+        if len(profiles) > 1:
+            tables["Links between workers"] = links_table(measure_links(client, list(profiles)))
+    return tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -198,8 +198,32 @@ def quota_group(name: str, share: float) -> Path:
 
 def _speed_in_group(group: str) -> tuple[float, float]:
     (Path(group) / "cgroup.procs").write_text(str(os.getpid()))
-    best = measure.quick_check()[0] * measure.TILE * 1e-9
-    return measure.delivered_share(1, best), measure.speed(1, best)
+    return measure.delivered_share(1), measure.speed(1)
+
+
+def windows_of(*shares: float) -> list[measure.Window]:
+    return [measure.Window(1000 * share, 1.0, 1e-3) for share in shares]
+
+
+def test_a_busy_neighbour_in_some_periods_does_not_change_the_speed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = iter(windows_of(0.3, 0.9, 0.4, 0.5, 0.89))
+    monkeypatch.setattr(measure, "_windows", lambda _, count: [next(seen) for _ in range(count)])
+    assert measure.delivered_share(1) == pytest.approx(0.9)
+    assert not list(seen)
+
+
+def test_the_speed_is_never_taken_from_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def windows(_: int, count: int) -> list[measure.Window]:
+        asked.append(count)
+        return windows_of(*[1 / (sum(asked) + k) for k in range(count)])
+
+    monkeypatch.setattr(measure, "_windows", windows)
+    measure.delivered_share(1)
+    assert sum(asked) == measure.MOST_WINDOWS
 
 
 def test_a_quarter_of_a_cpu_is_measured_as_a_quarter() -> None:
@@ -214,6 +238,28 @@ def test_a_quarter_of_a_cpu_is_measured_as_a_quarter() -> None:
         group.rmdir()
     assert delivered < 0.4
     assert 0 < speed <= 0.25
+
+
+def delivered(*speeds: float, threads: int = 1, cpus: int = 2) -> dict[str, probe.Delivered]:
+    return {f"w{k}": probe.Delivered(s, threads, "host", cpus) for k, s in enumerate(speeds)}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got"),
+    [
+        ((1.0, 1.0), (1.0, 1.0)),
+        ((1.0, 1.0, 1.0, 1.0), (0.5, 0.5, 0.5, 0.5)),
+        ((0.6, 0.6, 0.3, 0.1), (0.6, 0.6, 0.3, 0.1)),
+        ((1.0, 1.0, 0.2), (0.9, 0.9, 0.2)),
+    ],
+)
+def test_workers_of_one_host_share_its_processors_and_quotas_leave_them_to_others(
+    wanted: tuple[float, ...], got: tuple[float, ...]
+) -> None:
+    speeds = probe.fair_speeds(delivered(*wanted))
+    assert [speeds[f"w{k}"] for k in range(len(got))] == pytest.approx(got)
+    elsewhere = probe.Delivered(0.95, 1, "other", 1)
+    assert probe.fair_speeds({**delivered(*wanted), "x": elsewhere})["x"] == 0.95
 
 
 @pytest.mark.cluster
@@ -238,6 +284,8 @@ def test_workers_are_probed_where_they_run(tmp_path: Path) -> None:
         fresh = probe.with_free_memory(client, {**found, "tcp://gone:1": found[address]})
         assert sorted(fresh) == sorted(found)
         assert all(0 < profile.free_bytes < 2e9 for profile in fresh.values())
-        rows = probe.probe_table(cluster.scheduler_address)
-    assert [row["node"] for row in rows] == sorted(found)
+        nodes, pairs = probe.probe_tables(cluster.scheduler_address).values()
+    assert [row["node"] for row in nodes] == sorted(found)
+    assert {(row["from"], row["to"]) for row in pairs} == set(permutations(found, 2))
+    assert all(float(row["1 MB MB/s"]) > 0 for row in pairs)
     assert list(tmp_path.rglob("*.json"))
