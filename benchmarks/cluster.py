@@ -251,7 +251,8 @@ def main(argv: Sequence[str]) -> int:
     if reason:
         console.print(f"cannot make unequal nodes: {reason}")
         return 1
-    signal.signal(signal.SIGTERM, ended)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ended)
     with client_of(options.node) as client:
         if options.split:
             outcome = measured_on(client, options.size, options.runs)
