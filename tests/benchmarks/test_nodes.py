@@ -359,7 +359,7 @@ def dead():
 
 @pytest.fixture
 def sleeper():
-    with subprocess.Popen(["sleep", "100"]) as process:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]) as process:
         yield process
         process.kill()
 
