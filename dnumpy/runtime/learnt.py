@@ -2,7 +2,7 @@
 
 A run is expected to take what equal runs took; where there was none, what the kernel's own timing
 says; else what the profile says. The latter two are corrected by how wrong they were for the same
-ops, or for whatever else the same resource holds up.
+ops, or for whatever else the same resource holds up, or for any run.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ MOST_KINDS = 4096  # of runs that are remembered
 SPREAD_WEIGHT = 0.1
 FOUR_OF_FIVE = 1.28  # standard deviations, between which four of five runs fall
 LEAST_SPREAD = 0.03
+ANY = "any"  # run at all
 PRIOR_SPREAD = {"runs": 0.15, "kernel": 0.3, "profile": 0.6, "plan": 0.6}
 
 
@@ -125,8 +126,7 @@ class Runs:
         if modelled is None or kind.work is None:
             return
         base, guess = modelled
-        shared = (base, kind.lowering, bottleneck(kind.work, profile))
-        for name in ((base, kind.lowering, kind.what), shared):
+        for name in _names(kind, base, profile):
             average = self.factors.setdefault(name, LogAverage())
             average.move_by(_clipped(log(took / guess) - average.value))
 
@@ -144,9 +144,10 @@ class Runs:
         if modelled is None or kind.work is None:
             return None
         base, guess = modelled
-        own = self.factors.get((base, kind.lowering, kind.what))
-        own = own or self.factors.get((base, kind.lowering, bottleneck(kind.work, profile)))
-        return self._around(guess * exp(own.value if own else 0.0), base)
+        known_names = (n for n in _names(kind, base, profile) if n in self.factors)
+        name = next(known_names, None)
+        factor = 1.0 if name is None else exp(self.factors[name].value)
+        return self._around(guess * factor, base)
 
     def _modelled(self, kind: Kind, profile: DeviceProfile) -> tuple[str, float] | None:
         if kind.timed is not None:
@@ -191,6 +192,13 @@ def bottleneck(work: Work, profile: DeviceProfile) -> str:
         alone = type(work)(work.rows, loops=((op_class, elements),), dtype=work.dtype)
         parts[op_class] = work.rows * loop_seconds_per_row(alone, profile, lowering)
     return max(parts, key=parts.__getitem__)
+
+
+def _names(kind: Kind, base: str, profile: DeviceProfile) -> tuple[tuple[str, str, str], ...]:
+    """Return what a correction of a run may be found under, the most telling first."""
+    assert kind.work is not None
+    shared = bottleneck(kind.work, profile)
+    return tuple((base, kind.lowering, name) for name in (kind.what, shared, ANY))
 
 
 def phase_kind(phase: Phase, what: str) -> Kind:
