@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations, repeat
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 import pytest
 
@@ -267,7 +267,8 @@ def test_time_in_which_others_have_the_processor_is_left_out_unless_a_quota_may_
     shares = []
     for known in (True, False):
         monkeypatch.setattr(machine, "quota_is_known", lambda known=known: known)
-        window = measure._window(lambda: None)
+        pauses = chain([0.0], repeat(1e-3))  # one quick call, as if others had the rest
+        window = measure._window(lambda pauses=pauses: sleep(next(pauses)))
         shares.append(window.seconds)
     assert shares[1] >= measure.WINDOW_SECONDS
     assert shares[0] < 0.5 * shares[1]
