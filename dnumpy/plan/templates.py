@@ -71,10 +71,15 @@ def fill(
         return None
     level = _level(seconds, fixed, room, granules)
     counts = [
-        min(cap, int(max(0.0, level - f) / s)) if s > 0 else (cap if level > f else 0)
+        min(cap, int(max(0.0, level - f) / s)) if s > 0 else 0
         for s, f, cap in zip(seconds, fixed, room, strict=True)
     ]
     _take_back(counts, seconds, fixed, granules)
+    left = granules - sum(counts)
+    for n, (s, f, cap) in enumerate(zip(seconds, fixed, room, strict=True)):
+        if s == 0 and f <= level and left:  # rows that cost nothing end with the fixed cost
+            counts[n] = min(cap, left)
+            left -= counts[n]
     heap = [
         (fixed[n] + (counts[n] + 1) * seconds[n], seconds[n], n)
         for n, cap in enumerate(room)
@@ -92,13 +97,13 @@ def fill(
 def _take_back(
     counts: list[int], seconds: Sequence[float], fixed: Sequence[float], granules: int
 ) -> None:
-    """Take away what is too much (free granules, rounding), latest end first."""
+    """Take away the few granules that rounding gave too much, latest end first."""
     while sum(counts) > granules:
         n = max(
             (n for n, count in enumerate(counts) if count),
             key=lambda n: fixed[n] + counts[n] * seconds[n],
         )
-        counts[n] -= min(counts[n], sum(counts) - granules) if seconds[n] == 0 else 1
+        counts[n] -= 1
 
 
 def _level(
