@@ -285,7 +285,7 @@ def compute_if_alone(expr: Expr) -> None:
         return
     with lock:  # an error is raised when the result is looked at
         unread.note_operands((expr,))
-        if type(expr.op) is Elementwise:
+        if direct.is_direct((expr,)):
             found, _ = _evaluate_directly(expr, [])
         else:
             found, _ = _evaluate_stages(cut_again([expr], [expr], grain()), [expr])
@@ -294,7 +294,7 @@ def compute_if_alone(expr: Expr) -> None:
 
 
 def _tell_sites(order: Sequence[Expr]) -> None:
-    alone = len(order) == 1
+    alone = len(order) == 1 or direct.is_little(order)
     for expr in order:
         origin = expr.origin
         if origin is not None and (alone or origin.site.alone):

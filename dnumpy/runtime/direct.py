@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_BYTES = 12 << 20  # read and written: about half a millisecond of one thread
+LITTLE_BYTES = 10 << 20  # read and written by a few operations that are not worth being fused
+MOST_LITTLE = 4  # operations
+_ROUNDS = frozenset({np.add, np.multiply})
 CHEAP = frozenset({"arith", "cast", "compare", "select"})  # classes of loops
 
 
@@ -36,19 +39,42 @@ def is_direct(order: Sequence[Expr]) -> bool:
     if len(order) != 1 or config.mode != "default":
         return False
     expr = order[0]
-    op = expr.op
-    cheap = type(op) is Elementwise and op.loop in CHEAP
-    return cheap and bool(expr.shape) and _is_small(expr)
+    return (_is_cheap(expr) or _folds_exactly(expr)) and _is_small(expr)
 
 
 def is_quick(expr: Expr) -> bool:
-    """Say whether one operation takes so little that its evaluation is as dear.
-
-    A scalar always waits: it is of another class while it does.
-    """
+    """Say whether one operation takes so little that its evaluation is as dear."""
     if type(expr.op) is Reduction:
-        return config.mode == "default" and bool(expr.shape) and _is_small(expr)
+        return config.mode == "default" and _is_small(expr)
     return is_direct((expr,))
+
+
+def is_little(order: Sequence[Expr]) -> bool:
+    """Say whether what is pending is so little that the operations are best run one by one.
+
+    What fusion saves of so few bytes is less than what it takes to put them together.
+    """
+    if len(order) > MOST_LITTLE or config.mode != "default":
+        return False
+    nbytes = 0
+    for expr in order:
+        if type(expr.op) is not Reduction and not _is_cheap(expr):
+            return False
+        nbytes += expr.nbytes + sum([a.nbytes for a in expr.args if type(a) is Expr])
+    return nbytes <= LITTLE_BYTES
+
+
+def _is_cheap(expr: Expr) -> bool:
+    op = expr.op
+    return type(op) is Elementwise and op.loop in CHEAP and bool(expr.shape)
+
+
+def _folds_exactly(expr: Expr) -> bool:
+    """Say whether a fold has the same bits in any order, so that it may be NumPy's."""
+    op = expr.op
+    return type(op) is Reduction and (
+        op.ufunc not in _ROUNDS or expr.dtype.kind in "biu"  # of which a sum wraps around
+    )
 
 
 def _is_small(expr: Expr) -> bool:
@@ -82,10 +108,13 @@ def run(expr: Expr) -> tuple[Record, list[StepFault]]:
         found.add((0, kind))
 
     op: Any = expr.op
-    out = pool.empty(expr.shape, expr.dtype)
-    nbytes = out.nbytes + sum(a.nbytes for a in args if type(a) is np.ndarray)
     with np.errstate(all="call", call=note):
-        reference.elementwise_into(op, args, expr.params, out)
+        if type(op) is Reduction:
+            out = reference.apply(op, args, expr.params, expr.shape, expr.dtype)
+        else:
+            out = pool.empty(expr.shape, expr.dtype)
+            reference.elementwise_into(op, args, expr.params, out)
+    nbytes = out.nbytes + sum([a.nbytes for a in args if type(a) is np.ndarray])
     faults = collect((expr,), found) if found else []
     settle(expr, out)
     seconds = time.perf_counter() - started
