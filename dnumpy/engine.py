@@ -281,11 +281,13 @@ def _evaluate_stages(
 
 def compute_if_alone(expr: Expr) -> None:
     """Compute what was just recorded, if what its line records is looked at by itself each time."""
-    if not expr.origin.site.computes_at_once() or not direct.is_quick(expr):  # type: ignore[union-attr]
+    site = expr.origin.site  # type: ignore[union-attr]
+    runs_once = site.alone == site.FIRST  # as far as can be known, and is not worth a kernel
+    if not site.computes_at_once() or not direct.is_quick(expr):
         return
     with lock:  # an error is raised when the result is looked at
         unread.note_operands((expr,))
-        if direct.is_direct((expr,)):
+        if runs_once or direct.is_direct((expr,)):
             found, _ = _evaluate_directly(expr, [])
         else:
             found, _ = _evaluate_stages(cut_again([expr], [expr], grain()), [expr])
