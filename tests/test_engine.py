@@ -317,3 +317,10 @@ def test_the_settings_of_the_mode_are_in_force() -> None:
     assert config.eager_below <= 8
     assert type(dnumpy.zeros(100)) is dnumpy.ndarray
     assert dnumpy.zeros(100)._np is None
+
+
+def test_a_fold_of_a_view_that_does_not_wait_finds_the_view() -> None:
+    x = dnumpy.array(np.arange(60.0).reshape(12, 5))
+    found = [np.asarray(x[::2].sum(axis=1)) for _ in range(6)]
+    for each in found:
+        np.testing.assert_array_equal(each, np.arange(60.0).reshape(12, 5)[::2].sum(axis=1))
