@@ -53,6 +53,7 @@ class FixedCluster(DaskCluster):
         granule: int,
         current: Placement | None,  # noqa: ARG002 - decided already
         transfer_bytes_per_row: float,  # noqa: ARG002 - likewise
+        transfer_fixed_bytes: float = 0.0,  # noqa: ARG002 - likewise
     ) -> Plan:
         """Return rows in proportion to the shares."""
         granules = -(-work.rows // granule)

@@ -1177,6 +1177,7 @@ class _ArrayOrScalarCommon:
     ) -> _ArrayT: ...
 
 class ndarray(_ArrayOrScalarCommon, Generic[_ShapeT_co, _DTypeT_co]):
+    def predict(self) -> _Prediction: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
     @property
     def base(self) -> NDArray[Any] | None: ...
@@ -3136,6 +3137,7 @@ def from_dlpack(
 
 from numpy import ndarray as _NumPyArray
 from dnumpy.api.explain import explain as explain
+from dnumpy.runtime.forecast import Prediction as _Prediction
 from dnumpy.api.introspect import from_dask as from_dask
 from dnumpy.api.introspect import report as report
 from dnumpy.api.introspect import to_dask_array as to_dask_array

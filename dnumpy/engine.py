@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 import weakref
 from collections import deque
 from functools import lru_cache
@@ -27,13 +28,19 @@ from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain, WholeStage
 from dnumpy.rewrite.padding import has_rolls, share_padding
-from dnumpy.runtime import chunked, direct, local
+from dnumpy.runtime import chunked, direct, learnt, local
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
 from dnumpy.runtime.dask_cluster import current_client, dask_cluster
 from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.find import cluster_for
-from dnumpy.runtime.forecast import Forecast, forecast_local, forecast_on
+from dnumpy.runtime.forecast import (
+    Forecast,
+    Prediction,
+    forecast_local,
+    forecast_on,
+    prediction_of,
+)
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.profiles import load_or_measure
 
@@ -49,8 +56,10 @@ if TYPE_CHECKING:
 
 lock = threading.RLock()
 history: deque[Record] = deque(maxlen=10_000)  # what the latest evaluations of this process did
-_runs: weakref.WeakKeyDictionary[Expr, list[Record]] = weakref.WeakKeyDictionary()
 
+_profiles: dict[int, tuple[float, DeviceProfile]] = {}  # by threads: until when to use it
+
+PROFILE_SECONDS = 60.0  # for which a profile is used before it is looked at again
 MOST_ELEMENTS = 1 << 47  # no address space holds more
 WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
 LARGE_ELEMENTS = 1 << 23  # of an operation
@@ -266,7 +275,7 @@ def _evaluate_stages(
     """Run stages that give what is wanted, emptying both lists."""
     run: list[Record] = []
     for expr in wanted:
-        _runs[expr] = run
+        _tell_owner(expr, run)
         del expr
     where = cluster_for(stages)
     kept = set() if where is None else {id(_base(expr)) for expr in wanted}
@@ -312,9 +321,17 @@ def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], 
         record, found = direct.run(expr)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
         return [], [failure(WholeStage(expr), error)]
-    _runs[expr] = [record]
+    _tell_owner(expr, [record])
     history.append(record)
     return found, []
+
+
+def _tell_owner(expr: Expr, run: list[Record]) -> None:
+    """Let the handle that ``expr`` is the content of know which run gives that its value."""
+    if expr.owner is not None:
+        handle = expr.owner()
+        if handle is not None:
+            handle.run = run
 
 
 def _in_order(roots: Sequence[Expr]) -> list[Expr]:
@@ -381,12 +398,32 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
         where = cluster_for(stages)
         if where is not None:
             return forecast_on(stages, where)
-        return forecast_local(stages, profile_here())
+        return forecast_local(stages, learn())
+
+
+def learn() -> DeviceProfile:
+    """Take in what this process has run until now; return its node's profile."""
+    profile = profile_here()
+    learnt.here.take_in(history, profile)
+    return profile
+
+
+def predict(roots: Iterable[Expr]) -> Prediction:
+    """Return the seconds and bytes that computing the roots would take, without doing it."""
+    return prediction_of(forecast(roots))
 
 
 def profile_here() -> DeviceProfile:
-    """Return the measured profile of this process's node; measures it the first time."""
-    return load_or_measure(threads=thread_count())
+    """Return the measured profile of this process's node; measures it the first time.
+
+    Looking whether a kept one still holds takes 50 ms, which is done once a minute.
+    """
+    threads = thread_count()
+    until, profile = _profiles.get(threads, (0.0, None))
+    if profile is None or time.monotonic() > until:
+        profile = load_or_measure(threads=threads)
+        _profiles[threads] = time.monotonic() + PROFILE_SECONDS, profile
+    return profile
 
 
 def numpy_seconds() -> float | None:
@@ -397,9 +434,9 @@ def numpy_seconds() -> float | None:
     return sum(numpy_seconds_of(record, profile) for record in history)
 
 
-def measured(root: Expr) -> list[Record]:
-    """Return what the run that gave ``root`` its value did; nothing if there was none here."""
-    return _runs.get(root, [])
+def measured(handle: Any) -> list[Record]:
+    """Return what the run did that a Buffer's or scalar's content is from, if there was one."""
+    return getattr(handle, "run", [])
 
 
 def value(expr: Expr) -> np.ndarray:

@@ -18,6 +18,7 @@ from dnumpy.runtime.memory import is_private
 
 if TYPE_CHECKING:
     from dnumpy.expr.geometry import Geometry
+    from dnumpy.runtime.records import Record
 
 _new = object.__new__
 _ref = weakref.ref
@@ -44,6 +45,7 @@ class Buffer:
     ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory
     that NumPy code outside can read or write at any time: it is read by copying and written at
     once. An *unmade* one is full of one number, and has no memory until somebody wants that.
+    ``run``, where there was one, has the Records of what gave the content its value.
     ``lock`` is held while the content is replaced or written to: see :mod:`dnumpy.api.locks`.
     """
 
@@ -55,9 +57,12 @@ class Buffer:
         "expr",
         "foreign",
         "ghost",
+        "run",
         "shape",
         "writeable",
     )
+
+    run: list[Record]
 
     def __init__(self, expr: Expr, *, writeable: bool = True, foreign: bool = False) -> None:
         self.shape = expr.shape

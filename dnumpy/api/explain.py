@@ -111,17 +111,20 @@ def explain(x: Any) -> Explanation:
     profile is kept.
     """
     if type(x) is DeferredScalar:
-        return _of_expr(x.expr) if x.expr is not None else Explanation("computed", [])
+        return _of(x.expr, x) if x.expr is not None else _computed(x)
     if type(x) is not ndarray or x._np is not None:
         return Explanation("small: runs at once in NumPy")
-    return Explanation("computed", []) if x._buf.unmade else _of_expr(x._buf.expr)
+    return Explanation("computed", []) if x._buf.unmade else _of(x._buf.expr, x._buf)
 
 
-def _of_expr(expr: Expr) -> Explanation:
+def _of(expr: Expr, handle: Any) -> Explanation:
     if expr.value is None:
         return Explanation("pending", [_forecast(f) for f in engine.forecast([expr])])
-    records = engine.measured(expr)
-    return Explanation("computed", [_measured(r) for r in records])
+    return _computed(handle)
+
+
+def _computed(handle: Any) -> Explanation:
+    return Explanation("computed", [_measured(r) for r in engine.measured(handle)])
 
 
 def _forecast(f: Any) -> dict[str, Any]:
@@ -141,7 +144,7 @@ def _measured(r: Any) -> dict[str, Any]:
     predicted = r.predicted_seconds
     nodes, peaks, program = r.predicted_node_seconds, r.predicted_peak_bytes, ""
     if predicted is None:
-        found = forecast_of_record(r, engine.profile_here())
+        found = forecast_of_record(r, engine.learn())
         if found is not None:
             predicted, nodes, peaks = found.seconds, found.node_seconds, found.node_bytes
             program = found.program

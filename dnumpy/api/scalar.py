@@ -20,15 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.forecast import Prediction
+    from dnumpy.runtime.records import Record
 
 
 class DeferredScalar:
     """The immutable scalar that a pending 0-d Expr denotes."""
 
-    __slots__ = ("__weakref__", "_value", "expr")
+    __slots__ = ("__weakref__", "_value", "expr", "run")
 
     def __init__(self, expr: Expr) -> None:
         self.expr: Expr | None = expr
+        self.run: list[Record] | None = None
         self._value: Any = None
 
     def force(self) -> Any:
@@ -37,8 +40,14 @@ class DeferredScalar:
             if self.expr.value is None:
                 engine.compute([self.expr])
             self._value = self.expr.value[()]
+            if self.run is None and self.expr.owner is not None:  # another handle's content
+                self.run = engine.measured(self.expr.owner())
             self.expr = None
         return self._value
+
+    def predict(self) -> Prediction:
+        """Return the seconds and bytes that computing the scalar would take; computes nothing."""
+        return engine.predict([] if self.expr is None else [self.expr])
 
     def as_operand(self) -> Any:
         """Return the Expr while pending, else a constant."""

@@ -36,6 +36,7 @@ HEADER = f"""\
 OURS = """
 from numpy import ndarray as _NumPyArray
 from dnumpy.api.explain import explain as explain
+from dnumpy.runtime.forecast import Prediction as _Prediction
 from dnumpy.api.introspect import from_dask as from_dask
 from dnumpy.api.introspect import report as report
 from dnumpy.api.introspect import to_dask_array as to_dask_array
@@ -69,7 +70,8 @@ __all__ = ["ArrayLike", "DTypeLike", "NBitBase", "NDArray"]
 
 def stubs() -> dict[str, str]:
     """Return the text of every stub file by its path in the package."""
-    made = {"__init__.pyi": HEADER + _rewritten("") + OURS, "typing.pyi": HEADER + PUBLIC_TYPING}
+    top = _with_own_methods(_rewritten(""))
+    made = {"__init__.pyi": HEADER + top + OURS, "typing.pyi": HEADER + PUBLIC_TYPING}
     for module in _mirrored_modules():
         made[_file_of(module)] = HEADER + _rewritten(module)
     made["_typed/__init__.pyi"] = HEADER
@@ -79,6 +81,13 @@ def stubs() -> dict[str, str]:
     for name in NUMPYS:
         made |= _public(name, "numpy")
     return made
+
+
+def _with_own_methods(text: str) -> str:
+    """Return NumPy's stub with what dnumpy's arrays can do beyond NumPy's."""
+    head = text.index("class ndarray(")
+    first = text.index("\n", head) + 1
+    return f"{text[:first]}    def predict(self) -> _Prediction: ...\n{text[first:]}"
 
 
 def _public(name: str, home: str) -> dict[str, str]:

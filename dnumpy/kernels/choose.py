@@ -77,6 +77,16 @@ class KernelReport(NamedTuple):
     numba_seconds: float | None
 
 
+class Outlook(NamedTuple):
+    """What running a phase now would be: by which lowering, and the seconds that all rows take.
+
+    The seconds are None where that lowering has not been timed on this phase.
+    """
+
+    lowering: str
+    seconds: float | None
+
+
 @dataclass(slots=True)
 class _Rate:
     """Best seconds per element, forgotten slowly, so that a busy moment does not decide."""
@@ -113,6 +123,11 @@ class _Record:
             return True
         self.runs += 1
         return self.runs % RETIMED == 0
+
+    def is_compiled(self) -> bool:
+        """Say whether compiled is how most runs will go from now on."""
+        tiled, numba = self.tiled.value, self.numba.value
+        return self.state == "ready" and (tiled is None or numba is None or numba <= tiled)
 
 
 _MOST_KERNELS = 4096
@@ -194,6 +209,21 @@ class AdaptiveKernel:
         self._worth = _worth_compiling(phase)
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
+        self._record: _Record | None = None  # of the program that ran last
+
+    def outlook(self, threads: int) -> Outlook:
+        """Return how all rows would be run now, on so many threads; changes nothing."""
+        record = self._record
+        lowering, rate = self.lowering, None
+        if record is not None and config.kernels == "auto":
+            compiled = record.is_compiled()
+            lowering = self._compiled().lowering if compiled else "tiled"
+            rate = (record.numba if compiled else record.tiled).value
+        known = self._sharing.get((lowering, self.phase.rows))
+        best = known.best() if known is not None else None
+        if best is None and rate is not None:
+            best = rate * self.phase.rows * self._per_row / min(threads, self.phase.tiles)
+        return Outlook(lowering, best)
 
     def sharing(self, rows: int) -> Sharing:
         """Return what is known of threads for runs over this many rows as it is run now."""
@@ -274,7 +304,7 @@ class AdaptiveKernel:
         variant = kernel.variant_for(values, outs)
         if variant is None:
             return self._run_tiled(values, outs, lo, hi, origin)
-        record = _record_of(variant)
+        record = self._record = _record_of(variant)
         elements = (hi - lo) * self._per_row
         started = time.perf_counter()
         if record.state == "ready" and record.prefers_numba():

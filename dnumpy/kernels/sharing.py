@@ -71,6 +71,11 @@ class Sharing:
         was_cold = slower is self.first and slower.count == 1
         return slower.value > CLEAR * faster.value and not was_cold  # type: ignore[operator]
 
+    def best(self) -> float | None:
+        """Return the seconds of the faster way, None before the first run."""
+        known = [way.value for way in (self.alone, self.shared) if way.value is not None]
+        return min(known, default=None)
+
     def observe(self, seconds: float, *, shared: bool) -> None:
         """Enter what a run took."""
         way = self.shared if shared else self.alone

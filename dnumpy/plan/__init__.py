@@ -4,6 +4,15 @@ Border types: :class:`PhaseSpec` and :class:`NodeRate` in, :class:`Plan` out. Ca
 even split, water-filling, the partition that the data already has, a PuLP integer program) compete;
 ``simulate`` scores all of them in the same way and the best wins.
 
+A whole program is a DAG of phases: :class:`Program` (``Ask`` and ``Edge``) in, :class:`ProgramPlan`
+out. ``plan_program`` places all phases together: ``templates`` proposes placements, ``structure``
+picks among them (model W), ``search`` moves from one plan to a better one, ``reshard`` knows which
+bytes travel, and ``events`` simulates every plan exactly; the best one wins.
+
+The runtime asks ``plan_rows`` for one phase after another as it lays out a graph (through
+``plan_work``). Nothing in it calls ``plan_program`` yet: joint plans are for those who have the
+whole program at hand.
+
 Invariants: a plan's row ranges are contiguous, in the order of the nodes, cut at whole granules,
 and tile the rows exactly; no node holds more than its memory; what cannot fit raises
 ``errors.PlanInfeasible`` with the bytes missing. To add a constraint or an objective, touch
@@ -12,20 +21,34 @@ and tile the rows exactly; no node holds more than its memory; what cannot fit r
 
 from __future__ import annotations
 
+from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program, ProgramPlan
+from dnumpy.plan.events import Timeline, simulate
+from dnumpy.plan.joint import clear_program_cache, plan_program
 from dnumpy.plan.model import Candidate, NodeRate, PhaseSpec, Plan
 from dnumpy.plan.phases import plan_phases
 from dnumpy.plan.program import clear_plan_cache, plan_rows
 from dnumpy.plan.rates import node_rate, phase_spec, plan_work
 
 __all__ = [
+    "Ask",
     "Candidate",
+    "Edge",
+    "Network",
+    "Node",
     "NodeRate",
     "PhaseSpec",
+    "Placement",
     "Plan",
+    "Program",
+    "ProgramPlan",
+    "Timeline",
     "clear_plan_cache",
+    "clear_program_cache",
     "node_rate",
     "phase_spec",
     "plan_phases",
+    "plan_program",
     "plan_rows",
     "plan_work",
+    "simulate",
 ]

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from math import inf, log
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from dnumpy.plan.model import Candidate, NodeRate, PhaseSpec
+    from dnumpy.plan.model import NodeRate, PhaseSpec
 
 TIME_BUCKET = 0.02  # times within 2 % of one another are the same question
 MEMORY_BUCKET = 0.05
 ENTRIES = 1024
+Kept = TypeVar("Kept")
 
 
 def bucket(amount: float, width: float) -> int | float:
@@ -48,19 +49,19 @@ def plan_key(
     )
 
 
-class PlanCache:
-    """The ``ENTRIES`` splits used last; safe to share between threads."""
+class PlanCache(Generic[Kept]):
+    """The ``ENTRIES`` answers used last; safe to share between threads."""
 
     def __init__(self, entries: int = ENTRIES) -> None:
         self._entries = entries
-        self._splits: OrderedDict[Hashable, Candidate] = OrderedDict()
+        self._splits: OrderedDict[Hashable, Kept] = OrderedDict()
         self._lock = Lock()
 
     def __len__(self) -> int:
         """Return how many splits are kept."""
         return len(self._splits)
 
-    def find(self, key: Hashable) -> Candidate | None:
+    def find(self, key: Hashable) -> Kept | None:
         """Return the split kept under the key, if any."""
         with self._lock:
             found = self._splits.get(key)
@@ -68,7 +69,7 @@ class PlanCache:
                 self._splits.move_to_end(key)
             return found
 
-    def keep(self, key: Hashable, split: Candidate) -> None:
+    def keep(self, key: Hashable, split: Kept) -> None:
         """Keep the split; the one not used for longest makes room."""
         with self._lock:
             self._splits[key] = split

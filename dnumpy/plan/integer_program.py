@@ -65,12 +65,12 @@ def solve_shares(
         msg=False, threads=1, timeLimit=time_limit_seconds, gapRel=GAP, random_seed=0
     )
     solvable = any(share is not None for share in shares)
-    found = solvable and _has_solution(prob, prob.solve(solver))
+    found = solvable and has_solution(prob, prob.solve(solver))
     values = tuple(_value(share) for share in shares)
     return Shares(values if found and sum(values) > 0 else None, perf_counter() - started)
 
 
-def _has_solution(prob: pulp.LpProblem, outcome: object) -> bool:
+def has_solution(prob: pulp.LpProblem, outcome: object) -> bool:
     """Return whether the solver handed back a feasible solution.
 
     PuLP 4 returns an object that says so; PuLP 3.3 returns a code and keeps another in the problem.

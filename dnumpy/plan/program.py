@@ -27,7 +27,7 @@ SUPPORT_FROM_NODES = 32  # above, water-filling says which nodes take part
 SAME_MAKESPAN = 1e-3  # splits this close are equal, and fewer nodes win
 PREFERENCE = {"single": 0, "current": 1, "milp": 2, "waterfill": 3, "even": 4}
 
-_cache = PlanCache()
+_cache: PlanCache[Candidate] = PlanCache()
 
 
 def clear_plan_cache() -> None:

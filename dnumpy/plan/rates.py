@@ -63,12 +63,14 @@ def plan_work(
     lowering: str = "tiled",
     corrections: Sequence[float] | None = None,
     transfer_bytes_per_row: float = 0.0,
+    transfer_fixed_bytes: float = 0.0,
     live: str = "",
     solver_below_seconds: float | None = None,
 ) -> Plan:
     """Return the plan of one phase, with each node's rate taken at the rows that it is to get.
 
-    ``corrections`` are factors on the predicted seconds, one per profile.
+    ``corrections`` are factors on the predicted seconds, one per profile. Each node that takes part
+    receives ``transfer_fixed_bytes`` whatever its rows: the operands that it reads whole.
     """
     spec = phase_spec(name, work, live)
     factors = corrections if corrections is not None else [1.0] * len(profiles)
@@ -82,6 +84,7 @@ def plan_work(
                 lowering=lowering,
                 correction=factor,
                 transfer_bytes_per_row=transfer_bytes_per_row,
+                transfer_fixed_bytes=transfer_fixed_bytes,
             )
             for profile, share, factor in zip(profiles, shares, factors, strict=True)
         ]

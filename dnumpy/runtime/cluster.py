@@ -55,8 +55,13 @@ class Cluster(Protocol):
         granule: int,
         current: Placement | None,
         transfer_bytes_per_row: float,
+        transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
+        ...
+
+    def mirrored(self, owner: Expr) -> bool:
+        """Say whether every node has a copy of all of a home array."""
         ...
 
     def threads(self, node: str) -> int:
@@ -265,12 +270,12 @@ class _Run:
         stay += [s.arg for s in healed if s.arg.key in self.graph.node_of]
         started = time.perf_counter()
         results = self.cluster.run(self.graph, home, stay)
-        seconds = time.perf_counter() - started
+        ran = started, time.perf_counter() - started
         for output in self.outputs:
             self._settle(output, results)
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
-        records = [self._record(stage, results, seconds) for stage in self.stages]
+        records = [self._record(stage, results, ran) for stage in self.stages]
         faults = [f for stage in self.stages for f in self._faults(stage, results)]
         return records, faults
 
@@ -285,7 +290,9 @@ class _Run:
             expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
         expr.args = ()
 
-    def _record(self, stage: _StageRun, results: dict[str, Any], seconds: float) -> Record:
+    def _record(
+        self, stage: _StageRun, results: dict[str, Any], ran: tuple[float, float]
+    ) -> Record:
         laid, plan = stage.laid, stage.laid.plan if self.cluster.predicts else None
         node_seconds: dict[str, float] = {}
         rows: dict[str, int] = {}
@@ -303,11 +310,12 @@ class _Run:
         return Record(
             what=laid.what,
             where=tuple(rows.items()),
-            seconds=max(node_seconds.values(), default=seconds),
+            seconds=max(node_seconds.values(), default=ran[1]),
             nbytes=nbytes,
             node_seconds=tuple(node_seconds.values()),
             lowering=max((report.lowering for _, report in seen), default="numpy"),
             phase=laid.phase(),
+            started=ran[0],
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),

@@ -24,7 +24,7 @@ from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
 from dnumpy.runtime.operands import Made
-from dnumpy.runtime.probe import probe_cluster
+from dnumpy.runtime.probe import probe_cluster, with_free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -44,6 +44,7 @@ HOME_BYTES = (
     1 << 16
 )  # smaller results come home with the run: the round trip costs more than the bytes
 EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
+MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
@@ -86,6 +87,7 @@ class DaskCluster:
         self._mirrors: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
         self._mute: set[str] = set()
         self._direct: bool | None = None
+        self._memory_seen = float("-inf")
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
         client.register_plugin(NodeSetup())
 
@@ -109,6 +111,7 @@ class DaskCluster:
             time.sleep(WATCH_SECONDS)
             self._alive = self._responsive()
         self._measure_new()
+        self._refresh_memory()
         for address in self._alive:
             self._classes.setdefault(address, self._class_of(address))
 
@@ -121,6 +124,17 @@ class DaskCluster:
         except OSError as problem:  # one of them went away again
             raise NodesLost(frozenset(unknown), 0) from problem
         self._alive = {a: n for a, n in self._alive.items() if a in self.profiles}
+
+    def _refresh_memory(self) -> None:
+        """Take in the free memory that the workers last reported, every few seconds."""
+        now = time.monotonic()
+        if now - self._memory_seen < MEMORY_SECONDS:
+            return
+        self._memory_seen = now
+        try:
+            self.profiles.update(with_free_memory(self.client, self.profiles))
+        except OSError as problem:
+            raise NodesLost(frozenset(), 0) from problem
 
     def nodes(self) -> tuple[str, ...]:
         """Return the workers' addresses, in the order in which row ranges follow one another."""
@@ -174,6 +188,7 @@ class DaskCluster:
         granule: int,
         current: Placement | None,
         transfer_bytes_per_row: float,
+        transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows, by measured profiles and what runs taught."""
         profiles = [self.profiles[address] for address in self._alive]
@@ -186,7 +201,16 @@ class DaskCluster:
             current=current,
             corrections=factors,
             transfer_bytes_per_row=transfer_bytes_per_row,
+            transfer_fixed_bytes=transfer_fixed_bytes,
         )
+
+    def mirrored(self, owner: Expr) -> bool:
+        """Say whether every worker has a copy of all of a home array, or gets one in its tasks."""
+        if owner.value.nbytes <= EMBED_BYTES:
+            return True
+        _, copies = self._mirrors.get(id(owner), (owner, {}))
+        nodes = {node for what, node in copies if not isinstance(what, Rows)}
+        return nodes.issuperset(self._alive)
 
     def threads(self, node: str) -> int:
         """Return the worker's threads."""

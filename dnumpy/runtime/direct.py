@@ -120,7 +120,7 @@ def run(expr: Expr) -> tuple[Record, list[StepFault]]:
     settle(expr, out)
     seconds = time.perf_counter() - started
     where = ((HERE, expr.shape[0] if expr.shape else 1),)
-    return Record(op.name, where, seconds, nbytes, "numpy", (seconds,)), faults
+    return Record(op.name, where, seconds, nbytes, "numpy", (seconds,), started=started), faults
 
 
 def _by_numpy(op: Any, args: list[Any], expr: Expr) -> tuple[np.ndarray, Faults]:

@@ -77,8 +77,13 @@ class Planner(Protocol):
         granule: int,
         current: Placement | None,
         transfer_bytes_per_row: float,
+        transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
+        ...
+
+    def mirrored(self, owner: Expr) -> bool:
+        """Say whether every node has a copy of all of a home array."""
         ...
 
     def threads(self, node: str) -> int:
@@ -131,7 +136,12 @@ class Layout:
             if given.access is Access.ROWS
         ]
         producer = FusedRows(phase, operands)
-        return self._by_rows(phase.title(), producer, phase_work(phase), by_rows)
+        whole = [
+            operand
+            for operand, given in zip(operands, phase.inputs, strict=True)
+            if given.access is Access.WHOLE
+        ]
+        return self._by_rows(phase.title(), producer, phase_work(phase), by_rows, whole)
 
     def whole(self, expr: Expr) -> Laid:
         """Lay out one op: by rows where the result's rows follow an operand's, else in one task."""
@@ -153,7 +163,7 @@ class Layout:
             others = sum(prod(o.shape) * expr.dtype.itemsize for o in rest)
             work = contraction_work(expr.shape, expr.dtype, first.shape, others)
             rows = ContractedRows(expr.op, expr.params, expr.shape, expr.dtype, operands)
-            return self._by_rows(expr.op.name, rows, work, [first])
+            return self._by_rows(expr.op.name, rows, work, [first], rest)
         producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, operands)
         return self._in_one_task(expr.op.name, producer, expr)
 
@@ -195,7 +205,8 @@ class Layout:
         read = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in by_rows)
         loops = ((op.loop, sum(prod(o.shape[1:]) for o in by_rows) * op.flops),)
         work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=_whole_bytes(operands, by_rows))
-        return self._by_rows(op.name, folded, work, by_rows)
+        whole = [o for o in operands if not any(o is x for x in by_rows)]
+        return self._by_rows(op.name, folded, work, by_rows, whole)
 
     def _folded(self, expr: Expr, left: Operand, right: Operand) -> Laid:
         producer = FoldedRows(expr.shape, expr.dtype, left, right)
@@ -267,16 +278,28 @@ class Layout:
         producer: AnyProducer,
         work: Work,
         by_rows: Sequence[Operand],
+        whole: Sequence[Operand] = (),
     ) -> Laid:
         granule = producer.granule()
         current, moving = self._placement(by_rows, work.rows)
-        plan = self.planner.plan(what, work, granule, current, moving)
+        plan = self.planner.plan(what, work, granule, current, moving, self._replicated(whole))
         ranges = [
             piece
             for node, lo, hi in plan.ranges()
             for piece in cut_range(node, lo, hi, granule, self.planner.threads(node))
         ]
         return Laid(what, producer, ranges, plan, work)
+
+    def _replicated(self, whole: Sequence[Operand]) -> float:
+        """Return the bytes that each node must receive to read these operands whole."""
+        sources = {operand.source for operand in whole if operand.source is not None}
+        return float(
+            sum(
+                source.nbytes
+                for source in sources
+                if source.expr is None or not self.planner.mirrored(source.expr)
+            )
+        )
 
     def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
         rows = expr.shape[0] if expr.shape else 1

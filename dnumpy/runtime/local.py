@@ -38,7 +38,7 @@ from dnumpy.runtime import donation
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
-from dnumpy.runtime.records import Record
+from dnumpy.runtime.records import Record, call_of
 from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out
 
 if TYPE_CHECKING:
@@ -88,15 +88,18 @@ def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault], list[Fa
 def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
     started = time.perf_counter()
     if isinstance(stage, FusedStage):
-        phase = stage.phase
+        phase, call = stage.phase, None
         found, lowering = _run_fused(stage)
         what, rows, size = phase.title(), phase.rows, phase.traffic_bytes()
     else:
-        phase = None
+        phase, call = None, call_of(stage.expr)
         what, rows, size = stage.expr.op.name, _rows(stage.expr), stage.expr.nbytes
         found, lowering = _run_whole(stage.expr), "numpy"
     seconds = time.perf_counter() - started
-    record = Record(what, ((HERE, rows),), seconds, size, lowering, (seconds,), phase=phase)
+    where = ((HERE, rows),)
+    record = Record(
+        what, where, seconds, size, lowering, (seconds,), phase=phase, started=started, call=call
+    )
     return record, found
 
 

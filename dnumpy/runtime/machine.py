@@ -10,6 +10,7 @@ from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
 NO_LIMIT = 1 << 60  # bytes: version 1 writes "unlimited" as a number near 2**63
+FREE_METRIC = "dnumpy_free_bytes"  # what a worker's heartbeat calls its free memory
 PACKAGES = ("numpy", "numba", "dnumpy")
 
 
@@ -57,6 +58,13 @@ def cpu_quota() -> float | None:
     """Return how many CPUs the control groups let this process use, None for no limit."""
     quotas = [q for q in map(_quota_of, groups_of("cpu")) if q is not None]
     return min(quotas, default=None)
+
+
+def usable_cpus() -> int:
+    """Return on how many CPUs this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def memory_limit() -> float | None:

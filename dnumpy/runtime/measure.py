@@ -2,16 +2,15 @@
 
 Rates are the best of several short runs, so that a CPU quota or a busy neighbour does not hide in
 them. What the process really gets is one number, ``speed``: how much of its best rate a loop keeps
-over several periods of the kernel's quota (100 ms each).
+over a period of the kernel's quota (100 ms), the best of several, of which two must agree.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from statistics import median
 from threading import Barrier
-from time import perf_counter, thread_time
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from dnumpy.cost.profile import DeviceProfile
 from dnumpy.runtime import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 TILE = 32_768  # elements: the default tile of 256 KiB of float64
 TILE_SETS = 4
@@ -31,8 +30,9 @@ GEMM_SIZE = 384
 GATHER_TABLE = 1 << 23
 GATHER_COUNT = 1 << 18
 QUOTA_PERIOD_SECONDS = 0.1
-SPEED_PERIODS = 4
-QUICK_SECONDS = 0.05
+SPEED_TILES = 8
+LEAST_WINDOWS, MOST_WINDOWS = 3, 13
+SAME_SHARE = 0.04
 LEAST_SPEED = 1e-3
 # A dozen fused ops through LLVM after the first: known, not measured, as Numba takes longer to
 # import than the whole probe takes.
@@ -175,62 +175,98 @@ def launch_seconds() -> float:
 
 
 def _speed_call() -> Callable[[], object]:
-    """Return the tile that tells how fast a thread is: mostly computing, so that it is steady."""
-    x, out = np.linspace(0.5, 2.5, TILE), np.empty(TILE)
+    """Return the call that tells how fast a thread is: mostly computing, so that it is steady.
+
+    Long enough that threads seldom wait for each other to get the interpreter.
+    """
+    x, out = np.linspace(0.5, 2.5, SPEED_TILES * TILE), np.empty(SPEED_TILES * TILE)
     return lambda: np.exp(x, out=out)
 
 
-def quick_check() -> tuple[float, float]:
-    """Return ns per element of the class ``exp``, and the share of that rate kept, in 50 ms."""
-    call = _speed_call()
-    best = best_seconds(call, budget_seconds=QUICK_SECONDS / 2)
-    cpu_share, usual = _busy_for(call, QUICK_SECONDS / 2)
-    return best / TILE * 1e9, min(1.0, cpu_share * min(1.0, best / usual))
+def exp_ns() -> float:
+    """Return ns per element of the class ``exp`` in 20 ms: whether a kept table still holds."""
+    x, out = np.linspace(0.5, 2.5, TILE), np.empty(TILE)
+    return best_seconds(lambda: np.exp(x, out=out), budget_seconds=0.02) / TILE * 1e9
 
 
-def delivered_share(threads: int, best: float) -> float:
+class Window(NamedTuple):
+    """What the threads of a node did in one period of the quota."""
+
+    calls: float  # by each of them
+    seconds: float
+    quickest: float  # of the calls
+
+
+def delivered_share(threads: int) -> float:
     """Return which share of its best rate each of the busy threads keeps, at most 1.
 
-    ``best`` is the shortest time of one tile. Two factors, as each is steadier than the bare count
-    of tiles on a shared machine: the CPU time that the threads got over whole quota periods, and
-    how the usual tile compares with the best one.
+    A quota leaves the same to every period, a busy neighbour less to some of them: so the best
+    period counts, once a second one says the same, and no single moment decides.
+    """
+    windows = _windows(threads, LEAST_WINDOWS)
+    while len(windows) < MOST_WINDOWS and not _agreed(windows):
+        windows += _windows(threads, 2)
+    return _kept(windows)
+
+
+def _kept(windows: Sequence[Window]) -> float:
+    best = min(w.quickest for w in windows)
+    return min(1.0, max(w.calls / w.seconds for w in windows) * best)
+
+
+def _agreed(windows: Sequence[Window]) -> bool:
+    """Say whether the two best windows are so close that a third one would say the same."""
+    second, first = sorted(w.calls / w.seconds for w in windows)[-2:]
+    return second >= (1 - SAME_SHARE) * first
+
+
+def _windows(threads: int, count: int) -> list[Window]:
+    """Return so many periods of all threads computing, after one that is not counted.
+
+    The first one ends where a period of the quota ends, as the threads are stopped there.
     """
     barrier = Barrier(threads)
 
-    def task() -> float:
+    def task() -> list[Window]:
         call = _speed_call()
         barrier.wait()
-        _busy_for(call, QUOTA_PERIOD_SECONDS)  # ends where a period of the quota ends
-        cpu_share, usual = _busy_for(call, SPEED_PERIODS * QUOTA_PERIOD_SECONDS)
-        return cpu_share * min(1.0, best / usual)
+        return [_window(call) for _ in range(count + 1)][1:]
 
     with ThreadPoolExecutor(threads) as pool:
-        shares = [future.result() for future in [pool.submit(task) for _ in range(threads)]]
-    return min(1.0, sum(shares) / threads)
+        found = [future.result() for future in [pool.submit(task) for _ in range(threads)]]
+    return [_together(windows) for windows in zip(*found, strict=True)]
 
 
-def _busy_for(call: Callable[[], object], seconds: float) -> tuple[float, float]:
-    """Return the share of the wall time that this thread ran, and the median time of a call."""
-    times = []
-    cpu_before, started = thread_time(), perf_counter()
-    before = started
-    while before - started < seconds:
+def _window(call: Callable[[], object]) -> Window:
+    calls, quickest = 0, float("inf")
+    started = before = perf_counter()
+    while before - started < QUOTA_PERIOD_SECONDS:
         call()
         after = perf_counter()
-        times.append(after - before)
+        quickest = min(quickest, after - before)
         before = after
-    return (thread_time() - cpu_before) / (before - started), median(times)
+        calls += 1
+    return Window(calls, before - started, quickest)
+
+
+def _together(windows: Sequence[Window]) -> Window:
+    return Window(
+        sum(w.calls for w in windows) / len(windows),
+        sum(w.seconds for w in windows) / len(windows),
+        min(w.quickest for w in windows),
+    )
 
 
 def allowed_share(threads: int) -> float:
-    """Return the share of a CPU that the quota leaves to each thread."""
+    """Return the share of a CPU that the quota and the affinity leave to each thread."""
     quota = machine.cpu_quota()
-    return min(1.0, quota / threads) if quota is not None else 1.0
+    allowed = machine.usable_cpus()
+    return min(1.0, (allowed if quota is None else min(quota, allowed)) / threads)
 
 
-def speed(threads: int, best: float) -> float:
+def speed(threads: int) -> float:
     """Return the share of the rates that each thread gets: measured, and no more than the quota."""
-    return max(LEAST_SPEED, min(allowed_share(threads), delivered_share(threads, best)))
+    return max(LEAST_SPEED, min(allowed_share(threads), delivered_share(threads)))
 
 
 def measure(
@@ -252,7 +288,7 @@ def measure(
         free_bytes=free_bytes,
         network_bytes_per_second=NETWORK_BYTES_PER_SECOND,
         network_latency_seconds=NETWORK_LATENCY_SECONDS,
-        speed=speed(threads, dict(ns)["exp"] * TILE * 1e-9),
+        speed=speed(threads),
         versions=machine.versions(),
         measured_at=now,
     )

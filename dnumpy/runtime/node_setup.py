@@ -8,9 +8,18 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
+from dnumpy.runtime import machine
+
+
+def free_bytes_of(worker: Any) -> float:
+    """Return the bytes that new arrays may take on the worker now."""
+    return machine.free_bytes(worker.memory_manager.memory_limit)
+
 
 class NodeSetup(WorkerPlugin):
-    """BLAS in a worker uses one thread: the worker's own threads are the parallelism.
+    """The worker's heartbeats say how much memory is free, within all limits that it runs under.
+
+    BLAS in a worker uses one thread: the worker's own threads are the parallelism.
 
     A worker that lives in the client's process is left alone, as its BLAS is the user's too.
     """
@@ -22,8 +31,9 @@ class NodeSetup(WorkerPlugin):
         self.client = (socket.gethostname(), os.getpid())
         self._limits: Any = None
 
-    def setup(self, worker: Any) -> None:  # noqa: ARG002 - the signature is distributed's
-        """Limit BLAS for the life of this process."""
+    def setup(self, worker: Any) -> None:
+        """Limit BLAS for the life of this process; report free memory."""
+        worker.metrics[machine.FREE_METRIC] = free_bytes_of
         if (socket.gethostname(), os.getpid()) != self.client:
             from threadpoolctl import threadpool_limits
 

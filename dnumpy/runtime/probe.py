@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import thread_count
 from dnumpy.cost.profile import DeviceProfile
-from dnumpy.runtime import measure
+from dnumpy.runtime import machine, measure
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
@@ -38,27 +38,24 @@ def measure_here(name: str = "local", threads: int | None = None) -> DeviceProfi
     return measure.measure(name, threads or thread_count(), now=time())
 
 
-def profile_of_worker(
-    name: str, threads: int, worker_limit: float | None, cache_dir: str | None
-) -> DeviceProfile:
-    """Return this worker's profile with its speed measured now, over several quota periods."""
-    kept = load_or_measure(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
-    best = kept.ns_table("tiled")["exp"] * measure.TILE * 1e-9
-    return replace(kept, speed=measure.speed(threads, best))
-
-
 async def _measured_on_worker(cache_dir: str | None, dask_worker: Worker) -> bytes:
     """Measure in a thread, so that the worker's event loop stays alive."""
     import asyncio
 
     profile = await asyncio.to_thread(
-        profile_of_worker,
-        dask_worker.address,
-        dask_worker.state.nthreads,
-        dask_worker.memory_manager.memory_limit,
+        load_or_measure,
         cache_dir,
+        name=dask_worker.address,
+        threads=dask_worker.state.nthreads,
+        worker_limit=dask_worker.memory_manager.memory_limit,
     )
     return profile.to_json()
+
+
+async def _speed_on_worker(dask_worker: Worker) -> float:
+    import asyncio
+
+    return await asyncio.to_thread(measure.speed, dask_worker.state.nthreads)
 
 
 def _echo(payload: bytes) -> bytes:
@@ -84,6 +81,7 @@ def probe_cluster(
     asked = None if workers is None else list(workers)
     texts = client.run(_measured_on_worker, where, workers=asked)
     addresses = sorted(texts)
+    speeds = client.run(_speed_on_worker, workers=addresses)  # all at once, as they will run
     launch = _launch_seconds(client, addresses)
     profiles = {}
     for address in addresses:
@@ -93,6 +91,7 @@ def probe_cluster(
             network_bytes_per_second=bytes_per_second,
             network_latency_seconds=latency,
             launch_seconds=launch,
+            speed=speeds[address],
         )
     return profiles
 
@@ -145,9 +144,11 @@ def with_free_memory(
 
 
 def _free_of(worker: Mapping[str, Any], otherwise: float) -> float:
-    """Return limit less use; a worker without a limit keeps what was measured on it."""
-    limit = worker["memory_limit"]
-    return max(0.0, float(limit - worker["metrics"]["memory"])) if limit else otherwise
+    """Return what the worker itself found, else limit less use, else what was measured on it."""
+    limit, metrics = worker["memory_limit"], worker["metrics"]
+    if machine.FREE_METRIC in metrics:
+        return float(metrics[machine.FREE_METRIC])
+    return max(0.0, float(limit - metrics["memory"])) if limit else otherwise
 
 
 def table_row(profile: DeviceProfile) -> dict[str, str]:

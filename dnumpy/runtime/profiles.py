@@ -70,11 +70,15 @@ def write_profile(path: Path, profile: DeviceProfile) -> None:
 
 
 def still_true(profile: DeviceProfile) -> DeviceProfile | None:
-    """Return the profile with today's memory and speed, or None where its rates no longer hold."""
-    ns, share = measure.quick_check()
-    if not 1 - DRIFT <= ns / profile.ns_table("tiled")["exp"] <= 1 + DRIFT:
+    """Return the profile with today's speed, or None where its rates no longer hold.
+
+    They are looked at before and after the speed: one busy moment is no reason to measure again.
+    """
+    looks = [measure.exp_ns()]
+    speed = measure.speed(profile.threads)
+    looks.append(measure.exp_ns())
+    if not 1 - DRIFT <= min(looks) / profile.ns_table("tiled")["exp"] <= 1 + DRIFT:
         return None
-    speed = max(measure.LEAST_SPEED, min(share, measure.allowed_share(profile.threads)))
     return replace(profile, speed=speed)
 
 
@@ -85,7 +89,7 @@ def load_or_measure(
     threads: int = 1,
     worker_limit: float | None = None,
 ) -> DeviceProfile:
-    """Return this machine's profile: the kept one if it still holds (50 ms), else a new one.
+    """Return this machine's profile: the kept one if it still holds (0.4 s), else a new one.
 
     Parameters
     ----------

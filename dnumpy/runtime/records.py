@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from dnumpy.expr.expr import Expr
     from dnumpy.rewrite.phase import Phase
 
 
@@ -13,7 +16,9 @@ class Record(NamedTuple):
 
     ``where`` lists (node, rows); ``seconds`` is wall time; ``node_seconds`` the time inside each
     node's task; predictions are None where nothing was predicted; ``phase`` is what ran, None for
-    a single op. ``nbytes`` is what the stage reads and writes.
+    a single op. ``nbytes`` is what the stage reads and writes. ``started`` is when the stage (on
+    nodes: the run that it is a part of) began, by this process's ``time.perf_counter``.
+    ``call`` tells runs of one op apart that cost differently, None where ``phase`` does.
     """
 
     what: str
@@ -26,3 +31,11 @@ class Record(NamedTuple):
     predicted_node_seconds: tuple[float, ...] = ()
     predicted_peak_bytes: tuple[int, ...] = ()
     phase: Phase | None = None
+    started: float = 0.0
+    call: Hashable = None
+
+
+def call_of(expr: Expr) -> Hashable:
+    """Return what decides the cost of one op: itself, its result, and what it reads."""
+    read = tuple([(arg.shape, arg.dtype.num) for arg in expr.operands()])
+    return expr.op.name, expr.shape, expr.dtype.num, read

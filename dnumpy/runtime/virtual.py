@@ -62,10 +62,15 @@ class VirtualCluster:
         granule: int,
         current: Placement | None,  # noqa: ARG002 - moving rows is free in one process
         transfer_bytes_per_row: float,  # noqa: ARG002 - likewise
+        transfer_fixed_bytes: float = 0.0,  # noqa: ARG002 - likewise
     ) -> Plan:
         """Return rows in proportion to the speeds."""
         spec = phase_spec(name, work)
         return plan_rows(spec, self._rates, granule, solver_below_seconds=float("inf"))
+
+    def mirrored(self, owner: Expr) -> bool:  # noqa: ARG002 - all nodes read the same memory
+        """Return True: nothing is copied."""
+        return True
 
     def threads(self, node: str) -> int:  # noqa: ARG002 - all alike
         """Return one: the nodes share the threads of this process."""

@@ -58,3 +58,12 @@ def test_dear_transfers_keep_the_rows_on_the_node_that_has_them() -> None:
     here = (("a", WORK.rows), ("b", 0))
     plan = plan_work("p", WORK, slow_network, current=here, transfer_bytes_per_row=8.0)
     assert plan.row_counts == (WORK.rows, 0)
+
+
+def test_a_node_that_an_operand_must_be_sent_to_costs_the_time_of_sending_it() -> None:
+    nodes = [replace(PROFILE, name=n) for n in "ab"]
+    free = plan_work("p", WORK, nodes)
+    sent = plan_work("p", WORK, nodes, transfer_fixed_bytes=1e7)
+    arrival = 1e7 / PROFILE.network_bytes_per_second + PROFILE.network_latency_seconds
+    added = sent.predicted_node_seconds[0] - free.predicted_node_seconds[0]
+    assert added == pytest.approx(arrival, rel=0.05)

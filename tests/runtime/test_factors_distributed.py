@@ -129,6 +129,7 @@ def _with_room(client: Any, monkeypatch: pytest.MonkeyPatch, *rooms: float) -> l
     """Let the plan think that the workers have so many bytes; return the workers."""
     cluster = dask_cluster(client)
     cluster.refresh()
+    monkeypatch.setattr(cluster, "_refresh_memory", lambda: None)
     for node, room in zip(cluster.nodes(), rooms, strict=True):
         profile = replace(cluster.profiles[node], free_bytes=room / MEMORY_SHARE)
         monkeypatch.setitem(cluster.profiles, node, profile)

@@ -198,8 +198,32 @@ def quota_group(name: str, share: float) -> Path:
 
 def _speed_in_group(group: str) -> tuple[float, float]:
     (Path(group) / "cgroup.procs").write_text(str(os.getpid()))
-    best = measure.quick_check()[0] * measure.TILE * 1e-9
-    return measure.delivered_share(1, best), measure.speed(1, best)
+    return measure.delivered_share(1), measure.speed(1)
+
+
+def windows_of(*shares: float) -> list[measure.Window]:
+    return [measure.Window(1000 * share, 1.0, 1e-3) for share in shares]
+
+
+def test_a_busy_neighbour_in_some_periods_does_not_change_the_speed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = iter(windows_of(0.3, 0.9, 0.4, 0.5, 0.89))
+    monkeypatch.setattr(measure, "_windows", lambda _, count: [next(seen) for _ in range(count)])
+    assert measure.delivered_share(1) == pytest.approx(0.9)
+    assert not list(seen)
+
+
+def test_the_speed_is_never_taken_from_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def windows(_: int, count: int) -> list[measure.Window]:
+        asked.append(count)
+        return windows_of(*[1 / (sum(asked) + k) for k in range(count)])
+
+    monkeypatch.setattr(measure, "_windows", windows)
+    measure.delivered_share(1)
+    assert sum(asked) == measure.MOST_WINDOWS
 
 
 def test_a_quarter_of_a_cpu_is_measured_as_a_quarter() -> None:

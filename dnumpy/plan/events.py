@@ -1,0 +1,238 @@
+"""The judge of programs: every phase on every node and every transfer, in the order of events.
+
+What is simulated: a node runs its phases one at a time, in the program's order, each as soon as the
+rows that it reads are there; it sends to one node and receives from one node at a time, while it
+computes. A message takes its place at both ports when its bytes are ready, in order of readiness;
+it needs latency + bytes / bandwidth of its pair. A result is held from the start of its phase until
+its last reader on the node has ended and its last message has left; what is received is held from
+the message's start until the reader ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from math import inf
+from typing import TYPE_CHECKING
+
+from dnumpy.plan.dag import ROUNDING
+from dnumpy.plan.reshard import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.plan.dag import Placement, Program, Span
+    from dnumpy.plan.reshard import Message
+
+ARRIVES, ENDS, READY = 0, 1, 2  # at one time: bytes arrive, phases end, then messages take ports
+FREED, TAKEN, PASSING = 0, 1, 2  # at one time: free, take, and free what was held for no time
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What happens when: spans per phase and node, the end of all, and the most bytes per node."""
+
+    spans: tuple[tuple[Span | None, ...], ...]
+    makespan: float
+    peak_bytes: tuple[float, ...]
+    sent_bytes: float
+
+    def fits(self, program: Program) -> bool:
+        """Return whether no node holds more than its memory."""
+        return all(
+            peak <= node.memory_bytes * ROUNDING
+            for peak, node in zip(self.peak_bytes, program.nodes, strict=True)
+        )
+
+
+@dataclass(slots=True)
+class _Transfer:
+    """One message on its way: what it waits for, and when it travels."""
+
+    message: Message
+    edge: int
+    waits: int
+    leads_to: list[int] = field(default_factory=list)
+    start: float = 0.0
+    end: float = 0.0
+
+
+class _Run:
+    """One simulation; ``run`` leaves spans and transfers filled in."""
+
+    def __init__(self, program: Program, placements: Sequence[Placement]) -> None:
+        self.program, self.placements = program, placements
+        nodes, asks = len(program.nodes), len(program.asks)
+        self.spans: list[list[Span | None]] = [[None] * nodes for _ in range(asks)]
+        self.queues = [[v for v in range(asks) if placements[v].rows[n]] for n in range(nodes)]
+        self.at = [0] * nodes
+        self.busy = [False] * nodes
+        self.sending, self.receiving = [0.0] * nodes, [0.0] * nodes
+        self.missing = [[0] * nodes for _ in range(asks)]
+        self.unfinished = [len(placed.used) for placed in placements]
+        self.transfers: list[_Transfer] = []
+        self.leaving: dict[tuple[int, int], list[int]] = {}
+        self.barriers: list[list[int]] = [[] for _ in range(asks)]
+        self.heap: list[tuple[float, int, int, int, int]] = []
+        for index in range(len(program.edges)):
+            self._prepare(index)
+
+    def _prepare(self, index: int) -> None:
+        """Write down what the edge makes its reader wait for."""
+        edge = self.program.edges[index]
+        before, after = self.placements[edge.producer], self.placements[edge.consumer]
+        if edge.access == "none":
+            self.barriers[edge.producer].append(edge.consumer)
+            for n in after.used:
+                self.missing[edge.consumer][n] += 1
+        first = len(self.transfers)
+        for message in messages(self.program, edge, before, after):
+            here = len(self.transfers)
+            makes = before.rows[message.source] > 0
+            self.transfers.append(_Transfer(message, index, makes + len(message.after)))
+            if makes:
+                self.leaving.setdefault((edge.producer, message.source), []).append(here)
+            for earlier in message.after:
+                self.transfers[first + earlier].leads_to.append(here)
+            if after.rows[message.target]:
+                self.missing[edge.consumer][message.target] += 1
+
+    def run(self) -> None:
+        """Let everything happen."""
+        for transfer in range(len(self.transfers)):
+            if not self.transfers[transfer].waits:
+                self._make_ready(transfer, 0.0)
+        for n in range(len(self.queues)):
+            self._start(n, 0.0)
+        while self.heap:
+            now, kind, _, what, where = heappop(self.heap)
+            if kind == READY:
+                self._send(what, now)
+            elif kind == ARRIVES:
+                self._arrive(what, now)
+            else:
+                self._end(what, where, now)
+
+    def _make_ready(self, transfer: int, now: float) -> None:
+        heappush(self.heap, (now, READY, self.transfers[transfer].message.round, transfer, 0))
+
+    def _start(self, n: int, now: float) -> None:
+        """Start the node's next phase if the node is free and its rows are there."""
+        if self.busy[n] or self.at[n] == len(self.queues[n]):
+            return
+        v = self.queues[n][self.at[n]]
+        if self.missing[v][n]:
+            return
+        end = now + self.program.asks[v].seconds(n, self.placements[v].rows[n])
+        self.busy[n] = True
+        self.spans[v][n] = (now, end)
+        heappush(self.heap, (end, ENDS, 0, v, n))
+
+    def _end(self, v: int, n: int, now: float) -> None:
+        self.busy[n] = False
+        self.at[n] += 1
+        for transfer in self.leaving.get((v, n), ()):
+            self._release(transfer, now)
+        self.unfinished[v] -= 1
+        if not self.unfinished[v]:
+            for consumer in self.barriers[v]:
+                for other in self.placements[consumer].used:
+                    self.missing[consumer][other] -= 1
+                    self._start(other, now)
+        self._start(n, now)
+
+    def _release(self, transfer: int, now: float) -> None:
+        self.transfers[transfer].waits -= 1
+        if not self.transfers[transfer].waits:
+            self._make_ready(transfer, now)
+
+    def _send(self, index: int, now: float) -> None:
+        """Give the message its place at both ports."""
+        transfer = self.transfers[index]
+        source, target = transfer.message.source, transfer.message.target
+        transfer.start = max(now, self.sending[source], self.receiving[target])
+        took = self.program.network.seconds(source, target, transfer.message.amount)
+        transfer.end = transfer.start + took
+        self.sending[source] = self.receiving[target] = transfer.end
+        heappush(self.heap, (transfer.end, ARRIVES, 0, index, 0))
+
+    def _arrive(self, index: int, now: float) -> None:
+        transfer = self.transfers[index]
+        for later in transfer.leads_to:
+            self._release(later, now)
+        consumer, target = self.program.edges[transfer.edge].consumer, transfer.message.target
+        if self.placements[consumer].rows[target]:
+            self.missing[consumer][target] -= 1
+            self._start(target, now)
+
+    def peaks(self) -> tuple[float, ...]:
+        """Return the most bytes that each node holds at one time."""
+        trace: list[list[tuple[float, int, float]]] = [[] for _ in self.queues]
+        released = self._released()
+        for v, ask in enumerate(self.program.asks):
+            for n in self.placements[v].used:
+                start, end = self._span(v, n)
+                rows = self.placements[v].rows[n]
+                _hold(trace[n], start, released[v, n], rows * ask.bytes_per_row)
+                work = rows * ask.work_bytes_per_row + ask.work_fixed_bytes
+                _hold(trace[n], start, end, work)
+        for transfer in self.transfers:
+            n = transfer.message.target
+            _hold(trace[n], transfer.start, self._read_until(transfer), transfer.message.amount)
+        return tuple(_most(events) for events in trace)
+
+    def _span(self, v: int, n: int) -> Span:
+        span = self.spans[v][n]
+        assert span is not None
+        return span
+
+    def _read_until(self, transfer: _Transfer) -> float:
+        """Return when what the message brought is not needed any more on its target."""
+        consumer, n = self.program.edges[transfer.edge].consumer, transfer.message.target
+        passed_on = max((self.transfers[t].end for t in transfer.leads_to), default=transfer.end)
+        reads = self.placements[consumer].rows[n]
+        return max(passed_on, self._span(consumer, n)[1]) if reads else passed_on
+
+    def _released(self) -> dict[tuple[int, int], float]:
+        """Return per phase and node when its result is not needed any more."""
+        reading = [edge for edge in self.program.edges if edge.access != "none"]
+        read = {edge.producer for edge in reading}
+        until = {}
+        for v, ask in enumerate(self.program.asks):
+            for n in self.placements[v].used:
+                until[v, n] = self._span(v, n)[1] if v in read and not ask.kept else inf
+        for (v, n), leaving in self.leaving.items():
+            until[v, n] = max(until[v, n], *(self.transfers[t].end for t in leaving))
+        for edge in reading:
+            for n in self.placements[edge.consumer].used:
+                if (edge.producer, n) in until:
+                    end = self._span(edge.consumer, n)[1]
+                    until[edge.producer, n] = max(until[edge.producer, n], end)
+        return until
+
+
+def _hold(events: list[tuple[float, int, float]], start: float, end: float, amount: float) -> None:
+    if amount:
+        events.append((start, TAKEN, amount))
+        events.append((end, PASSING if end <= start else FREED, -amount))
+
+
+def _most(events: list[tuple[float, int, float]]) -> float:
+    held = most = 0.0
+    for _, _, amount in sorted(events):
+        held += amount
+        most = max(most, held)
+    return most
+
+
+def simulate(program: Program, placements: Sequence[Placement]) -> Timeline:
+    """Return when everything happens, and the memory that it takes."""
+    run = _Run(program, placements)
+    run.run()
+    ends = [span[1] for spans in run.spans for span in spans if span is not None]
+    return Timeline(
+        spans=tuple(tuple(spans) for spans in run.spans),
+        makespan=max(ends, default=0.0),
+        peak_bytes=run.peaks(),
+        sent_bytes=sum(transfer.message.amount for transfer in run.transfers),
+    )

@@ -1,0 +1,187 @@
+"""All phases of a program placed together: heuristics and models compete, the simulator decides.
+
+The budget is ``min(2 s, 5 %)`` of what the best heuristic plan predicts. Below 20 ms no search
+pays: the heuristic plan stands. Every candidate, and every answer that a solver gives when its time
+is over, is scored by the event simulator, and the best one wins.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from dnumpy.errors import PlanInfeasible
+from dnumpy.plan.cache import PlanCache
+from dnumpy.plan.dag import ProgramPlan
+from dnumpy.plan.infeasible import readable_bytes
+from dnumpy.plan.search import Judge, improve
+from dnumpy.plan.structure import make_tables, solve_structure
+from dnumpy.plan.templates import caps, groups, make_templates, needed_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.plan.dag import Placement, Program
+    from dnumpy.plan.search import Found, Placements
+    from dnumpy.plan.structure import Tables
+
+SEARCH_FROM_SECONDS = 0.020
+MOST_BUDGET_SECONDS = 2.0
+BUDGET_PART = 0.05
+MOST_SIMULATIONS = 4000
+STARTS_IMPROVED = 6
+LEAST_SOLVE_SECONDS = 0.005  # less time than this is not worth writing a model down
+
+_cache: PlanCache[ProgramPlan] = PlanCache()
+
+
+def clear_program_cache() -> None:
+    """Forget all plans of programs."""
+    _cache.clear()
+
+
+def plan_program(program: Program, budget_seconds: float | None = None) -> ProgramPlan:
+    """Return placements of all phases that the event simulator finds best.
+
+    Parameters
+    ----------
+    program : Program
+    budget_seconds : float, optional
+        How long to search beyond the heuristics; by default 5 % of what these predict, at most 2 s,
+        and nothing where that is below 20 ms.
+
+    Raises
+    ------
+    dnumpy.errors.PlanInfeasible
+        No plan was found that fits in the nodes' memory.
+    """
+    key = (program.digest(), budget_seconds)
+    known = _cache.find(key)
+    if known is not None:
+        return known
+    program.verify()
+    plan = _decide(program, budget_seconds)
+    _cache.keep(key, plan)
+    return plan
+
+
+def _decide(program: Program, budget_seconds: float | None) -> ProgramPlan:
+    templates = make_templates(program)
+    _require_templates(program, templates)
+    choices = [list(options) for options in templates]
+    judge = Judge(program, MOST_SIMULATIONS)
+    for placements, how in _starts(program, templates):
+        judge.score(placements, how)
+    solver_seconds = 0.0
+    budget = default_budget(judge.chosen().score[1]) if budget_seconds is None else budget_seconds
+    if budget > 0 or judge.chosen().score[0] > 0:
+        judge.deadline = perf_counter() + max(budget, SEARCH_FROM_SECONDS)
+        solver_seconds = _search(program, choices, judge)
+    best = judge.chosen()
+    if best.score[0] > 0:
+        raise PlanInfeasible(_too_much(program, best))
+    return ProgramPlan(
+        best.placements,
+        best.timeline.spans,
+        best.timeline.makespan,
+        best.timeline.peak_bytes,
+        best.how,
+        solver_seconds,
+    )
+
+
+def default_budget(predicted_seconds: float) -> float:
+    """Return how long a search may take for a program of that many predicted seconds."""
+    if predicted_seconds < SEARCH_FROM_SECONDS:
+        return 0.0
+    return min(MOST_BUDGET_SECONDS, BUDGET_PART * predicted_seconds)
+
+
+def _starts(
+    program: Program, templates: Sequence[dict[Placement, str]]
+) -> list[tuple[Placements, str]]:
+    """Return whole plans by one rule each: a phase that the rule has nothing for takes its first.
+
+    And for each group of phases that read one another's rows its common placements.
+    """
+    common = Counter(how for options in templates for how in options.values())
+    plans = []
+    for how in common:
+        picks = [
+            next((p for p, why in options.items() if why == how), next(iter(options)))
+            for options in templates
+        ]
+        plans.append((tuple(picks), how))
+    shared = [next(iter(options)) for options in templates]
+    for members in groups(program):
+        for v in members:
+            both = [p for p in templates[v] if all(p in templates[w] for w in members)]
+            window = [p for p in both if templates[v][p] == "window"]
+            if window or both:
+                shared[v] = (window or both)[0]
+    plans.append((tuple(shared), "window"))
+    return plans
+
+
+def _search(program: Program, choices: list[list[Placement]], judge: Judge) -> float:
+    """Let greedy, model W and local search compete; return the seconds in the solver."""
+    tables = make_tables(program, choices)
+    judge.score(greedy(program, choices, tables), "greedy")
+    solver_seconds = 0.0
+    left = 0.5 * (judge.deadline - perf_counter())
+    if left > LEAST_SOLVE_SECONDS:
+        known = judge.chosen().timeline.makespan
+        picked, solver_seconds = solve_structure(program, choices, tables, known, left)
+        if picked is not None:
+            judge.score(tuple(choices[v][k] for v, k in enumerate(picked)), "structure")
+    starts = sorted(judge.seen.values(), key=lambda found: found.score)
+    for start in starts[:STARTS_IMPROVED]:
+        improve(judge, start, choices)
+    return solver_seconds
+
+
+def greedy(program: Program, choices: Sequence[Sequence[Placement]], tables: Tables) -> Placements:
+    """Return for each phase in turn the template that ends it first, by the tables."""
+    ends: list[float] = []
+    picked: list[int] = []
+    for v, options in enumerate(choices):
+        edges = [(i, e) for i, e in enumerate(program.edges) if e.consumer == v]
+
+        def end(k: int, v: int = v, edges: list = edges) -> float:
+            arrives = [ends[e.producer] + tables.edges[i][picked[e.producer]][k] for i, e in edges]
+            return max(arrives, default=0.0) + tables.phases[v][k]
+
+        best = min(range(len(options)), key=end)
+        picked.append(best)
+        ends.append(end(best))
+    return tuple(options[k] for options, k in zip(choices, picked, strict=True))
+
+
+def _require_templates(program: Program, templates: Sequence[dict[Placement, str]]) -> None:
+    """Raise PlanInfeasible for the first phase that fits nowhere even alone."""
+    for v, (ask, options) in enumerate(zip(program.asks, templates, strict=True)):
+        if not options:
+            per_row, fixed = needed_bytes(program, v)
+            missing = (ask.granules - sum(caps(program, v))) * ask.granule * per_row
+            msg = (
+                f"phase {ask.name} needs {readable_bytes(ask.rows * per_row)} and "
+                f"{readable_bytes(fixed)} on each node; the nodes offer "
+                f"{readable_bytes(sum(node.memory_bytes for node in program.nodes))}. "
+                f"Short by {readable_bytes(missing)}."
+            )
+            raise PlanInfeasible(msg)
+
+
+def _too_much(program: Program, best: Found) -> str:
+    """Return what the plan that comes nearest holds too much."""
+    pairs = zip(best.timeline.peak_bytes, program.nodes, strict=True)
+    over = [
+        f"{node.name} {readable_bytes(peak)} of {readable_bytes(node.memory_bytes)}"
+        for peak, node in pairs
+        if peak > node.memory_bytes
+    ]
+    return (
+        f"no placement of the {len(program.asks)} phases fits together. The nearest holds "
+        f"{', '.join(over)}. Short by {readable_bytes(best.score[0])}."
+    )

@@ -1,0 +1,214 @@
+"""What the runs of this process teach about those to come, read off their Records when asked for.
+
+A run is expected to take what equal runs took; where there was none, what the kernel's own timing
+says; else what the profile says. The latter two are corrected by how wrong they were for the same
+ops, or for whatever else the same resource holds up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from math import exp, log
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from dnumpy.config import thread_count
+from dnumpy.cost.correction import LogAverage
+from dnumpy.cost.estimate import OVERLAP, loop_seconds_per_row, seconds
+from dnumpy.kernels.choose import kernel_for
+from dnumpy.plan.work import phase_work
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from dnumpy.cost import DeviceProfile, Work
+    from dnumpy.rewrite.phase import Phase
+    from dnumpy.runtime.records import Record
+
+SHORTEST_SECONDS = 5e-4  # of a run that teaches: below, it is the interpreter that is timed
+KEPT_RUNS = 5  # of equal runs, whose median is what the next one is expected to take
+MOST_KINDS = 4096  # of runs that are remembered
+SPREAD_WEIGHT = 0.1
+FOUR_OF_FIVE = 1.28  # standard deviations, between which four of five runs fall
+LEAST_SPREAD = 0.03
+PRIOR_SPREAD = {"runs": 0.15, "kernel": 0.3, "profile": 0.6, "plan": 0.6}
+
+
+class Expected(NamedTuple):
+    """Seconds of a run, with an interval, and what they are from: runs, kernel or profile."""
+
+    seconds: float
+    low: float
+    high: float
+    basis: str
+
+
+class Kind(NamedTuple):
+    """A run before it is made.
+
+    ``key`` is equal for equal runs; ``work`` is None where the profile cannot say anything.
+    """
+
+    key: Hashable
+    what: str
+    lowering: str
+    work: Work | None
+    timed: float | None = None  # by the kernel, of all rows
+
+
+@dataclass(slots=True)
+class _Spread:
+    """The standard deviation of the logarithm of measured over expected."""
+
+    variance: float
+
+    def observe(self, residual: float) -> None:
+        self.variance += SPREAD_WEIGHT * (residual * residual - self.variance)
+
+    def factor(self) -> float:
+        return exp(FOUR_OF_FIVE * max(self.variance**0.5, LEAST_SPREAD))
+
+
+@dataclass(slots=True)
+class Runs:
+    """What is known from runs on this process's threads."""
+
+    times: dict[Hashable, deque[float]] = field(default_factory=dict)
+    factors: dict[tuple[str, str, str], LogAverage] = field(default_factory=dict)
+    spreads: dict[str, _Spread] = field(
+        default_factory=lambda: {k: _Spread(v * v) for k, v in PRIOR_SPREAD.items()}
+    )
+    predicted: dict[int, tuple[Record, Expected]] = field(default_factory=dict)
+    last: Record | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take_in(self, history: Sequence[Record], profile: DeviceProfile) -> None:
+        """Learn from the Records that came after those which were taken in last."""
+        with self.lock:
+            fresh: list[Record] = []
+            for record in reversed(history):
+                if record is self.last:
+                    break
+                fresh.append(record)
+            if fresh:
+                self.last = fresh[0]
+            for record in reversed(fresh):
+                if record.where[0][0] == "local" and record.seconds >= SHORTEST_SECONDS:
+                    self._learn(record, profile)
+
+    def _learn(self, record: Record, profile: DeviceProfile) -> None:
+        kind, took = _kind_of(record), record.seconds
+        seen = any((kind.key, low) in self.times for low in (kind.lowering, "tiled"))
+        before = kind if seen else kind._replace(timed=None)
+        expected = self.expect(before, profile)
+        if expected is not None:
+            self.spreads[expected.basis].observe(_clipped(log(took / expected.seconds)))
+            self.predicted[id(record)] = record, expected
+        self._remember(kind, took)
+        self._correct(kind, took, profile)
+        if kind.timed is not None:
+            self._correct(kind._replace(timed=None), took, profile)
+
+    def _remember(self, kind: Kind, took: float) -> None:
+        if max(len(self.times), len(self.predicted)) >= MOST_KINDS:
+            self.times.clear()
+            self.predicted.clear()
+        known = self.times.setdefault((kind.key, kind.lowering), deque(maxlen=KEPT_RUNS))
+        if len(known) == 1 and known[0] > took:
+            known.clear()  # the first one found memory cold and nothing at hand
+        known.append(took)
+
+    def _correct(self, kind: Kind, took: float, profile: DeviceProfile) -> None:
+        modelled = self._modelled(kind, profile)
+        if modelled is None or kind.work is None:
+            return
+        base, guess = modelled
+        shared = (base, kind.lowering, bottleneck(kind.work, profile))
+        for name in ((base, kind.lowering, kind.what), shared):
+            average = self.factors.setdefault(name, LogAverage())
+            average.move_by(_clipped(log(took / guess) - average.value))
+
+    def before(self, record: Record) -> Expected | None:
+        """Return what was to be expected of a run before it was made, if it has taught."""
+        known = self.predicted.get(id(record))
+        return known[1] if known is not None and known[0] is record else None
+
+    def expect(self, kind: Kind, profile: DeviceProfile) -> Expected | None:
+        """Return what a run of this kind will take; None where nothing tells."""
+        known = self.times.get((kind.key, kind.lowering))
+        if known:
+            return self._around(median(known), "runs")
+        modelled = self._modelled(kind, profile)
+        if modelled is None or kind.work is None:
+            return None
+        base, guess = modelled
+        own = self.factors.get((base, kind.lowering, kind.what))
+        own = own or self.factors.get((base, kind.lowering, bottleneck(kind.work, profile)))
+        return self._around(guess * exp(own.value if own else 0.0), base)
+
+    def _modelled(self, kind: Kind, profile: DeviceProfile) -> tuple[str, float] | None:
+        if kind.timed is not None:
+            return "kernel", kind.timed
+        return None if kind.work is None else ("profile", profile_seconds(kind.work, profile))
+
+    def _around(self, guess: float, basis: str) -> Expected:
+        return around(guess, basis, self.spreads[basis].factor())
+
+    def forget(self) -> None:
+        """Forget what has been taken in."""
+        with self.lock:
+            self.times.clear()
+            self.predicted.clear()
+            self.factors.clear()
+            self.spreads = {k: _Spread(v * v) for k, v in PRIOR_SPREAD.items()}
+
+
+here = Runs()
+
+
+def around(guess: float, basis: str, factor: float | None = None) -> Expected:
+    """Return the guess with its interval; without a ``factor`` the one before any run."""
+    wide = factor if factor is not None else exp(FOUR_OF_FIVE * PRIOR_SPREAD[basis])
+    return Expected(guess, guess / wide, guess * wide, basis)
+
+
+def profile_seconds(work: Work, profile: DeviceProfile) -> float:
+    """Return what the profile predicts for all rows, on all threads at the same time."""
+    return max(seconds(work, profile, work.rows / profile.threads), 1e-9)
+
+
+def bottleneck(work: Work, profile: DeviceProfile) -> str:
+    """Return the class of what takes most of the time: memory, blas, or that of a loop."""
+    moved = work.rows * (work.bytes_read + work.bytes_written) + work.fixed_bytes
+    parts = {
+        "memory": moved / profile.bandwidth_at(moved),
+        "blas": work.rows * work.flops / profile.flops_per_second(work.dtype),
+    }
+    lowering = next(iter(OVERLAP))
+    for op_class, elements in work.loops:
+        alone = type(work)(work.rows, loops=((op_class, elements),), dtype=work.dtype)
+        parts[op_class] = work.rows * loop_seconds_per_row(alone, profile, lowering)
+    return max(parts, key=parts.__getitem__)
+
+
+def phase_kind(phase: Phase, what: str) -> Kind:
+    """Return what a run of the phase would be now."""
+    lowering, timed = kernel_for(phase).outlook(thread_count())
+    return Kind(phase, what, lowering, phase_work(phase), timed)
+
+
+def _kind_of(record: Record) -> Kind:
+    if record.phase is None:
+        key = record.call
+        if key is None:
+            key = record.what, record.where, record.nbytes
+        return Kind(key, record.what, record.lowering, None)
+    known = kernel_for(record.phase).outlook(thread_count())
+    timed = known.seconds if known.lowering == record.lowering else None
+    return Kind(record.phase, record.what, record.lowering, phase_work(record.phase), timed)
+
+
+def _clipped(residual: float) -> float:
+    return min(max(residual, -3.0), 3.0)

@@ -1,0 +1,89 @@
+"""What the plan knows of the workers' memory follows what they hold."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from dnumpy.runtime import dask_cluster as dask_clusters
+from dnumpy.runtime import machine
+from tests.runtime.programs import data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.cluster
+HELD = 300_000_000
+LIMIT = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=LIMIT
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def free_after_heartbeats(
+    cluster: dask_clusters.DaskCluster, node: str, *, below: float
+) -> list[float]:
+    """Return what refreshes found until it was below the bound, or a minute had passed."""
+    seen = []
+    deadline = time.monotonic() + 60
+    while (not seen or seen[-1] >= below) and time.monotonic() < deadline:
+        time.sleep(0.2)
+        cluster.refresh()
+        seen.append(cluster.profiles[node].free_bytes)
+    return seen
+
+
+def test_what_a_worker_holds_is_no_longer_offered_to_plans(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_clusters, "MEMORY_SECONDS", 0.0)
+    cluster = dask_clusters.DaskCluster(client)
+    cluster.refresh()
+    node, other = cluster.nodes()
+    before = cluster.profiles[node].free_bytes
+    elsewhere = cluster.profiles[other].free_bytes
+    held = client.submit(np.ones, HELD // 8, workers=[node])
+    seen = free_after_heartbeats(cluster, node, below=before - HELD * 0.9)
+    assert 0 < seen[-1] < before - HELD * 0.9
+    assert cluster.profiles[other].free_bytes > elsewhere - HELD / 2
+    metrics = client.scheduler_info(n_workers=-1)["workers"][node]["metrics"]
+    assert metrics[machine.FREE_METRIC] <= LIMIT
+    del held
+
+
+def test_memory_is_asked_for_again_only_after_a_while(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_clusters, "MEMORY_SECONDS", 1e6)
+    cluster = dask_clusters.DaskCluster(client)
+    asked = []
+    monkeypatch.setattr(
+        dask_clusters, "with_free_memory", lambda _, profiles: asked.append(1) or profiles
+    )
+    cluster.refresh()
+    cluster.refresh()
+    assert asked == [1]
+
+
+def test_an_operand_that_each_worker_holds_already_is_not_sent_again(client: Any) -> None:
+    cluster = dask_clusters.DaskCluster(client)
+    cluster.refresh()
+    owner = data(np.ones(dask_clusters.EMBED_BYTES))
+    assert cluster.mirrored(data(np.ones(3)))
+    for node in cluster.nodes():
+        assert not cluster.mirrored(owner)
+        cluster.place(owner.value, node, owner, "whole")
+    assert cluster.mirrored(owner)
