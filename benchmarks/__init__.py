@@ -9,5 +9,6 @@ most, ``report`` prints and stores, and ``chart`` draws from what is stored (``-
 
 Apart from these: ``kernels`` (which generated kernels a change alters; ``recorder`` and
 ``expressions`` belong to it), ``accuracy``, ``sorting``, ``dispatch`` with ``flame`` (what an
-operation costs before any element is computed), and ``cluster`` with ``quota``.
+operation costs before any element is computed), and ``cluster``: unequal nodes on one machine, made
+by ``nodes`` with ``quota`` and ``netns``, and on them the programs of ``contest``.
 """

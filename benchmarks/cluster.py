@@ -1,71 +1,58 @@
-"""Unequal nodes: the planned split against their speed, and against the even split.
+"""Unequal nodes on one machine: the planned split against the even split, and against their speed.
 
-``python -m benchmarks.cluster --node cpu=1.0 --node cpu=0.25`` starts one worker process per node,
-held to its share of a core, and runs an elementwise program with a reduction over generated data:
-split as planned, split evenly, and on each node alone (which gives the true ratio of their speeds).
+``python -m benchmarks.cluster --node cpu=1.0,mem=2G,net=1gbit --node cpu=0.25,mem=1G,net=100mbit``
+starts a scheduler and a worker process per node, each held to its share of CPU time, its bytes and
+its network rate (:mod:`benchmarks.nodes`; this needs root, control groups of version 1, and the
+tools of iproute2 and util-linux), runs programs on them, planned and evenly split in turn, and
+prints what they took. The programs to run, of ``normalise``, ``fma_sum``, ``sort`` and ``matmul``,
+are named before the options: ``python -m benchmarks.cluster sort fma_sum --node ...``.
+
+Nodes that say only ``cpu=0.25``, or ``0.25``, are workers that talk through the loopback device.
+
+``python -m benchmarks.cluster split --node cpu=1.0 --node cpu=0.25`` looks closer at one program,
+elementwise with a reduction over generated data: split as planned, split evenly, and on each node
+alone (which gives the true ratio of their speeds). It is what runs where no program is named and
+the nodes say only ``cpu``. What an earlier run left when it was killed is removed by the next one,
+and by ``--reap``, which does nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.console import Console
 
+from benchmarks.contest import PROGRAMS, RUNS, FixedCluster, chosen, compete, table
+from benchmarks.nodes import NodeSpec, reap, unequal_nodes, why_no_nodes
 from benchmarks.quota import unequal_workers, why_no_quota
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.families import Elementwise, lookup
 from dnumpy.ops.table import ARANGE
-from dnumpy.plan.model import Candidate
-from dnumpy.plan.program import judged
-from dnumpy.plan.rates import node_rate, phase_spec
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime.cluster import execute
 from dnumpy.runtime.dask_cluster import DaskCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
 
-    from dnumpy.cost.work import Work
-    from dnumpy.plan.model import Plan
-    from dnumpy.runtime.layout import Placement
+    from distributed import Client
+
     from dnumpy.runtime.records import Record
 
-RUNS = 5
+SPLIT = "split"  # the name of the program that this module measures itself
 WARM_UPS = 4  # the kernel is compiled meanwhile, and its speed is learnt
-
-
-class FixedCluster(DaskCluster):
-    """The same engine with shares that are given instead of planned."""
-
-    shares: tuple[float, ...] = ()
-
-    def plan(
-        self,
-        name: str,
-        work: Work,
-        granule: int,
-        current: Placement | None,  # noqa: ARG002 - decided already
-        transfer_bytes_per_row: float,  # noqa: ARG002 - likewise
-        transfer_fixed_bytes: float = 0.0,  # noqa: ARG002 - likewise
-    ) -> Plan:
-        """Return rows in proportion to the shares."""
-        granules = -(-work.rows // granule)
-        stops, total = [], 0.0
-        for share in self.shares:
-            total += share
-            stops.append(min(round(granules * total / sum(self.shares)) * granule, work.rows))
-        rows = [b - a for a, b in zip([0, *stops], stops, strict=False)]
-        rates = [
-            node_rate(work, self.profiles[a], n) for a, n in zip(self.nodes(), rows, strict=True)
-        ]
-        return judged(Candidate("even", tuple(rows)), phase_spec(name, work), rates, None)
 
 
 def program(size: int) -> Expr:
@@ -125,54 +112,59 @@ class Outcome:
 
 
 def measure(shares: Sequence[float], size: int, runs: int = RUNS) -> Outcome:
-    """Run the program as planned, evenly, and on each node alone; interleaved, medians taken."""
+    """Measure the split on workers held to these shares of a core."""
     with unequal_workers(shares) as client:
-        planned = DaskCluster(client)
-        planned.refresh()
-        given = FixedCluster(client, planned.profiles)
-        given.refresh()
-        alone: list[list[float]] = [[] for _ in shares]
-        kept: list[tuple[float, Record]] = []
-        even: list[float] = []
-        for _ in range(WARM_UPS):
-            timed(planned, size)
-        for _ in range(runs):
-            seconds, record, value = timed(planned, size)
-            kept.append((seconds, record))
-            given.shares = (1.0,) * len(shares)
-            seconds, _, same = timed(given, size)
-            even.append(seconds)
-            if value != same:
-                msg = f"the sum depends on the split: {value!r} and {same!r}"
-                raise AssertionError(msg)
-            for k in range(len(shares)):
-                given.shares = tuple(1.0 if k == j else 0.0 for j in range(len(shares)))
-                alone[k].append(timed(given, size // 2)[1].node_seconds[0])
-        wall = sorted(kept, key=lambda pair: pair[0])
-        middle = wall[len(wall) // 2][1]
-        finish = [
-            median(
-                dict(zip(dict(r.where), r.node_seconds, strict=True)).get(a, 0.0) for _, r in kept
-            )
-            for a in planned.nodes()
-        ]
-        return Outcome(
-            speed=tuple(size // 2 / median(seconds) for seconds in alone),
-            rows=tuple(dict(middle.where).get(a, 0) for a in planned.nodes()),
-            finish=tuple(finish),
-            planned_seconds=median(seconds for seconds, _ in kept),
-            even_seconds=median(even),
-            all_planned=[seconds for seconds, _ in kept],
-            all_even=even,
-        )
+        return measured_on(client, size, runs)
 
 
-def report(shares: Sequence[float], size: int, outcome: Outcome) -> str:
+def measured_on(client: Client, size: int, runs: int = RUNS) -> Outcome:
+    """Run the program as planned, evenly, and on each node alone; interleaved, medians taken."""
+    planned = DaskCluster(client)
+    planned.refresh()
+    given = FixedCluster(client, planned.profiles)
+    given.refresh()
+    count = len(planned.nodes())
+    alone: list[list[float]] = [[] for _ in range(count)]
+    kept: list[tuple[float, Record]] = []
+    even: list[float] = []
+    for _ in range(WARM_UPS):
+        timed(planned, size)
+    for _ in range(runs):
+        seconds, record, value = timed(planned, size)
+        kept.append((seconds, record))
+        given.shares = (1.0,) * count
+        seconds, _, same = timed(given, size)
+        even.append(seconds)
+        if value != same:
+            msg = f"the sum depends on the split: {value!r} and {same!r}"
+            raise AssertionError(msg)
+        for k in range(count):
+            given.shares = tuple(1.0 if k == j else 0.0 for j in range(count))
+            alone[k].append(timed(given, size // 2)[1].node_seconds[0])
+    wall = sorted(kept, key=lambda pair: pair[0])
+    middle = wall[len(wall) // 2][1]
+    finish = [
+        median(dict(zip(dict(r.where), r.node_seconds, strict=True)).get(a, 0.0) for _, r in kept)
+        for a in planned.nodes()
+    ]
+    return Outcome(
+        speed=tuple(size // 2 / median(seconds) for seconds in alone),
+        rows=tuple(dict(middle.where).get(a, 0) for a in planned.nodes()),
+        finish=tuple(finish),
+        planned_seconds=median(seconds for seconds, _ in kept),
+        even_seconds=median(even),
+        all_planned=[seconds for seconds, _ in kept],
+        all_even=even,
+    )
+
+
+def report(specs: Sequence[NodeSpec], size: int, outcome: Outcome) -> str:
     """Return the outcome as text."""
-    lines = [f"(sqrt(exp(sin(x)) + 1) * x).sum(), {size:,} generated float64, medians of {RUNS}"]
-    for k, share in enumerate(shares):
+    runs = len(outcome.all_planned)
+    lines = [f"(sqrt(exp(sin(x)) + 1) * x).sum(), {size:,} generated float64, medians of {runs}"]
+    for k, spec in enumerate(specs):
         lines.append(
-            f"  node {k} (cpu={share:g}): {outcome.speed[k] / 1e6:8.1f} M rows/s alone "
+            f"  node {k} ({spec}): {outcome.speed[k] / 1e6:8.1f} M rows/s alone "
             f"({outcome.speed[k] / sum(outcome.speed):6.1%}), planned {outcome.rows[k]:>12,} rows "
             f"({outcome.rows[k] / sum(outcome.rows):6.1%}), finished in {outcome.finish[k]:.3f} s"
         )
@@ -187,28 +179,95 @@ def report(shares: Sequence[float], size: int, outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def node_share(text: str) -> float:
-    """Return the share that ``cpu=0.25`` asks for."""
-    name, _, value = text.partition("=")
-    share = float(value or "nan")
-    if name != "cpu" or not 0 < share <= 1:
-        msg = f"{text!r}: expected cpu=SHARE with 0 < SHARE <= 1"
-        raise argparse.ArgumentTypeError(msg)
-    return share
+def node_spec(text: str) -> NodeSpec:
+    """Return the node that the text asks for."""
+    try:
+        return NodeSpec.parse(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from problem
 
 
-def main() -> None:
-    """Run the benchmark and print its outcome."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
-    parser.add_argument("--node", action="append", type=node_share, metavar="cpu=SHARE")
-    parser.add_argument("--size", type=int, default=160_000_000, help="elements")
-    options = parser.parse_args()
-    shares = options.node or [1.0, 0.25]
-    reason = why_no_quota()
+def why_not(specs: Sequence[NodeSpec]) -> str:
+    """Return why these nodes cannot be made here, or an empty string when they can."""
+    return why_no_quota() if only_quotas(specs) else why_no_nodes()
+
+
+def only_quotas(specs: Sequence[NodeSpec]) -> bool:
+    """Return whether ordinary workers with a quota are all that is asked for."""
+    return all(spec.limits_only_cpu and spec.cpu <= 1 for spec in specs)
+
+
+@contextmanager
+def client_of(specs: Sequence[NodeSpec]) -> Iterator[Client]:
+    """Start the nodes, and remove them at the end."""
+    if only_quotas(specs):
+        with unequal_workers([spec.cpu for spec in specs]) as client:
+            yield client
+    else:
+        with unequal_nodes(specs) as running:
+            yield running.client
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the options; SystemExit with status 2 where they make no sense."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.cluster",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ", ".join([*(program.name for program in PROGRAMS), SPLIT])
+    parser.add_argument("programs", nargs="*", help=f"of {names}")
+    parser.add_argument(
+        "--node",
+        action="append",
+        type=node_spec,
+        metavar="cpu=SHARE,mem=SIZE,net=RATE",
+        help="cores, bytes (512M, 2G), and bits per second (100mbit, 1gbit); each may be left out",
+    )
+    parser.add_argument("--size", type=int, default=160_000_000, help=f"elements of {SPLIT}")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies the programs' rows")
+    parser.add_argument("--runs", type=int, default=RUNS, help="timed runs of each")
+    parser.add_argument("--reap", action="store_true", help="remove what killed runs left")
+    options = parser.parse_args(argv)
+    options.node = options.node or [NodeSpec(1.0), NodeSpec(0.25)]
+    if not options.programs and only_quotas(options.node):
+        options.programs = [SPLIT]
+    options.split = SPLIT in options.programs
+    others = [name for name in options.programs if name != SPLIT]
+    try:
+        options.programs = [] if options.split and not others else chosen(others)
+    except ValueError as problem:
+        parser.error(str(problem))
+    return options
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the programs and print what they took; the status is 1 where no such nodes can be."""
+    options = parse(argv)
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    if options.reap:
+        console.print("removed: " + (", ".join(reap()) or "nothing was left"))
+        return 0
+    reason = why_not(options.node)
     if reason:
-        parser.exit(1, f"cannot make unequal nodes: {reason}\n")
-    print(report(shares, options.size, measure(shares, options.size)))  # noqa: T201 - its result
+        console.print(f"cannot make unequal nodes: {reason}")
+        return 1
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ended)
+    with client_of(options.node) as client:
+        if options.split:
+            outcome = measured_on(client, options.size, options.runs)
+            console.print(report(options.node, options.size, outcome))
+        if options.programs:
+            results = compete(client, options.programs, scale=options.scale, runs=options.runs)
+            console.print(table(options.node, results))
+    return 0
+
+
+def ended(number: int, _: FrameType | None) -> None:
+    """Leave by way of everything that has to be removed."""
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

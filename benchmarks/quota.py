@@ -1,20 +1,26 @@
-"""Unequal machines out of one: worker processes held to a share of a core by the kernel."""
+"""Unequal machines out of one: processes held by the kernel to a share of a core, and to bytes."""
 
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+import re
+import signal
+import time
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from distributed import Client
 
 CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
-PERIOD_US = 100_000
+MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
+PERIOD_US = 10_000  # short, so that a task of some milliseconds is held to the share too
 WEIGHT = 100_000  # a process outside any group has 1024: what else runs hardly disturbs
+OURS = re.compile(r"dnumpy-(\d+)-.*")  # the process that made the group, then a label
+EMPTY_SECONDS = 5.0  # how long a killed process may take to leave its group
 
 
 def why_no_quota() -> str:
@@ -23,25 +29,105 @@ def why_no_quota() -> str:
         with cpu_share(0.5, []):
             return ""
     except OSError as problem:
-        return f"no writable cgroup v1 CPU controller at {CPU_GROUPS}: {problem}"
+        return f"no writable cgroup v1 CPU controller at {CPU_GROUPS}: {problem.strerror}"
+
+
+def why_no_memory_limit() -> str:
+    """Return why memory cannot be limited here, or an empty string when it can."""
+    try:
+        with memory_limit(1 << 30, "probe"):
+            return ""
+    except OSError as problem:
+        return f"no writable cgroup v1 memory controller at {MEMORY_GROUPS}: {problem.strerror}"
 
 
 @contextmanager
 def cpu_share(share: float, pids: Sequence[int]) -> Iterator[Path]:
     """Give these processes a share of one core: no more (quota), nor, against others, less."""
-    group = CPU_GROUPS / f"dnumpy-{os.getpid()}-{'-'.join(map(str, pids))}"
-    group.mkdir()
-    try:
-        (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
-        (group / "cpu.cfs_quota_us").write_text(str(round(share * PERIOD_US)))
-        (group / "cpu.shares").write_text(str(WEIGHT))
+    settings = {
+        "cpu.cfs_period_us": PERIOD_US,
+        "cpu.cfs_quota_us": round(share * PERIOD_US),
+        "cpu.shares": WEIGHT,
+    }
+    with _group(CPU_GROUPS, "-".join(map(str, pids)), settings) as group:
         for pid in pids:
             (group / "cgroup.procs").write_text(str(pid))
         yield group
+
+
+@contextmanager
+def memory_limit(nbytes: int, label: str) -> Iterator[Path]:
+    """Make an empty group whose processes, when they enter it, hold at most so many bytes.
+
+    The kernel ends the largest of them when they need more.
+    """
+    with _group(MEMORY_GROUPS, label, {"memory.limit_in_bytes": nbytes}) as group:
+        yield group
+
+
+@contextmanager
+def _group(root: Path, label: str, settings: Mapping[str, int]) -> Iterator[Path]:
+    """Make a control group; at the end its processes are let out, and it is removed."""
+    group = root / f"dnumpy-{os.getpid()}-{label}"
+    group.mkdir()
+    try:
+        for name, value in settings.items():
+            (group / name).write_text(str(value))
+        yield group
     finally:
-        for member in (group / "cgroup.procs").read_text().split():
-            (CPU_GROUPS / "cgroup.procs").write_text(member)
+        for member in _members(group):
+            with suppress(ProcessLookupError):  # it has just ended
+                (root / "cgroup.procs").write_text(str(member))
         group.rmdir()
+
+
+def _members(group: Path) -> list[int]:
+    return [int(pid) for pid in (group / "cgroup.procs").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    """Return whether there is such a process."""
+    return Path(f"/proc/{pid}").exists()
+
+
+def left_groups() -> list[Path]:
+    """Return the control groups that are called after a process which is no more."""
+    found = []
+    for root in (CPU_GROUPS, MEMORY_GROUPS):
+        for group in root.glob("dnumpy-*-*"):
+            name = OURS.fullmatch(group.name)
+            if name and not alive(int(name[1])):
+                found.append(group)
+    return found
+
+
+def reap_groups() -> list[str]:
+    """Remove the groups that killed runs left, and end what still runs in them.
+
+    Returns
+    -------
+    list of str
+        The names of the groups.
+    """
+    reaped = []
+    for group in left_groups():
+        with suppress(FileNotFoundError):  # another run reaps at the same time
+            _empty(group)
+            group.rmdir()
+            reaped.append(group.name)
+    return reaped
+
+
+def _empty(group: Path) -> None:
+    deadline = time.monotonic() + EMPTY_SECONDS
+    while members := _members(group):
+        for pid in members:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            msg = f"processes {members} do not end, so {group} stays"
+            raise TimeoutError(msg)
+        time.sleep(0.01)
 
 
 @contextmanager

@@ -300,14 +300,15 @@ def print_coverage() -> None:
 
 def print_probe(scheduler: str | None) -> None:
     """Print what each node was measured to do, here or on the workers of a Dask scheduler."""
-    from dnumpy.runtime.probe import probe_table
+    from dnumpy.runtime.probe import probe_tables
 
-    rows = list(probe_table(scheduler))
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = _table("Measured capability", columns)
-    for row in rows:
-        table.add_row(*(_text(row.get(column)) for column in columns))
-    _console(stderr=False).print(table)
+    console = _console(stderr=False)
+    for title, rows in probe_tables(scheduler).items():
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        table = _table(title, columns)
+        for row in rows:
+            table.add_row(*(_text(row.get(column)) for column in columns))
+        console.print(table)
 
 
 def _console(*, stderr: bool) -> Console:

@@ -1,7 +1,8 @@
 """What a phase costs: work belongs to the phase, rate to the device.
 
 Border types: :class:`Work` (what is to be done, device independent), :class:`DeviceProfile` (what a
-device can do, measured), :class:`OnlineCorrection` (what the runs so far taught). The law::
+device can do, measured), :class:`Links` (what bringing bytes from node to node takes, measured),
+:class:`OnlineCorrection` (what the runs so far taught). The law::
 
     seconds = launch + busy * correction / speed
     busy = norm(bytes / bandwidth(working set), flops / rate, sum n * ns)
@@ -21,12 +22,15 @@ from __future__ import annotations
 
 from dnumpy.cost.correction import Observation, OnlineCorrection
 from dnumpy.cost.estimate import peak_bytes, seconds, seconds_per_row
+from dnumpy.cost.links import Link, Links
 from dnumpy.cost.profile import DeviceProfile
 from dnumpy.cost.work import OP_CLASSES, Work
 
 __all__ = [
     "OP_CLASSES",
     "DeviceProfile",
+    "Link",
+    "Links",
     "Observation",
     "OnlineCorrection",
     "Work",

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from dnumpy.errors import PlanInfeasible
 from dnumpy.plan.cache import PlanCache
+from dnumpy.plan.classes import CLASSES_FROM_NODES, in_groups
 from dnumpy.plan.dag import ProgramPlan
 from dnumpy.plan.infeasible import readable_bytes
+from dnumpy.plan.rows import solve_rows
 from dnumpy.plan.search import Judge, improve
-from dnumpy.plan.structure import make_tables, solve_structure
+from dnumpy.plan.structure import make_tables, phase_seconds, solve_structure
 from dnumpy.plan.templates import caps, groups, make_templates, needed_bytes
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ MOST_BUDGET_SECONDS = 2.0
 BUDGET_PART = 0.05
 MOST_SIMULATIONS = 4000
 STARTS_IMPROVED = 6
+MOST_IN_MODEL = 8  # templates per phase
+TABLES_PART = 0.4  # of the time, for the tables that the models need
+SOLVER_PART = 0.5  # of the time left, for each of the two models
 LEAST_SOLVE_SECONDS = 0.005  # less time than this is not worth writing a model down
 
 _cache: PlanCache[ProgramPlan] = PlanCache()
@@ -67,6 +72,28 @@ def plan_program(program: Program, budget_seconds: float | None = None) -> Progr
 
 
 def _decide(program: Program, budget_seconds: float | None) -> ProgramPlan:
+    """Return the plan over groups of equal nodes where there are many, else over the nodes."""
+    grouped = in_groups(program) if len(program.nodes) >= CLASSES_FROM_NODES else None
+    if grouped is not None:
+        try:
+            plan = _over_nodes(grouped.program, budget_seconds)
+        except PlanInfeasible:  # what groups cannot hold, uneven rows may
+            return _over_nodes(program, budget_seconds)
+        judge = Judge(program, 1)
+        found = judge.score(grouped.expand(program, plan.placements), f"{plan.how} of groups")
+        if not found.score[0]:
+            return _as_plan(found, plan.solver_seconds)
+    return _over_nodes(program, budget_seconds)
+
+
+def _as_plan(found: Found, solver_seconds: float) -> ProgramPlan:
+    line = found.timeline
+    return ProgramPlan(
+        found.placements, line.spans, line.makespan, line.peak_bytes, found.how, solver_seconds
+    )
+
+
+def _over_nodes(program: Program, budget_seconds: float | None) -> ProgramPlan:
     templates = make_templates(program)
     _require_templates(program, templates)
     choices = [list(options) for options in templates]
@@ -81,14 +108,7 @@ def _decide(program: Program, budget_seconds: float | None) -> ProgramPlan:
     best = judge.chosen()
     if best.score[0] > 0:
         raise PlanInfeasible(_too_much(program, best))
-    return ProgramPlan(
-        best.placements,
-        best.timeline.spans,
-        best.timeline.makespan,
-        best.timeline.peak_bytes,
-        best.how,
-        solver_seconds,
-    )
+    return _as_plan(best, solver_seconds)
 
 
 def default_budget(predicted_seconds: float) -> float:
@@ -126,19 +146,56 @@ def _starts(
 
 def _search(program: Program, choices: list[list[Placement]], judge: Judge) -> float:
     """Let greedy, model W and local search compete; return the seconds in the solver."""
-    tables = make_tables(program, choices)
-    judge.score(greedy(program, choices, tables), "greedy")
+    few = _most_promising(program, choices, judge.chosen().placements)
+    left = judge.deadline - perf_counter()
+    tables = make_tables(program, few, perf_counter() + TABLES_PART * left)
     solver_seconds = 0.0
-    left = 0.5 * (judge.deadline - perf_counter())
-    if left > LEAST_SOLVE_SECONDS:
-        known = judge.chosen().timeline.makespan
-        picked, solver_seconds = solve_structure(program, choices, tables, known, left)
-        if picked is not None:
-            judge.score(tuple(choices[v][k] for v, k in enumerate(picked)), "structure")
+    if tables is not None:
+        judge.score(greedy(program, few, tables), "greedy")
+        solver_seconds += _structure(program, few, tables, judge)
+    solver_seconds += _rows(program, judge)
     starts = sorted(judge.seen.values(), key=lambda found: found.score)
     for start in starts[:STARTS_IMPROVED]:
         improve(judge, start, choices)
     return solver_seconds
+
+
+def _most_promising(
+    program: Program, choices: list[list[Placement]], known: Placements
+) -> list[list[Placement]]:
+    """Return per phase the templates that the models choose among: the known and the fastest."""
+    few = []
+    for v, options in enumerate(choices):
+        others = [placement for placement in options if placement != known[v]]
+        others.sort(key=lambda placement, v=v: phase_seconds(program, v, placement))  # type: ignore[misc]
+        few.append([known[v], *others[: MOST_IN_MODEL - 1]])
+    return few
+
+
+def _structure(
+    program: Program, choices: list[list[Placement]], tables: Tables, judge: Judge
+) -> float:
+    """Let model W propose a plan; return the seconds in the solver."""
+    left = SOLVER_PART * (judge.deadline - perf_counter())
+    if left < LEAST_SOLVE_SECONDS:
+        return 0.0
+    known = judge.chosen().timeline.makespan
+    picked, seconds = solve_structure(program, choices, tables, known, left)
+    if picked is not None:
+        judge.score(tuple(choices[v][k] for v, k in enumerate(picked)), "structure")
+    return seconds
+
+
+def _rows(program: Program, judge: Judge) -> float:
+    """Let model R propose rows for the best plan so far; return the seconds in the solver."""
+    left = SOLVER_PART * (judge.deadline - perf_counter())
+    if left < LEAST_SOLVE_SECONDS:
+        return 0.0
+    best = judge.chosen()
+    placements, seconds = solve_rows(program, best.placements, best.timeline.makespan, left)
+    if placements is not None:
+        judge.score(placements, "rows")
+    return seconds
 
 
 def greedy(program: Program, choices: Sequence[Sequence[Placement]], tables: Tables) -> Placements:

@@ -145,7 +145,7 @@ def replaced(placements: Placements, phases: Sequence[int], placement: Placement
 
 def _rows(program: Program, at: Found) -> Iterator[Placements]:
     """Yield the plan with some granules of equal neighbours, or of one phase, on another node."""
-    sets = _equal(program, at.placements)
+    sets = equal_sets(program, at.placements)
     single = [[v] for members in sets if len(members) > 1 for v in members]
     for members in sets + single:
         first = at.placements[members[0]]
@@ -157,7 +157,7 @@ def _rows(program: Program, at: Found) -> Iterator[Placements]:
                     yield replaced(at.placements, members, moved)
 
 
-def _equal(program: Program, placements: Placements) -> list[list[int]]:
+def equal_sets(program: Program, placements: Placements) -> list[list[int]]:
     """Return sets of phases of one group that have one placement and may be moved."""
     sets: list[list[int]] = []
     for members in groups(program):

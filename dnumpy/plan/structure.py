@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dnumpy.plan.dag import Edge, Placement, Program
 
 USE_PENALTY = 1e-5
-GAP = 1e-4
+GAP = 1e-3
 MOST_LOAD_ROWS = 64  # nodes whose load is a row of the program
 
 
@@ -47,20 +47,24 @@ def phase_seconds(program: Program, v: int, placement: Placement) -> float:
     return max(ask.seconds(n, placement.rows[n]) for n in placement.used)
 
 
-def make_tables(program: Program, choices: Sequence[Sequence[Placement]]) -> Tables:
-    """Return the tables of all templates."""
+def make_tables(
+    program: Program, choices: Sequence[Sequence[Placement]], deadline: float
+) -> Tables | None:
+    """Return the tables of all templates, or None when the clock passes the deadline meanwhile."""
     phases = tuple(
         tuple(phase_seconds(program, v, placement) for placement in options)
         for v, options in enumerate(choices)
     )
-    edges = tuple(
-        tuple(
-            tuple(reshard_seconds(program, edge, before, after) for after in choices[edge.consumer])
-            for before in choices[edge.producer]
-        )
-        for edge in program.edges
-    )
-    return Tables(phases, edges)
+    edges = []
+    for edge in program.edges:
+        table = []
+        for before in choices[edge.producer]:
+            if perf_counter() > deadline:
+                return None
+            options = choices[edge.consumer]
+            table.append(tuple(reshard_seconds(program, edge, before, p) for p in options))
+        edges.append(tuple(table))
+    return Tables(phases, tuple(edges))
 
 
 def solve_structure(

@@ -18,11 +18,13 @@ import numpy as np
 
 from dnumpy.cost.correction import Observation, OnlineCorrection
 from dnumpy.cost.estimate import seconds as cost_seconds
+from dnumpy.cost.links import Links
 from dnumpy.errors import WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
+from dnumpy.runtime.links import MIDDLE, SIZES, measure_links
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.probe import probe_cluster, with_free_memory
 
@@ -44,6 +46,7 @@ HOME_BYTES = (
     1 << 16
 )  # smaller results come home with the run: the round trip costs more than the bytes
 EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
+LINKS_SECONDS = 1.0  # after which no further links are measured before the first run
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
@@ -81,6 +84,7 @@ class DaskCluster:
 
         self.client = client
         self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
+        self.links = Links(SIZES)  # from worker to worker, where they have been measured
         self.correction = OnlineCorrection()
         self._alive: dict[str, int] = {}
         self._classes: dict[str, str] = {}
@@ -121,9 +125,17 @@ class DaskCluster:
             return
         try:
             self.profiles.update(probe_cluster(self.client, workers=unknown))
+            self._measure_links()
         except OSError as problem:  # one of them went away again
             raise NodesLost(frozenset(unknown), 0) from problem
         self._alive = {a: n for a, n in self._alive.items() if a in self.profiles}
+
+    def _measure_links(self) -> None:
+        """Measure the links between all workers, with messages that take little time."""
+        there = [address for address in self._alive if address in self.profiles]
+        if len(there) > 1:
+            found = measure_links(self.client, there, largest=MIDDLE, budget_seconds=LINKS_SECONDS)
+            self.links = self.links.merged(found)
 
     def _refresh_memory(self) -> None:
         """Take in the free memory that the workers last reported, every few seconds."""

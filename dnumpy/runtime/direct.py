@@ -23,9 +23,9 @@ from dnumpy.rewrite.build import build_phase
 from dnumpy.runtime import find
 from dnumpy.runtime.dask_cluster import current_client
 from dnumpy.runtime.faults import StepFault, collect
-from dnumpy.runtime.local import HERE, settle, value_of
+from dnumpy.runtime.local import settle, value_of
 from dnumpy.runtime.memory import pool
-from dnumpy.runtime.records import Record
+from dnumpy.runtime.records import HERE, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import replace
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnumpy.config import thread_count
 from dnumpy.cost.profile import DeviceProfile
 from dnumpy.runtime import machine, measure
+from dnumpy.runtime.links import links_table, measure_links
 from dnumpy.runtime.profiles import load_or_measure
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ __all__ = [
     "load_or_measure",
     "measure_here",
     "probe_cluster",
-    "probe_table",
+    "probe_tables",
     "with_free_memory",
 ]
 
@@ -52,10 +54,39 @@ async def _measured_on_worker(cache_dir: str | None, dask_worker: Worker) -> byt
     return profile.to_json()
 
 
-async def _speed_on_worker(dask_worker: Worker) -> float:
+class Delivered(NamedTuple):
+    """What the threads of a worker get of the CPUs of its host."""
+
+    speed: float  # each of them
+    threads: int
+    host: str
+    cpus: int
+
+
+async def _delivered_on_worker(dask_worker: Worker) -> Delivered:
     import asyncio
 
-    return await asyncio.to_thread(measure.speed, dask_worker.state.nthreads)
+    threads = dask_worker.state.nthreads
+    speed = await asyncio.to_thread(measure.speed, threads)
+    return Delivered(speed, threads, platform.node(), machine.usable_cpus())
+
+
+def fair_speeds(found: Mapping[str, Delivered]) -> dict[str, float]:
+    """Return each worker's speed when all of a host's workers are busy.
+
+    A host's CPUs are shared as its kernel does: equally among the threads that want more than that,
+    while those that get less by a quota keep it. The measured speed is what a thread wants.
+    """
+    speeds = {}
+    for host in {worker.host for worker in found.values()}:
+        here = {a: worker for a, worker in found.items() if worker.host == host}
+        left = float(max(worker.cpus for worker in here.values()))
+        waiting = sum(worker.threads for worker in here.values())
+        for address, worker in sorted(here.items(), key=lambda item: item[1].speed):
+            speeds[address] = min(worker.speed, left / waiting)
+            left -= speeds[address] * worker.threads
+            waiting -= worker.threads
+    return speeds
 
 
 def _echo(payload: bytes) -> bytes:
@@ -81,7 +112,8 @@ def probe_cluster(
     asked = None if workers is None else list(workers)
     texts = client.run(_measured_on_worker, where, workers=asked)
     addresses = sorted(texts)
-    speeds = client.run(_speed_on_worker, workers=addresses)  # all at once, as they will run
+    found = client.run(_delivered_on_worker, workers=addresses)  # all at once, as they will run
+    speeds = fair_speeds(found)
     launch = _launch_seconds(client, addresses)
     profiles = {}
     for address in addresses:
@@ -173,11 +205,18 @@ def table_row(profile: DeviceProfile) -> dict[str, str]:
     }
 
 
-def probe_table(scheduler: str | None = None) -> list[dict[str, str]]:
-    """Return a row per worker of the cluster at this address, or one for this machine."""
+def probe_tables(scheduler: str | None = None) -> dict[str, list[dict[str, str]]]:
+    """Return tables by title: the workers of the cluster at this address, and their links.
+
+    Without an address, the table of this machine.
+    """
     if scheduler is None:
-        return [table_row(load_or_measure(threads=thread_count()))]
+        return {"Measured capability": [table_row(load_or_measure(threads=thread_count()))]}
     from distributed import Client
 
     with Client(scheduler, set_as_default=False) as client:
-        return [table_row(profile) for profile in probe_cluster(client).values()]
+        profiles = probe_cluster(client)
+        tables = {"Measured capability": [table_row(profile) for profile in profiles.values()]}
+        if len(profiles) > 1:
+            tables["Links between workers"] = links_table(measure_links(client, list(profiles)))
+    return tables

@@ -352,17 +352,22 @@ def test_the_probe_shows_every_quantity_of_every_node_of_the_scheduler(
 ) -> None:
     asked: list[str | None] = []
 
-    def probe_table(scheduler: str | None) -> list[dict[str, object]]:
+    def probe_tables(scheduler: str | None) -> dict[str, list[dict[str, object]]]:
         asked.append(scheduler)
-        return [{"node": "a", "copy GB/s": 12.3456}, {"node": "b", "gemm GFLOP/s": 40.0}]
+        nodes: list[dict[str, object]] = [
+            {"node": "a", "copy GB/s": 12.3456},
+            {"node": "b", "gemm GFLOP/s": 40.0},
+        ]
+        return {"Nodes": nodes, "Links": [{"from": "a", "to": "b"}]}
 
-    probe = SimpleNamespace(probe_table=probe_table)
+    probe = SimpleNamespace(probe_tables=probe_tables)
     monkeypatch.setitem(sys.modules, "dnumpy.runtime.probe", probe)
     script.main(["--probe", "--scheduler", "tcp://h:1"])
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert asked == ["tcp://h:1"]
     assert ["a", "12.35", "-"] in rows
     assert ["b", "-", "40"] in rows
+    assert rows[rows.index(["Links"]) + 1 :] == [["from", "to"], ["a", "b"]]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def test_what_a_worker_holds_is_no_longer_offered_to_plans(
     cluster = dask_clusters.DaskCluster(client)
     cluster.refresh()
     node, other = cluster.nodes()
+    assert {link[:2] for link in cluster.links.links} == {(node, other), (other, node)}
     before = cluster.profiles[node].free_bytes
     elsewhere = cluster.profiles[other].free_bytes
     held = client.submit(np.ones, HELD // 8, workers=[node])

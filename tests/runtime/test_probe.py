@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -240,6 +240,28 @@ def test_a_quarter_of_a_cpu_is_measured_as_a_quarter() -> None:
     assert 0 < speed <= 0.25
 
 
+def delivered(*speeds: float, threads: int = 1, cpus: int = 2) -> dict[str, probe.Delivered]:
+    return {f"w{k}": probe.Delivered(s, threads, "host", cpus) for k, s in enumerate(speeds)}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got"),
+    [
+        ((1.0, 1.0), (1.0, 1.0)),
+        ((1.0, 1.0, 1.0, 1.0), (0.5, 0.5, 0.5, 0.5)),
+        ((0.6, 0.6, 0.3, 0.1), (0.6, 0.6, 0.3, 0.1)),
+        ((1.0, 1.0, 0.2), (0.9, 0.9, 0.2)),
+    ],
+)
+def test_workers_of_one_host_share_its_processors_and_quotas_leave_them_to_others(
+    wanted: tuple[float, ...], got: tuple[float, ...]
+) -> None:
+    speeds = probe.fair_speeds(delivered(*wanted))
+    assert [speeds[f"w{k}"] for k in range(len(got))] == pytest.approx(got)
+    elsewhere = probe.Delivered(0.95, 1, "other", 1)
+    assert probe.fair_speeds({**delivered(*wanted), "x": elsewhere})["x"] == 0.95
+
+
 @pytest.mark.cluster
 def test_workers_are_probed_where_they_run(tmp_path: Path) -> None:
     from distributed import Client, LocalCluster
@@ -262,6 +284,8 @@ def test_workers_are_probed_where_they_run(tmp_path: Path) -> None:
         fresh = probe.with_free_memory(client, {**found, "tcp://gone:1": found[address]})
         assert sorted(fresh) == sorted(found)
         assert all(0 < profile.free_bytes < 2e9 for profile in fresh.values())
-        rows = probe.probe_table(cluster.scheduler_address)
-    assert [row["node"] for row in rows] == sorted(found)
+        nodes, pairs = probe.probe_tables(cluster.scheduler_address).values()
+    assert [row["node"] for row in nodes] == sorted(found)
+    assert {(row["from"], row["to"]) for row in pairs} == set(permutations(found, 2))
+    assert all(float(row["1 MB MB/s"]) > 0 for row in pairs)
     assert list(tmp_path.rglob("*.json"))

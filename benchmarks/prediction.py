@@ -1,0 +1,225 @@
+"""Do predictions come true on this machine: ``python -m benchmarks.prediction``.
+
+Each program is predicted (``x.predict()``) and then computed, several times. *Cold* is its first
+call, predicted from nothing but the measured profile; *taught* is the same call, predicted with
+what the programs before it taught. A few calls follow in which kernels are compiled; *warm* are the
+calls after those. The error of a call is ``|predicted - measured| / measured``. Beside it stands
+the noise floor: the error of a prediction that knew the median of all warm calls beforehand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from rich.console import Console
+from rich.table import Table
+
+import dnumpy as np
+from benchmarks.measure import COMPILER, COMPILER_SECONDS
+from dnumpy.api.scalar import DeferredScalar
+from dnumpy.engine import profile_here
+from dnumpy.runtime import learnt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LEAST_SECONDS = 5e-3  # of a run that counts
+SETTLING = 4  # calls after the first one, in which kernels are compiled
+AIMS = {"cold": (0.20, 0.50), "warm": (0.10, 0.25)}
+
+
+@dataclass(slots=True)
+class Row:
+    """One program: (predicted, measured) seconds of its first call and of the warm ones.
+
+    ``taught`` are the seconds predicted for the first call with what other programs taught.
+    ``inside`` counts the warm calls that took as long as the interval said.
+    """
+
+    program: str
+    cold: tuple[float, float]
+    taught: float
+    warm: list[tuple[float, float]] = field(default_factory=list)
+    inside: int = 0
+
+    def errors(self) -> list[float]:
+        """Return the errors of the warm calls."""
+        return [error(*pair) for pair in self.warm]
+
+    def noise(self) -> list[float]:
+        """Return the errors of a prediction that knows the median."""
+        middle = self.middle()
+        return [error(middle, took) for _, took in self.warm]
+
+    def middle(self) -> float:
+        """Return the median of the warm calls' seconds."""
+        return statistics.median(took for _, took in self.warm)
+
+
+def error(predicted: float, measured: float) -> float:
+    """Return how wrong a prediction was, relative to what was measured."""
+    return abs(predicted - measured) / measured
+
+
+def programs(scale: float) -> dict[str, Callable[[], Any]]:
+    """Return what records each program; arrays have ``scale`` times the elements."""
+    rng = numpy.random.default_rng(7)
+    a, b, c = (np.array(rng.random(int(4_000_000 * scale))) for _ in range(3))
+    x = np.array(rng.normal(3.0, 2.0, (int(4_000 * scale), 1_000)))
+    edge = int(1_200 * scale**0.5)
+    m, n = (np.array(rng.random((edge, edge))) for _ in range(2))
+    points = np.array(rng.normal(size=(int(200_000 * scale), 8)))
+    centres = np.array(rng.normal(size=(16, 8)))
+    grid = np.array(rng.random((int(2_000 * scale), 1_500)))
+    return {
+        "(a*b+c).sum()": lambda: np.sum(a * b + c),
+        "row-normalise": lambda: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
+        "cumsum": lambda: np.cumsum(a),
+        "matmul": lambda: m @ n,
+        "exp chain": lambda: np.exp(-a * a) * b + np.exp(-b),
+        "sqrt chain": lambda: np.sqrt(a * a + b * b) / (1.0 + c),
+        "where": lambda: np.where(a > b, a - b, b * c),
+        "float32 sum": lambda: np.sum(a.astype(np.float32) * 2),
+        "column sums": lambda: (x * x).sum(0),
+        "standard deviation": a.std,
+        "transpose": lambda: x.T + 1.0,
+        "Jacobi": lambda: (grid[:-2, 1:-1] + grid[2:, 1:-1] + grid[1:-1, :-2] + grid[1:-1, 2:]) / 4,
+        "k-means": lambda: (
+            (points * points).sum(1, keepdims=True) - 2.0 * (points @ centres.T)
+        ).argmin(1),
+        "logistic": lambda: points.T @ (1.0 / (1.0 + np.exp(-(points @ centres[0])))),
+        "sines": lambda: np.sin(a) + np.cos(b),
+    }
+
+
+def untaught(pending: Any) -> float:
+    """Return the seconds that the profile alone predicts."""
+    taught = learnt.here
+    learnt.here = learnt.Runs(last=taught.last)
+    try:
+        return float(pending.predict())
+    finally:
+        learnt.here = taught
+
+
+def measured(record: Callable[[], Any]) -> tuple[Any, float]:
+    """Return the prediction of a program, and the seconds that computing it then took."""
+    pending = record()
+    return pending.predict(), seconds_of(pending)
+
+
+def seconds_of(pending: Any) -> float:
+    """Compute what is pending; return the seconds that it took."""
+    started = time.perf_counter()
+    if type(pending) is DeferredScalar:
+        pending.force()
+    else:
+        numpy.asarray(pending)
+    return time.perf_counter() - started
+
+
+def settle() -> None:
+    """Wait until no kernel is being compiled."""
+    for thread in threading.enumerate():
+        if thread.name.startswith(COMPILER):
+            thread.join(COMPILER_SECONDS)
+
+
+def row_of(name: str, record: Callable[[], Any], repeats: int) -> Row:
+    """Return what one program was predicted to take, and took."""
+    pending = record()
+    taught, alone = float(pending.predict()), untaught(pending)
+    row = Row(name, (alone, seconds_of(pending)), taught)
+    for _ in range(SETTLING):
+        measured(record)
+        settle()
+    for _ in range(repeats):
+        told, took = measured(record)
+        row.warm.append((float(told), took))
+        low, high = told.interval
+        row.inside += low <= took <= high
+    return row
+
+
+def quantiles(errors: Sequence[float]) -> tuple[float, float]:
+    """Return the median and the 90th percentile."""
+    return float(numpy.quantile(errors, 0.5)), float(numpy.quantile(errors, 0.9))
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Return the programs, one a line."""
+    told = Table(title="predicted against measured, errors as median / 90th percentile")
+    for name in (
+        "program",
+        "cold",
+        "cold error",
+        "taught",
+        "warm, median",
+        "warm error",
+        "noise",
+        "inside",
+    ):
+        told.add_column(name, justify="left" if name == "program" else "right")
+    for row in rows:
+        predicted, took = row.cold
+        told.add_row(
+            row.program,
+            f"{predicted * 1e3:.1f} / {took * 1e3:.1f} ms",
+            f"{error(predicted, took):.0%}",
+            f"{error(row.taught, took):.0%}",
+            f"{row.middle() * 1e3:.1f} ms",
+            "{:.0%} / {:.0%}".format(*quantiles(row.errors())),
+            "{:.0%} / {:.0%}".format(*quantiles(row.noise())),
+            f"{row.inside / len(row.warm):.0%}",
+        )
+    return told
+
+
+def summary(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the quantiles of the errors over all calls that count."""
+    first = [row for row in rows if row.cold[1] >= LEAST_SECONDS]
+    counted = [row for row in rows if row.middle() >= LEAST_SECONDS]
+    return {
+        "cold": quantiles([error(*row.cold) for row in first]) if first else None,
+        "taught": quantiles([error(r.taught, r.cold[1]) for r in first]) if first else None,
+        "warm": quantiles([e for row in counted for e in row.errors()]) if counted else None,
+        "noise": quantiles([e for row in counted for e in row.noise()]) if counted else None,
+        "inside": sum(r.inside for r in counted) / max(sum(len(r.warm) for r in counted), 1),
+        "programs": len(counted),
+    }
+
+
+def main() -> None:
+    """Run, print the table, and write JSON if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=12, help="warm calls of each program")
+    parser.add_argument("--scale", type=float, default=1.0, help="times the elements")
+    parser.add_argument("--programs", nargs="*", help="some of them")
+    parser.add_argument("--json", help="file to write")
+    asked = parser.parse_args()
+    profile_here()
+    known = programs(asked.scale)
+    rows = [row_of(name, known[name], asked.repeats) for name in asked.programs or known]
+    console, total = Console(width=130), summary(rows)
+    console.print(table(rows))
+    for name in ("cold", "taught", "warm", "noise"):
+        if total[name] is not None:
+            middle, high = total[name]
+            aim = "   (aim {:.0%} / {:.0%})".format(*AIMS[name]) if name in AIMS else ""
+            console.print(f"{name:7}{middle:.1%} / {high:.1%}{aim}")
+    console.print(f"within the interval: {total['inside']:.0%} of warm calls (aim 80%)")
+    if asked.json:
+        found = {"rows": [asdict(row) for row in rows], "total": total}
+        Path(asked.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
