@@ -160,7 +160,8 @@ def measured_on(client: Client, size: int, runs: int = RUNS) -> Outcome:
 
 def report(specs: Sequence[NodeSpec], size: int, outcome: Outcome) -> str:
     """Return the outcome as text."""
-    lines = [f"(sqrt(exp(sin(x)) + 1) * x).sum(), {size:,} generated float64, medians of {RUNS}"]
+    runs = len(outcome.all_planned)
+    lines = [f"(sqrt(exp(sin(x)) + 1) * x).sum(), {size:,} generated float64, medians of {runs}"]
     for k, spec in enumerate(specs):
         lines.append(
             f"  node {k} ({spec}): {outcome.speed[k] / 1e6:8.1f} M rows/s alone "
@@ -251,7 +252,8 @@ def main(argv: Sequence[str]) -> int:
     if reason:
         console.print(f"cannot make unequal nodes: {reason}")
         return 1
-    signal.signal(signal.SIGTERM, ended)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ended)
     with client_of(options.node) as client:
         if options.split:
             outcome = measured_on(client, options.size, options.runs)

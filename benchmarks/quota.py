@@ -29,7 +29,7 @@ def why_no_quota() -> str:
         with cpu_share(0.5, []):
             return ""
     except OSError as problem:
-        return f"no writable cgroup v1 CPU controller at {CPU_GROUPS}: {problem}"
+        return f"no writable cgroup v1 CPU controller at {CPU_GROUPS}: {problem.strerror}"
 
 
 def why_no_memory_limit() -> str:
@@ -38,7 +38,7 @@ def why_no_memory_limit() -> str:
         with memory_limit(1 << 30, "probe"):
             return ""
     except OSError as problem:
-        return f"no writable cgroup v1 memory controller at {MEMORY_GROUPS}: {problem}"
+        return f"no writable cgroup v1 memory controller at {MEMORY_GROUPS}: {problem.strerror}"
 
 
 @contextmanager

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnumpy import engine
+from dnumpy.api import pictures
 from dnumpy.api.array import ndarray
 from dnumpy.api.scalar import DeferredScalar
-from dnumpy.runtime.forecast import forecast_of_record
+from dnumpy.api.trace import chrome_trace
+from dnumpy.runtime.forecast import forecast_of_record, interval_of_plan
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
     from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.forecast import Forecast
+    from dnumpy.runtime.records import Record
 
 _WIDTH = 110  # characters of the printed table
+_COLUMNS = ("stage", "kernel", "rows per node", "predicted", "measured", "peak bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +34,10 @@ class Explanation:
 
     Each stage is a dict with ``what`` (ops), ``kernel`` (lowering), ``where`` ((node, rows), ...),
     ``predicted_seconds``, ``predicted_node_seconds``, ``predicted_bytes`` (peak per node), ``how``
-    (which candidate the planner chose), ``program`` (the steps) and, after a run,
-    ``measured_seconds`` and ``measured_node_seconds``.
+    (which candidate the planner chose), ``program`` (the steps), ``predicted_interval`` (low and
+    high seconds), ``basis`` (what the prediction is from), ``reads`` (numbers of the stages that it
+    waits for) and, after a run, ``measured_seconds``, ``measured_node_seconds`` and ``started``.
+    A notebook shows the table, the picture and, after a run, what each node did when.
     """
 
     state: str
@@ -38,6 +51,69 @@ class Explanation:
     def predicted_seconds(self) -> float:
         """Sum of the stages' predictions, in seconds."""
         return float(sum(s["predicted_seconds"] or 0.0 for s in self.stages))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Low and high seconds, between which about four of five runs fall."""
+        known = [s["predicted_interval"] for s in self.stages if s["predicted_interval"]]
+        return float(sum(low for low, _ in known)), float(sum(high for _, high in known))
+
+    def svg(self) -> str:
+        """Return a picture: stages and what each node gets; after a run, what it did when."""
+        drawn = [pictures.plan_picture(self.stages)]
+        if any(s.get("measured_seconds") is not None for s in self.stages):
+            drawn.append(pictures.gantt_picture(self.stages))
+        return pictures.svg(*drawn)
+
+    def dot(self) -> str:
+        """Return the stages as Graphviz source."""
+        return pictures.dot(self.stages)
+
+    def trace(self) -> dict[str, Any]:
+        """Return when each node does what in Chrome's trace format, which Perfetto opens."""
+        return chrome_trace(self.stages)
+
+    def html(self) -> str:
+        """Return the table and the picture as part of an HTML page."""
+        if not self.stages:
+            return f"<p>{escape(self._title())}</p>"
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_lines(cell)}</td>" for cell in _cells(stage)) + "</tr>"
+            for stage in self.stages
+        )
+        head = "".join(f"<th>{escape(name)}</th>" for name in _COLUMNS)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"<div><p>{escape(self._title())}</p>{table}{self.svg()}</div>"
+
+    _repr_html_ = html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file; its name says what.
+
+        Parameters
+        ----------
+        path : path
+            ``.svg`` or ``.html`` (picture, page), ``.dot`` (Graphviz), ``.trace.json`` (for
+            Perfetto), ``.json`` (plain data) or ``.txt`` (the table).
+
+        Raises
+        ------
+        ValueError
+            For any other name.
+        """
+        name = Path(path).name
+        kind = next((kind for kind in _WRITERS if name.endswith(kind)), None)
+        if kind is None:
+            msg = f"cannot tell from {name!r} what to write: expected one of {', '.join(_WRITERS)}"
+            raise ValueError(msg)
+        Path(path).write_text(_WRITERS[kind](self), encoding="utf-8")
+
+    def _title(self) -> str:
+        if not self.stages:
+            return f"{self.state}: no stages"
+        low, high = (_time(seconds) for seconds in self.interval)
+        told = f"{self.state}: {len(self.stages)} stage(s), predicted"
+        return f"{told} {_time(self.predicted_seconds)} ({low} to {high})"
 
     def __str__(self) -> str:
         """Return the table as plain text."""
@@ -54,11 +130,8 @@ class Explanation:
         """Return a rich table."""
         from rich.table import Table
 
-        title = (
-            f"{self.state}: {len(self.stages)} stage(s), predicted {_time(self.predicted_seconds)}"
-        )
-        table = Table(title=title, title_justify="left")
-        for name in ("stage", "kernel", "rows per node", "predicted", "measured", "peak bytes"):
+        table = Table(title=self._title(), title_justify="left")
+        for name in _COLUMNS:
             table.add_column(name, justify="left" if name in ("stage", "kernel") else "right")
         for stage in self.stages:
             table.add_row(*_cells(stage))
@@ -83,13 +156,30 @@ def _per_node(total: float | None, nodes: tuple[float, ...]) -> str:
     return _time(total)
 
 
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} us"
+_time = pictures.seconds_text
+
+
+def _lines(cell: str) -> str:
+    return escape(cell).replace("\n", "<br>")
+
+
+def _page(told: Explanation) -> str:
+    head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>explain</title>'
+    return f"{head}<style>{_STYLE}</style></head><body>{told.html()}</body></html>\n"
+
+
+_STYLE = (
+    "body{font-family:sans-serif}table{border-collapse:collapse}"
+    "th,td{border:1px solid #ccc;padding:4px 8px;text-align:left;vertical-align:top}"
+)
+_WRITERS: dict[str, Callable[[Explanation], str]] = {  # the first that a file's name ends with
+    ".svg": Explanation.svg,
+    ".html": _page,
+    ".dot": Explanation.dot,
+    ".trace.json": lambda told: json.dumps(told.trace()),
+    ".json": lambda told: json.dumps(told.to_dict(), indent=1),
+    ".txt": lambda told: f"{told}\n",
+}
 
 
 def explain(x: Any) -> Explanation:
@@ -105,10 +195,12 @@ def explain(x: Any) -> Explanation:
     Explanation
         Prints as a table of phases: ops, kernel, rows per node, predicted seconds and peak bytes,
         and the measured seconds beside them once ``x`` is computed. ``to_dict()`` gives plain
-        data.
+        data, ``svg()`` a picture, ``trace()`` what Perfetto opens; ``save`` writes any of them.
 
-    Notes ----- The first call in a process measures this machine (about 2 seconds) unless a recent
-    profile is kept.
+    Notes
+    -----
+    The first call in a process measures this machine (about 2 seconds) unless a recent profile is
+    kept.
     """
     if type(x) is DeferredScalar:
         return _of(x.expr, x) if x.expr is not None else _computed(x)
@@ -127,7 +219,7 @@ def _computed(handle: Any) -> Explanation:
     return Explanation("computed", [_measured(r) for r in engine.measured(handle)])
 
 
-def _forecast(f: Any) -> dict[str, Any]:
+def _forecast(f: Forecast) -> dict[str, Any]:
     return {
         "what": f.what,
         "kernel": f.kernel,
@@ -137,26 +229,37 @@ def _forecast(f: Any) -> dict[str, Any]:
         "predicted_bytes": f.node_bytes,
         "how": f.how,
         "program": f.program,
+        "predicted_interval": (f.low, f.high),
+        "basis": f.basis,
+        "reads": f.reads,
     }
 
 
-def _measured(r: Any) -> dict[str, Any]:
-    predicted = r.predicted_seconds
-    nodes, peaks, program = r.predicted_node_seconds, r.predicted_peak_bytes, ""
-    if predicted is None:
-        found = forecast_of_record(r, engine.learn())
-        if found is not None:
-            predicted, nodes, peaks = found.seconds, found.node_seconds, found.node_bytes
-            program = found.program
-    return {
+def _measured(r: Record) -> dict[str, Any]:
+    found = forecast_of_record(r, engine.learn()) if r.predicted_seconds is None else None
+    told = {
         "what": r.what,
         "kernel": r.lowering,
         "where": r.where,
-        "predicted_seconds": predicted,
-        "predicted_node_seconds": nodes,
-        "predicted_bytes": peaks,
+        "predicted_seconds": r.predicted_seconds,
+        "predicted_node_seconds": r.predicted_node_seconds,
+        "predicted_bytes": r.predicted_peak_bytes,
         "how": "",
-        "program": program,
+        "program": "",
+        "predicted_interval": interval_of_plan(r.predicted_seconds),
+        "basis": "" if r.predicted_seconds is None else "plan",
+        "reads": (),
         "measured_seconds": r.seconds,
         "measured_node_seconds": r.node_seconds,
+        "started": r.started,
+    }
+    if found is None:
+        return told
+    return told | {
+        "predicted_seconds": found.seconds,
+        "predicted_node_seconds": found.node_seconds,
+        "predicted_bytes": found.node_bytes,
+        "program": found.program,
+        "predicted_interval": (found.low, found.high),
+        "basis": found.basis,
     }

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.cost import seconds
 from dnumpy.cost.estimate import peak_bytes
-from dnumpy.cost.work import Work
 from dnumpy.expr.expr import Expr
-from dnumpy.ops.families import Blocked, Contraction, Fold
 from dnumpy.ops.table import VIEW
-from dnumpy.plan.work import contraction_work, copy_work, phase_work, step_works
+from dnumpy.plan.work import phase_work, step_works
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import learnt
-from dnumpy.runtime.records import call_of
+from dnumpy.runtime.records import HERE, call_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnumpy.cost import DeviceProfile
+    from dnumpy.cost import DeviceProfile, Work
     from dnumpy.plan import Plan
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.cluster import Cluster
@@ -35,6 +32,7 @@ class Forecast:
     names the candidate that won; ``program`` lists the steps. About four of five runs fall between
     ``low`` and ``high`` seconds. ``basis`` says what the seconds are from: equal ``runs``, the
     ``kernel`` as it was timed, the device's ``profile``, or the ``plan`` over several nodes.
+    ``reads`` has the numbers of the stages whose results this one waits for.
     """
 
     what: str
@@ -48,6 +46,7 @@ class Forecast:
     low: float
     high: float
     basis: str
+    reads: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -86,42 +85,19 @@ def work_of(stage: Stage) -> Work:
     """Return what a stage costs on any device."""
     if isinstance(stage, FusedStage):
         return phase_work(stage.phase)
-    return _whole_work(stage.expr)
-
-
-def _whole_work(expr: Expr) -> Work:
-    operands = expr.operands()
-    shape = expr.shape or (1,)
-    if isinstance(expr.op, Contraction) and operands and operands[0].shape:
-        others = sum(o.nbytes for o in operands[1:])
-        return contraction_work(shape, expr.dtype, operands[0].shape, others)
-    if isinstance(expr.op, Blocked | Fold):
-        return _blocked_work(expr.op, operands, shape, expr.nbytes)
-    return copy_work(shape, expr.dtype)
-
-
-def _blocked_work(
-    op: Blocked | Fold, operands: Sequence[Expr], shape: tuple[int, ...], nbytes: int
-) -> Work:
-    """Return the work of an op that reads its operands once, as its cost class and flops say."""
-    rows = shape[0] or 1
-    elements = max(prod(shape), *(o.size for o in operands)) if operands else prod(shape)
-    read = sum(o.nbytes for o in operands)
-    loops = ((op.loop, elements * op.flops / rows),)
-    return Work(rows, bytes_read=read / rows, bytes_written=nbytes / rows, loops=loops)
+    return learnt.call_work(call_of(stage.expr))
 
 
 def forecast_of_record(record: Record, profile: DeviceProfile) -> Forecast | None:
-    """Return what would have been predicted of a phase that ran here; None for a single op."""
-    if record.phase is None:
+    """Return what was predicted of what ran here, or would have been; None for a single op."""
+    if record.phase is not None:
+        kind, program = learnt.phase_kind(record.phase, record.what), str(record.phase)
+    elif record.call is not None:
+        kind, program = learnt.call_kind(record.call), record.what
+    else:
         return None
-    stage = FusedStage(record.phase, (), (), {}, ())
-    found = forecast_local([stage], profile)[0]
-    known = learnt.here.before(record)
-    if known is None:
-        return found
-    seconds, low, high, basis = known
-    return replace(found, seconds=seconds, node_seconds=(seconds,), low=low, high=high, basis=basis)
+    expected = learnt.here.before(record) or learnt.here.expect(kind, profile)
+    return _forecast(kind, profile, expected, program)
 
 
 def numpy_seconds(record: Record, profile: DeviceProfile) -> float:
@@ -137,34 +113,39 @@ def numpy_seconds(record: Record, profile: DeviceProfile) -> float:
 def forecast_local(stages: Sequence[Stage], profile: DeviceProfile) -> list[Forecast]:
     """Return the forecast of a run on this process's threads."""
     held = _held_bytes(stages)
-    return [_local(s, profile, size) for s, size in zip(stages, held, strict=True)]
+    found = [_local(s, profile, size) for s, size in zip(stages, held, strict=True)]
+    return _with_reads(stages, found)
 
 
 def _local(stage: Stage, profile: DeviceProfile, held: int) -> Forecast:
-    kind = _kind(stage)
+    kind = (
+        learnt.phase_kind(stage.phase, stage.phase.title())
+        if isinstance(stage, FusedStage)
+        else learnt.call_kind(call_of(stage.expr))
+    )
+    found = _forecast(kind, profile, learnt.here.tell(kind, profile), _program(stage))
+    return replace(found, node_bytes=(max(held, *found.node_bytes),))
+
+
+def _forecast(
+    kind: learnt.Kind, profile: DeviceProfile, expected: learnt.Expected | None, program: str
+) -> Forecast:
     work = kind.work
     assert work is not None
-    expected = learnt.here.expect(kind, profile)
     assert expected is not None  # the profile knows every work
     return Forecast(
         what=kind.what,
         kernel=kind.lowering,
-        where=((profile.name, work.rows),),
+        where=((HERE, work.rows),),
         seconds=expected.seconds,
         node_seconds=(expected.seconds,),
-        node_bytes=(max(held, int(peak_bytes(work, work.rows))),),
+        node_bytes=(int(peak_bytes(work, work.rows)),),
         how=f"{profile.threads} threads",
-        program=_program(stage),
+        program=program,
         low=expected.low,
         high=expected.high,
         basis=expected.basis,
     )
-
-
-def _kind(stage: Stage) -> learnt.Kind:
-    if isinstance(stage, FusedStage):
-        return learnt.phase_kind(stage.phase, stage.phase.title())
-    return learnt.Kind(call_of(stage.expr), stage.expr.op.name, "numpy", work_of(stage))
 
 
 def _program(stage: Stage) -> str:
@@ -179,12 +160,8 @@ def _held_bytes(stages: Sequence[Stage]) -> list[int]:
     held: dict[int, int] = {}
     found = []
     for stage in stages:
-        given = stage.outputs if isinstance(stage, FusedStage) else (stage.expr,)
-        read = stage.inputs if isinstance(stage, FusedStage) else stage.expr.operands()
-        for expr in (*read, *given):
-            if isinstance(expr, Expr):
-                base = _base(expr)
-                held[id(base)] = base.nbytes
+        bases = [_base(expr) for expr in (*_read(stage), *_given(stage))]
+        held |= {id(base): base.nbytes for base in bases}
         tiles = int(phase_work(stage.phase).fixed_bytes) if isinstance(stage, FusedStage) else 0
         found.append(sum(held.values()) + tiles)
     return found
@@ -204,7 +181,30 @@ def forecast_on(stages: Sequence[Stage], cluster: Cluster) -> list[Forecast]:
         granule = stage.phase.tile_rows if isinstance(stage, FusedStage) else 1
         plan = cluster.plan(title(stage), work_of(stage), granule, None, 0.0)
         found.append(_planned(stage, plan, plan.how))
-    return found
+    return _with_reads(stages, found)
+
+
+def _with_reads(stages: Sequence[Stage], found: Sequence[Forecast]) -> list[Forecast]:
+    """Return the forecasts, each with the stages that it waits for."""
+    maker: dict[int, int] = {}
+    told = []
+    for number, (stage, forecast) in enumerate(zip(stages, found, strict=True)):
+        bases = [id(_base(expr)) for expr in _read(stage)]
+        makers = sorted({maker[base] for base in bases if base in maker})
+        told.append(replace(forecast, reads=tuple(makers)))
+        maker |= dict.fromkeys(map(id, _given(stage)), number)
+    return told
+
+
+def _read(stage: Stage) -> list[Expr]:
+    read = stage.inputs if isinstance(stage, FusedStage) else stage.expr.operands()
+    return [arg for arg in read if isinstance(arg, Expr)]
+
+
+def _given(stage: Stage) -> tuple[Expr, ...]:
+    if isinstance(stage, FusedStage):
+        return (*stage.outputs, *stage.placed.values())
+    return (stage.expr,)
 
 
 def _planned(stage: Stage, plan: Plan, how: str) -> Forecast:
@@ -222,6 +222,14 @@ def _planned(stage: Stage, plan: Plan, how: str) -> Forecast:
         high=expected.high,
         basis=expected.basis,
     )
+
+
+def interval_of_plan(seconds: float | None) -> tuple[float, float] | None:
+    """Return low and high seconds of what was planned for several nodes, if it was predicted."""
+    if seconds is None:
+        return None
+    expected = learnt.around(seconds, "plan")
+    return expected.low, expected.high
 
 
 def prediction_of(stages: Sequence[Forecast]) -> Prediction:

@@ -10,22 +10,28 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from math import exp, log
+from math import exp, log, prod
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
 from dnumpy.cost.estimate import OVERLAP, loop_seconds_per_row, seconds
+from dnumpy.cost.work import Work
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.plan.work import phase_work
+from dnumpy.ops.families import Blocked, Contraction, Fold
+from dnumpy.plan.work import contraction_work, copy_work, phase_work
+from dnumpy.runtime.records import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from dnumpy.cost import DeviceProfile, Work
+    import numpy as np
+
+    from dnumpy.cost import DeviceProfile
+    from dnumpy.expr.expr import Shape
     from dnumpy.rewrite.phase import Phase
-    from dnumpy.runtime.records import Record
+    from dnumpy.runtime.records import Call, Record
 
 SHORTEST_SECONDS = 5e-4  # of a run that teaches: below, it is the interpreter that is timed
 KEPT_RUNS = 5  # of equal runs, whose median is what the next one is expected to take
@@ -82,6 +88,7 @@ class Runs:
         default_factory=lambda: {k: _Spread(v * v) for k, v in PRIOR_SPREAD.items()}
     )
     predicted: dict[int, tuple[Record, Expected]] = field(default_factory=dict)
+    told: dict[Hashable, Expected] = field(default_factory=dict)
     last: Record | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -96,14 +103,14 @@ class Runs:
             if fresh:
                 self.last = fresh[0]
             for record in reversed(fresh):
-                if record.where[0][0] == "local" and record.seconds >= SHORTEST_SECONDS:
+                if record.where[0][0] == HERE and record.seconds >= SHORTEST_SECONDS:
                     self._learn(record, profile)
 
     def _learn(self, record: Record, profile: DeviceProfile) -> None:
         kind, took = _kind_of(record), record.seconds
         seen = any((kind.key, low) in self.times for low in (kind.lowering, "tiled"))
         before = kind if seen else kind._replace(timed=None)
-        expected = self.expect(before, profile)
+        expected = self.told.pop(kind.key, None) or self.expect(before, profile)
         if expected is not None:
             self.spreads[expected.basis].observe(_clipped(log(took / expected.seconds)))
             self.predicted[id(record)] = record, expected
@@ -135,6 +142,15 @@ class Runs:
         known = self.predicted.get(id(record))
         return known[1] if known is not None and known[0] is record else None
 
+    def tell(self, kind: Kind, profile: DeviceProfile) -> Expected | None:
+        """Return what a run will take, as :meth:`expect` does, and measure the next one by it."""
+        found = self.expect(kind, profile)
+        if found is not None:
+            if len(self.told) >= MOST_KINDS:
+                self.told.clear()
+            self.told[kind.key] = found
+        return found
+
     def expect(self, kind: Kind, profile: DeviceProfile) -> Expected | None:
         """Return what a run of this kind will take; None where nothing tells."""
         known = self.times.get((kind.key, kind.lowering))
@@ -162,6 +178,7 @@ class Runs:
         with self.lock:
             self.times.clear()
             self.predicted.clear()
+            self.told.clear()
             self.factors.clear()
             self.spreads = {k: _Spread(v * v) for k, v in PRIOR_SPREAD.items()}
 
@@ -207,11 +224,38 @@ def phase_kind(phase: Phase, what: str) -> Kind:
     return Kind(phase, what, lowering, phase_work(phase), timed)
 
 
+def call_kind(call: Call) -> Kind:
+    """Return what a run of one op on whole operands would be."""
+    return Kind(call, call.op.name, "numpy", call_work(call))
+
+
+def call_work(call: Call) -> Work:
+    """Return what one op on whole operands costs on any device."""
+    shape, reads = call.shape or (1,), call.reads
+    if isinstance(call.op, Contraction) and reads and reads[0][0]:
+        others = sum(_nbytes(*read) for read in reads[1:])
+        return contraction_work(shape, call.dtype, reads[0][0], others)
+    if isinstance(call.op, Blocked | Fold):
+        rows = shape[0] or 1
+        elements = max([prod(shape), *(prod(read) for read, _ in reads)])
+        return Work(
+            rows,
+            bytes_read=sum(_nbytes(*read) for read in reads) / rows,
+            bytes_written=_nbytes(shape, call.dtype) / rows,
+            loops=((call.op.loop, elements * call.op.flops / rows),),
+        )
+    return copy_work(shape, call.dtype)
+
+
+def _nbytes(shape: Shape, dtype: np.dtype) -> int:
+    return prod(shape) * dtype.itemsize
+
+
 def _kind_of(record: Record) -> Kind:
     if record.phase is None:
-        key = record.call
-        if key is None:
-            key = record.what, record.where, record.nbytes
+        if record.call is not None:
+            return call_kind(record.call)._replace(lowering=record.lowering)
+        key = record.what, record.where, record.nbytes
         return Kind(key, record.what, record.lowering, None)
     known = kernel_for(record.phase).outlook(thread_count())
     timed = known.seconds if known.lowering == record.lowering else None

@@ -38,7 +38,7 @@ from dnumpy.runtime import donation
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
-from dnumpy.runtime.records import Record, call_of
+from dnumpy.runtime.records import HERE, Record, call_of
 from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ BATCH_SECONDS = 2e-4  # of one batch at least, beside which taking the next one 
 SCAN_BYTES = 16 << 20  # of a result: the threads of a scan meet twice, and go over it twice
 BATCHES_PER_THREAD = 8
 LOOKED_AT = 2  # tiles that one thread runs first, to see whether several would crowd
-HERE = "local"  # the name of this process's node
 
 
 def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault], list[Failure]]:

@@ -5,10 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    import numpy as np
 
-    from dnumpy.expr.expr import Expr
+    from dnumpy.expr.expr import Expr, Shape
+    from dnumpy.ops.families import Op
     from dnumpy.rewrite.phase import Phase
+
+
+HERE = "local"  # the name of this process's node
+
+
+class Call(NamedTuple):
+    """One op on whole operands: its result, and the shape and dtype of each array it reads."""
+
+    op: Op
+    shape: Shape
+    dtype: np.dtype
+    reads: tuple[tuple[Shape, np.dtype], ...]
 
 
 class Record(NamedTuple):
@@ -18,7 +31,7 @@ class Record(NamedTuple):
     node's task; predictions are None where nothing was predicted; ``phase`` is what ran, None for
     a single op. ``nbytes`` is what the stage reads and writes. ``started`` is when the stage (on
     nodes: the run that it is a part of) began, by this process's ``time.perf_counter``.
-    ``call`` tells runs of one op apart that cost differently, None where ``phase`` does.
+    ``call`` is what ran where it was one op on whole operands.
     """
 
     what: str
@@ -32,10 +45,10 @@ class Record(NamedTuple):
     predicted_peak_bytes: tuple[int, ...] = ()
     phase: Phase | None = None
     started: float = 0.0
-    call: Hashable = None
+    call: Call | None = None
 
 
-def call_of(expr: Expr) -> Hashable:
-    """Return what decides the cost of one op: itself, its result, and what it reads."""
-    read = tuple([(arg.shape, arg.dtype.num) for arg in expr.operands()])
-    return expr.op.name, expr.shape, expr.dtype.num, read
+def call_of(expr: Expr) -> Call:
+    """Return what decides the cost of one op on whole operands."""
+    read = tuple([(arg.shape, arg.dtype) for arg in expr.operands()])
+    return Call(expr.op, expr.shape, expr.dtype, read)

@@ -349,6 +349,59 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next():
     assert leftovers_of(process.pid) == []
 
 
+@pytest.fixture
+def dead():
+    """The number of a process that is no more."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.fixture
+def sleeper():
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]) as process:
+        yield process
+        process.kill()
+
+
+@marked
+def test_what_still_runs_in_a_group_of_a_killed_run_is_ended(dead, sleeper):
+    group = quota.CPU_GROUPS / f"dnumpy-{dead}-{sleeper.pid}"
+    group.mkdir()
+    (group / "cgroup.procs").write_text(str(sleeper.pid))
+    assert group in quota.left_groups()
+    assert group.name in nodes.reap()
+    assert not group.exists()
+    assert sleeper.wait(10) == -signal.SIGKILL
+
+
+@marked
+def test_what_still_runs_in_a_namespace_of_a_killed_run_is_ended(dead):
+    name = f"dn{dead}an0"
+    netns.call("ip", "netns", "add", name)
+    inside = netns.Link(name, "", "").inside(["sleep", "100"])
+    with subprocess.Popen(inside) as sleeper:
+        while not netns.call("ip", "netns", "pids", name):
+            time.sleep(0.01)
+        assert name in netns.left()
+        assert name in nodes.reap()
+        assert sleeper.wait(10) == -signal.SIGKILL
+    assert name not in netns.namespaces()
+
+
+@marked
+def test_a_command_that_is_ended_politely_leaves_nothing():
+    words = ["-m", "benchmarks.cluster", "sort", *(f"--node={spec}" for spec in (FAST, SLOW))]
+    process = subprocess.Popen([sys.executable, *words], cwd=ROOT)
+    deadline = time.monotonic() + 60
+    while len(leftovers_of(process.pid)) < 4 + 5 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(leftovers_of(process.pid)) == 4 + 5
+    process.terminate()
+    assert process.wait(60) == 128 + signal.SIGTERM
+    assert leftovers_of(process.pid) == []
+
+
 @marked
 def test_a_worker_that_does_not_start_is_named_with_what_it_wrote(monkeypatch):
     words = [sys.executable, "-c", "import sys; sys.exit('no such luck')"]
