@@ -22,6 +22,9 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 
 
+EAGER_BELOW = 262_144  # elements, from calibration
+
+
 @dataclass(slots=True)
 class Config:
     """The settings of this process.
@@ -70,7 +73,7 @@ class Config:
     """
 
     mode: str = "default"
-    eager_below: int = 262_144
+    eager_below: int = EAGER_BELOW
     tile_bytes: int = 393_216
     tile_rows_max: int = 1 << 62
     window_exprs: int = 2_000

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.config import config, thread_count
+from dnumpy.config import EAGER_BELOW, config, thread_count
 from dnumpy.expr import unread
 from dnumpy.expr.expr import make
 from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import REFERENCES, pending_in_order, stored_operands
-from dnumpy.ops.families import Elementwise
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain, WholeStage
@@ -290,20 +289,26 @@ def _evaluate_stages(
 
 def compute_if_alone(expr: Expr) -> None:
     """Compute what was just recorded, if what its line records is looked at by itself each time."""
-    if not expr.origin.site.computes_at_once() or not direct.is_quick(expr):  # type: ignore[union-attr]
+    site = expr.origin.site  # type: ignore[union-attr]
+    runs_once = site.alone == site.FIRST  # as far as can be known, and is not worth a kernel
+    if config.eager_below < EAGER_BELOW and (runs_once or not expr.shape):
+        site.looked_at(alone=False)  # somebody wants small arrays to wait
+        return
+    if not site.computes_at_once() or not direct.is_quick(expr):
         return
     with lock:  # an error is raised when the result is looked at
         unread.note_operands((expr,))
-        if type(expr.op) is Elementwise:
+        if runs_once or direct.is_direct((expr,)):
             found, _ = _evaluate_directly(expr, [])
         else:
-            found, _ = _evaluate_stages(cut_again([expr], [expr], grain()), [expr])
+            order = pending_in_order([expr])  # with the view that it may be of
+            found, _ = _evaluate_stages(cut_again(order, [expr], grain()), [expr])
     if found:
         fp_faults.tell(found)
 
 
 def _tell_sites(order: Sequence[Expr]) -> None:
-    alone = len(order) == 1
+    alone = len(order) == 1 or direct.is_little(order)
     for expr in order:
         origin = expr.origin
         if origin is not None and (alone or origin.site.alone):

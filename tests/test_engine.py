@@ -15,6 +15,7 @@ import dnumpy
 from dnumpy import engine
 from dnumpy.api.array import concrete
 from dnumpy.config import config
+from dnumpy.expr.origin import Site
 from dnumpy.kernels import reference, tiled
 from dnumpy.runtime import local
 
@@ -317,3 +318,16 @@ def test_the_settings_of_the_mode_are_in_force() -> None:
     assert config.eager_below <= 8
     assert type(dnumpy.zeros(100)) is dnumpy.ndarray
     assert dnumpy.zeros(100)._np is None
+
+
+def test_a_fold_of_a_view_that_does_not_wait_finds_the_view(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def known_to_be_alone(site: Site) -> None:
+        site.alone, site.unread = Site.SURE, 0
+
+    monkeypatch.setattr(Site, "__init__", known_to_be_alone)
+    values = np.arange(60.0).reshape(12, 5) * (1 + 2j)
+    x = dnumpy.array(values)
+    found = np.add.reduce(dnumpy.multiply(x, x).imag, axis=0)
+    np.testing.assert_array_equal(np.asarray(found), (values * values).imag.sum(axis=0))

@@ -27,8 +27,8 @@ from dnumpy.api.array import (
 from dnumpy.api.layout import Axes, arranged, copy_order, permuted, restored, result_order
 from dnumpy.api.record import (
     Unmanaged,
-    cast,
     content,
+    converted,
     fresh,
     operand,
     record,
@@ -116,7 +116,7 @@ def astype(
         expr = content(a if axes is None else permuted(a, axes))
     except Unmanaged:
         return NotImplemented
-    made = fresh(cast(expr, wanted, expr.shape))
+    made = from_expr(converted(expr, wanted, expr.shape))
     return made if axes is None else restored(made, axes)
 
 

@@ -96,7 +96,7 @@ def into(row: Elementwise, x: ndarray, y: Any) -> bool:
     buffer, made = x._buf, found._buf
     expr = made.expr
     fits = expr.dtype.num == buffer.dtype.num and expr.shape == buffer.shape
-    if not fits or expr.value is not None or expr.owner is None or expr.owner() is not made:
+    if not fits or expr.owner is None or expr.owner() is not made:
         return False
     with buffer.lock:
         made.hand_over(buffer)

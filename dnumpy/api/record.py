@@ -269,7 +269,7 @@ def write(target: ndarray, value: Expr | Const) -> None:
     buffer = target._buf
     shape, dtype = facts(target)
     if target._geo is None:
-        content_now = _owned(cast(value, dtype, shape))
+        content_now = converted(value, dtype, shape)
         with target._buf.lock:
             buffer.set(content_now)
         return
@@ -294,6 +294,15 @@ def _owned(expr: Expr) -> Expr:
         fresh.origin = here()
         return fresh
     return expr
+
+
+def converted(value: Expr | Const, dtype: np.dtype, shape: Shape) -> Expr:
+    """Return ``value`` in this dtype and shape, as :func:`_owned` does.
+
+    What has just been recorded is nobody else's, though it may be computed by now.
+    """
+    found = cast(value, dtype, shape)
+    return found if found is not value and found.owner is None else _owned(found)
 
 
 def fresh(expr: Expr) -> ndarray:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dnumpy.api.chosen import Selection
 
 _NO_VALUE = np._NoValue
+_known_dtypes: dict[tuple[Any, ...], np.dtype] = {}  # of results
+_MOST_KNOWN = 4096
 
 
 def reduce_ufunc(
@@ -247,11 +249,18 @@ def _reduced_dtype(
     wrapped: np.ufunc, dtype: np.dtype, asked: Any, initial: Any, masked: bool
 ) -> np.dtype | None:
     """Ask NumPy: fold a 1-element array."""
+    key = (wrapped, dtype, dtype.num, asked)
+    if initial is None and not masked and (known := _known_dtypes.get(key)) is not None:
+        return known
     kwargs: dict[str, Any] = {} if initial is None else {"initial": initial[0]}
     if masked:
         kwargs["where"] = np.ones(1, bool)
     found = np.asarray(wrapped.reduce(np.ones(1, dtype), dtype=asked, **kwargs)).dtype
-    return found if is_managed_dtype(found) else None
+    if not is_managed_dtype(found):
+        return None
+    if initial is None and not masked and len(_known_dtypes) < _MOST_KNOWN:
+        _known_dtypes[key] = found
+    return found
 
 
 def _record(op: Reduction, args: list[Any], params: ReduceParams, dtype: np.dtype) -> Any:

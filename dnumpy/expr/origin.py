@@ -55,7 +55,8 @@ class Site:
 
     Waiting gains nothing there: nothing comes to be fused with it. Where that was so ``SURE`` times
     in a row the next ones are computed as they are recorded, but one in ``PROBED`` waits again, so
-    that another use of the same line is noticed.
+    that another use of the same line is noticed. The first one of all does not wait: what runs once
+    is not worth being planned. The second does.
     """
 
     __slots__ = ("alone", "unread")
@@ -64,9 +65,10 @@ class Site:
     PROBED = 16
     UNREAD = 1  # times in a row that a result computed along was never read: see expr.unread
     NEEDED = -(1 << 62)
+    FIRST = SURE + PROBED - 2
 
     def __init__(self) -> None:
-        self.alone = 0
+        self.alone = self.FIRST
         self.unread = 0
 
     def died_unread(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnumpy.kernels.sums import fold_in_python
 from dnumpy.ops.families import Contraction, Reduction
 
 if TYPE_CHECKING:
@@ -59,6 +61,10 @@ def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
 
 def _up_the_tree(ufunc: np.ufunc, level: np.ndarray) -> np.ndarray:
     """Return one row: neighbours are joined pairwise, level by level, the odd one out going up."""
+    if ufunc is np.add and level.dtype == np.float64 and level.size == len(level):
+        folded = fold_in_python(level.ravel().tolist())
+        if isfinite(folded):  # else somebody has to be told where that comes from
+            return np.full((1, *level.shape[1:]), folded)
     while len(level) > 1:
         paired = ufunc(level[0:-1:2], level[1::2])
         level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired

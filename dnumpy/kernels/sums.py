@@ -51,14 +51,15 @@ def sum_tiles(rows: np.ndarray, tile_rows: int) -> np.ndarray:
 def _fold_blocks(level: np.ndarray) -> np.ndarray:
     """Return the sum of each row of block sums, pairwise, level by level."""
     if len(level) == 1 and level.dtype == np.float64:  # as Python's floats: a tenth of the calls
-        return np.array([_fold_in_python(level[0].tolist())])
+        return np.array([fold_in_python(level[0].tolist())])
     while level.shape[1] > 1:
         paired = level[:, 0:-1:2] + level[:, 1::2]
         level = np.concatenate([paired, level[:, -1:]], axis=1) if level.shape[1] % 2 else paired
     return level[:, 0]
 
 
-def _fold_in_python(level: list[float]) -> float:
+def fold_in_python(level: list[float]) -> float:
+    """Return the sum of doubles, pairwise, level by level."""
     while len(level) > 1:
         odd = level[-1:] if len(level) % 2 else []
         level = [a + b for a, b in zip(level[::2], level[1::2], strict=False)] + odd

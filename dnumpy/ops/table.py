@@ -107,13 +107,13 @@ _KNOWN: dict[str, tuple[str, float, str]] = {
     "bitwise_or": ("arith", 1, "({0} | {1})"),
     "bitwise_xor": ("arith", 1, "({0} ^ {1})"),
     "invert": ("arith", 1, "({0} == 0)"),  # which it is of booleans
-    "cbrt": ("exp", 1, ""),
-    "clip": ("exp", 1, ""),
-    "deg2rad": ("exp", 1, ""),
-    "rad2deg": ("exp", 1, ""),
-    "degrees": ("exp", 1, ""),
-    "radians": ("exp", 1, ""),
-    "heaviside": ("exp", 1, ""),
+    "cbrt": ("exp", 20, ""),
+    "clip": ("compare", 2, ""),
+    "deg2rad": ("arith", 1, ""),
+    "rad2deg": ("arith", 1, ""),
+    "degrees": ("arith", 1, ""),
+    "radians": ("arith", 1, ""),
+    "heaviside": ("compare", 1, ""),
 }
 
 

@@ -15,8 +15,11 @@ import numpy as np
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr
 from dnumpy.kernels import reference
+from dnumpy.kernels.partials import combine, partial_dtype
+from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import Elementwise, Reduction
 from dnumpy.ops.table import VIEW
+from dnumpy.rewrite.build import build_phase
 from dnumpy.runtime import find
 from dnumpy.runtime.dask_cluster import current_client
 from dnumpy.runtime.faults import StepFault, collect
@@ -27,8 +30,14 @@ from dnumpy.runtime.records import HERE, Record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST_BYTES = 12 << 20  # read and written: about half a millisecond of one thread
-CHEAP = frozenset({"arith", "cast", "compare", "select"})  # classes of loops
+    from dnumpy.kernels.tiled import Faults
+
+MOST_BYTES = 24 << 20  # read and written: threads that share the memory gain nothing
+FOLDED_BYTES = 9 << 20  # read by a fold
+LITTLE_BYTES = 10 << 20  # read and written by a few operations that are not worth being fused
+MOST_LITTLE = 4  # operations
+_ROUNDS = frozenset({np.add, np.multiply})
+CHEAP = frozenset({"arith", "cast", "compare", "div", "select"})  # classes of loops
 
 
 def is_direct(order: Sequence[Expr]) -> bool:
@@ -36,22 +45,47 @@ def is_direct(order: Sequence[Expr]) -> bool:
     if len(order) != 1 or config.mode != "default":
         return False
     expr = order[0]
-    op = expr.op
-    cheap = type(op) is Elementwise and op.loop in CHEAP
-    return cheap and bool(expr.shape) and _is_small(expr)
+    return (type(expr.op) is not Reduction or _folds_exactly(expr)) and is_quick(expr)
 
 
 def is_quick(expr: Expr) -> bool:
-    """Say whether one operation takes so little that its evaluation is as dear.
-
-    A scalar always waits: it is of another class while it does.
-    """
+    """Say whether one operation takes so little that its evaluation is as dear."""
+    if config.mode != "default":
+        return False
     if type(expr.op) is Reduction:
-        return config.mode == "default" and bool(expr.shape) and _is_small(expr)
-    return is_direct((expr,))
+        return len(expr.args) == 1 and _is_small(expr, FOLDED_BYTES)
+    return _is_cheap(expr) and _is_small(expr, MOST_BYTES)
 
 
-def _is_small(expr: Expr) -> bool:
+def is_little(order: Sequence[Expr]) -> bool:
+    """Say whether what is pending is so little that the operations are best run one by one.
+
+    What fusion saves of so few bytes is less than what it takes to put them together.
+    """
+    if len(order) > MOST_LITTLE or config.mode != "default":
+        return False
+    nbytes = 0
+    for expr in order:
+        if expr.shape and type(expr.op) is not Reduction and not _is_cheap(expr):
+            return False
+        nbytes += expr.nbytes + sum([a.nbytes for a in expr.args if type(a) is Expr])
+    return nbytes <= LITTLE_BYTES
+
+
+def _is_cheap(expr: Expr) -> bool:
+    op = expr.op
+    return type(op) is Elementwise and op.loop in CHEAP and bool(expr.shape)
+
+
+def _folds_exactly(expr: Expr) -> bool:
+    """Say whether a fold has the same bits in any order, so that it may be NumPy's."""
+    op = expr.op
+    return type(op) is Reduction and (
+        op.ufunc not in _ROUNDS or expr.dtype.kind in "biu"  # of which a sum wraps around
+    )
+
+
+def _is_small(expr: Expr, most: int) -> bool:
     """Say whether an operation reads little, and all of it lies at home."""
     size = expr.nbytes
     for arg in expr.args:
@@ -59,7 +93,7 @@ def _is_small(expr: Expr) -> bool:
             size += arg.nbytes
             if not _is_home(arg):
                 return False
-    if size > MOST_BYTES:
+    if size > most:
         return False
     sent = config.cluster != "off" and size >= find.LEAST_BYTES and current_client() is not None
     return not sent
@@ -76,18 +110,58 @@ def run(expr: Expr) -> tuple[Record, list[StepFault]]:
     """Give ``expr`` its value; raises what NumPy raises, and then leaves it pending."""
     started = time.perf_counter()
     args = [value_of(a) for a in expr.args]
-    found: set[tuple[int, str]] = set()
+    op: Any = expr.op
+    if type(op) is Reduction and not _folds_exactly(expr):
+        out, found = _folded_in_tiles(expr, args[0])
+    else:
+        out, found = _by_numpy(op, args, expr)
+    nbytes = out.nbytes + sum([a.nbytes for a in args if type(a) is np.ndarray])
+    faults = collect((expr,), found) if found else []
+    settle(expr, out)
+    seconds = time.perf_counter() - started
+    where = ((HERE, expr.shape[0] if expr.shape else 1),)
+    return Record(op.name, where, seconds, nbytes, "numpy", (seconds,), started=started), faults
+
+
+def _by_numpy(op: Any, args: list[Any], expr: Expr) -> tuple[np.ndarray, Faults]:
+    found: Faults = set()
 
     def note(kind: str, _flag: int) -> None:
         found.add((0, kind))
 
-    op: Any = expr.op
-    out = pool.empty(expr.shape, expr.dtype)
-    nbytes = out.nbytes + sum(a.nbytes for a in args if type(a) is np.ndarray)
     with np.errstate(all="call", call=note):
+        if type(op) is Reduction:
+            return reference.apply(op, args, expr.params, expr.shape, expr.dtype), found
+        out = pool.empty(expr.shape, expr.dtype)
         reference.elementwise_into(op, args, expr.params, out)
-    faults = collect((expr,), found) if found else []
-    settle(expr, out)
-    seconds = time.perf_counter() - started
-    where = ((HERE, expr.shape[0]),)
-    return Record(op.name, where, seconds, nbytes, "numpy", (seconds,), started=started), faults
+        return out, found
+
+
+def _folded_in_tiles(expr: Expr, operand: np.ndarray) -> tuple[np.ndarray, Faults]:
+    """Return a fold that rounds, in the order in which all lowerings fold it."""
+    kernel = _fold_of(expr, operand)
+    phase = kernel.phase
+    (step,), (given,) = phase.steps, phase.outputs
+    if not given.partial:
+        out = pool.empty(expr.shape, expr.dtype)
+        return out, kernel.run([operand], [out], 0, phase.rows)
+    shape, dtype = phase.partial_shape(step), partial_dtype(step, operand.dtype)
+    parts = np.empty((phase.tiles, *shape), dtype)
+    found = kernel.run([operand], [parts], 0, phase.rows)
+    return combine(step, parts, lambda kind, _flag: found.add((0, kind))), found
+
+
+_MOST_FOLDS = 1024
+_folds: dict[tuple[Any, ...], TiledKernel] = {}
+
+
+def _fold_of(expr: Expr, operand: np.ndarray) -> TiledKernel:
+    sizes = (config.tile_bytes, config.tile_rows_max)
+    key = (expr.op, expr.params, expr.shape, expr.dtype, operand.shape, operand.dtype, sizes)
+    found = _folds.get(key)
+    if found is None:
+        if len(_folds) >= _MOST_FOLDS:
+            _folds.clear()
+        phase, _, _ = build_phase([expr], [expr], *sizes, lambda _reader, _read: True)
+        found = _folds[key] = TiledKernel(phase)
+    return found

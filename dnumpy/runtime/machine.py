@@ -75,6 +75,13 @@ def memory_limit() -> float | None:
     return min((limit for limit in limits if limit < NO_LIMIT), default=None)
 
 
+def resident_bytes() -> float:
+    """Return the bytes of memory that this process holds."""
+    import psutil
+
+    return float(psutil.Process().memory_info().rss)
+
+
 def free_bytes(worker_limit: float | None = None) -> float:
     """Return the bytes that new arrays may take in this process now.
 
@@ -82,7 +89,7 @@ def free_bytes(worker_limit: float | None = None) -> float:
     """
     import psutil
 
-    held = float(psutil.Process().memory_info().rss)
+    held = resident_bytes()
     limits = [limit for limit in (worker_limit, memory_limit()) if limit]
     inside = [max(0.0, limit - held) for limit in limits]
     return min([float(psutil.virtual_memory().available), *inside])

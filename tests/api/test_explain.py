@@ -7,7 +7,7 @@ import numpy
 import dnumpy as np
 from dnumpy.config import config
 
-ROWS = 400_000 if config.mode == "default" else 4_000  # managed in every mode
+ROWS = 4_000_000 if config.mode == "default" else 4_000  # too many to be computed at once
 
 
 def _pending() -> np.ndarray:

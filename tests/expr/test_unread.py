@@ -12,7 +12,7 @@ from dnumpy import engine
 from dnumpy.expr import unread
 from dnumpy.expr.walk import pending_in_order
 
-SIZE = 300_000
+SIZE = 1_600_000  # too large to be computed at once
 
 
 def quotient(x: np.ndarray, kept: list[np.ndarray] | None = None) -> tuple[float, bool]:
@@ -68,7 +68,8 @@ def test_what_was_left_and_is_read_after_all_is_right_and_not_left_again(how: st
         assert numpy.array_equal(numpy.asarray(late), expected)
     del late
     gc.collect()
-    assert [quotient(x)[1] for _ in range(4)] == [True] * 4
+    if how != "print":  # for which the few elements that are shown are computed
+        assert [quotient(x)[1] for _ in range(4)] == [True] * 4
 
 
 def test_what_was_left_and_is_read_by_itself_is_not_left_again() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import dnumpy
 from dnumpy import engine
+from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.origin import Site
 from dnumpy.runtime import direct
@@ -85,7 +86,10 @@ def looked(x: Any, *, look: bool = True) -> Any:
     return found
 
 
-def test_a_line_looked_at_by_itself_stops_waiting_until_it_is_used_otherwise() -> None:
+def test_a_line_looked_at_by_itself_stops_waiting_until_it_is_used_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(direct, "LITTLE_BYTES", 0)
     x = managed(X)
     assert looked(x, look=False)._buf.pending
     for _ in range(Site.SURE):
@@ -99,6 +103,58 @@ def test_a_line_looked_at_by_itself_stops_waiting_until_it_is_used_otherwise() -
     # the first that waited was used by what came next, and so have all after it
     assert waited > Site.PROBED
     assert looked(x, look=False)._buf.pending
+
+
+def test_a_few_small_operations_looked_at_together_do_not_wait_for_each_other() -> None:
+    x = managed(X)
+    waited = 0
+    for _ in range(2 * Site.PROBED):
+        kept = looked(x, look=False)
+        waited += kept._buf.pending
+        np.testing.assert_array_equal(np.asarray(kept * 2), (X + 1) * 2)
+    assert waited < Site.PROBED
+
+
+def first_and_second(x: Any) -> list[bool]:
+    made = []
+    for _ in range(2):
+        found = x * 3
+        made.append(found._buf.pending)
+        total = found.max()
+        made.append(type(total) is DeferredScalar)
+        assert total == (X * 3).max()
+    return made
+
+
+def test_what_a_line_records_first_does_not_wait_unless_small_arrays_are_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert first_and_second(managed(X)) == [True] * 4
+    monkeypatch.setattr(engine, "EAGER_BELOW", 0)
+
+    def again(x: Any) -> list[bool]:
+        made = []
+        for _ in range(2):
+            found = x * 3
+            made.append(found._buf.pending)
+            np.testing.assert_array_equal(np.asarray(found), X * 3)
+        return made
+
+    assert again(managed(X)) == [False, True]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "any", "mean"])
+def test_folds_that_do_not_wait_have_the_bits_of_those_that_do(
+    name: str, axis: Any, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "EAGER_BELOW", 0)
+    values = (np.random.default_rng(8).random((301, 70)) * 9).astype(dtype)
+    x = managed(values)
+    found = [np.asarray(getattr(x, name)(axis=axis)) for _ in range(3)]
+    assert len({(each.tobytes(), each.dtype) for each in found}) == 1
+    np.testing.assert_allclose(found[0], getattr(values, name)(axis=axis), rtol=1e-5)
 
 
 def test_what_is_computed_at_once_is_not_what_is_written_to_later() -> None:
