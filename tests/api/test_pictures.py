@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SVG = "{http://www.w3.org/2000/svg}"
-ROWS = 400 if config.mode == "default" else 8  # of 1,000 elements
+ROWS = 2_000 if config.mode == "default" else 8  # of 1,000 elements
 
 
 def a_stage(number: int, *, ran: bool, nodes: int = 2, **other: Any) -> dict[str, Any]:
