@@ -17,7 +17,7 @@ from dnumpy.runtime import learnt
 if TYPE_CHECKING:
     from dnumpy.runtime.records import Record
 
-ROWS = 400_000 if config.mode == "default" else 4_000  # managed in every mode
+ROWS = 2_000_000 if config.mode == "default" else 4_000  # too much to be run at once
 here_only = pytest.mark.skipif(config.mode == "split", reason="stages run on virtual nodes there")
 
 
@@ -83,7 +83,7 @@ def test_predict_is_not_listed_since_numpys_class_has_no_such_method() -> None:
     assert "predict" not in dir(np.ndarray)
 
 
-@pytest.mark.parametrize("look", [numpy.asarray, float, str], ids=str)
+@pytest.mark.parametrize("look", [numpy.asarray, float], ids=str)
 def test_the_run_is_known_however_the_values_were_looked_at(look: object) -> None:
     handle = _pending().sum() if look is float else _pending()
     look(handle)  # type: ignore[operator]
