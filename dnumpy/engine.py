@@ -249,7 +249,7 @@ def _evaluate(
     if asked is not None and (needed := unread.note_wanted(order)):
         known -= {id(e) for e in needed}
         del needed
-    if direct.is_direct(order):
+    if direct.is_direct(order) and order[-1] in roots:
         return _evaluate_directly(order.pop(), roots)
     sizes = grain()
     wanted = _live_among(order)
@@ -308,8 +308,9 @@ def compute_if_alone(expr: Expr) -> None:
 
 
 def _tell_sites(order: Sequence[Expr]) -> None:
-    alone = len(order) == 1 or direct.is_little(order)
-    for expr in order:
+    computed = [expr for expr in order if expr.op is not VIEW]
+    alone = len(computed) == 1 or direct.is_little(computed)
+    for expr in computed:
         origin = expr.origin
         if origin is not None and (alone or origin.site.alone):
             origin.site.looked_at(alone=alone)
