@@ -308,12 +308,16 @@ def compute_if_alone(expr: Expr) -> None:
 
 
 def _tell_sites(order: Sequence[Expr]) -> None:
-    computed = [expr for expr in order if expr.op is not VIEW]
-    alone = len(computed) == 1 or direct.is_little(computed)
-    for expr in computed:
-        origin = expr.origin
-        if origin is not None and (alone or origin.site.alone):
-            origin.site.looked_at(alone=alone)
+    """Tell each place of the program whether what it recorded was looked at by itself."""
+    origins = [expr.origin for expr in order if expr.op is not VIEW]
+    known = [origin.site for origin in origins if origin is not None and origin.site.alone]
+    if len(origins) == 1:
+        if origins[0] is not None:
+            origins[0].site.looked_at(alone=True)
+    elif known:  # a place that is known to wait goes on waiting
+        alone = direct.is_little([expr for expr in order if expr.op is not VIEW])
+        for site in known:
+            site.looked_at(alone=alone)
 
 
 def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:

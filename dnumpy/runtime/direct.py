@@ -45,8 +45,11 @@ def is_direct(order: Sequence[Expr]) -> bool:
 
     The last one: it may be of views, which are nothing to be computed.
     """
-    if not order or order[-1].op is VIEW or any(e.op is not VIEW for e in order[:-1]):
+    if not order or order[-1].op is VIEW:
         return False
+    for other in order[:-1]:
+        if other.op is not VIEW:
+            return False
     expr = order[-1]
     return (type(expr.op) is not Reduction or _folds_exactly(expr)) and is_quick(expr)
 
