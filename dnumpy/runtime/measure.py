@@ -3,7 +3,9 @@
 Rates are the best of several short runs in CPU time, so that a CPU quota or a busy neighbour does
 not hide in them, and so that they take 0.1 s of CPU time wherever they are measured. What the
 process really gets is one number, ``speed``: how much of its best rate a loop keeps over two
-periods of the kernel's quota (100 ms each), the best of several, of which two agree.
+periods of the kernel's quota (100 ms each), the best of several, of which two agree. Others that
+use the CPUs at that moment are left out of it, as they may be gone in the next one: what they cost
+is for the online correction to learn.
 """
 
 from __future__ import annotations
@@ -212,7 +214,7 @@ class Window(NamedTuple):
     """What the threads of a node did meanwhile."""
 
     calls: float  # by each of them
-    seconds: float
+    seconds: float  # less those in which others had the CPU, if that cannot be a quota's doing
     quickest: float  # of the calls
 
 
@@ -256,6 +258,7 @@ def _windows(threads: int, count: int) -> list[Window]:
 
 def _window(call: Callable[[], object]) -> Window:
     calls, quickest = 0, float("inf")
+    waited = machine.waited_seconds()
     started = before = perf_counter()
     while before - started < WINDOW_SECONDS:
         call()
@@ -263,7 +266,10 @@ def _window(call: Callable[[], object]) -> Window:
         quickest = min(quickest, after - before)
         before = after
         calls += 1
-    return Window(calls, before - started, quickest)
+    seconds = before - started
+    if machine.quota_is_known():
+        seconds = max(seconds - (machine.waited_seconds() - waited), calls * quickest)
+    return Window(calls, seconds, quickest)
 
 
 def _together(windows: Sequence[Window]) -> Window:
