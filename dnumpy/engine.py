@@ -409,7 +409,8 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
 def learn() -> DeviceProfile:
     """Take in what this process has run until now; return its node's profile."""
     profile = profile_here()
-    learnt.here.take_in(history, profile)
+    with lock:  # nothing is run, and added to the history, meanwhile
+        learnt.here.take_in(history, profile)
     return profile
 
 

@@ -43,6 +43,9 @@ def smooth_max(parts: Sequence[float], exponent: float) -> float:
 def loop_seconds_per_row(work: Work, profile: DeviceProfile, lowering: str) -> float:
     """Return the seconds that the element loops of one row take, without waiting for memory."""
     table = profile.ns_table(lowering)
+    if any(op_class == "gather" for op_class, _ in work.loops):
+        # read from an operand that the node holds whole, if there is one
+        table = {**table, "gather": profile.gather_ns_at(max(work.fixed_bytes, work.bytes_per_row))}
     scale = DTYPE_SCALE.get(work.dtype, 1.0)
     nanoseconds = sum(
         elements * table[op_class] * (scale if op_class in VECTOR_CLASSES else 1.0)

@@ -9,12 +9,23 @@ from math import exp, log
 
 from dnumpy.cost.work import OP_CLASSES
 
+CACHED_TABLE, LARGE_TABLE = float(1 << 18), float(1 << 26)  # bytes of what gathers read from
+ONLY_WHEN_CALIBRATED = (
+    "sort_ns",
+    "fft_ns",
+    "scatter_ns",
+    "serialise_bytes_per_second",
+    "disk_read_bytes_per_second",
+    "disk_write_bytes_per_second",
+)
 NsPerElement = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceProfile:
     """The measured rates of one device, per thread, with the node unloaded; ``speed`` scales them.
+
+    What a file of an earlier version lacks, or the quick measurement leaves out, is 0.
 
     Attributes
     ----------
@@ -39,6 +50,20 @@ class DeviceProfile:
         Memory that blocks may take.
     network_bytes_per_second, network_latency_seconds : float
         Between this device and the client.
+    sort_ns : float
+        Per element and binary logarithm of the length, of random float64 in ``np.sort``.
+    fft_ns : float
+        Likewise, of a complex transform.
+    scatter_ns : float
+        Per element written at random into a table far larger than the caches.
+    serialise_bytes_per_second : float
+        Of making the bytes that leave a node and reading those that arrive.
+    disk_read_bytes_per_second, disk_write_bytes_per_second : float
+        Of a file in the folder for temporary files.
+    idle_bytes : float
+        What the process holds before any block.
+    calibrated : bool
+        Whether all of it was measured, in up to 15 s, and not only what plans need at once.
     speed : float
         Share of the rates that is really delivered (CPU quota, contention); corrected online.
     versions : tuple of (package, version)
@@ -61,6 +86,24 @@ class DeviceProfile:
     speed: float = 1.0
     versions: tuple[tuple[str, str], ...] = ()
     measured_at: float = 0.0
+    sort_ns: float = 0.0
+    fft_ns: float = 0.0
+    scatter_ns: float = 0.0
+    serialise_bytes_per_second: float = 0.0
+    disk_read_bytes_per_second: float = 0.0
+    disk_write_bytes_per_second: float = 0.0
+    idle_bytes: float = 0.0
+    calibrated: bool = False
+
+    def gather_ns_at(self, table_bytes: float) -> float:
+        """Return ns per element read at random from a table of this size.
+
+        Between that of a table in cache and that of one beyond all caches, by logarithm.
+        """
+        inside = self.ns_table("tiled")["gather"]
+        outside = max(inside, self.gather_ns)
+        share = log(max(table_bytes, 1.0) / CACHED_TABLE) / log(LARGE_TABLE / CACHED_TABLE)
+        return inside * exp(min(max(share, 0.0), 1.0) * log(outside / inside))
 
     def bandwidth_at(self, working_set_bytes: float) -> float:
         """Return bytes per second at this working set, log-linear between the measured sizes."""
@@ -132,6 +175,8 @@ class DeviceProfile:
             "compile_seconds": self.compile_seconds,
             "free_bytes": self.free_bytes,
             "network_latency_seconds": self.network_latency_seconds,
+            **{name: getattr(self, name) for name in ONLY_WHEN_CALIBRATED},
+            "idle_bytes": self.idle_bytes,
         }
         bad = {n: v for n, v in positive.items() if not 0 < v < float("inf")}
         bad |= {n: v for n, v in not_negative.items() if not 0 <= v < float("inf")}

@@ -22,7 +22,7 @@ and tile the rows exactly; no node holds more than its memory; what cannot fit r
 from __future__ import annotations
 
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program, ProgramPlan
-from dnumpy.plan.events import Timeline, simulate
+from dnumpy.plan.events import Timeline, simulate_program
 from dnumpy.plan.joint import clear_program_cache, plan_program
 from dnumpy.plan.model import Candidate, NodeRate, PhaseSpec, Plan
 from dnumpy.plan.phases import plan_phases
@@ -50,5 +50,5 @@ __all__ = [
     "plan_program",
     "plan_rows",
     "plan_work",
-    "simulate",
+    "simulate_program",
 ]

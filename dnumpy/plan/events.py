@@ -225,7 +225,7 @@ def _most(events: list[tuple[float, int, float]]) -> float:
     return most
 
 
-def simulate(program: Program, placements: Sequence[Placement]) -> Timeline:
+def simulate_program(program: Program, placements: Sequence[Placement]) -> Timeline:
     """Return when everything happens, and the memory that it takes."""
     run = _Run(program, placements)
     run.run()

@@ -19,7 +19,7 @@ from dnumpy.plan.infeasible import readable_bytes
 from dnumpy.plan.rows import solve_rows
 from dnumpy.plan.search import Judge, improve
 from dnumpy.plan.structure import make_tables, phase_seconds, solve_structure
-from dnumpy.plan.templates import caps, groups, make_templates, needed_bytes
+from dnumpy.plan.templates import caps, groups, make_templates, needed_bytes, plain_plans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,10 +79,12 @@ def _decide(program: Program, budget_seconds: float | None) -> ProgramPlan:
             plan = _over_nodes(grouped.program, budget_seconds)
         except PlanInfeasible:  # what groups cannot hold, uneven rows may
             return _over_nodes(program, budget_seconds)
-        judge = Judge(program, 1)
-        found = judge.score(grouped.expand(program, plan.placements), f"{plan.how} of groups")
-        if not found.score[0]:
-            return _as_plan(found, plan.solver_seconds)
+        judge = Judge(program, MOST_SIMULATIONS)
+        judge.score(grouped.expand(program, plan.placements), f"{plan.how} of groups")
+        for placements, how in plain_plans(program):
+            judge.score(placements, how)
+        if not judge.chosen().score[0]:
+            return _as_plan(judge.chosen(), plan.solver_seconds)
     return _over_nodes(program, budget_seconds)
 
 
@@ -102,8 +104,10 @@ def _over_nodes(program: Program, budget_seconds: float | None) -> ProgramPlan:
         judge.score(placements, how)
     solver_seconds = 0.0
     budget = default_budget(judge.chosen().score[1]) if budget_seconds is None else budget_seconds
-    if budget > 0 or judge.chosen().score[0] > 0:
-        judge.deadline = perf_counter() + max(budget, SEARCH_FROM_SECONDS)
+    if judge.chosen().score[0] > 0:  # before a program is refused, everything is tried
+        budget = MOST_BUDGET_SECONDS
+    if budget > 0:
+        judge.deadline = perf_counter() + budget
         solver_seconds = _search(program, choices, judge)
     best = judge.chosen()
     if best.score[0] > 0:

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dnumpy.plan.dag import Placement
-from dnumpy.plan.events import Timeline, simulate
+from dnumpy.plan.events import Timeline, simulate_program
 from dnumpy.plan.templates import groups
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Judge:
         if known is not None:
             return known
         self.left -= 1
-        timeline = simulate(self.program, placements)
+        timeline = simulate_program(self.program, placements)
         over = 0.0
         if not timeline.fits(self.program):
             pairs = zip(timeline.peak_bytes, self.program.nodes, strict=True)

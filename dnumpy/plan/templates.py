@@ -71,10 +71,15 @@ def fill(
         return None
     level = _level(seconds, fixed, room, granules)
     counts = [
-        min(cap, int(max(0.0, level - f) / s)) if s > 0 else (cap if level > f else 0)
+        min(cap, int(max(0.0, level - f) / s)) if s > 0 else 0
         for s, f, cap in zip(seconds, fixed, room, strict=True)
     ]
     _take_back(counts, seconds, fixed, granules)
+    left = granules - sum(counts)
+    for n, (s, f, cap) in enumerate(zip(seconds, fixed, room, strict=True)):
+        if s == 0 and f <= level and left:  # rows that cost nothing end with the fixed cost
+            counts[n] = min(cap, left)
+            left -= counts[n]
     heap = [
         (fixed[n] + (counts[n] + 1) * seconds[n], seconds[n], n)
         for n, cap in enumerate(room)
@@ -92,13 +97,13 @@ def fill(
 def _take_back(
     counts: list[int], seconds: Sequence[float], fixed: Sequence[float], granules: int
 ) -> None:
-    """Take away what is too much (free granules, rounding), latest end first."""
+    """Take away the few granules that rounding gave too much, latest end first."""
     while sum(counts) > granules:
         n = max(
             (n for n, count in enumerate(counts) if count),
             key=lambda n: fixed[n] + counts[n] * seconds[n],
         )
-        counts[n] -= min(counts[n], sum(counts) - granules) if seconds[n] == 0 else 1
+        counts[n] -= 1
 
 
 def _level(
@@ -276,6 +281,36 @@ def _others(program: Program, templates: Templates, v: int) -> None:
         return
     memory = [min(node.memory_bytes, 1e18) for node in program.nodes]
     for how, shares in (("even", [1.0] * len(room)), ("memory", memory)):
-        speeds = [-s if isfinite(s) else -inf for s in ask.seconds_per_row]
-        counts = largest_remainder(shares, ask.granules, room, speeds)
-        templates.add(v, how, placed(ask, counts))
+        templates.add(v, how, in_proportion(ask, room, shares))
+
+
+def in_proportion(ask: Ask, room: Sequence[int], shares: Sequence[float]) -> Placement:
+    """Return the phase's rows in proportion to the shares, as far as there is room."""
+    speeds = [-s if isfinite(s) else -inf for s in ask.seconds_per_row]
+    return placed(ask, largest_remainder(shares, ask.granules, room, speeds))
+
+
+def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
+    """Return the two whole plans that take least time to find, those of them that have room.
+
+    Every group of phases filled as one, and everything even.
+    """
+    templates = Templates(program)
+    filled: dict[int, Placement | None] = {}
+    for members in groups(program):
+        free = [v for v in members if program.asks[v].pinned is None]
+        alike = len({program.asks[v].granule for v in free}) == 1
+        common = templates.filled(free) if alike else None
+        filled.update({v: common or templates.filled([v]) for v in free})
+    even = {
+        v: in_proportion(program.asks[v], templates.room[v], [1.0] * len(program.nodes))
+        for v in filled
+        if sum(templates.room[v]) >= program.asks[v].granules
+    }
+    plans = []
+    for how, chosen in (("window", filled), ("even", even)):
+        placements = [ask.pinned or chosen.get(v) for v, ask in enumerate(program.asks)]
+        found = tuple(placement for placement in placements if placement is not None)
+        if len(found) == len(placements):
+            plans.append((found, how))
+    return plans

@@ -60,6 +60,17 @@ def cpu_quota() -> float | None:
     return min(quotas, default=None)
 
 
+def quota_is_known() -> bool:
+    """Say whether :func:`cpu_quota` could see a quota if there were one."""
+    return bool(groups_of("cpu"))
+
+
+def waited_seconds() -> float:
+    """Return how long this thread has been ready to run while others had the CPUs, 0 if unknown."""
+    fields = (text_of(Path("/proc/thread-self/schedstat")) or "").split()
+    return int(fields[1]) * 1e-9 if len(fields) > 1 else 0.0
+
+
 def usable_cpus() -> int:
     """Return on how many CPUs this process may run."""
     if hasattr(os, "sched_getaffinity"):
@@ -75,6 +86,13 @@ def memory_limit() -> float | None:
     return min((limit for limit in limits if limit < NO_LIMIT), default=None)
 
 
+def resident_bytes() -> float:
+    """Return the bytes of memory that this process holds."""
+    import psutil
+
+    return float(psutil.Process().memory_info().rss)
+
+
 def free_bytes(worker_limit: float | None = None) -> float:
     """Return the bytes that new arrays may take in this process now.
 
@@ -82,7 +100,7 @@ def free_bytes(worker_limit: float | None = None) -> float:
     """
     import psutil
 
-    held = float(psutil.Process().memory_info().rss)
+    held = resident_bytes()
     limits = [limit for limit in (worker_limit, memory_limit()) if limit]
     inside = [max(0.0, limit - held) for limit in limits]
     return min([float(psutil.virtual_memory().available), *inside])

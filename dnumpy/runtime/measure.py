@@ -1,15 +1,18 @@
 """The measurements behind a profile: short, best of several, with all threads of the node busy.
 
-Rates are the best of several short runs, so that a CPU quota or a busy neighbour does not hide in
-them. What the process really gets is one number, ``speed``: how much of its best rate a loop keeps
-over a period of the kernel's quota (100 ms), the best of several, of which two must agree.
+Rates are the best of several short runs in CPU time, so that a CPU quota or a busy neighbour does
+not hide in them, and so that they take 0.1 s of CPU time wherever they are measured. What the
+process really gets is one number, ``speed``: how much of its best rate a loop keeps over two
+periods of the kernel's quota (100 ms each), the best of several, of which two agree. Others that
+use the CPUs at that moment are left out of it, as they may be gone in the next one: what they cost
+is for the online correction to learn.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,16 +25,20 @@ if TYPE_CHECKING:
 
 TILE = 32_768  # elements: the default tile of 256 KiB of float64
 TILE_SETS = 4
-SMALLEST_BYTES, LARGEST_BYTES = 1 << 18, 5 << 25  # per thread: inside L2, beyond most caches
+SMALLEST_BYTES = 1 << 18  # per thread: inside L2
+LARGEST_BYTES, QUICK_BYTES = 5 << 25, 1 << 26  # beyond most caches, and in little time
 BANDWIDTH_SIZES = 4
 STREAMED_BYTES = 1 << 30  # all threads together
 STREAMED_SHARE = 1 / 8  # of the free memory, likewise
-GEMM_SIZE = 384
-GATHER_TABLE = 1 << 23
-GATHER_COUNT = 1 << 18
-QUOTA_PERIOD_SECONDS = 0.1
+LEAST_TOUCHED = 1 / 4  # of the quick bytes
+GEMM_SIZE = 256
+GATHER_BYTES = 1 << 26
+GATHER_COUNT = 1 << 17
+WINDOW_SECONDS = 0.2  # two periods of a quota: a share is at most half of itself too much
 SPEED_TILES = 8
-LEAST_WINDOWS, MOST_WINDOWS = 3, 13
+BUDGET_SECONDS = 3e-3  # of CPU time for one quantity
+SHORTEST_SECONDS = 1e-9  # where a clock is so coarse that it did not advance
+LEAST_WINDOWS, MOST_WINDOWS = 3, 5
 SAME_SHARE = 0.04
 LEAST_SPEED = 1e-3
 # A dozen fused ops through LLVM after the first: known, not measured, as Numba takes longer to
@@ -43,18 +50,25 @@ NETWORK_LATENCY_SECONDS = 1e-3
 
 
 def best_seconds(
-    call: Callable[[], object], least: int = 3, budget_seconds: float = 0.010
+    call: Callable[[], object],
+    least: int = 2,
+    budget_seconds: float = BUDGET_SECONDS,
+    clock: Callable[[], float] = thread_time,
 ) -> float:
-    """Return the shortest of at least ``least`` runs, going on until the budget is used."""
+    """Return the shortest of at least ``least`` runs, going on until the budget is used.
+
+    The clock is this thread's CPU time: neither a quota nor a neighbour makes it run, and a budget
+    is the same work under any of them. What waits for others is timed by ``perf_counter``.
+    """
     best = float("inf")
-    started = perf_counter()
+    started = clock()
     runs = 0
-    while runs < least or perf_counter() - started < budget_seconds:
-        before = perf_counter()
+    while runs < least or clock() - started < budget_seconds:
+        before = clock()
         call()
-        best = min(best, perf_counter() - before)
+        best = min(best, clock() - before)
         runs += 1
-    return best
+    return max(best, SHORTEST_SECONDS)
 
 
 def all_threads_seconds(make: Callable[[], Callable[[], object]], threads: int) -> float:
@@ -66,24 +80,28 @@ def all_threads_seconds(make: Callable[[], Callable[[], object]], threads: int) 
     def task() -> float:
         call = make()
         barrier.wait()
-        return best_seconds(call, budget_seconds=0.03)
+        return best_seconds(call)
 
     with ThreadPoolExecutor(threads) as pool:
         return max(future.result() for future in [pool.submit(task) for _ in range(threads)])
 
 
-def bandwidth_sizes(threads: int, free_bytes: float) -> list[int]:
+def bandwidth_sizes(
+    threads: int, free_bytes: float, most_bytes: float = LARGEST_BYTES
+) -> list[int]:
     """Return the bytes that each thread streams, in equal ratios, all threads within the memory."""
     together = min(STREAMED_BYTES, STREAMED_SHARE * free_bytes)
-    largest = min(LARGEST_BYTES, max(2 * SMALLEST_BYTES, together / threads))
+    largest = min(most_bytes, max(2 * SMALLEST_BYTES, together / threads))
     ratio = (largest / SMALLEST_BYTES) ** (1 / (BANDWIDTH_SIZES - 1))
     return [round(SMALLEST_BYTES * ratio**k) for k in range(BANDWIDTH_SIZES)]
 
 
-def bandwidth(threads: int, free_bytes: float) -> tuple[tuple[float, float], ...]:
+def bandwidth(
+    threads: int, free_bytes: float, most_bytes: float = LARGEST_BYTES
+) -> tuple[tuple[float, float], ...]:
     """Return (bytes, bytes per second of one thread) of ``a + b -> c`` at growing sizes."""
     points: list[tuple[float, float]] = []
-    for size in bandwidth_sizes(threads, free_bytes):
+    for size in bandwidth_sizes(threads, free_bytes, most_bytes):
 
         def make(size: int = size) -> Callable[[], object]:
             a, b, c = np.ones((3, size // 24))
@@ -96,7 +114,9 @@ def bandwidth(threads: int, free_bytes: float) -> tuple[tuple[float, float], ...
     return tuple(points)
 
 
-def gemm_rates(threads: int) -> tuple[tuple[str, float], ...]:
+def gemm_rates(
+    threads: int, dtypes: Sequence[str] = ("float32", "float64")
+) -> tuple[tuple[str, float], ...]:
     """Return (dtype, flops per second of one thread) of a square matrix product.
 
     BLAS is kept to one thread: the tasks of a node are its parallelism.
@@ -104,7 +124,7 @@ def gemm_rates(threads: int) -> tuple[tuple[str, float], ...]:
     from threadpoolctl import threadpool_limits
 
     rates = []
-    for dtype in ("float32", "float64"):
+    for dtype in dtypes:
 
         def make(dtype: str = dtype) -> Callable[[], object]:
             a = np.full((GEMM_SIZE, GEMM_SIZE), 1.5, dtype)
@@ -159,10 +179,11 @@ def tiled_ns() -> tuple[tuple[str, float], ...]:
     return tuple(table)
 
 
-def gather_ns() -> float:
+def gather_ns(table_bytes: float = GATHER_BYTES) -> float:
     """Return ns per element read at random from a table larger than the caches."""
-    table = np.ones(GATHER_TABLE)  # ones: zeros would all lie in one page
-    where = np.random.default_rng(0).integers(0, GATHER_TABLE, GATHER_COUNT)
+    elements = int(table_bytes) // 8
+    table = np.ones(elements)  # ones: zeros would all lie in one page
+    where = np.random.default_rng(0).integers(0, elements, GATHER_COUNT)
     out = np.empty(GATHER_COUNT)
     return best_seconds(lambda: np.take(table, where, out=out, mode="clip")) / GATHER_COUNT * 1e9
 
@@ -171,7 +192,7 @@ def launch_seconds() -> float:
     """Return the time from handing a task to a waiting thread to having its result."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()
-        return best_seconds(lambda: pool.submit(int).result(), least=20)
+        return best_seconds(lambda: pool.submit(int).result(), least=20, clock=perf_counter)
 
 
 def _speed_call() -> Callable[[], object]:
@@ -184,24 +205,24 @@ def _speed_call() -> Callable[[], object]:
 
 
 def exp_ns() -> float:
-    """Return ns per element of the class ``exp`` in 20 ms: whether a kept table still holds."""
+    """Return ns per element of the class ``exp`` in 10 ms: whether a kept table still holds."""
     x, out = np.linspace(0.5, 2.5, TILE), np.empty(TILE)
-    return best_seconds(lambda: np.exp(x, out=out), budget_seconds=0.02) / TILE * 1e9
+    return best_seconds(lambda: np.exp(x, out=out), budget_seconds=0.01) / TILE * 1e9
 
 
 class Window(NamedTuple):
-    """What the threads of a node did in one period of the quota."""
+    """What the threads of a node did meanwhile."""
 
     calls: float  # by each of them
-    seconds: float
+    seconds: float  # less those in which others had the CPU, if that cannot be a quota's doing
     quickest: float  # of the calls
 
 
 def delivered_share(threads: int) -> float:
     """Return which share of its best rate each of the busy threads keeps, at most 1.
 
-    A quota leaves the same to every period, a busy neighbour less to some of them: so the best
-    period counts, once a second one says the same, and no single moment decides.
+    A quota leaves the same to every window, a busy neighbour less to some of them: so the best
+    one counts, once a second one says the same, and no single moment decides.
     """
     windows = _windows(threads, LEAST_WINDOWS)
     while len(windows) < MOST_WINDOWS and not _agreed(windows):
@@ -221,16 +242,14 @@ def _agreed(windows: Sequence[Window]) -> bool:
 
 
 def _windows(threads: int, count: int) -> list[Window]:
-    """Return so many periods of all threads computing, after one that is not counted.
-
-    The first one ends where a period of the quota ends, as the threads are stopped there.
-    """
+    """Return so many windows of all threads computing, after one call that is not counted."""
     barrier = Barrier(threads)
 
     def task() -> list[Window]:
         call = _speed_call()
         barrier.wait()
-        return [_window(call) for _ in range(count + 1)][1:]
+        call()
+        return [_window(call) for _ in range(count)]
 
     with ThreadPoolExecutor(threads) as pool:
         found = [future.result() for future in [pool.submit(task) for _ in range(threads)]]
@@ -239,14 +258,18 @@ def _windows(threads: int, count: int) -> list[Window]:
 
 def _window(call: Callable[[], object]) -> Window:
     calls, quickest = 0, float("inf")
+    waited = machine.waited_seconds()
     started = before = perf_counter()
-    while before - started < QUOTA_PERIOD_SECONDS:
+    while before - started < WINDOW_SECONDS:
         call()
         after = perf_counter()
         quickest = min(quickest, after - before)
         before = after
         calls += 1
-    return Window(calls, before - started, quickest)
+    seconds = before - started
+    if machine.quota_is_known():
+        seconds = max(seconds - (machine.waited_seconds() - waited), calls * quickest)
+    return Window(calls, seconds, quickest)
 
 
 def _together(windows: Sequence[Window]) -> Window:
@@ -269,26 +292,36 @@ def speed(threads: int) -> float:
     return max(LEAST_SPEED, min(allowed_share(threads), delivered_share(threads)))
 
 
+def quick_bytes(threads: int) -> float:
+    """Return how much memory a thread may touch: its first touch is slow on little of a CPU."""
+    return QUICK_BYTES * max(LEAST_TOUCHED, min(1.0, 2 * allowed_share(threads)))
+
+
 def measure(
     name: str, threads: int = 1, worker_limit: float | None = None, now: float = 0.0
 ) -> DeviceProfile:
-    """Return the profile of this machine as a task on one of ``threads`` busy threads sees it."""
+    """Return the profile of this machine as a task on one of ``threads`` busy threads sees it.
+
+    What plans need before the first run, in 0.1 s of CPU time a thread, but for its speed, which is
+    what the quota allows; :mod:`~dnumpy.runtime.calibrate` measures the rest.
+    """
     ns = tiled_ns()
     free_bytes = machine.free_bytes(worker_limit)
     profile = DeviceProfile(
         name=name,
         kind="cpu",
         threads=threads,
-        bandwidth=bandwidth(threads, free_bytes),
+        bandwidth=bandwidth(threads, free_bytes, quick_bytes(threads)),
         gemm_flops_per_second=gemm_rates(threads),
         ns_per_element=(("tiled", ns),),
-        gather_ns=gather_ns(),
+        gather_ns=gather_ns(quick_bytes(threads)),
         launch_seconds=launch_seconds(),
         compile_seconds=COMPILE_SECONDS,
         free_bytes=free_bytes,
+        idle_bytes=machine.resident_bytes(),
         network_bytes_per_second=NETWORK_BYTES_PER_SECOND,
         network_latency_seconds=NETWORK_LATENCY_SECONDS,
-        speed=speed(threads),
+        speed=max(LEAST_SPEED, allowed_share(threads)),
         versions=machine.versions(),
         measured_at=now,
     )

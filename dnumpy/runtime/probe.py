@@ -11,18 +11,20 @@ from dnumpy.config import thread_count
 from dnumpy.cost.profile import DeviceProfile
 from dnumpy.runtime import machine, measure
 from dnumpy.runtime.links import links_table, measure_links
-from dnumpy.runtime.profiles import load_or_measure
+from dnumpy.runtime.profiles import kept_or_calibrated, kept_or_new, load_or_measure
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from distributed import Client, Future, Worker
 
-ECHO_BYTES = 4 << 20
+ECHO_BYTES = (1 << 18, 4 << 20)
+ENOUGH_SECONDS = 0.02  # of a message: larger ones would tell no more
 CHAIN_TASKS = 8
 
 __all__ = [
+    "calibrate_cluster",
     "load_or_measure",
     "measure_here",
     "probe_cluster",
@@ -37,15 +39,26 @@ def measure_here(name: str = "local", threads: int | None = None) -> DeviceProfi
     Rates are those of one thread while ``threads`` (by default those of the embedded scheduler)
     are busy.
     """
-    return measure.measure(name, threads or thread_count(), now=time())
+    threads = threads or thread_count()
+    return replace(measure.measure(name, threads, now=time()), speed=measure.speed(threads))
 
 
 async def _measured_on_worker(cache_dir: str | None, dask_worker: Worker) -> bytes:
+    return await _in_thread(kept_or_new, cache_dir, dask_worker)
+
+
+async def _calibrated_on_worker(cache_dir: str | None, dask_worker: Worker) -> bytes:
+    return await _in_thread(kept_or_calibrated, cache_dir, dask_worker)
+
+
+async def _in_thread(
+    measured: Callable[..., DeviceProfile], cache_dir: str | None, dask_worker: Worker
+) -> bytes:
     """Measure in a thread, so that the worker's event loop stays alive."""
     import asyncio
 
     profile = await asyncio.to_thread(
-        load_or_measure,
+        measured,
         cache_dir,
         name=dask_worker.address,
         threads=dask_worker.state.nthreads,
@@ -128,17 +141,47 @@ def probe_cluster(
     return profiles
 
 
+def calibrate_cluster(
+    client: Client,
+    profiles: Mapping[str, DeviceProfile],
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> dict[str, DeviceProfile]:
+    """Return the profiles with all that each worker can tell of itself, measured by all at once.
+
+    At most 15 s where it was not kept. What :func:`probe_cluster` found stays: speed, network and
+    launch times.
+    """
+    where = None if cache_dir is None else str(cache_dir)
+    texts = client.run(_calibrated_on_worker, where, workers=list(profiles))
+    return {
+        address: replace(
+            DeviceProfile.from_json(texts[address]),
+            launch_seconds=known.launch_seconds,
+            network_bytes_per_second=known.network_bytes_per_second,
+            network_latency_seconds=known.network_latency_seconds,
+            speed=known.speed,
+        )
+        for address, known in profiles.items()
+    }
+
+
 def _network(client: Client, address: str) -> tuple[float, float]:
     """Return (bytes per second, seconds of an empty message) of a round trip to the worker."""
-    payload = bytes(ECHO_BYTES)
     latency = _echo_seconds(client, address, b"")
-    busy = max(_echo_seconds(client, address, payload) - latency, 1e-6)
-    return 2 * ECHO_BYTES / busy, latency / 2
+    rate = 0.0
+    for size in ECHO_BYTES:
+        busy = max(_echo_seconds(client, address, bytes(size)) - latency, 1e-6)
+        rate = 2 * size / busy
+        if busy > ENOUGH_SECONDS:
+            break
+    return rate, latency / 2
 
 
 def _echo_seconds(client: Client, address: str, payload: bytes) -> float:
     return measure.best_seconds(
-        lambda: client.run(_echo, payload, workers=[address]), least=2, budget_seconds=0.0
+        lambda: client.run(_echo, payload, workers=[address]),
+        budget_seconds=0.0,
+        clock=perf_counter,
     )
 
 
@@ -205,18 +248,50 @@ def table_row(profile: DeviceProfile) -> dict[str, str]:
     }
 
 
+def calibration_row(profile: DeviceProfile) -> dict[str, str]:
+    """Return what only the full measurement tells; ``-`` for what it had no time for."""
+    gemm = dict(profile.gemm_flops_per_second)
+    compiled = dict(dict(profile.ns_per_element).get("numba", ()))
+    found = {
+        "scatter ns": (profile.scatter_ns, 1.0),
+        "sort ns/log2": (profile.sort_ns, 1.0),
+        "fft ns/log2": (profile.fft_ns, 1.0),
+        "compiled arith ns": (compiled.get("arith", 0.0), 1.0),
+        "compiled exp ns": (compiled.get("exp", 0.0), 1.0),
+        "compile ms": (profile.compile_seconds, 1e3),
+        "complex128 GFLOP/s": (gemm.get("complex128", 0.0), 1e-9),
+        "messages MB/s": (profile.serialise_bytes_per_second, 1e-6),
+        "disk read MB/s": (profile.disk_read_bytes_per_second, 1e-6),
+        "disk write MB/s": (profile.disk_write_bytes_per_second, 1e-6),
+        "idle MB": (profile.idle_bytes, 1e-6),
+    }
+    row = {"node": profile.name}
+    for name, (value, scale) in found.items():
+        row[name] = f"{value * scale:.3g}" if value else "-"
+    return row
+
+
 def probe_tables(scheduler: str | None = None) -> dict[str, list[dict[str, str]]]:
     """Return tables by title: the workers of the cluster at this address, and their links.
 
     Without an address, the table of this machine.
     """
     if scheduler is None:
-        return {"Measured capability": [table_row(load_or_measure(threads=thread_count()))]}
+        here = load_or_measure(threads=thread_count())
+        full = replace(kept_or_calibrated(threads=thread_count()), speed=here.speed)
+        return _tables([full])
     from distributed import Client
 
     with Client(scheduler, set_as_default=False) as client:
-        profiles = probe_cluster(client)
-        tables = {"Measured capability": [table_row(profile) for profile in profiles.values()]}
+        profiles = calibrate_cluster(client, probe_cluster(client))
+        tables = _tables(list(profiles.values()))
         if len(profiles) > 1:
             tables["Links between workers"] = links_table(measure_links(client, list(profiles)))
     return tables
+
+
+def _tables(profiles: Sequence[DeviceProfile]) -> dict[str, list[dict[str, str]]]:
+    return {
+        "Measured capability": [table_row(profile) for profile in profiles],
+        "Calibration": [calibration_row(profile) for profile in profiles],
+    }

@@ -69,17 +69,9 @@ def write_profile(path: Path, profile: DeviceProfile) -> None:
         )
 
 
-def still_true(profile: DeviceProfile) -> DeviceProfile | None:
-    """Return the profile with today's speed, or None where its rates no longer hold.
-
-    They are looked at before and after the speed: one busy moment is no reason to measure again.
-    """
-    looks = [measure.exp_ns()]
-    speed = measure.speed(profile.threads)
-    looks.append(measure.exp_ns())
-    if not 1 - DRIFT <= min(looks) / profile.ns_table("tiled")["exp"] <= 1 + DRIFT:
-        return None
-    return replace(profile, speed=speed)
+def still_true(profile: DeviceProfile) -> bool:
+    """Say whether the machine still computes as fast as when the profile was measured."""
+    return 1 - DRIFT <= measure.exp_ns() / profile.ns_table("tiled")["exp"] <= 1 + DRIFT
 
 
 def load_or_measure(
@@ -89,7 +81,21 @@ def load_or_measure(
     threads: int = 1,
     worker_limit: float | None = None,
 ) -> DeviceProfile:
-    """Return this machine's profile: the kept one if it still holds (0.4 s), else a new one.
+    """Return :func:`kept_or_new` with the speed and the memory of now, in 0.6 s or a second."""
+    profile = kept_or_new(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
+    return replace(profile, speed=measure.speed(threads))
+
+
+def kept_or_new(
+    cache_dir: str | os.PathLike[str] | None = None,
+    *,
+    name: str = "local",
+    threads: int = 1,
+    worker_limit: float | None = None,
+) -> DeviceProfile:
+    """Return this machine's rates: the kept ones if they still hold, else new ones.
+
+    Either takes at most 0.1 s of CPU time a thread. The speed is what the quota allows.
 
     Parameters
     ----------
@@ -104,8 +110,35 @@ def load_or_measure(
     """
     path = profile_path(threads, Path(cache_dir) if cache_dir is not None else None)
     kept = read_profile(path)
-    profile = still_true(kept) if kept is not None else None
+    profile = kept if kept is not None and still_true(kept) else None
     if profile is None:
         profile = measure.measure(name, threads, worker_limit, now=time())
         write_profile(path, profile)
-    return replace(profile, name=name, free_bytes=machine.free_bytes(worker_limit))
+    return replace(
+        profile,
+        name=name,
+        free_bytes=machine.free_bytes(worker_limit),
+        idle_bytes=machine.resident_bytes(),
+        speed=max(measure.LEAST_SPEED, measure.allowed_share(threads)),
+    )
+
+
+def kept_or_calibrated(
+    cache_dir: str | os.PathLike[str] | None = None,
+    *,
+    name: str = "local",
+    threads: int = 1,
+    worker_limit: float | None = None,
+) -> DeviceProfile:
+    """Return what :func:`kept_or_new` does, with all else measured too, in at most 15 s.
+
+    It is kept, so that later processes have it at once.
+    """
+    from dnumpy.runtime.calibrate import calibrated  # imports the compiler
+
+    profile = kept_or_new(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
+    if not profile.calibrated:
+        profile = calibrated(profile, now=time())
+        path = profile_path(threads, Path(cache_dir) if cache_dir is not None else None)
+        write_profile(path, profile)
+    return profile

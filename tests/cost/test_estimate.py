@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnumpy.cost import OP_CLASSES, DeviceProfile, Work, peak_bytes, seconds, seconds_per_row
-from dnumpy.cost.estimate import smooth_max
+from dnumpy.cost.estimate import loop_seconds_per_row, smooth_max
+from dnumpy.cost.profile import ONLY_WHEN_CALIBRATED
 
 amounts = st.floats(0.0, 1e6)
 rates = st.floats(1e-3, 1e12)
@@ -175,3 +176,32 @@ def test_work_that_cannot_be_is_refused() -> None:
         Work(1, bytes_read=-1.0).verify()
     with pytest.raises(ValueError, match="unknown op classes"):
         Work(1, loops=(("magic", 1.0),)).verify()
+
+
+@given(profiles(), st.floats(0.0, 1e12), st.floats(0.0, 1e12))
+def test_reading_at_random_costs_more_the_larger_the_table(
+    profile: DeviceProfile, a: float, b: float
+) -> None:
+    less, more = sorted((a, b))
+    inside = profile.ns_table("tiled")["gather"]
+    slow = profile.gather_ns_at(more)
+    assert inside * (1 - 1e-9) <= profile.gather_ns_at(less) <= slow * (1 + 1e-9)
+    assert slow <= max(inside, profile.gather_ns) * (1 + 1e-9)
+
+
+def test_a_gather_from_a_large_table_takes_what_such_reads_were_measured_to_take() -> None:
+    profile = replace(sample_profile(), gather_ns=50.0)
+    loops = (("gather", 1.0),)
+    inside = loop_seconds_per_row(Work(1000, loops=loops, fixed_bytes=1e3), profile, "tiled")
+    beyond = loop_seconds_per_row(Work(1000, loops=loops, fixed_bytes=1e9), profile, "tiled")
+    assert inside == pytest.approx(profile.ns_table("tiled")["gather"] * 1e-9)
+    assert beyond == pytest.approx(50e-9)
+
+
+def test_a_file_of_an_earlier_version_still_loads() -> None:
+    import json
+
+    text = json.loads(sample_profile().to_json())
+    for name in (*ONLY_WHEN_CALIBRATED, "idle_bytes", "calibrated"):
+        del text[name]
+    assert DeviceProfile.from_json(json.dumps(text)) == sample_profile()

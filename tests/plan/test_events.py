@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
-from dnumpy.plan.events import simulate
+from dnumpy.plan.events import simulate_program
 from dnumpy.plan.reshard import messages, moved_bytes, overlaps
 
 LATENCY, RATE = 0.5, 4.0
@@ -37,7 +37,7 @@ def two_phases(access, **more):
 
 
 def test_aligned_phases_run_through_without_a_transfer():
-    run = simulate(two_phases("aligned"), [Placement((3, 1)), Placement((3, 1))])
+    run = simulate_program(two_phases("aligned"), [Placement((3, 1)), Placement((3, 1))])
     assert run.spans == (((0.0, 3.0), (0.0, 1.0)), ((3.0, 6.0), (1.0, 2.0)))
     assert run.makespan == 6.0
     assert run.sent_bytes == 0
@@ -45,27 +45,27 @@ def test_aligned_phases_run_through_without_a_transfer():
 
 
 def test_a_reader_elsewhere_waits_for_latency_and_bytes():
-    run = simulate(two_phases("aligned"), [Placement((4, 0)), Placement((0, 4))])
+    run = simulate_program(two_phases("aligned"), [Placement((4, 0)), Placement((0, 4))])
     assert run.spans[1] == (None, (4 + LATENCY + 8 / RATE, 8 + LATENCY + 8 / RATE))
     assert run.peak_bytes == (8.0, 8.0 + 8 + 4)
 
 
 def test_only_rows_that_change_their_node_travel():
-    run = simulate(two_phases("aligned"), [Placement((3, 1)), Placement((1, 3))])
+    run = simulate_program(two_phases("aligned"), [Placement((3, 1)), Placement((1, 3))])
     assert run.sent_bytes == 4.0
     # node 0 ends its part at 3, sends two rows, goes on with its own row; node 1 waits for them
     assert run.spans[1] == ((3.0, 4.0), (3 + LATENCY + 1.0, 3 + LATENCY + 4.0))
 
 
 def test_a_halo_brings_its_rows_and_no_more():
-    run = simulate(two_phases("halo", halo_rows=1), [Placement((2, 2)), Placement((2, 2))])
+    run = simulate_program(two_phases("halo", halo_rows=1), [Placement((2, 2)), Placement((2, 2))])
     assert run.sent_bytes == 2 * 2.0
     assert run.makespan == 2 + LATENCY + 2 / RATE + 2
 
 
 def test_sends_of_one_node_follow_one_another():
     asks = [ask("a", 3, [0.0] * 3, pinned=Placement((3, 0, 0))), ask("b", 3, [1.0] * 3)]
-    run = simulate(
+    run = simulate_program(
         program(asks, [Edge(0, 1, "aligned", 4.0)]),
         [Placement((3, 0, 0)), Placement((1, 1, 1))],
     )
@@ -76,7 +76,7 @@ def test_sends_of_one_node_follow_one_another():
 def test_transfers_overlap_with_other_work():
     asks = [ask("a", 1, [1.0, 9.0]), ask("b", 1, [5.0, 5.0]), ask("c", 1, [1.0, 1.0])]
     built = program(asks, [Edge(0, 2, "aligned", 4.0)])
-    run = simulate(built, [Placement((1, 0)), Placement((0, 1)), Placement((0, 1))])
+    run = simulate_program(built, [Placement((1, 0)), Placement((0, 1)), Placement((0, 1))])
     assert run.makespan == 6.0
 
 
@@ -94,7 +94,7 @@ def test_partials_go_up_a_tree():
     count = 8
     asks = [ask("a", count, [1.0] * count), ask("b", 1, [1.0] * count)]
     built = program(asks, [Edge(0, 1, "fold", partial_bytes=2.0)])
-    run = simulate(built, [Placement((1,) * count), Placement((1,) + (0,) * (count - 1))])
+    run = simulate_program(built, [Placement((1,) * count), Placement((1,) + (0,) * (count - 1))])
     assert run.makespan == 1 + 3 * (LATENCY + 2 / RATE) + 1
     assert run.sent_bytes == (count - 1) * 2.0
 
@@ -103,21 +103,21 @@ def test_many_readers_of_all_rows_are_reached_by_a_tree():
     count = 128
     asks = [ask("a", 1, [1.0] * count), ask("b", count, [1.0] * count)]
     built = program(asks, [Edge(0, 1, "whole", 4.0)])
-    run = simulate(built, [Placement((1,) + (0,) * (count - 1)), Placement((1,) * count)])
+    run = simulate_program(built, [Placement((1,) + (0,) * (count - 1)), Placement((1,) * count)])
     tree = 1 + 7 * (LATENCY + 4 / RATE) + 1
     assert run.makespan == pytest.approx(tree)
     assert run.sent_bytes == (count - 1) * 4.0
 
 
 def test_an_edge_of_mere_order_moves_nothing_but_waits_for_all():
-    run = simulate(two_phases("none"), [Placement((3, 1)), Placement((0, 4))])
+    run = simulate_program(two_phases("none"), [Placement((3, 1)), Placement((0, 4))])
     assert run.sent_bytes == 0
     assert run.spans[1] == (None, (3.0, 7.0))
 
 
 def test_copies_spare_the_transfer():
     built = two_phases("whole")
-    run = simulate(built, [Placement((4, 4), replicated=True), Placement((2, 2))])
+    run = simulate_program(built, [Placement((4, 4), replicated=True), Placement((2, 2))])
     assert run.sent_bytes == 0
     assert run.makespan == 6.0
 
@@ -158,7 +158,7 @@ def placed_programs(draw):
 @given(placed_programs())
 def test_no_run_is_below_the_critical_path_or_the_work_of_a_node(case):
     built, places = case
-    run = simulate(built, places)
+    run = simulate_program(built, places)
     ends = []
     for v, asked in enumerate(built.asks):
         took = min(asked.seconds(n, places[v].rows[n]) for n in places[v].used)
@@ -180,7 +180,7 @@ def test_no_run_is_below_the_critical_path_or_the_work_of_a_node(case):
 @given(placed_programs())
 def test_every_phase_runs_once_on_its_nodes_one_at_a_time_and_after_what_it_reads(case):
     built, places = case
-    run = simulate(built, places)
+    run = simulate_program(built, places)
     for v, place in enumerate(places):
         assert [span is not None for span in run.spans[v]] == [rows > 0 for rows in place.rows]
     for n in range(len(built.nodes)):
@@ -198,7 +198,7 @@ def test_every_phase_runs_once_on_its_nodes_one_at_a_time_and_after_what_it_read
 @given(placed_programs())
 def test_a_node_holds_at_least_its_largest_phase_and_at_most_all_it_ever_gets(case):
     built, places = case
-    run = simulate(built, places)
+    run = simulate_program(built, places)
     for n, peak in enumerate(run.peak_bytes):
         made = [a.bytes_per_row * p.rows[n] for a, p in zip(built.asks, places, strict=True)]
         got = sum(

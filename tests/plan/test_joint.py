@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dnumpy.errors import PlanInfeasible
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
-from dnumpy.plan.events import simulate
+from dnumpy.plan.events import simulate_program
 from dnumpy.plan.joint import clear_program_cache, default_budget, plan_program
 from dnumpy.plan.templates import fill, make_templates
 
@@ -36,7 +36,7 @@ def least_end(program):
     """The best of all plans that fit, by trying them."""
     count = len(program.nodes)
     every = product(*(placements_of(asked, count) for asked in program.asks))
-    runs = (simulate(program, places) for places in every)
+    runs = (simulate_program(program, places) for places in every)
     return min((run.makespan for run in runs if run.fits(program)), default=float("inf"))
 
 

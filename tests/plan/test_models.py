@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
-from dnumpy.plan.events import simulate
+from dnumpy.plan.events import simulate_program
 from dnumpy.plan.rows import solve_rows
 from dnumpy.plan.structure import make_tables, solve_structure
 
@@ -67,9 +67,9 @@ def test_model_w_picks_what_the_tables_say_is_best(program):
 @given(chains(accesses=("aligned",)))
 def test_model_r_finds_the_best_rows_of_phases_that_share_a_partition(program):
     known = (Placement((20, 20, 20)),) * len(program.asks)
-    placements, _ = solve_rows(program, known, simulate(program, known).makespan, 10.0)
+    placements, _ = solve_rows(program, known, simulate_program(program, known).makespan, 10.0)
     assert placements is not None
-    end = simulate(program, placements).makespan
+    end = simulate_program(program, placements).makespan
     splits = [(a, b, 60 - a - b) for a in range(61) for b in range(61 - a)]
 
     def work(split):
@@ -83,7 +83,7 @@ def test_model_r_finds_the_best_rows_of_phases_that_share_a_partition(program):
 @given(chains(), st.sampled_from(OPTIONS), st.sampled_from(OPTIONS))
 def test_model_r_keeps_totals_and_structure(program, first, second):
     known = tuple(first if v % 2 else second for v in range(len(program.asks)))
-    placements, _ = solve_rows(program, known, simulate(program, known).makespan, 10.0)
+    placements, _ = solve_rows(program, known, simulate_program(program, known).makespan, 10.0)
     assert placements is not None
     for ask, placement in zip(program.asks, placements, strict=True):
         placement.verify(ask.rows, ask.granule)
@@ -98,6 +98,6 @@ def test_rows_in_microseconds_are_exact_where_seconds_are_tiny():
         tuple(Node(f"w{n}") for n in range(NODES)), Network.uniform(NODES, 0.0, 1e9), asks, ()
     )
     known = (Placement((4000, 0, 0)),)
-    placements, _ = solve_rows(program, known, simulate(program, known).makespan, 5.0)
+    placements, _ = solve_rows(program, known, simulate_program(program, known).makespan, 5.0)
     assert placements is not None
     assert placements[0].rows == (2286, 1143, 571)

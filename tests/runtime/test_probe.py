@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import perf_counter, sleep
 
 import pytest
 
-from dnumpy.runtime import machine, measure, probe, profiles
-
-if TYPE_CHECKING:
-    from dnumpy.cost import DeviceProfile
+from dnumpy.cost import OP_CLASSES, DeviceProfile
+from dnumpy.cost.profile import ONLY_WHEN_CALIBRATED
+from dnumpy.runtime import calibrate, machine, measure, probe, profiles
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +30,50 @@ def test_a_measured_profile_verifies_and_keeps_to_what_machines_can_do(here: Dev
     assert 0 < here.speed <= 1
     assert 0 < here.free_bytes < 1e14
     assert dict(here.versions)["numpy"]
+
+
+def test_a_calibrated_profile_says_more_and_verifies(here: DeviceProfile) -> None:
+    full = calibrate.calibrated(here, now=5.0)
+    full.verify()
+    assert full.calibrated
+    assert full.measured_at == 5.0
+    assert all(0 < getattr(full, name) < 1e13 for name in ONLY_WHEN_CALIBRATED)
+    assert {"complex64", "complex128"} < set(dict(full.gemm_flops_per_second))
+    compiled = dict(dict(full.ns_per_element)["numba"])
+    assert set(compiled) == set(OP_CLASSES) - {"gather", "matmul"}
+    assert full.ns_table("numba") != full.ns_table("tiled")
+    assert 0 < full.compile_seconds < 60
+    assert DeviceProfile.from_json(full.to_json()) == full
+
+
+def test_a_step_that_a_quota_leaves_no_time_for_keeps_its_old_value(
+    here: DeviceProfile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "allowed_share", lambda _: 1e-3)
+    full = calibrate.calibrated(here)
+    assert full == replace(here, calibrated=True)
+
+
+def test_a_calibration_is_kept_for_later_processes(
+    tmp_path: Path, here: DeviceProfile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profiles, "DRIFT", 0.9)
+    quick_measure(monkeypatch, here)
+    asked = []
+
+    def calibrated(profile: DeviceProfile, now: float) -> DeviceProfile:
+        asked.append(now)
+        return replace(profile, calibrated=True, sort_ns=7.0)
+
+    monkeypatch.setattr(calibrate, "calibrated", calibrated)
+    for _ in range(2):
+        assert profiles.kept_or_calibrated(tmp_path).sort_ns == 7.0
+    assert profiles.kept_or_new(tmp_path).calibrated
+    assert len(asked) == 1
+
+
+def test_where_no_file_can_be_written_the_disk_has_no_rate(tmp_path: Path) -> None:
+    assert calibrate.disk_rates(str(tmp_path / "not there")) == (0.0, 0.0)
 
 
 def test_trigonometry_costs_more_than_addition(here: DeviceProfile) -> None:
@@ -198,7 +241,9 @@ def quota_group(name: str, share: float) -> Path:
 
 def _speed_in_group(group: str) -> tuple[float, float]:
     (Path(group) / "cgroup.procs").write_text(str(os.getpid()))
-    return measure.delivered_share(1), measure.speed(1)
+    speed = measure.speed(1)
+    machine.quota_is_known = lambda: False  # as where control groups cannot be read
+    return measure.delivered_share(1), speed
 
 
 def windows_of(*shares: float) -> list[measure.Window]:
@@ -212,6 +257,21 @@ def test_a_busy_neighbour_in_some_periods_does_not_change_the_speed(
     monkeypatch.setattr(measure, "_windows", lambda _, count: [next(seen) for _ in range(count)])
     assert measure.delivered_share(1) == pytest.approx(0.9)
     assert not list(seen)
+
+
+def test_time_in_which_others_have_the_processor_is_left_out_unless_a_quota_may_hide_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = perf_counter()
+    monkeypatch.setattr(machine, "waited_seconds", lambda: 0.8 * (perf_counter() - started))
+    shares = []
+    for known in (True, False):
+        monkeypatch.setattr(machine, "quota_is_known", lambda known=known: known)
+        pauses = chain([0.0], repeat(1e-3))  # one quick call, as if others had the rest
+        window = measure._window(lambda pauses=pauses: sleep(next(pauses)))
+        shares.append(window.seconds)
+    assert shares[1] >= measure.WINDOW_SECONDS
+    assert shares[0] < 0.5 * shares[1]
 
 
 def test_the_speed_is_never_taken_from_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +344,14 @@ def test_workers_are_probed_where_they_run(tmp_path: Path) -> None:
         fresh = probe.with_free_memory(client, {**found, "tcp://gone:1": found[address]})
         assert sorted(fresh) == sorted(found)
         assert all(0 < profile.free_bytes < 2e9 for profile in fresh.values())
-        nodes, pairs = probe.probe_tables(cluster.scheduler_address).values()
+        full = probe.calibrate_cluster(client, found, tmp_path)
+        nodes, more, pairs = probe.probe_tables(cluster.scheduler_address).values()
+    for address, profile in full.items():
+        profile.verify()
+        assert profile.calibrated
+        assert profile.speed == found[address].speed
+    assert [row["node"] for row in more] == sorted(found)
+    assert all(float(row["sort ns/log2"]) > 0 for row in more)
     assert [row["node"] for row in nodes] == sorted(found)
     assert {(row["from"], row["to"]) for row in pairs} == set(permutations(found, 2))
     assert all(float(row["1 MB MB/s"]) > 0 for row in pairs)

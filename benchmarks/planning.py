@@ -1,0 +1,377 @@
+"""How good joint plans are, and how long they take: ``python -m benchmarks.planning``.
+
+Four tables. Plans of small random programs against the best of all their plans, found by trying
+them. Planning time for 8 phases on 16 nodes, unknown and known. Planning time up to 1,024 nodes in
+four classes. And simulated scale-out to 4,096 nodes: no such cluster was run; every figure of it is
+the event simulator's, under ``ASSUMPTIONS``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from dataclasses import asdict, dataclass
+from itertools import product
+from math import inf
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.machine import machine
+from dnumpy.errors import PlanInfeasible
+from dnumpy.plan import (
+    Ask,
+    Edge,
+    Network,
+    Node,
+    Placement,
+    Program,
+    clear_program_cache,
+    plan_program,
+    simulate_program,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dnumpy.plan.dag import Access
+
+SMALL = ((3, 2, 6), (2, 3, 6), (3, 3, 3), (4, 2, 4))  # phases, nodes, granules
+ACCESSES: tuple[Access, ...] = ("aligned",) * 4 + ("halo", "whole", "other axis", "fold")
+ROOM = (inf, inf, 1.3, 2.0)  # memory of all nodes, as a multiple of all results together
+CLASS_SLOWNESS = (1.0, 1.5, 2.0, 4.0)
+SCALES = (16, 256, 4096)
+MOST_EXCHANGED = 256  # nodes; an exchange between 4,096 has 17 million messages
+ASSUMPTIONS = (
+    "half of the nodes stream 20 GB/s and multiply 500 GFLOP/s, the other half do half of that; "
+    "one port of 1.25 GB/s out and one in per node, 50 us latency, no contention inside the "
+    "network; 5 ms for each phase on each node that is used; what starts the phases is free (a "
+    "Dask scheduler needs about 1 ms for each task, which is not in these figures); efficiency is "
+    "the work of all phases at the rate of all nodes together over the simulated end"
+)
+
+
+def random_program(
+    rng: random.Random, phases: int, nodes: int, granules: int, room: Sequence[float] = ROOM
+) -> Program:
+    """Return a program of some seconds over unequal nodes, with every kind of access."""
+    slowness = [rng.choice((1.0, 1.0, 2.0, 4.0)) for _ in range(nodes)]
+    asks = []
+    for v in range(phases):
+        base = 10 ** rng.uniform(-0.5, 0.7) * nodes / granules
+        rates = tuple(base * slow * rng.uniform(0.8, 1.25) for slow in slowness)
+        size = rng.choice((0.1, 1.0, 4.0)) / granules
+        asks.append(
+            Ask(f"p{v}", granules, rates, (rng.choice((0.0, 0.05)),) * nodes, bytes_per_row=size)
+        )
+    edges = []
+    for v in range(1, phases):
+        for u in {v - 1 if rng.random() < 0.7 else rng.randrange(v), rng.randrange(v)}:
+            amount = asks[u].bytes_per_row
+            edges.append(Edge(u, v, rng.choice(ACCESSES), amount, 1, amount))
+    held = sum(ask.bytes_per_row * granules for ask in asks)
+    memory = rng.choice(room) * held / nodes
+    places = tuple(Node(f"w{n}", memory) for n in range(nodes))
+    links = Network.uniform(nodes, 0.001, rng.choice((0.5, 2.0, 10.0)))
+    return Program(places, links, tuple(asks), tuple(edges))
+
+
+def splits(granules: int, nodes: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to split granules over nodes."""
+    if nodes == 1:
+        yield (granules,)
+        return
+    for first in range(granules + 1):
+        for rest in splits(granules - first, nodes - 1):
+            yield (first, *rest)
+
+
+def best_of_all(program: Program) -> float:
+    """Return the end of the best plan that fits, by trying all; infinite where none fits."""
+    nodes = len(program.nodes)
+    choices = []
+    for v, ask in enumerate(program.asks):
+        options = [Placement(split) for split in splits(ask.granules, nodes)]
+        if any(edge.access == "whole" for edge in program.out_of(v)):
+            options.append(Placement((ask.rows,) * nodes, replicated=True))
+        choices.append(options)
+    runs = (simulate_program(program, places) for places in product(*choices))
+    return min((run.makespan for run in runs if run.fits(program)), default=inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Excess of the planned end over the best of all plans, as a part of it."""
+
+    programs: int
+    median: float
+    p95: float
+    worst: float
+    best_found: int
+    refused_though_possible: int
+    impossible: int
+
+
+def quality(count: int, seed: int = 0) -> Quality:
+    """Return how far plans of small random programs are from the best of all."""
+    gaps = []
+    refused = impossible = 0
+    for k in range(count):
+        rng = random.Random(seed * 1_000_003 + k)  # noqa: S311 - data, not secrets
+        program = random_program(rng, *SMALL[k % len(SMALL)])
+        best = best_of_all(program)
+        try:
+            plan = plan_program(program)
+        except PlanInfeasible:
+            impossible += best == inf
+            refused += best < inf
+            continue
+        plan.verify(program)
+        gaps.append(plan.predicted_seconds / best - 1)
+    p95 = quantiles(gaps, n=20)[-1]
+    found = sum(gap < 1e-6 for gap in gaps)
+    return Quality(count, median(gaps), p95, max(gaps), found, refused, impossible)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Planning time of programs of some size, in milliseconds."""
+
+    phases: int
+    nodes: int
+    predicted_seconds: float
+    heuristics_ms: float
+    cold_ms: float
+    worst_cold_ms: float
+    cached_ms: float
+    gain_of_search: float
+
+
+def timed(programs: list[Program]) -> Times:
+    """Return the medians over the programs."""
+    lines = []
+    for program in programs:
+        clear_program_cache()
+        started = perf_counter()
+        quick = plan_program(program, 0.0)
+        heuristics = perf_counter() - started
+        started = perf_counter()
+        plan = plan_program(program)
+        cold = perf_counter() - started
+        started = perf_counter()
+        plan_program(program)
+        cached = perf_counter() - started
+        gain = quick.predicted_seconds / plan.predicted_seconds - 1
+        lines.append((plan.predicted_seconds, heuristics, cold, cached, gain))
+    seconds, heuristics, cold, cached, gain = (median(c) for c in zip(*lines, strict=True))
+    return Times(
+        phases=len(programs[0].asks),
+        nodes=len(programs[0].nodes),
+        predicted_seconds=seconds,
+        heuristics_ms=heuristics * 1e3,
+        cold_ms=cold * 1e3,
+        worst_cold_ms=max(line[2] for line in lines) * 1e3,
+        cached_ms=cached * 1e3,
+        gain_of_search=gain,
+    )
+
+
+def scaled(program: Program, factor: float) -> Program:
+    """Return the program with all times and bytes multiplied, and so its predicted end."""
+    asks = tuple(
+        Ask(
+            ask.name,
+            ask.rows,
+            tuple(s * factor for s in ask.seconds_per_row),
+            tuple(s * factor for s in ask.fixed_seconds),
+            ask.granule,
+            ask.bytes_per_row * factor,
+        )
+        for ask in program.asks
+    )
+    edges = tuple(
+        Edge(
+            e.producer, e.consumer, e.access, e.bytes_per_row * factor, 1, e.partial_bytes * factor
+        )
+        for e in program.edges
+    )
+    nodes = tuple(Node(node.name, node.memory_bytes * factor) for node in program.nodes)
+    return Program(nodes, program.network, asks, edges)
+
+
+def sixteen_nodes(count: int) -> list[Times]:
+    """Return planning times for 8 phases on 16 nodes, for short and for long programs."""
+    lines = []
+    for factor in (0.01, 0.1, 1.0):
+        programs = [
+            scaled(random_program(random.Random(k), 8, 16, 1024, (inf,)), factor)  # noqa: S311 - data
+            for k in range(count)
+        ]
+        lines.append(timed(programs))
+    return lines
+
+
+def fleet(nodes: int, phases: int = 8, rows_per_node: int = 1024) -> Program:
+    """Return a program of some seconds over nodes of four classes."""
+    slow = [CLASS_SLOWNESS[n * 4 // nodes] for n in range(nodes)]
+    rows = nodes * rows_per_node
+    accesses: tuple[Access, ...] = ("aligned", "halo", "aligned", "fold", "aligned")
+    asks = tuple(
+        Ask(f"p{v}", rows, tuple(5e-4 * s for s in slow), (0.002,) * nodes, bytes_per_row=8192.0)
+        for v in range(phases)
+    )
+    edges = tuple(
+        Edge(v - 1, v, accesses[v % len(accesses)], 8192.0, 1, 8192.0) for v in range(1, phases)
+    )
+    places = tuple(Node(f"w{n}", 1e9) for n in range(nodes))
+    return Program(places, Network.uniform(nodes, 1e-4, 1.25e9), asks, edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """One simulated run."""
+
+    program: str
+    kind: str
+    nodes: int
+    rows: int
+    used: int
+    seconds: float
+    even_seconds: float
+    efficiency: float
+    planning_ms: float
+
+
+STREAM, FLOPS = 20e9, 500e9
+COLUMNS = 1024
+ROW_BYTES = 8.0 * COLUMNS
+PHASES: dict[str, tuple[tuple[tuple[float, float], ...], tuple[Access, ...]]] = {
+    # per phase (passes over the row, flops per row); accesses between consecutive phases
+    "stencil, 4 sweeps": (((2.0, 0.0),) * 4, ("halo",) * 3),
+    "normalise rows, sum": (((2.0, 0.0), (2.0, 0.0), (1.0, 0.0)), ("aligned", "fold")),
+    "product with 8 MB on all nodes": (
+        ((0.0, 0.0), (2.0, 2.0 * COLUMNS * COLUMNS), (1.0, 0.0)),
+        ("whole", "aligned"),
+    ),
+    "transpose, add": (((2.0, 0.0), (3.0, 0.0)), ("other axis",)),
+}
+
+
+def scale_program(name: str, nodes: int, rows: int) -> Program:
+    """Return the program over that many nodes, half of them half as fast."""
+    works, accesses = PHASES[name]
+    slow = [1.0] * (nodes // 2) + [2.0] * (nodes - nodes // 2)
+    asks = []
+    for v, (passes, flops) in enumerate(works):
+        extent = rows if passes or flops else COLUMNS
+        per_row = max(passes * ROW_BYTES / STREAM, flops / FLOPS)
+        asks.append(
+            Ask(
+                f"{name} {v}",
+                extent,
+                tuple(per_row * s for s in slow),
+                (0.005 if per_row else 0.0,) * nodes,
+                granule=64,
+                bytes_per_row=ROW_BYTES,
+                pinned=None if per_row else Placement((extent, *[0] * (nodes - 1))),
+            )
+        )
+    edges = tuple(
+        Edge(v, v + 1, access, ROW_BYTES, 1, ROW_BYTES) for v, access in enumerate(accesses)
+    )
+    places = tuple(Node(f"w{n}") for n in range(nodes))
+    return Program(places, Network.uniform(nodes, 5e-5, 1.25e9), tuple(asks), edges)
+
+
+def scale_out(kind: str, largest: int) -> list[Scaled]:
+    """Return the simulated runs: ``weak`` with equal rows per node, ``strong`` with equal rows."""
+    lines = []
+    for name in PHASES:
+        for nodes in (n for n in SCALES if n <= largest):
+            if "other axis" in PHASES[name][1] and nodes > MOST_EXCHANGED:
+                continue
+            rows = 2**18 * nodes if kind == "weak" else 2**24
+            lines.append(one_scale(name, kind, nodes, rows))
+    return lines
+
+
+def one_scale(name: str, kind: str, nodes: int, rows: int) -> Scaled:
+    """Return the simulated run of one program."""
+    program = scale_program(name, nodes, rows)
+    started = perf_counter()
+    plan = plan_program(program)
+    planning = perf_counter() - started
+    plan.verify(program)
+    even = tuple(ask.pinned or evenly(ask, nodes) for ask in program.asks)
+    work = sum(
+        ask.rows / sum(1 / s for s in ask.seconds_per_row) for ask in program.asks if not ask.pinned
+    )
+    return Scaled(
+        program=name,
+        kind=kind,
+        nodes=nodes,
+        rows=rows,
+        used=max(len(placement.used) for placement in plan.placements),
+        seconds=plan.predicted_seconds,
+        even_seconds=simulate_program(program, even).makespan,
+        efficiency=work / plan.predicted_seconds,
+        planning_ms=planning * 1e3,
+    )
+
+
+def evenly(ask: Ask, nodes: int) -> Placement:
+    """Return equal ranges, but for the rest of the division."""
+    each, more = divmod(ask.rows, nodes)
+    return Placement(tuple(each + (n < more) for n in range(nodes)))
+
+
+def table(title: str, lines: list[Any]) -> Table:
+    """Return the lines under the names of their fields."""
+    result = Table(title=title, title_justify="left")
+    columns = list(asdict(lines[0]))
+    for column in columns:
+        result.add_column(column.replace("_", " "), justify="right")
+    for line in lines:
+        result.add_row(*(shown(asdict(line)[column]) for column in columns))
+    return result
+
+
+def shown(value: object) -> str:
+    """Return a figure with four digits, anything else as it is."""
+    return f"{value:.4g}" if isinstance(value, float) else f"{value}"
+
+
+def main() -> None:
+    """Measure, print and store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=int, default=200, help="small programs to try all of")
+    parser.add_argument("--times", type=int, default=10, help="programs per planning time")
+    parser.add_argument("--largest", type=int, default=SCALES[-1], help="most simulated nodes")
+    parser.add_argument("--json", type=Path, help="where to store the figures")
+    options = parser.parse_args()
+    plan_program(fleet(16))  # imports PuLP, once in a process
+    classes = [n for n in (4, 16, 64, 256, 1024) if n <= options.largest]
+    tables: dict[str, list[Any]] = {
+        "against the best of all plans": [quality(options.programs)],
+        "8 phases on 16 nodes": sixteen_nodes(options.times),
+        "nodes in four classes": [timed([fleet(n)]) for n in classes],
+        "simulated weak scale-out": scale_out("weak", options.largest),
+        "simulated strong scale-out": scale_out("strong", options.largest),
+    }
+    console = Console(width=160)
+    for title, lines in tables.items():
+        console.print(table(title, lines))
+    console.print(f"Simulated: {ASSUMPTIONS}.")
+    if options.json:
+        plain = {title: [asdict(line) for line in lines] for title, lines in tables.items()}
+        record = {"machine": machine(), "assumptions": ASSUMPTIONS, **plain}
+        options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

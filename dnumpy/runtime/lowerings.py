@@ -1,0 +1,136 @@
+"""What the compiled lowering takes per element, by op class, through the kernels that will run.
+
+Each class has a phase in which its op follows a product, over rows that stay in cache; what it
+takes beyond the product alone is the class's. Classes that are never compiled into a loop (random
+reads, products that BLAS does not do) have no entry, and cost what they do tiled.
+"""
+
+from __future__ import annotations
+
+from time import thread_time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.expr.expr import Expr, leaf, make
+from dnumpy.expr.walk import pending_in_order
+from dnumpy.kernels import compile as compiler
+from dnumpy.kernels.numba import NumbaKernel
+from dnumpy.kernels.partials import partial_dtype
+from dnumpy.ops.families import Elementwise, lookup
+from dnumpy.ops.table import CAST, WHERE
+from dnumpy.rewrite.cut import FusedStage, Grain, cut
+from dnumpy.rewrite.phase import ReduceParams
+from dnumpy.runtime import measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnumpy.rewrite.phase import Phase
+
+ROWS = 1 << 15
+GRAIN = Grain(min_size=1, tile_bytes=1 << 18, tile_rows_max=1 << 18)
+LEAST_NS = 0.01  # what hides behind the loads and stores of the loop is not free
+LEAST_RUNS = 8
+
+
+def compiled_ns() -> tuple[tuple[tuple[str, float], ...], float]:
+    """Return ns per element by op class of compiled kernels, and the seconds that compiling took.
+
+    float64, one thread. The second figure is of one phase of several ops, compiled anew whatever
+    is on disk.
+    """
+    source = np.random.default_rng(0)
+    x = _stored(source.uniform(0.5, 1.5, ROWS))
+    y = _stored(source.uniform(0.5, 1.5, ROWS))
+    product = _apply("multiply", x, y)
+    alone = _phase_ns(product)
+    table = []
+    for op_class, (program, times) in _programs(x, y, product).items():
+        beyond = (_phase_ns(program) - alone) / times
+        table.append((op_class, max(LEAST_NS, beyond)))
+    return tuple(table), _compile_seconds(_programs(x, y, product)["arith"][0])
+
+
+def _programs(x: Expr, y: Expr, product: Expr) -> dict[str, tuple[Expr, int]]:
+    """Return per op class a program and how many ops of the class follow the product in it."""
+    chain = product
+    for name in ("add", "subtract", "multiply", "add", "multiply", "subtract", "add", "maximum"):
+        chain = _apply(name, chain, y if name in ("multiply", "maximum") else x)
+    greater = _apply("greater", product, y)
+    chosen = make(WHERE, (greater, product, y), (), x.shape, x.dtype)
+    single = np.dtype(np.float32)
+    return {
+        "arith": (chain, 8),
+        "div": (_apply("divide", _apply("divide", product, x), y), 2),
+        "sqrt": (_apply("sqrt", _apply("sqrt", product)), 2),
+        "exp": (_apply("log", _apply("exp", product)), 2),
+        "trig": (_apply("sin", _apply("cos", product)), 2),
+        "pow": (_apply("power", product, y), 1),
+        "compare": (greater, 1),
+        "select": (chosen, 1),
+        "cast": (make(CAST, (product,), (), x.shape, single), 1),
+        "reduce": (_total(product), 1),
+        "other": (_apply("hypot", product, y), 1),
+    }
+
+
+def _stored(array: np.ndarray) -> Expr:
+    return leaf(array, array.shape, array.dtype)
+
+
+def _apply(name: str, *args: Expr) -> Expr:
+    dtypes = tuple(arg.dtype for arg in args)
+    op = lookup(name)
+    assert isinstance(op, Elementwise)
+    assert op.ufunc is not None
+    found = op.ufunc.resolve_dtypes((*dtypes, None))[-1]
+    return make(op, args, (), args[0].shape, found)
+
+
+def _total(operand: Expr) -> Expr:
+    params = ReduceParams((0,), False, None, None, False)
+    return make(lookup("add.reduce"), (operand,), params, (), operand.dtype)
+
+
+def _stage_of(program: Expr) -> FusedStage:
+    (stage,) = cut(pending_in_order([program]), [program], GRAIN)
+    assert isinstance(stage, FusedStage)
+    return stage
+
+
+def _phase_ns(program: Expr) -> float:
+    """Return ns per row of the program as one compiled kernel."""
+    stage = _stage_of(program)
+    phase = stage.phase
+    kernel = NumbaKernel(phase)
+    values = [arg.value for arg in stage.inputs]
+    outs = _outputs(phase)
+
+    def run() -> None:
+        kernel.run(values, outs, 0, phase.rows)
+
+    run()  # compiled
+    return measure.best_seconds(run, least=LEAST_RUNS) / ROWS * 1e9
+
+
+def _outputs(phase: Phase) -> list[np.ndarray]:
+    outs = []
+    for output in phase.outputs:
+        step = phase.steps[output.slot - len(phase.inputs)]
+        if output.partial:
+            dtype = partial_dtype(step, phase.dtype_of(step.args[0]))
+            outs.append(np.zeros((phase.tiles, *phase.partial_shape(step)), dtype))
+        else:
+            outs.append(np.zeros(step.shape, step.dtype))
+    return outs
+
+
+def _compile_seconds(program: Expr) -> float:
+    """Return the CPU time of making machine code of the program, which is warm by now."""
+    stage = _stage_of(program)
+    values: list[Any] = [arg.value for arg in stage.inputs]
+    variant = NumbaKernel(stage.phase).variant_for(values, _outputs(stage.phase))
+    assert variant is not None
+    compile_it: Callable[[], bytes] = lambda: compiler.compile_source(variant.source)  # noqa: E731
+    return measure.best_seconds(compile_it, least=1, clock=thread_time)
