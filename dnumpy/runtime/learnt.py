@@ -154,7 +154,7 @@ class Runs:
         """Return what a run of this kind will take; None where nothing tells."""
         known = self.times.get((kind.key, kind.lowering))
         if known:
-            return self._around(median(known), "runs")
+            return self._around(median(tuple(known)), "runs")
         modelled = self._modelled(kind, profile)
         if modelled is None or kind.work is None:
             return None

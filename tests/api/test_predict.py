@@ -204,3 +204,19 @@ def test_what_took_no_time_to_speak_of_teaches_nothing() -> None:
     runs = learnt.Runs()
     runs.take_in([_ran(learnt.SHORTEST_SECONDS / 2)], engine.profile_here())
     assert not runs.times
+
+
+@here_only
+def test_a_forecast_that_was_told_is_what_the_run_is_measured_by() -> None:
+    array = _pending()
+    told = float(array.predict())
+    numpy.asarray(array)
+    assert np.explain(array).predicted_seconds == pytest.approx(told)
+
+
+@pytest.mark.skipif(config.mode != "default", reason="arrays too small to teach")
+def test_one_op_on_whole_operands_is_predicted_by_equal_runs_too() -> None:
+    values = np.array(numpy.ones(2 * ROWS))
+    for _ in range(3):
+        numpy.asarray(np.cumsum(values))
+    assert [s["basis"] for s in np.explain(np.cumsum(values)).stages] == ["runs"]
