@@ -249,7 +249,7 @@ def _evaluate(
     if asked is not None and (needed := unread.note_wanted(order)):
         known -= {id(e) for e in needed}
         del needed
-    if direct.is_direct(order):
+    if direct.is_direct(order) and order[-1] in roots:
         return _evaluate_directly(order.pop(), roots)
     sizes = grain()
     wanted = _live_among(order)
@@ -308,11 +308,16 @@ def compute_if_alone(expr: Expr) -> None:
 
 
 def _tell_sites(order: Sequence[Expr]) -> None:
-    alone = len(order) == 1 or direct.is_little(order)
-    for expr in order:
-        origin = expr.origin
-        if origin is not None and (alone or origin.site.alone):
-            origin.site.looked_at(alone=alone)
+    """Tell each place of the program whether what it recorded was looked at by itself."""
+    origins = [expr.origin for expr in order if expr.op is not VIEW]
+    known = [origin.site for origin in origins if origin is not None and origin.site.alone]
+    if len(origins) == 1:
+        if origins[0] is not None:
+            origins[0].site.looked_at(alone=True)
+    elif known:  # a place that is known to wait goes on waiting
+        alone = direct.is_little([expr for expr in order if expr.op is not VIEW])
+        for site in known:
+            site.looked_at(alone=alone)
 
 
 def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
@@ -404,7 +409,8 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
 def learn() -> DeviceProfile:
     """Take in what this process has run until now; return its node's profile."""
     profile = profile_here()
-    learnt.here.take_in(history, profile)
+    with lock:  # nothing is run, and added to the history, meanwhile
+        learnt.here.take_in(history, profile)
     return profile
 
 

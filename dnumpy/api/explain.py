@@ -36,7 +36,8 @@ class Explanation:
     ``predicted_seconds``, ``predicted_node_seconds``, ``predicted_bytes`` (peak per node), ``how``
     (which candidate the planner chose), ``program`` (the steps), ``predicted_interval`` (low and
     high seconds), ``basis`` (what the prediction is from), ``reads`` (numbers of the stages that it
-    waits for) and, after a run, ``measured_seconds``, ``measured_node_seconds`` and ``started``.
+    waits for) and, after a run, ``measured_seconds``, ``measured_node_seconds``,
+    ``started`` and ``node_starts`` (in seconds of one clock).
     A notebook shows the table, the picture and, after a run, what each node did when.
     """
 
@@ -252,6 +253,7 @@ def _measured(r: Record) -> dict[str, Any]:
         "measured_seconds": r.seconds,
         "measured_node_seconds": r.node_seconds,
         "started": r.started,
+        "node_starts": r.node_starts,
     }
     if found is None:
         return told

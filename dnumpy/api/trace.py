@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,20 +43,22 @@ def predicted_bars(stages: Sequence[dict[str, Any]]) -> list[Bar]:
 
 
 def measured_bars(stages: Sequence[dict[str, Any]]) -> list[Bar]:
-    """Return what was measured.
+    """Return what was measured, from the beginning of the stage that began first.
 
-    Stages that ran on nodes in one graph are known by their lengths alone: there a node begins
-    one when it has done the one before it.
+    Where nothing says when a node began a stage, that was when the stage began, or when the node
+    had done the one before it.
     """
     ran = [(n, s) for n, s in enumerate(stages) if s.get("measured_seconds") is not None]
     origin = min((s["started"] for _, s in ran), default=0.0)
     free: dict[str, float] = {}
     found = []
     for number, stage in ran:
-        for bar in _bars(number, stage, stage["measured_node_seconds"], stage["started"] - origin):
-            start = max(bar.start, free.get(bar.node, 0.0))
-            free[bar.node] = start + bar.seconds
-            found.append(_moved(bar, start))
+        bars = _bars(number, stage, stage["measured_node_seconds"], stage["started"] - origin)
+        starts = [start - origin for start in stage["node_starts"]]
+        for k, bar in enumerate(bars):
+            known = starts[k] if k < len(starts) else max(bar.start, free.get(bar.node, 0.0))
+            free[bar.node] = known + bar.seconds
+            found.append(replace(bar, start=known))
     return found
 
 
@@ -67,10 +69,6 @@ def _bars(
         Bar(number, stage["what"], stage["kernel"], node, rows, start, seconds)
         for (node, rows), seconds in zip(stage["where"], node_seconds, strict=False)
     ]
-
-
-def _moved(bar: Bar, start: float) -> Bar:
-    return Bar(bar.stage, bar.what, bar.kernel, bar.node, bar.rows, start, bar.seconds)
 
 
 def nodes_of(stages: Sequence[dict[str, Any]]) -> list[str]:

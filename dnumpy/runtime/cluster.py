@@ -316,6 +316,7 @@ class _Run:
             lowering=max((report.lowering for _, report in seen), default="numpy"),
             phase=laid.phase(),
             started=ran[0],
+            node_starts=_starts([(r.node, report) for r, report in seen], ran),
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
@@ -326,6 +327,22 @@ class _Run:
         for ref in (*stage.reports, *stage.combines):
             found |= results[ref.key].faults
         return collect(stage.steps, found)
+
+
+def _starts(
+    seen: Sequence[tuple[str, Made | tasks.Report]], ran: tuple[float, float]
+) -> tuple[float, ...]:
+    """Return when each node began, by this process's clock.
+
+    Clocks of nodes may go wrong by more than a run takes: what they say is kept within the run.
+    """
+    since = time.time() - time.perf_counter()
+    first, last = ran[0], ran[0] + ran[1]
+    starts: dict[str, float] = {}
+    for node, report in seen:
+        began = min(max(report.ended - report.seconds - since, first), last)
+        starts[node] = min(starts.get(node, began), began)
+    return tuple(starts.values())
 
 
 def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:

@@ -24,9 +24,9 @@ from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
-from dnumpy.runtime.links import MIDDLE, SIZES, measure_links
+from dnumpy.runtime.links import LARGE, MIDDLE, SIZES, measure_links
 from dnumpy.runtime.operands import Made
-from dnumpy.runtime.probe import probe_cluster, with_free_memory
+from dnumpy.runtime.probe import calibrate_cluster, probe_cluster, with_free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -46,6 +46,7 @@ HOME_BYTES = (
     1 << 16
 )  # smaller results come home with the run: the round trip costs more than the bytes
 EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
+CALIBRATED_LINKS_SECONDS = 10.0
 LINKS_SECONDS = 1.0  # after which no further links are measured before the first run
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
@@ -125,16 +126,26 @@ class DaskCluster:
             return
         try:
             self.profiles.update(probe_cluster(self.client, workers=unknown))
-            self._measure_links()
+            self._measure_links(MIDDLE, LINKS_SECONDS)
         except OSError as problem:  # one of them went away again
             raise NodesLost(frozenset(unknown), 0) from problem
         self._alive = {a: n for a, n in self._alive.items() if a in self.profiles}
 
-    def _measure_links(self) -> None:
-        """Measure the links between all workers, with messages that take little time."""
+    def calibrate(self) -> None:
+        """Measure all that the first look left out, in at most 15 s for nodes and 10 s for links.
+
+        The workers keep what they find, so that later clusters have it at once.
+        """
+        self.refresh()
+        there = {address: self.profiles[address] for address in self._alive}
+        self.profiles.update(calibrate_cluster(self.client, there))
+        self._measure_links(LARGE, CALIBRATED_LINKS_SECONDS)
+
+    def _measure_links(self, largest: int, seconds: float) -> None:
+        """Measure the links between all workers."""
         there = [address for address in self._alive if address in self.profiles]
         if len(there) > 1:
-            found = measure_links(self.client, there, largest=MIDDLE, budget_seconds=LINKS_SECONDS)
+            found = measure_links(self.client, there, largest=largest, budget_seconds=seconds)
             self.links = self.links.merged(found)
 
     def _refresh_memory(self) -> None:

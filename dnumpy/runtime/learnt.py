@@ -2,7 +2,7 @@
 
 A run is expected to take what equal runs took; where there was none, what the kernel's own timing
 says; else what the profile says. The latter two are corrected by how wrong they were for the same
-ops, or for whatever else the same resource holds up, or for any run.
+ops, or for whatever else the same resource holds up.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ MOST_KINDS = 4096  # of runs that are remembered
 SPREAD_WEIGHT = 0.1
 FOUR_OF_FIVE = 1.28  # standard deviations, between which four of five runs fall
 LEAST_SPREAD = 0.03
-ANY = "any"  # run at all
-PRIOR_SPREAD = {"runs": 0.15, "kernel": 0.3, "profile": 0.6, "plan": 0.6}
+PRIOR_SPREAD = {"runs": 0.15, "kernel": 0.3, "profile": 1.0, "plan": 0.6}
 
 
 class Expected(NamedTuple):
@@ -155,7 +154,7 @@ class Runs:
         """Return what a run of this kind will take; None where nothing tells."""
         known = self.times.get((kind.key, kind.lowering))
         if known:
-            return self._around(median(known), "runs")
+            return self._around(median(tuple(known)), "runs")
         modelled = self._modelled(kind, profile)
         if modelled is None or kind.work is None:
             return None
@@ -215,7 +214,7 @@ def _names(kind: Kind, base: str, profile: DeviceProfile) -> tuple[tuple[str, st
     """Return what a correction of a run may be found under, the most telling first."""
     assert kind.work is not None
     shared = bottleneck(kind.work, profile)
-    return tuple((base, kind.lowering, name) for name in (kind.what, shared, ANY))
+    return tuple((base, kind.lowering, name) for name in (kind.what, shared))
 
 
 def phase_kind(phase: Phase, what: str) -> Kind:

@@ -60,6 +60,17 @@ def cpu_quota() -> float | None:
     return min(quotas, default=None)
 
 
+def quota_is_known() -> bool:
+    """Say whether :func:`cpu_quota` could see a quota if there were one."""
+    return bool(groups_of("cpu"))
+
+
+def waited_seconds() -> float:
+    """Return how long this thread has been ready to run while others had the CPUs, 0 if unknown."""
+    fields = (text_of(Path("/proc/thread-self/schedstat")) or "").split()
+    return int(fields[1]) * 1e-9 if len(fields) > 1 else 0.0
+
+
 def usable_cpus() -> int:
     """Return on how many CPUs this process may run."""
     if hasattr(os, "sched_getaffinity"):

@@ -3,7 +3,9 @@
 Rates are the best of several short runs in CPU time, so that a CPU quota or a busy neighbour does
 not hide in them, and so that they take 0.1 s of CPU time wherever they are measured. What the
 process really gets is one number, ``speed``: how much of its best rate a loop keeps over two
-periods of the kernel's quota (100 ms each), the best of several, of which two agree.
+periods of the kernel's quota (100 ms each), the best of several, of which two agree. Others that
+use the CPUs at that moment are left out of it, as they may be gone in the next one: what they cost
+is for the online correction to learn.
 """
 
 from __future__ import annotations
@@ -24,17 +26,17 @@ if TYPE_CHECKING:
 TILE = 32_768  # elements: the default tile of 256 KiB of float64
 TILE_SETS = 4
 SMALLEST_BYTES = 1 << 18  # per thread: inside L2
-LARGEST_BYTES, QUICK_BYTES = 5 << 25, 1 << 26  # beyond most caches, and in little time
+LARGEST_BYTES, QUICK_BYTES = 5 << 25, 3 << 24  # beyond most caches, and in little time
 BANDWIDTH_SIZES = 4
 STREAMED_BYTES = 1 << 30  # all threads together
 STREAMED_SHARE = 1 / 8  # of the free memory, likewise
-LEAST_TOUCHED = 1 / 4  # of the quick bytes
+LEAST_TOUCHED = 1 / 4  # of the table
 GEMM_SIZE = 256
 GATHER_BYTES = 1 << 26
 GATHER_COUNT = 1 << 17
 WINDOW_SECONDS = 0.2  # two periods of a quota: a share is at most half of itself too much
 SPEED_TILES = 8
-BUDGET_SECONDS = 3e-3  # of CPU time for one quantity
+BUDGET_SECONDS = 2e-3  # of CPU time for one quantity
 SHORTEST_SECONDS = 1e-9  # where a clock is so coarse that it did not advance
 LEAST_WINDOWS, MOST_WINDOWS = 3, 5
 SAME_SHARE = 0.04
@@ -212,7 +214,7 @@ class Window(NamedTuple):
     """What the threads of a node did meanwhile."""
 
     calls: float  # by each of them
-    seconds: float
+    seconds: float  # less those in which others had the CPU, if that cannot be a quota's doing
     quickest: float  # of the calls
 
 
@@ -256,6 +258,7 @@ def _windows(threads: int, count: int) -> list[Window]:
 
 def _window(call: Callable[[], object]) -> Window:
     calls, quickest = 0, float("inf")
+    waited = machine.waited_seconds()
     started = before = perf_counter()
     while before - started < WINDOW_SECONDS:
         call()
@@ -263,7 +266,10 @@ def _window(call: Callable[[], object]) -> Window:
         quickest = min(quickest, after - before)
         before = after
         calls += 1
-    return Window(calls, before - started, quickest)
+    seconds = before - started
+    if machine.quota_is_known():
+        seconds = max(seconds - (machine.waited_seconds() - waited), calls * quickest)
+    return Window(calls, seconds, quickest)
 
 
 def _together(windows: Sequence[Window]) -> Window:
@@ -286,9 +292,9 @@ def speed(threads: int) -> float:
     return max(LEAST_SPEED, min(allowed_share(threads), delivered_share(threads)))
 
 
-def quick_bytes(threads: int) -> float:
-    """Return how much memory a thread may touch: its first touch is slow on little of a CPU."""
-    return QUICK_BYTES * max(LEAST_TOUCHED, min(1.0, 2 * allowed_share(threads)))
+def quick_table(threads: int) -> float:
+    """Return the bytes of a table to read from: its first touch is slow on little of a CPU."""
+    return GATHER_BYTES * max(LEAST_TOUCHED, min(1.0, 2 * allowed_share(threads)))
 
 
 def measure(
@@ -305,10 +311,10 @@ def measure(
         name=name,
         kind="cpu",
         threads=threads,
-        bandwidth=bandwidth(threads, free_bytes, quick_bytes(threads)),
+        bandwidth=bandwidth(threads, free_bytes, QUICK_BYTES),
         gemm_flops_per_second=gemm_rates(threads),
         ns_per_element=(("tiled", ns),),
-        gather_ns=gather_ns(quick_bytes(threads)),
+        gather_ns=gather_ns(quick_table(threads)),
         launch_seconds=launch_seconds(),
         compile_seconds=COMPILE_SECONDS,
         free_bytes=free_bytes,

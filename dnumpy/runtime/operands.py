@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -15,14 +16,35 @@ if TYPE_CHECKING:
 Ref = Any  # what a task is given: a value, or Dask's reference to the result of another task
 
 
-class Made(NamedTuple):
-    """What a task gives: row outputs, partial outputs with an entry per tile, and how it went."""
-
+class _Made(NamedTuple):
     rows: tuple[np.ndarray, ...]
     partials: tuple[Any, ...]
     seconds: float
     faults: frozenset[tuple[int, str]]
-    lowering: str = "numpy"
+    lowering: str
+    ended: float
+
+
+class Made(_Made):
+    """What a task gives: row outputs, partial outputs with an entry per tile, and how it went.
+
+    It ``ended`` when this was made, in seconds since the epoch by the clock of its node.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        rows: tuple[np.ndarray, ...],
+        partials: tuple[Any, ...],
+        seconds: float,
+        faults: frozenset[tuple[int, str]],
+        lowering: str = "numpy",
+        ended: float | None = None,
+    ) -> Self:
+        """Return what a task that has just ended gives."""
+        at = time.time() if ended is None else ended
+        return super().__new__(cls, rows, partials, seconds, faults, lowering, at)
 
     @property
     def nbytes(self) -> int:

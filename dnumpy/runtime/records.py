@@ -30,7 +30,8 @@ class Record(NamedTuple):
     ``where`` lists (node, rows); ``seconds`` is wall time; ``node_seconds`` the time inside each
     node's task; predictions are None where nothing was predicted; ``phase`` is what ran, None for
     a single op. ``nbytes`` is what the stage reads and writes. ``started`` is when the stage (on
-    nodes: the run that it is a part of) began, by this process's ``time.perf_counter``.
+    nodes: the run that it is a part of) began, by this process's ``time.perf_counter``;
+    ``node_starts`` when each node's first task of the stage did, where it ran on nodes.
     ``call`` is what ran where it was one op on whole operands.
     """
 
@@ -45,6 +46,7 @@ class Record(NamedTuple):
     predicted_peak_bytes: tuple[int, ...] = ()
     phase: Phase | None = None
     started: float = 0.0
+    node_starts: tuple[float, ...] = ()
     call: Call | None = None
 
 

@@ -101,6 +101,7 @@ class Report(NamedTuple):
     faults: frozenset[tuple[int, str]]
     lowering: str
     nbytes: int
+    ended: float
 
 
 def run_rows(job: RowJob, *data: Ref) -> Made:
@@ -277,7 +278,7 @@ def joined(*pieces: np.ndarray) -> np.ndarray:
 
 def report_of(made: Made) -> Report:
     """Return how the task went."""
-    return Report(made.seconds, made.faults, made.lowering, made.nbytes)
+    return Report(made.seconds, made.faults, made.lowering, made.nbytes, made.ended)
 
 
 def rows_of(made: Made, position: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dnumpy as np
+from dnumpy import engine
 from dnumpy.api import pictures, trace
 from dnumpy.api.explain import Explanation
 from dnumpy.config import config
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SVG = "{http://www.w3.org/2000/svg}"
-ROWS = 400 if config.mode == "default" else 8  # of 1,000 elements
+ROWS = 2_000 if config.mode == "default" else 8  # of 1,000 elements
 
 
 def a_stage(number: int, *, ran: bool, nodes: int = 2, **other: Any) -> dict[str, Any]:
@@ -46,6 +48,7 @@ def a_stage(number: int, *, ran: bool, nodes: int = 2, **other: Any) -> dict[str
             "measured_seconds": 2 * max(seconds),
             "measured_node_seconds": tuple(2 * s for s in seconds),
             "started": 100.0,
+            "node_starts": (),
         }
     return told | other
 
@@ -99,6 +102,26 @@ def test_what_was_neither_predicted_nor_measured_has_no_bar() -> None:
     nothing = a_stage(0, ran=False, predicted_seconds=None, predicted_node_seconds=())
     assert trace.predicted_bars([nothing]) == trace.measured_bars([nothing]) == []
     parsed(pictures.svg(pictures.plan_picture([nothing]), pictures.gantt_picture([nothing])))
+
+
+def test_a_node_begins_when_it_is_known_to_have_begun() -> None:
+    told = [a_stage(k, ran=True, node_starts=(100.5 + k, 101.5 + k)) for k in range(2)]
+    assert [b.start for b in trace.measured_bars(told)] == pytest.approx([0.5, 1.5, 1.5, 2.5])
+
+
+@pytest.mark.skipif(config.mode != "split", reason="runs on nodes")
+def test_nodes_begin_within_the_run_and_after_what_they_wait_for() -> None:
+    array = a_program()
+    before = time.perf_counter()
+    numpy.asarray(array)
+    after = time.perf_counter()
+    records = engine.measured(array._buf)
+    assert records
+    for record in records:
+        assert len(record.node_starts) == len(record.where)
+        assert all(before <= start <= after for start in record.node_starts)
+    first, last = records[0], records[-1]
+    assert min(first.node_starts) <= min(last.node_starts)
 
 
 # the trace -------------------------------------------------------------------------------------

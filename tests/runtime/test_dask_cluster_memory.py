@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from dnumpy.cost.links import Links
 from dnumpy.runtime import dask_cluster as dask_clusters
 from dnumpy.runtime import machine
+from dnumpy.runtime.links import LARGE, MIDDLE, SIZES
 from tests.runtime.programs import data
 
 if TYPE_CHECKING:
@@ -63,6 +66,26 @@ def test_what_a_worker_holds_is_no_longer_offered_to_plans(
     metrics = client.scheduler_info(n_workers=-1)["workers"][node]["metrics"]
     assert metrics[machine.FREE_METRIC] <= LIMIT
     del held
+
+
+def test_a_calibrated_cluster_knows_more_of_nodes_and_links(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+    monkeypatch.setattr(
+        dask_clusters,
+        "calibrate_cluster",
+        lambda _, profiles: {a: replace(p, calibrated=True) for a, p in profiles.items()},
+    )
+    monkeypatch.setattr(
+        dask_clusters,
+        "measure_links",
+        lambda _, there, **how: measured.append(how["largest"]) or Links(SIZES),
+    )
+    cluster = dask_clusters.DaskCluster(client)
+    cluster.calibrate()
+    assert all(cluster.profiles[node].calibrated for node in cluster.nodes())
+    assert measured == [MIDDLE, LARGE]
 
 
 def test_memory_is_asked_for_again_only_after_a_while(

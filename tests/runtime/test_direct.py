@@ -105,7 +105,10 @@ def test_a_line_looked_at_by_itself_stops_waiting_until_it_is_used_otherwise(
     assert looked(x, look=False)._buf.pending
 
 
-def test_a_few_small_operations_looked_at_together_do_not_wait_for_each_other() -> None:
+def test_a_few_small_operations_looked_at_together_do_not_wait_for_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "EAGER_BELOW", 0)
     x = managed(X)
     waited = 0
     for _ in range(2 * Site.PROBED):

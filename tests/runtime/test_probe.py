@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations, repeat
 from pathlib import Path
+from time import perf_counter, sleep
 
 import pytest
 
@@ -240,7 +241,9 @@ def quota_group(name: str, share: float) -> Path:
 
 def _speed_in_group(group: str) -> tuple[float, float]:
     (Path(group) / "cgroup.procs").write_text(str(os.getpid()))
-    return measure.delivered_share(1), measure.speed(1)
+    speed = measure.speed(1)
+    machine.quota_is_known = lambda: False  # as where control groups cannot be read
+    return measure.delivered_share(1), speed
 
 
 def windows_of(*shares: float) -> list[measure.Window]:
@@ -254,6 +257,21 @@ def test_a_busy_neighbour_in_some_periods_does_not_change_the_speed(
     monkeypatch.setattr(measure, "_windows", lambda _, count: [next(seen) for _ in range(count)])
     assert measure.delivered_share(1) == pytest.approx(0.9)
     assert not list(seen)
+
+
+def test_time_in_which_others_have_the_processor_is_left_out_unless_a_quota_may_hide_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = perf_counter()
+    monkeypatch.setattr(machine, "waited_seconds", lambda: 0.8 * (perf_counter() - started))
+    shares = []
+    for known in (True, False):
+        monkeypatch.setattr(machine, "quota_is_known", lambda known=known: known)
+        pauses = chain([0.0], repeat(1e-3))  # one quick call, as if others had the rest
+        window = measure._window(lambda pauses=pauses: sleep(next(pauses)))
+        shares.append(window.seconds)
+    assert shares[1] >= measure.WINDOW_SECONDS
+    assert shares[0] < 0.5 * shares[1]
 
 
 def test_the_speed_is_never_taken_from_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
