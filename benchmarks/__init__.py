@@ -10,5 +10,7 @@ most, ``report`` prints and stores, and ``chart`` draws from what is stored (``-
 Apart from these: ``kernels`` (which generated kernels a change alters; ``recorder`` and
 ``expressions`` belong to it), ``accuracy``, ``sorting``, ``dispatch`` with ``flame`` (what an
 operation costs before any element is computed), and ``cluster``: unequal nodes on one machine, made
-by ``nodes`` with ``quota`` and ``netns``, and on them the programs of ``contest``.
+by ``nodes`` with ``quota`` and ``netns``, and on them the programs of ``contest``. ``planning``
+judges plans of whole programs: against the best of all, by the time they take, and at a scale that
+is only simulated.
 """

@@ -1,6 +1,7 @@
 """All phases of a program placed together: heuristics and models compete, the simulator decides.
 
-The budget is ``min(2 s, 5 %)`` of what the best heuristic plan predicts. Below 20 ms no search
+The budget is ``min(2 s, 5 %)`` of what the best heuristic plan predicts, and no more than a program
+of its phases and nodes gains from (0.15 s up to 136 phases times nodes). Below 20 ms no search
 pays: the heuristic plan stands. Every candidate, and every answer that a solver gives when its time
 is over, is scored by the event simulator, and the best one wins.
 """
@@ -8,6 +9,7 @@ is over, is scored by the event simulator, and the best one wins.
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ from dnumpy.plan.classes import CLASSES_FROM_NODES, in_groups
 from dnumpy.plan.dag import ProgramPlan
 from dnumpy.plan.infeasible import readable_bytes
 from dnumpy.plan.rows import solve_rows
-from dnumpy.plan.search import Judge, improve
+from dnumpy.plan.search import Judge, improve, shaken
 from dnumpy.plan.structure import make_tables, phase_seconds, solve_structure
 from dnumpy.plan.templates import caps, groups, make_templates, needed_bytes, plain_plans
 
@@ -33,6 +35,11 @@ MOST_BUDGET_SECONDS = 2.0
 BUDGET_PART = 0.05
 MOST_SIMULATIONS = 4000
 STARTS_IMPROVED = 6
+SHAKES = 400
+ENOUGH_SECONDS = 0.15  # measured: a longer search gains less than it takes, but for large programs
+ENOUGH_SECONDS_PER_CELL = 0.0011
+SOLVER_SECONDS_PER_CELL = 0.0006
+SEED = 0
 MOST_IN_MODEL = 8  # templates per phase
 TABLES_PART = 0.4  # of the time, for the tables that the models need
 SOLVER_PART = 0.5  # of the time left, for each of the two models
@@ -53,8 +60,8 @@ def plan_program(program: Program, budget_seconds: float | None = None) -> Progr
     ----------
     program : Program
     budget_seconds : float, optional
-        How long to search beyond the heuristics; by default 5 % of what these predict, at most 2 s,
-        and nothing where that is below 20 ms.
+        How long to search beyond the heuristics; by default 5 % of what these predict, at most 2 s
+        (0.15 s for small programs), and nothing where they predict less than 20 ms.
 
     Raises
     ------
@@ -103,7 +110,11 @@ def _over_nodes(program: Program, budget_seconds: float | None) -> ProgramPlan:
     for placements, how in _starts(program, templates):
         judge.score(placements, how)
     solver_seconds = 0.0
-    budget = default_budget(judge.chosen().score[1]) if budget_seconds is None else budget_seconds
+    if budget_seconds is None:
+        enough = max(ENOUGH_SECONDS, ENOUGH_SECONDS_PER_CELL * cells(program))
+        budget = min(enough, default_budget(judge.chosen().score[1]))
+    else:
+        budget = budget_seconds
     if judge.chosen().score[0] > 0:  # before a program is refused, everything is tried
         budget = MOST_BUDGET_SECONDS
     if budget > 0:
@@ -113,6 +124,11 @@ def _over_nodes(program: Program, budget_seconds: float | None) -> ProgramPlan:
     if best.score[0] > 0:
         raise PlanInfeasible(_too_much(program, best))
     return _as_plan(best, solver_seconds)
+
+
+def cells(program: Program) -> int:
+    """Return phases times nodes: what tables, models and simulations grow with."""
+    return len(program.asks) * len(program.nodes)
 
 
 def default_budget(predicted_seconds: float) -> float:
@@ -161,6 +177,11 @@ def _search(program: Program, choices: list[list[Placement]], judge: Judge) -> f
     starts = sorted(judge.seen.values(), key=lambda found: found.score)
     for start in starts[:STARTS_IMPROVED]:
         improve(judge, start, choices)
+    rng = Random(SEED)  # noqa: S311 - the same plan for the same program
+    for _ in range(SHAKES if any(ask.pinned is None for ask in program.asks) else 0):
+        if judge.spent:
+            break
+        improve(judge, judge.score(shaken(judge, choices, rng), "local search"), choices)
     return solver_seconds
 
 
@@ -176,11 +197,20 @@ def _most_promising(
     return few
 
 
+def solver_limit(program: Program, judge: Judge) -> float:
+    """Return how long a model may be solved: a part of the time left, less for small programs.
+
+    Measured: beyond this a solver proves more than it finds.
+    """
+    left = judge.deadline - perf_counter()
+    return min(SOLVER_PART * left, SOLVER_SECONDS_PER_CELL * cells(program))
+
+
 def _structure(
     program: Program, choices: list[list[Placement]], tables: Tables, judge: Judge
 ) -> float:
     """Let model W propose a plan; return the seconds in the solver."""
-    left = SOLVER_PART * (judge.deadline - perf_counter())
+    left = solver_limit(program, judge)
     if left < LEAST_SOLVE_SECONDS:
         return 0.0
     known = judge.chosen().timeline.makespan
@@ -192,7 +222,7 @@ def _structure(
 
 def _rows(program: Program, judge: Judge) -> float:
     """Let model R propose rows for the best plan so far; return the seconds in the solver."""
-    left = SOLVER_PART * (judge.deadline - perf_counter())
+    left = solver_limit(program, judge)
     if left < LEAST_SOLVE_SECONDS:
         return 0.0
     best = judge.chosen()

@@ -14,6 +14,7 @@ from dnumpy.plan.templates import groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from random import Random
 
     from dnumpy.plan.dag import Program
 
@@ -88,6 +89,28 @@ def improve(judge: Judge, at: Found, choices: Sequence[Sequence[Placement]]) -> 
         if better is None:
             return at
         at = better
+
+
+def shaken(judge: Judge, choices: Sequence[Sequence[Placement]], rng: Random) -> Placements:
+    """Return the judge's best plan with two or three of its placements changed at random.
+
+    To a template, to the placement of another phase, or by some granules moved.
+    """
+    program = judge.program
+    best = judge.chosen().placements
+    free = [v for v, ask in enumerate(program.asks) if ask.pinned is None]
+    result = best
+    for _ in range(rng.randint(2, 3)):
+        v = rng.choice(free)
+        options = [*choices[v], *best]
+        if not result[v].replicated:
+            a, b = (rng.randrange(len(program.nodes)) for _ in range(2))
+            step = rng.choice(_steps(result[v].rows[a], program.asks[v].granule) or [0])
+            options += [shifted(result[v], a, b, step) or result[v]] * len(options)
+        placement = rng.choice(options)
+        if _legal(program, [v], placement):
+            result = replaced(result, [v], placement)
+    return result
 
 
 def _first_better(
