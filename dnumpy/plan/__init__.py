@@ -21,13 +21,18 @@ and tile the rows exactly; no node holds more than its memory; what cannot fit r
 
 from __future__ import annotations
 
-from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program, ProgramPlan
-from dnumpy.plan.events import Timeline, simulate_program
-from dnumpy.plan.joint import clear_program_cache, plan_program
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from dnumpy.plan.model import Candidate, NodeRate, PhaseSpec, Plan
 from dnumpy.plan.phases import plan_phases
 from dnumpy.plan.program import clear_plan_cache, plan_rows
 from dnumpy.plan.rates import node_rate, phase_spec, plan_work
+
+if TYPE_CHECKING:
+    from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program, ProgramPlan
+    from dnumpy.plan.events import Timeline, simulate_program
+    from dnumpy.plan.joint import clear_program_cache, plan_program
 
 __all__ = [
     "Ask",
@@ -52,3 +57,19 @@ __all__ = [
     "plan_work",
     "simulate_program",
 ]
+
+# what the runtime does not use is imported when somebody asks for it
+_LATER = {
+    **dict.fromkeys(
+        ("Ask", "Edge", "Network", "Node", "Placement", "Program", "ProgramPlan"), "dag"
+    ),
+    **dict.fromkeys(("Timeline", "simulate_program"), "events"),
+    **dict.fromkeys(("clear_program_cache", "plan_program"), "joint"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
