@@ -275,8 +275,11 @@ def _evaluate_stages(
     """Run stages that give what is wanted, emptying both lists."""
     run: list[Record] = []
     for expr in wanted:
-        _tell_owner(expr, run)
+        handle = expr.owner() if expr.owner is not None else None
+        if handle is not None:
+            handle.run = run
         del expr
+    handle = None  # memory is used again once nobody holds it
     where = cluster_for(stages)
     kept = set() if where is None else {id(_base(expr)) for expr in wanted}
     wanted.clear()
@@ -326,17 +329,11 @@ def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], 
         record, found = direct.run(expr)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
         return [], [failure(WholeStage(expr), error)]
-    _tell_owner(expr, [record])
+    handle = expr.owner() if expr.owner is not None else None
+    if handle is not None:
+        handle.run = [record]
     history.append(record)
     return found, []
-
-
-def _tell_owner(expr: Expr, run: list[Record]) -> None:
-    """Let the handle that ``expr`` is the content of know which run gives that its value."""
-    if expr.owner is not None:
-        handle = expr.owner()
-        if handle is not None:
-            handle.run = run
 
 
 def _in_order(roots: Sequence[Expr]) -> list[Expr]:
