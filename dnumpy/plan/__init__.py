@@ -6,8 +6,9 @@ even split, water-filling, the partition that the data already has, a PuLP integ
 
 A whole program is a DAG of phases: :class:`Program` (``Ask`` and ``Edge``) in, :class:`ProgramPlan`
 out. ``plan_program`` places all phases together: ``templates`` proposes placements, ``structure``
-picks among them (model W), ``search`` moves from one plan to a better one, ``reshard`` knows which
-bytes travel, and ``events`` simulates every plan exactly; the best one wins.
+picks among them (model W), ``rows`` says how many rows each node gets (model R), ``classes`` plans
+equal nodes in groups, ``search`` moves from one plan to a better one, ``reshard`` knows which bytes
+travel, and ``events`` simulates every plan; the best one wins.
 
 The runtime asks ``plan_rows`` for one phase after another as it lays out a graph (through
 ``plan_work``). Nothing in it calls ``plan_program`` yet: joint plans are for those who have the
