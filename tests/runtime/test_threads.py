@@ -61,7 +61,7 @@ def test_what_a_call_holds_is_let_go_of() -> None:
     class Held:
         pass
 
-    for _ in range(50):
+    for _ in range(5):
         held = Held()
         refs = weakref.ref(held)
         in_threads([lambda held=held: None for _ in range(3)])
