@@ -480,6 +480,11 @@ def dask_cluster(client: Client) -> DaskCluster:
     return _clusters[client]
 
 
+def adopt(cluster: DaskCluster) -> None:
+    """Let this be the one DaskCluster of its client, in place of any other."""
+    _clusters[cluster.client] = cluster
+
+
 def current_client() -> Client | None:
     """Return the user's client, or None; distributed is not imported for the question.
 
