@@ -64,7 +64,7 @@ def bound(steps: Sequence[Step], profiles: Sequence[DeviceProfile]) -> float:
 
 
 def speed_ratio(steps: Sequence[Step], profiles: Sequence[DeviceProfile]) -> float:
-    """Return how many times the fastest node's rate is the slowest one's, in the longest step."""
-    longest = max(steps, key=lambda step: bound([step], profiles))
-    found = rates(longest.work, profiles)
+    """Return the fastest node's rate over the slowest one's, in the longest step, at equal rows."""
+    longest = max(steps, key=lambda step: bound([step], profiles)).work
+    found = [rate(longest, one, longest.rows / len(profiles)) for one in profiles]
     return max(found) / min(found)

@@ -59,7 +59,7 @@ CLUSTERS = (
     "/cpu=0.27,mem=2G,net=300mbit/cpu=0.09,mem=1536M,net=100mbit",
 )
 RIVALS = ("planned", "even", "dask")
-UNEQUAL = 2.0  # the ratio of speeds from which the even split has to be beaten clearly
+UNEQUAL = 2.0  # the ratio of CPU shares from which the even split has to be beaten clearly
 AIMS = {"planned / bound": 1.10, "even / planned": 1.5, "dask / planned": 5.0}
 
 
@@ -86,8 +86,8 @@ class Entry:
 class Result:
     """One program on one cluster.
 
-    ``bound`` are the seconds of the lower bound and ``speeds`` the fastest node's rate over the
-    slowest's; ``rows`` each node's in the longest stage, as planned and evenly; ``graphs`` how
+    ``bound`` are the seconds of the lower bound and ``speeds`` the fastest node's measured rate
+    over the slowest's; ``rows`` each node's in the longest stage, as planned and evenly; ``graphs`` how
     often a planned run went to the cluster, ``home_bytes`` what it read and wrote in the client.
     """
 
@@ -144,6 +144,12 @@ class Race:
     profiles: list[DeviceProfile]
     trip: float
     results: list[Result] = field(default_factory=list)
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether the even split has to be beaten clearly."""
+        shares = [spec.cpu for spec in self.specs]
+        return max(shares) >= UNEQUAL * min(shares)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -329,15 +335,15 @@ def _ratio(ratio: float) -> str:
 def summary(races: Sequence[Race]) -> dict[str, dict[str, float]]:
     """Return geometric mean, median, and how many reach the aim, of each ratio.
 
-    The even split counts where the speeds of the nodes differ by 2 or more.
+    The even split counts where the CPU shares of the nodes differ by 2 or more.
     """
-    results = [result for one in races for result in one.results]
     told = {}
     for name, aim in AIMS.items():
         counted = [
             result.ratios()[name]
-            for result in results
-            if name != "even / planned" or result.speeds >= UNEQUAL
+            for one in races
+            for result in one.results
+            if name != "even / planned" or one.is_unequal
         ]
         known = [ratio for ratio in counted if not numpy.isnan(ratio)]
         if known:

@@ -8,6 +8,7 @@ there, at home where it is small.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -221,6 +222,7 @@ def search(
     run: Callable[[Callable[[Field], Any]], tuple[float, ...]],
     fields: Sequence[Field],
     candidates: dict[str, Callable[[Field], Any]],
+    least_chunks: int = 1,
 ) -> Found:
     """Return the chunking whose run took least.
 
@@ -233,6 +235,8 @@ def search(
         Candidates that cut them alike are run once.
     candidates : dict
         By name; the first is taken where none can be run.
+    least_chunks : int
+        Candidates that cut every field into fewer would leave threads idle, and are not run.
     """
     name, chunks = next(iter(candidates.items()))
     found = Found(name, chunks)
@@ -241,7 +245,7 @@ def search(
         cut = tuple(
             da.core.normalize_chunks(chunks(each), each.shape, dtype=float) for each in fields
         )
-        if cut in known:
+        if cut in known or max(prod(map(len, axes)) for axes in cut) < least_chunks:
             continue
         known.add(cut)
         try:
@@ -269,4 +273,4 @@ def searched(client: Client, workload: Workload, fields: Sequence[Field], thread
         best = min(best, second)
         return (first, second)
 
-    return search(run, fields, chunkings(threads))
+    return search(run, fields, chunkings(threads), threads)

@@ -21,7 +21,7 @@ from dnumpy.cost.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SWEEPS = 10  # of Jacobi
+SWEEPS = 8  # of Jacobi
 STEPS = 3  # of Lloyd's algorithm
 DESCENTS = 10  # of logistic regression
 CENTRES, AXES = 16, 4
@@ -322,8 +322,8 @@ WORKLOADS = (
     ),
     Workload(
         "jacobi",
-        f"Jacobi with halos, 3,000 x 3,000, {SWEEPS} sweeps",
-        lambda scale: (Field((scaled(3_000, scale**0.5),) * 2),),
+        f"Jacobi with halos, 2,500 x 2,500, {SWEEPS} sweeps",
+        lambda scale: (Field((scaled(2_500, scale**0.5),) * 2),),
         jacobi,
         jacobi_steps,
         dask_jacobi,
@@ -331,8 +331,8 @@ WORKLOADS = (
     ),
     Workload(
         "kmeans",
-        f"k-means, 1M x {AXES}, {CENTRES} centres, {STEPS} steps",
-        lambda scale: (Field((scaled(1_000_000, scale), AXES)),),
+        f"k-means, 600,000 x {AXES}, {CENTRES} centres, {STEPS} steps",
+        lambda scale: (Field((scaled(600_000, scale), AXES)),),
         kmeans,
         kmeans_steps,
         dask_kmeans,
