@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dnumpy.errors import PlanInfeasible
-from dnumpy.plan.cache import PlanCache
 from dnumpy.plan.classes import CLASSES_FROM_NODES, in_groups
 from dnumpy.plan.dag import ProgramPlan
 from dnumpy.plan.infeasible import readable_bytes
+from dnumpy.plan.known import KnownPlans
 from dnumpy.plan.rows import solve_rows
 from dnumpy.plan.search import Judge, improve, shaken
 from dnumpy.plan.structure import make_tables, phase_seconds, solve_structure
@@ -45,15 +45,17 @@ TABLES_PART = 0.4  # of the time, for the tables that the models need
 SOLVER_PART = 0.5  # of the time left, for each of the two models
 LEAST_SOLVE_SECONDS = 0.005  # less time than this is not worth writing a model down
 
-_cache: PlanCache[ProgramPlan] = PlanCache()
+_known = KnownPlans()
 
 
 def clear_program_cache() -> None:
     """Forget all plans of programs."""
-    _cache.clear()
+    _known.clear()
 
 
-def plan_program(program: Program, budget_seconds: float | None = None) -> ProgramPlan:
+def plan_program(
+    program: Program, budget_seconds: float | None = None, *, epoch: int = 0
+) -> ProgramPlan:
     """Return placements of all phases that the event simulator finds best.
 
     Parameters
@@ -62,19 +64,22 @@ def plan_program(program: Program, budget_seconds: float | None = None) -> Progr
     budget_seconds : float, optional
         How long to search beyond the heuristics; by default 5 % of what these predict, at most 2 s
         (0.15 s for small programs), and nothing where they predict less than 20 ms.
+    epoch : int
+        Of the capabilities. Known plans are for one epoch; within it, one is answered for programs
+        whose times differ by no more than 5 % and whose nodes have room for it now.
 
     Raises
     ------
     dnumpy.errors.PlanInfeasible
         No plan was found that fits in the nodes' memory.
     """
-    key = (program.digest(), budget_seconds)
-    known = _cache.find(key)
+    asked = (epoch, budget_seconds)
+    known = _known.find(program, asked)
     if known is not None:
         return known
     program.verify()
     plan = _decide(program, budget_seconds)
-    _cache.keep(key, plan)
+    _known.keep(program, asked, plan)
     return plan
 
 
