@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import chain
-from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING
 

@@ -50,7 +50,7 @@ class Solve(Generic[Answer]):
     def stop(self) -> None:
         """Ask the solver to end; one that does not listen goes on unheard."""
         self.over = True
-        model = getattr(self._model, "solverModel", None)
+        model: Any = getattr(self._model, "solverModel", None)
         if hasattr(model, "cancelSolve"):
             with suppress(Exception):  # the model may be gone, or not yet complete
                 model.cancelSolve()
