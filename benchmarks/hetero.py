@@ -55,8 +55,10 @@ TRIPS = 10
 CLUSTERS = (
     "cpu=0.8,mem=3G,net=1gbit/cpu=0.4,mem=3G,net=1gbit",
     "cpu=0.8,mem=3G,net=1gbit/cpu=0.2,mem=2G,net=1gbit/cpu=0.2,mem=2G,net=1gbit",
-    "cpu=0.54,mem=2G,net=1gbit/cpu=0.54,mem=2G,net=1gbit"
-    "/cpu=0.27,mem=2G,net=300mbit/cpu=0.09,mem=1536M,net=100mbit",
+    (
+        "cpu=0.54,mem=2G,net=1gbit/cpu=0.54,mem=2G,net=1gbit"
+        "/cpu=0.27,mem=2G,net=300mbit/cpu=0.09,mem=1536M,net=100mbit"
+    ),
 )
 RIVALS = ("planned", "even", "dask")
 UNEQUAL = 2.0  # the ratio of CPU shares from which the even split has to be beaten clearly
@@ -87,8 +89,8 @@ class Result:
     """One program on one cluster.
 
     ``bound`` are the seconds of the lower bound and ``speeds`` the fastest node's measured rate
-    over the slowest's; ``rows`` each node's in the longest stage, as planned and evenly; ``graphs`` how
-    often a planned run went to the cluster, ``home_bytes`` what it read and wrote in the client.
+    over the slowest's; ``rows`` each node's in the longest stage, as planned and evenly; ``graphs``
+    how often a planned run went to the cluster, ``home_bytes`` what it read and wrote at home.
     """
 
     program: str
@@ -453,12 +455,11 @@ def main(argv: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, ended)
     reap()
-    expected, races = Expected(options.scale), []
+    expected = Expected(options.scale)
+    races: list[Race] = []
     for specs in options.cluster:
         with unequal_nodes(specs) as running:
-            going = race(
-                running.client, specs, options.programs, expected, repeats=options.repeats
-            )
+            going = race(running.client, specs, options.programs, expected, repeats=options.repeats)
             for count, one in enumerate(going):
                 races[:] = [*races[: len(races) - (count > 0)], one]
                 told = one.results[-1]

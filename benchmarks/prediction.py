@@ -253,8 +253,8 @@ def on_clusters(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
     console.print(
         "peak bytes: not measured"
         if peaks is None
-        else f"peak bytes: under-predicted {peaks['under']} of {peaks['measured']} (aim 0), over by "
-        f"{peaks['over_median']:.0%} in the median (aim 15%)"
+        else f"peak bytes: under-predicted {peaks['under']} of {peaks['measured']} (aim 0), over "
+        f"by {peaks['over_median']:.0%} in the median (aim 15%)"
     )
     return {"clusters": clusters, "total": summary(found), "peaks": peaks}
 

@@ -17,6 +17,7 @@ import numpy
 
 import dnumpy
 from benchmarks.contest import longest_rows
+from benchmarks.workloads import sizes_of
 from dnumpy import engine
 from dnumpy.api.array import expr_of
 from dnumpy.api.array import ndarray as Lazy  # noqa: N812 - beside NumPy's and Dask's
@@ -148,7 +149,10 @@ class Dask:
     def prepare(self, workload: Workload, fields: Sequence[Field]) -> Arrays:
         """Return arrays persisted where Dask's scheduler put them."""
         chunked = [each.chunked(self.chunks(each)) for each in fields]
-        small = [da.from_array(each, chunks=-1) for each in workload.small()]
+        small = [
+            da.from_array(each, chunks=-1)  # type: ignore[no-untyped-call]
+            for each in workload.small()
+        ]
         return tuple(self._kept(each) for each in (*chunked, *small))
 
     def run(self, workload: Workload, arrays: Arrays) -> tuple[float, Any]:
@@ -163,9 +167,10 @@ class Dask:
         from distributed import wait
 
         with self.client.as_current():
-            (kept,) = self.client.persist([array])
-            wait(kept, timeout=DASK_SECONDS)
-            failed = [f for f in self.client.futures_of(kept) if f.status != "finished"]
+            (kept,) = self.client.persist([array])  # type: ignore[no-untyped-call]
+            wait(kept, timeout=DASK_SECONDS)  # type: ignore[no-untyped-call]
+            futures = self.client.futures_of(kept)  # type: ignore[no-untyped-call]
+            failed = [future for future in futures if future.status != "finished"]
             if failed:
                 failed[0].result()
             return kept
@@ -175,7 +180,8 @@ class Dask:
         if not workload.stays:
             return [numpy.asarray(result)]
         with self.client.as_current():
-            part, total = da.compute(result[:: stride(result.shape)], result.sum())
+            wanted = result[:: stride(result.shape)], result.sum()
+            part, total = da.compute(*wanted)  # type: ignore[no-untyped-call]
             return [part, numpy.asarray(total)]
 
 
@@ -242,9 +248,7 @@ def search(
     found = Found(name, chunks)
     known: set[tuple[Any, ...]] = set()
     for name, chunks in candidates.items():
-        cut = tuple(
-            da.core.normalize_chunks(chunks(each), each.shape, dtype=float) for each in fields
-        )
+        cut = tuple(sizes_of(chunks(each), each) for each in fields)
         if cut in known or max(prod(map(len, axes)) for axes in cut) < least_chunks:
             continue
         known.add(cut)

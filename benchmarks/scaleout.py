@@ -59,14 +59,14 @@ THREADS = 16
 MEMORY = 64e9
 NS = {"arith": 0.3, "div": 0.35, "sqrt": 1.2, "exp": 0.85, "reduce": 0.2}  # measured on one core
 ASSUMPTIONS = (
-    f"nodes of {THREADS} threads in four classes of equal size, at {', '.join(map(str, SPEEDS))} of "
-    "20 GB/s and 500 GFLOP/s (float64), each node's speed off its class by "
+    f"nodes of {THREADS} threads in four classes of equal size, at {', '.join(map(str, SPEEDS))} "
+    "of 20 GB/s and 500 GFLOP/s (float64), each node's speed off its class by "
     f"{JITTER:.0%} (standard deviation); {MEMORY / 1e9:.0f} GB each; one port of "
-    f"{BYTES_PER_SECOND / 1e9:g} GB/s out and one in per node, {LATENCY_SECONDS * 1e6:g} us latency, "
-    f"no contention inside the network; {TASK_SECONDS * 1e3:g} ms for each phase on each node that "
-    "is used; what starts the phases is free (a Dask scheduler needs about 1 ms for each task, which "
-    "is not in these figures); the data lie in memory where the first phase wants them; the bound is "
-    "the work of all phases over the sum of the rates, without network and starts"
+    f"{BYTES_PER_SECOND / 1e9:g} GB/s out and one in per node, {LATENCY_SECONDS * 1e6:g} us "
+    f"latency, no contention inside the network; {TASK_SECONDS * 1e3:g} ms for each phase on each "
+    "node that is used; what starts the phases is free (a Dask scheduler needs about 1 ms for each task, "
+    "which is not in these figures); the data lie in memory where the first phase wants them; the "
+    "bound is the work of all phases over the sum of the rates, without network and starts"
 )
 WORKS = {
     "sweep": Work(1, bytes_read=ROW_BYTES, bytes_written=ROW_BYTES, loops=(("arith", 4 * 1024.0),)),
@@ -211,9 +211,8 @@ def scale_out(kind: str, largest: int, names: Sequence[str] = tuple(PROGRAMS)) -
     lines = []
     for name in names:
         exchanges = "other axis" in PROGRAMS[name][1]
-        for nodes in SCALES:
-            if nodes <= (min(largest, MOST_EXCHANGED) if exchanges else largest):
-                lines.append(line(name, kind, nodes))
+        most = min(largest, MOST_EXCHANGED) if exchanges else largest
+        lines += [line(name, kind, nodes) for nodes in SCALES if nodes <= most]
     return lines
 
 

@@ -61,17 +61,15 @@ class Field:
     def made(self, np: Any) -> Any:
         """Return the values as an array of this module."""
         columns = np.arange(self.shape[1]) if len(self.shape) > 1 else None
-        return self.of(np, np.arange(self.shape[0]), columns)
+        return self.at(np.arange(self.shape[0]), columns)
 
     def chunked(self, chunks: Any) -> Any:
         """Return the values as an array of ``dask.array`` in these chunks."""
-        sizes = da.core.normalize_chunks(chunks, self.shape, dtype=float)
-        axes = [
-            da.arange(n, chunks=(size,)) for n, size in zip(self.shape, sizes, strict=True)
-        ]
-        return self.of(da, axes[0], axes[1] if len(axes) > 1 else None)
+        sizes = sizes_of(chunks, self)
+        axes = [da.arange(n, chunks=(size,)) for n, size in zip(self.shape, sizes, strict=True)]
+        return self.at(axes[0], axes[1] if len(axes) > 1 else None)
 
-    def of(self, np: Any, rows: Any, columns: Any | None) -> Any:
+    def at(self, rows: Any, columns: Any | None) -> Any:
         """Return the values at these indices."""
         step = STRIDES[self.number % 3] * (1 + self.number // 3)
         values = (rows + 1) * step
@@ -83,6 +81,14 @@ class Field:
         if (self.low, self.span) == (0.0, 1.0):
             return values
         return self.low + self.span * values
+
+
+def sizes_of(chunks: Any, each: Field) -> tuple[tuple[int, ...], ...]:
+    """Return the length of every chunk along each axis."""
+    sizes: tuple[tuple[int, ...], ...] = da.core.normalize_chunks(  # type: ignore[no-untyped-call]
+        chunks, each.shape, dtype=float
+    )
+    return sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +194,7 @@ def jacobi_steps(plate: Field) -> tuple[Step, ...]:
 
 def start_centres() -> numpy.ndarray:
     """Return where the centres are at first."""
-    return Field((CENTRES, AXES), 5).made(numpy)
+    return numpy.asarray(Field((CENTRES, AXES), 5).made(numpy))
 
 
 def kmeans(np: Any, points: Any) -> Any:
@@ -215,7 +221,7 @@ def dask_kmeans(points: Any) -> Any:
         sums = [
             da.bincount(label, weights=points[:, axis], minlength=CENTRES) for axis in range(AXES)
         ]
-        count, *sums = da.compute(count, *sums)
+        count, *sums = da.compute(count, *sums)  # type: ignore[no-untyped-call]
         centres = numpy.stack(sums, axis=1) / numpy.maximum(count, 1)[:, None]
     return centres
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -42,7 +43,7 @@ def test_no_simulated_plan_is_faster_than_the_bound(seed):
     for _ in asks:
         cuts = sorted(rng.randint(0, rows) for _ in range(nodes - 1))
         stops = [0, *cuts, rows]
-        places.append(Placement(tuple(b - a for a, b in zip(stops, stops[1:], strict=False))))
+        places.append(Placement(tuple(b - a for a, b in pairwise(stops))))
     network = Network.uniform(nodes, 1e-6, 1e9)
     program = Program(tuple(Node(f"w{n}") for n in range(nodes)), network, asks, edges)
     assert bound_of(program) <= simulate_program(program, places).makespan * (1 + 1e-9)
@@ -69,9 +70,7 @@ def test_a_node_of_half_the_speed_has_half_the_rate_and_steps_add_up():
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda one: one.name)
 def test_every_program_has_work_that_scales_with_it(workload):
     there = profiles(4, jitter=0.0)
-    small, large = (
-        bound(workload.steps(*workload.fields(scale)), there) for scale in (0.25, 1.0)
-    )
+    small, large = (bound(workload.steps(*workload.fields(scale)), there) for scale in (0.25, 1.0))
     assert 0 < small < large
     for step in workload.steps(*workload.fields(1.0)):
         step.work.verify()

@@ -28,7 +28,12 @@ def expected(workload):
 
 @pytest.mark.parametrize(
     "field",
-    [Field((100,)), Field((70, 30), 1, -0.5), Field((99,), 4, threshold=0.5), Field((8, 5), 2, 1, 3)],
+    [
+        Field((100,)),
+        Field((70, 30), 1, -0.5),
+        Field((99,), 4, threshold=0.5),
+        Field((8, 5), 2, 1, 3),
+    ],
 )
 def test_fields_have_the_same_bits_in_every_module(field):
     ours = field.made(numpy)
@@ -64,7 +69,7 @@ def test_another_result_than_numpys_is_refused():
     compare(workload, right, right)
     wrong = [right[0].copy(), right[1]]
     wrong[0][-1, -1] += 1e-3
-    with pytest.raises(AssertionError, match="normalise: not NumPy's result, off by 0.001"):
+    with pytest.raises(AssertionError, match=r"normalise: not NumPy's result, off by 0\.001"):
         compare(workload, wrong, right)
 
 
