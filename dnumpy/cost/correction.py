@@ -140,8 +140,11 @@ class OnlineCorrection:
         return _watched(self.kernels[key], self._kernel_drift.setdefault(key, Cusum()), shared)
 
     def new_epoch(self) -> None:
-        """Say that what plans were made from has changed."""
+        """Say that what predictions are made from has changed: averages move quickly again."""
         self.epoch += 1
+        for average in (*self.kernels.values(), *self.families.values()):
+            average.count = 0
+        self._kernel_drift.clear()
 
 
 def _watched(average: LogAverage, drift: Cusum, residual: float) -> bool:
