@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path  # noqa: TC003 - fixtures are found by it
 from time import time
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -15,6 +15,9 @@ from dnumpy.cost import Observation, OnlineCorrection
 from dnumpy.runtime import kept, learnt
 from dnumpy.runtime.taught import Taught
 from tests.cost.test_estimate import sample_profile
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 numbers = st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=4).map(tuple)
 
