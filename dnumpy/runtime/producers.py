@@ -218,7 +218,9 @@ class FoldedRows(ByRanges):
         bindings, data = bind(graph, r.node, [Want(x, r.lo, r.hi) for x in (self.left, self.right)])
         size, rows = self.granule(), self.left.shape[0]
         place = r.lo // size, -(-rows // size)
-        job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, not config.reproducible)
+        big = prod(self.shape) * self.dtype.itemsize > BIG_PRODUCT_BYTES
+        any_order = big and not config.reproducible
+        job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, any_order)
         return graph.add("fold", r.node, tasks.run_fold, job, *data)
 
 
@@ -326,6 +328,7 @@ Producer = (
     FusedRows | UpdatedRows | ContractedRows | FoldedRows | BlockedRows | FoldedBlocks | WholeResult
 )
 
+BIG_PRODUCT_BYTES = 1 << 18  # from which on a node sends one sum, unless bits are to be the same
 CONTRACTION_ROWS = 256  # of the first operand in one library call, or the bytes below if more
 CONTRACTION_BYTES = 1 << 19
 

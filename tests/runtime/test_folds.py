@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
-from dnumpy.runtime import folds
+from dnumpy.runtime import folds, producers
 from dnumpy.runtime.branches import Branches, branches_of, grown
 from dnumpy.runtime.tasks import add_each
 from tests.gathering import computed, on_nodes
@@ -77,7 +77,8 @@ def test_folds_over_any_number_of_nodes_are_numpys(name: str, nodes: int) -> Non
     np.testing.assert_allclose(found, FOLDS[name](np, values), rtol=1e-12, atol=1e-12)
 
 
-def test_each_node_sends_its_part_of_a_big_fold_once() -> None:
+def test_each_node_sends_its_part_of_a_big_fold_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(producers, "BIG_PRODUCT_BYTES", 0)
     values = np.random.default_rng(0).standard_normal((2000, 30))
     for name, size in (("product", 30 * 30 * 8), ("histogram", 30 * 8)):
         with metered_nodes(3.0, 2.0, 2.0, 1.0, tile_rows=20) as traffic:
