@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
@@ -193,13 +194,13 @@ class Graph:
             if segment.node == node:
                 found.append((segment.arg, segment.item, rows, inner))
             elif rows is None and not inner and self._travels_whole(segment):
-                self._note_sent(
-                    segment.arg, node, (segment.stop - segment.start) * source.row_bytes
-                )
+                self._note_sent(segment.arg, node, nbytes_of(source, segment))
                 found.append((segment.arg, segment.item, None, ()))
             else:
                 parcel = parcels.setdefault(segment.node, Parcel(segment.node))
-                found.append((parcel, parcel.add(source, segment, rows, inner), None, ()))
+                nbytes = nbytes_of(source, segment, rows, inner)
+                number = parcel.add(segment.arg, segment.item, rows, inner, nbytes)
+                found.append((parcel, number, None, ()))
         return found
 
     def _travels_whole(self, segment: Segment) -> bool:
@@ -227,6 +228,17 @@ class Graph:
         if key not in self._sent:
             self._sent[key] = self.nodes.place(array, node, source.expr, what)
         return self._sent[key]
+
+
+def nbytes_of(
+    source: Source, segment: Segment, rows: slice | None = None, inner: Inner = ()
+) -> int:
+    """Return the bytes of some rows of a segment, or all, and of what part of them is meant."""
+    count = segment.stop - segment.start
+    if rows is not None:
+        count = len(range(rows.start, rows.stop, rows.step))
+    share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
+    return round(count * source.row_bytes * share)
 
 
 def rows_inside(segment: Segment, first: int, stop: int, stride: int) -> slice | None:

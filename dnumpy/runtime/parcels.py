@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dnumpy.runtime.operands import Inner, Ref, Take, taken
-
-if TYPE_CHECKING:
-    from dnumpy.runtime.chunked import Source
-    from dnumpy.runtime.graph import Segment
 
 
 class Packed(NamedTuple):
@@ -35,16 +30,14 @@ class Parcel:
         self.takes: list[Take] = []
         self._numbers: dict[Any, int] = {}
 
-    def add(self, source: Source, segment: Segment, rows: slice | None, inner: Inner) -> int:
-        """Return the number in the parcel of these rows of a segment; of all, without ``rows``."""
+    def add(self, arg: Ref, item: int | None, rows: slice | None, inner: Inner, nbytes: int) -> int:
+        """Return the number in the parcel of these rows of an argument, which are ``nbytes``."""
         ends = None if rows is None else (rows.start, rows.stop, rows.step)
-        key = (id(segment.arg), segment.item, ends, inner)
+        key = (id(arg), item, ends, inner)
         if key not in self._numbers:
             self._numbers[key] = len(self.takes)
-            self.takes.append(Take(self._argument(segment.arg), segment.item, rows, inner))
-            count = segment.stop - segment.start if ends is None else len(range(*ends))
-            share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
-            self.nbytes += round(count * source.row_bytes * share)
+            self.takes.append(Take(self._argument(arg), item, rows, inner))
+            self.nbytes += nbytes
         return self._numbers[key]
 
     def contents(self) -> tuple[Any, ...]:
