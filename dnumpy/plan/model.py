@@ -12,7 +12,7 @@ from dnumpy.plan import verify
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-How = Literal["single", "current", "milp", "waterfill", "even"]
+How = Literal["single", "current", "milp", "waterfill", "even", "joint"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.records import Record
+from dnumpy.runtime.sketch import SketchLayout, following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Sequence
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import Laid, Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.sketch import Sketch
 
 
 class Cluster(Protocol):
@@ -58,6 +61,10 @@ class Cluster(Protocol):
         transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
+        ...
+
+    def plan_run(self, sketch: Sketch) -> Joint | None:
+        """Return who computes how many rows of all stages; None to plan them one by one."""
         ...
 
     def mirrored(self, owner: Expr) -> bool:
@@ -150,11 +157,16 @@ class _StageRun:
 class _Run:
     """One evaluation being put into a graph."""
 
-    def __init__(self, cluster: Cluster, wanted: Collection[int] | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: Collection[int] | None = None,
+        layout: Layout | None = None,
+    ) -> None:
         self.cluster = cluster
         self.wanted = wanted
-        self.graph = Graph(cluster)
-        self.layout = Layout(cluster, self.graph, {})
+        self.layout = layout if layout is not None else Layout(cluster, Graph(cluster), {})
+        self.graph = self.layout.graph
         self.outputs: list[_Output] = []
         self.stages: list[_StageRun] = []
 
@@ -177,7 +189,7 @@ class _Run:
     def _build(self, laid: Laid, steps: tuple[Expr, ...], nbytes: int) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
-        made = laid.producer.build(self.graph, laid.ranges)
+        made = self.layout.built(laid, laid.ranges)
         big = self.cluster.remote and nbytes > self.cluster.home_bytes
         sent = [
             self.graph.add("report", r.node, tasks.report_of, ref) if big else ref
@@ -293,13 +305,13 @@ class _Run:
     def _record(
         self, stage: _StageRun, results: dict[str, Any], ran: tuple[float, float]
     ) -> Record:
-        laid, plan = stage.laid, stage.laid.plan if self.cluster.predicts else None
+        laid = stage.laid
+        plan = laid.plan if self.cluster.predicts and laid.plan.predicted_seconds else None
         node_seconds: dict[str, float] = {}
         rows: dict[str, int] = {}
         nbytes = 0
         seen = [(r, results[ref.key]) for r, ref in zip(laid.ranges, stage.reports, strict=False)]
-        if laid.work is not None:
-            self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
+        self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
@@ -423,10 +435,24 @@ def _one_by_one(
 def _attempt(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
 ) -> tuple[list[Record], list[StepFault]]:
-    run = _Run(cluster, wanted)
+    joint = cluster.plan_run(sketched(stages, cluster, wanted)) if cluster.predicts else None
+    run = _Run(cluster, wanted, following(cluster, Graph(cluster), joint))
     for stage in stages:
         run.add(stage)
     return run.finish()
+
+
+def sketched(
+    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
+) -> Sketch:
+    """Return what running the stages asks of the nodes, without running anything."""
+    layout = SketchLayout(cluster, cluster)
+    run = _Run(cluster, wanted, layout)
+    for stage in stages:
+        run.add(stage)
+    for output in run.outputs:
+        layout.keep(run.graph.segments(output.source))
+    return layout.sketch
 
 
 def heal(chunked: Chunked, cluster: Cluster) -> None:

@@ -23,6 +23,7 @@ from dnumpy.errors import WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.graph import Range, Segment
+from dnumpy.runtime.jointly import Place, plan_together
 from dnumpy.runtime.layout import cut_range
 from dnumpy.runtime.links import LARGE, MIDDLE, SIZES, measure_links
 from dnumpy.runtime.operands import Made
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.graph import Graph
+    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.sketch import Sketch
 
 HOME_BYTES = (
     1 << 16
@@ -79,6 +82,7 @@ class DaskCluster:
     embed_bytes: float = EMBED_BYTES
     remote = True
     predicts = True
+    joint = True  # whether the stages of a run are planned together
 
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
         from dnumpy.runtime.node_setup import NodeSetup
@@ -226,6 +230,17 @@ class DaskCluster:
             transfer_bytes_per_row=transfer_bytes_per_row,
             transfer_fixed_bytes=transfer_fixed_bytes,
         )
+
+    def plan_run(self, sketch: Sketch) -> Joint | None:
+        """Return who computes how many rows of all stages of a run, planned together."""
+        if not self.joint or not sketch.demands:
+            return None
+        places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
+        factors = [
+            [self.correction.factor(demand.what, self.label(a), a) for a in self._alive]
+            for demand in sketch.demands
+        ]
+        return plan_together(sketch, places, self.links, factors)
 
     def mirrored(self, owner: Expr) -> bool:
         """Say whether every worker has a copy of all of a home array, or gets one in its tasks."""

@@ -17,6 +17,7 @@ from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
+from dnumpy.plan.model import Plan
 from dnumpy.plan.work import contraction_work, copy_work, phase_work
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
@@ -24,6 +25,7 @@ from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
+from dnumpy.runtime.learnt import call_work
 from dnumpy.runtime.lookup import FoundRows, lookup_for
 from dnumpy.runtime.producers import (
     BlockedRows,
@@ -36,6 +38,7 @@ from dnumpy.runtime.producers import (
     contraction_granule,
     tile_rows_of,
 )
+from dnumpy.runtime.records import call_of
 from dnumpy.runtime.regions import (
     SpannedRows,
     exchanged_axes,
@@ -52,15 +55,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.expr.expr import Expr, Params, Shape
-    from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.graph import Graph
+    from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.producers import Producer
 
 Placement = tuple[tuple[str, int], ...]
 AnyProducer = Union["Producer", ChainedRows, FoundRows, TakenRows, PutRows, SpannedRows]
 
+NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
@@ -96,17 +100,35 @@ class Planner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Demand:
+    """What is asked of the planner for one stage: who computes how many of ``work.rows`` rows.
+
+    The rows of ``by_rows`` are read where they are computed with, those of ``across`` along another
+    axis or in another order, and ``whole`` operands on every node. What is ``alone`` is one task.
+    """
+
+    what: str
+    work: Work
+    granule: int
+    by_rows: tuple[Operand, ...] = ()
+    across: tuple[Operand, ...] = ()
+    whole: tuple[Operand, ...] = ()
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Laid:
     """A stage ready to be built: producer, ranges, and the work and plan that gave them.
 
-    What runs as one task has neither work nor plan.
+    ``number`` counts the demands of the run.
     """
 
     what: str
     producer: AnyProducer
     ranges: list[Range]
-    plan: Plan | None = None
-    work: Work | None = None
+    plan: Plan
+    work: Work
+    number: int = 0
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
@@ -121,6 +143,7 @@ class Layout:
     graph: Graph
     known: dict[int, Source]
     exchanged: dict[tuple[Source | None, Geometry], Operand] = field(default_factory=dict)
+    decided: int = 0
 
     def fused(self, stage: FusedStage) -> Laid:
         """Lay out a phase: tiles are its granules."""
@@ -175,13 +198,14 @@ class Layout:
             operands = tuple(self.in_order(o) if k in cut else o for k, o in enumerate(operands))
         grid = grid_rows(op, shapes, expr.params, expr.shape[0], _widest_row(expr, operands))
         rows = BlockedRows(op, expr.params, expr.shape, expr.dtype, operands, grid)
-        work, followed = _blocked_work(expr, rows)
+        work, followed, apart = _blocked_work(expr, rows)
         if op is TAKE:
             operands = (self.in_order(operands[0]), *operands[1:])
         if op is RUN:
             step = tile_rows_of(expr.shape, _widest_row(expr, operands))
             chained = ChainedRows(expr.params, expr.shape, operands[0], step)  # type: ignore[arg-type]
             return self._by_rows(op.name, chained, work, followed)
+        others = [o for o in operands if not any(o is f for f in followed)]
         if op in (FIND, ISIN_ROWS):
             operands = tuple(self.in_order(o) for o in operands)
         small = REPLICATED * self.planner.home_bytes
@@ -190,8 +214,10 @@ class Layout:
         )
         if exchanged is not None:
             work = replace(work, fixed_bytes=0.0)
-            return self._by_rows(op.name, exchanged, work, followed)
-        return self._by_rows(op.name, rows, work, followed)
+            return self._by_rows(op.name, exchanged, work, followed, across=others)
+        across = [o for o in others if any(o is x for x in apart)]
+        whole = [o for o in others if not any(o is x for x in across)]
+        return self._by_rows(op.name, rows, work, followed, whole, across)
 
     def _partials(self, expr: Expr, op: Fold, operands: tuple[Operand, ...]) -> Laid:
         shapes = tuple(operand.shape for operand in operands)
@@ -235,7 +261,14 @@ class Layout:
         else:
             updated = SpannedRows(base.source, value, region)
         work = copy_work(expr.shape, expr.dtype)
-        return self._by_rows(expr.op.name, updated, work, [base])
+        near = _goes_along(value, region, expr.shape[0])
+        return self._by_rows(
+            expr.op.name,
+            updated,
+            work,
+            [base, value] if near else [base],
+            across=[] if near or value.source is None else [value],
+        )
 
     def _whole_update(self, expr: Expr, base: Operand, value: Operand) -> Laid:
         producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, (base, value))
@@ -266,9 +299,16 @@ class Layout:
         grid = grid_rows(op, (operand.shape,), params, shape[0], row_bytes)
         rows = BlockedRows(op, params, shape, dtype, (operand,), grid)
         work = Work(shape[0], bytes_read=row_bytes, bytes_written=row_bytes)
-        laid = self._by_rows(op.name, rows, work, [operand] if operand.shape == shape else [])
+        follows = operand.shape == shape and op is not PERMUTE
+        laid = self._by_rows(
+            op.name,
+            rows,
+            work,
+            [operand] if follows else [],
+            across=[] if follows else [operand],
+        )
         source = Source(shape, dtype, producer=rows)
-        made = rows.build(self.graph, laid.ranges)
+        made = self.built(laid, laid.ranges)
         self.graph.provide(source, self.graph.row_segments(rows, made, 0))
         return Operand(source)
 
@@ -279,16 +319,45 @@ class Layout:
         work: Work,
         by_rows: Sequence[Operand],
         whole: Sequence[Operand] = (),
+        across: Sequence[Operand] = (),
     ) -> Laid:
         granule = producer.granule()
-        current, moving = self._placement(by_rows, work.rows)
-        plan = self.planner.plan(what, work, granule, current, moving, self._replicated(whole))
+        demand = Demand(what, work, granule, tuple(by_rows), tuple(across), tuple(whole))
+        plan, number = self._decided(demand)
         ranges = [
             piece
             for node, lo, hi in plan.ranges()
             for piece in cut_range(node, lo, hi, granule, self.planner.threads(node))
         ]
-        return Laid(what, producer, ranges, plan, work)
+        return Laid(what, producer, ranges, plan, work, number)
+
+    def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
+        work = call_work(call_of(expr))
+        operands = producer.operands  # type: ignore[union-attr]
+        demand = Demand(what, work, max(work.rows, 1), whole=operands, alone=True)
+        plan, number = self._decided(demand)
+        (node, lo, hi), *_ = plan.ranges()
+        return Laid(what, producer, [Range(node, lo, hi)], plan, work, number)
+
+    def _decided(self, demand: Demand) -> tuple[Plan, int]:
+        number = self.decided
+        self.decided += 1
+        return self.decide(demand), number
+
+    def decide(self, demand: Demand) -> Plan:
+        """Return who computes the rows of one stage, planned by itself."""
+        if demand.alone:
+            node = self.planner.fastest()
+            return Plan(demand.what, ((node, demand.work.rows),), 0.0, (0.0,), (0.0,), "single")
+        current, moving = self._placement(demand.by_rows, demand.work.rows)
+        replicated = self._replicated(demand.whole)
+        return self.planner.plan(
+            demand.what, demand.work, demand.granule, current, moving, replicated
+        )
+
+    def built(self, laid: Laid, ranges: Sequence[Range]) -> list[tuple[Range, Ref]]:
+        """Add the tasks of a stage to the graph; each range with the reference of its task."""
+        return laid.producer.build(self.graph, ranges)
 
     def _replicated(self, whole: Sequence[Operand]) -> float:
         """Return the bytes that each node must receive to read these operands whole."""
@@ -300,10 +369,6 @@ class Layout:
                 if source.expr is None or not self.planner.mirrored(source.expr)
             )
         )
-
-    def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
-        rows = expr.shape[0] if expr.shape else 1
-        return Laid(what, producer, [Range(self.planner.fastest(), 0, rows)])
 
     def _placement(self, operands: Sequence[Operand], rows: int) -> tuple[Placement | None, float]:
         """Return where most bytes of the rows lie now, and the bytes that a moved row costs."""
@@ -333,13 +398,25 @@ class Layout:
         return tuple(counts.items()) if any(counts.values()) else None
 
 
+def _goes_along(value: Operand, region: Geometry, rows: int) -> bool:
+    """Say whether a value's rows go to about as many rows, nearly all, of what is updated."""
+    shape = value.shape
+    along = len(shape) == len(region.shape) and shape[:1] == region.shape[:1]
+    return value.source is not None and along and abs(shape[0] - rows) <= NEAR * rows
+
+
 def _runs_on(expr: Expr) -> bool:
     """Say whether each block of a scan waits for the one before: none is told what goes before."""
     return isinstance(expr.op, Scan) and expr.op.join is not None and len(expr.args) == 1
 
 
-def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
-    """Return the work of a blocked op, and the operands whose rows the result's rows follow."""
+def _blocked_work(
+    expr: Expr, rows: BlockedRows
+) -> tuple[Work, list[Operand], list[Operand]]:
+    """Return the work of a blocked op, and the operands that are cut.
+
+    First those whose rows the result's rows follow, then all of them.
+    """
     count = expr.shape[0]
     wants = rows.wants(0, count)
     by_rows = [w.operand for w in wants if w.lo is not None]
@@ -356,9 +433,11 @@ def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
         fixed_bytes=whole,
     )
     followed = [
-        w.operand for w in wants if (w.lo, w.hi) == (0, count) and w.operand.shape[0] == count
+        w.operand
+        for w in wants
+        if (w.lo, w.hi) == (0, count) and w.operand.shape[0] == count and expr.op is not PERMUTE
     ]
-    return work, followed
+    return work, followed, apart
 
 
 def _is_one_call(expr: Expr) -> bool:

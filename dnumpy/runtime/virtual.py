@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
+    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.sketch import Sketch
 
 
 INLINE_BYTES = 1 << 16  # made by all tasks together: waking threads would cost more
@@ -67,6 +69,10 @@ class VirtualCluster:
         """Return rows in proportion to the speeds."""
         spec = phase_spec(name, work)
         return plan_rows(spec, self._rates, granule, solver_below_seconds=float("inf"))
+
+    def plan_run(self, sketch: Sketch) -> Joint | None:  # noqa: ARG002 - speeds decide
+        """Return None: rows follow the speeds, stage by stage."""
+        return None
 
     def mirrored(self, owner: Expr) -> bool:  # noqa: ARG002 - all nodes read the same memory
         """Return True: nothing is copied."""
