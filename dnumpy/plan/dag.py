@@ -205,7 +205,9 @@ class Program:
         for ask in self.asks:
             hashed.update(array("d", ask.seconds_per_row + ask.fixed_seconds).tobytes())
             sizes = (ask.bytes_per_row, ask.work_bytes_per_row, ask.work_fixed_bytes)
-            hashed.update(repr((ask.rows, ask.granule, sizes, ask.pinned, ask.kept, ask.copies)).encode())
+            hashed.update(
+                repr((ask.rows, ask.granule, sizes, ask.pinned, ask.kept, ask.copies)).encode()
+            )
         return hashed.digest()
 
     def verify(self) -> None:

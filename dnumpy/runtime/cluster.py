@@ -46,6 +46,7 @@ class Cluster(Protocol):
     embed_bytes: float  # operands up to this size travel inside their task
     remote: bool  # whether bringing something home costs anything
     predicts: bool  # whether planned seconds are seconds
+    round_trip: float  # seconds that a run takes besides its tasks
 
     def refresh(self) -> None:
         """Find out which nodes there are now; raises WorkerLost where there is none."""
@@ -116,6 +117,10 @@ class Cluster(Protocol):
 
     def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
         """Take in the seconds that each range of a stage took."""
+        ...
+
+    def learn_round_trip(self, seconds: float) -> None:
+        """Take in how much longer a run took than its tasks, from the first to the last."""
         ...
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
@@ -288,6 +293,10 @@ class _Run:
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
         records = [self._record(stage, results, ran) for stage in self.stages]
+        if attended := [results[ref.key] for stage in self.stages for ref in stage.reports]:
+            first = min(report.ended - report.seconds for report in attended)
+            busy = max(report.ended for report in attended) - first
+            self.cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
         faults = [f for stage in self.stages for f in self._faults(stage, results)]
         return records, faults
 
@@ -319,6 +328,10 @@ class _Run:
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
         peaks = dict(zip(planned, plan.peak_bytes, strict=True)) if plan else {}
+        starts: dict[str, float] = {}
+        if plan is not None and plan.starts:
+            begun = [self.cluster.round_trip + start for start in plan.starts]
+            starts = dict(zip(planned, begun, strict=True))
         return Record(
             what=laid.what,
             where=tuple(rows.items()),
@@ -332,6 +345,7 @@ class _Run:
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
+            predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
         )
 
     def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
@@ -436,7 +450,8 @@ def _attempt(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
 ) -> tuple[list[Record], list[StepFault]]:
     joint = cluster.plan_run(sketched(stages, cluster, wanted)) if cluster.predicts else None
-    run = _Run(cluster, wanted, following(cluster, Graph(cluster), joint))
+    plans = None if joint is None else joint.plans
+    run = _Run(cluster, wanted, following(cluster, Graph(cluster), plans))
     for stage in stages:
         run.add(stage)
     return run.finish()
@@ -448,7 +463,7 @@ def sketched(
     """Return what running the stages asks of the nodes, without running anything."""
     layout = SketchLayout(cluster, cluster)
     run = _Run(cluster, wanted, layout)
-    for stage in stages:
+    for layout.stage, stage in enumerate(stages):
         run.add(stage)
     for output in run.outputs:
         layout.keep(run.graph.segments(output.source))

@@ -23,7 +23,6 @@ from dnumpy.errors import WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.graph import Range, Segment
-from dnumpy.runtime.jointly import Place, plan_together
 from dnumpy.runtime.layout import cut_range
 from dnumpy.runtime.links import LARGE, MIDDLE, SIZES, measure_links
 from dnumpy.runtime.operands import Made
@@ -52,6 +51,8 @@ EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
 CALIBRATED_LINKS_SECONDS = 10.0
 LINKS_SECONDS = 1.0  # after which no further links are measured before the first run
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
+ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
+ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
@@ -91,6 +92,7 @@ class DaskCluster:
         self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
         self.links = Links(SIZES)  # from worker to worker, where they have been measured
         self.correction = OnlineCorrection()
+        self.round_trip = ROUND_TRIP_SECONDS
         self._alive: dict[str, int] = {}
         self._classes: dict[str, str] = {}
         self._mirrors: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
@@ -235,6 +237,8 @@ class DaskCluster:
         """Return who computes how many rows of all stages of a run, planned together."""
         if not self.joint or not sketch.demands:
             return None
+        from dnumpy.runtime.jointly import Place, plan_together  # with all that it needs of plan/
+
         places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
         factors = [
             [self.correction.factor(demand.what, self.label(a), a) for a in self._alive]
@@ -296,6 +300,10 @@ class DaskCluster:
             predicted -= self.profiles[r.node].launch_seconds
             observations.append(Observation(what, label, r.node, predicted, observed))
         self.correction.observe(observations)
+
+    def learn_round_trip(self, seconds: float) -> None:
+        """Take in how much longer a run took than its tasks."""
+        self.round_trip += ROUND_TRIP_WEIGHT * (seconds - self.round_trip)
 
     # data --------------------------------------------------------------------------------------
 

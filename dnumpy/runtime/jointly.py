@@ -44,18 +44,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The plan of one stage, and when each of its nodes is to begin, in seconds of the run."""
-
-    plan: Plan
-    starts: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Joint:
-    """The plan of a run: an answer per demand, in the order of the demands."""
+    """The plan of a run: a plan per demand, in the order of the demands."""
 
-    answers: tuple[Answer, ...]
+    plans: tuple[Plan, ...]
     predicted_seconds: float
     peak_bytes: tuple[float, ...]
     how: str
@@ -112,7 +104,9 @@ class _Builder:
                 producer = read.producer
             edges.append(self._edge(read, producer, numbers[read.consumer, False], asks))
         program = Program(
-            tuple(self.nodes), _network(self.places, links, home=self.from_home), tuple(asks),
+            tuple(self.nodes),
+            _network(self.places, links, home=self.from_home),
+            tuple(asks),
             tuple(edges),
         )
         return program, [numbers[k, False] for k in range(len(self.sketch.demands))]
@@ -132,7 +126,7 @@ class _Builder:
         found = {}
         for h in set(head):
             members = [k for k, of in enumerate(head) if of == h]
-            rows = max(max(sizes[k] for k in members), 1)
+            rows = max(1, *(sizes[k] for k in members))
             scaled = [max(1, round(granules[k] * rows / max(sizes[k], 1))) for k in members]
             common = lcm(*scaled)
             if common * PIECES * len(self.places) > rows:
@@ -166,7 +160,9 @@ class _Builder:
         starts = (0.0,) * len(self.places) + (inf,)
         row_bytes = array.row_bytes * array.rows / scale.rows
         zero = (0.0,) * len(self.nodes)
-        return Ask(f"copy of array {k}", scale.rows, zero, starts, scale.granule, row_bytes, copies=False)
+        return Ask(
+            f"copy of array {k}", scale.rows, zero, starts, scale.granule, row_bytes, copies=False
+        )
 
     def _ask(self, k: int, demand: Demand) -> Ask:
         work, scale = demand.work, self.scale[self.first + k]
@@ -198,7 +194,7 @@ class _Builder:
         row_bytes = read.nbytes / asks[producer].rows
         return Edge(producer, consumer, read.access, row_bytes, read.halo_rows)  # type: ignore[arg-type]
 
-    def answer(self, k: int, plan: ProgramPlan, number: int) -> Answer:
+    def answer(self, k: int, plan: ProgramPlan, number: int) -> Plan:
         """Return the plan of demand ``k`` in its own rows, cut at its own granules."""
         demand, scale = self.sketch.demands[k], self.scale[self.first + k]
         work, count = demand.work, len(self.places)
@@ -210,10 +206,10 @@ class _Builder:
             rate.fixed_seconds + n * rate.seconds_per_row if n else 0.0
             for rate, n in zip(self.rates[k], rows, strict=True)
         )
-        began = [span[0] if span is not None else 0.0 for span in plan.spans[number][:count]]
+        began = (span[0] if span is not None else 0.0 for span in plan.spans[number][:count])
         held = tuple(n * work.bytes_per_row + work.fixed_bytes if n else 0.0 for n in rows)
         names = [place.profile.name for place in self.places]
-        decided = Plan(
+        return Plan(
             demand.what,
             tuple(zip(names, rows, strict=True)),
             max(seconds),
@@ -221,8 +217,8 @@ class _Builder:
             held,
             "joint",
             plan.solver_seconds,
+            tuple(began),
         )
-        return Answer(decided, tuple(began))
 
 
 def plan_together(
@@ -251,14 +247,12 @@ def plan_together(
     builder = _Builder(sketch, places, corrections)
     program, numbers = builder.program(links)
     plan = plan_program(program)
-    answers = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
+    plans = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
     peaks = plan.peak_bytes[: len(places)]
-    return Joint(answers, plan.predicted_seconds, peaks, plan.how)
+    return Joint(plans, plan.predicted_seconds, peaks, plan.how)
 
 
-def _rates(
-    demand: Demand, places: Sequence[Place], factors: Sequence[float]
-) -> list[NodeRate]:
+def _rates(demand: Demand, places: Sequence[Place], factors: Sequence[float]) -> list[NodeRate]:
     """Return what each worker offers for about the rows that its speed earns."""
     work = demand.work
     if demand.alone:
@@ -282,7 +276,8 @@ def _in_order(sketch: Sketch, order: dict[str, int]) -> Sketch:
     odd = {
         k
         for k, array in enumerate(sketch.lying)
-        if [order[node] for node, _ in array.where] != sorted(order[node] for node, _ in array.where)
+        if [order[node] for node, _ in array.where]
+        != sorted(order[node] for node, _ in array.where)
     }
     if not odd:
         return sketch

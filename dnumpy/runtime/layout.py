@@ -65,6 +65,7 @@ Placement = tuple[tuple[str, int], ...]
 AnyProducer = Union["Producer", ChainedRows, FoundRows, TakenRows, PutRows, SpannedRows]
 
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
+PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
@@ -333,7 +334,7 @@ class Layout:
 
     def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
         work = call_work(call_of(expr))
-        operands = producer.operands  # type: ignore[union-attr]
+        operands = producer.operands
         demand = Demand(what, work, max(work.rows, 1), whole=operands, alone=True)
         plan, number = self._decided(demand)
         (node, lo, hi), *_ = plan.ranges()
@@ -410,9 +411,7 @@ def _runs_on(expr: Expr) -> bool:
     return isinstance(expr.op, Scan) and expr.op.join is not None and len(expr.args) == 1
 
 
-def _blocked_work(
-    expr: Expr, rows: BlockedRows
-) -> tuple[Work, list[Operand], list[Operand]]:
+def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand], list[Operand]]:
     """Return the work of a blocked op, and the operands that are cut.
 
     First those whose rows the result's rows follow, then all of them.
@@ -432,12 +431,23 @@ def _blocked_work(
         workspace_bytes_per_row=LAPACK_SHARE * whole if _is_one_call(expr) else 0.0,
         fixed_bytes=whole,
     )
-    followed = [
-        w.operand
-        for w in wants
-        if (w.lo, w.hi) == (0, count) and w.operand.shape[0] == count and expr.op is not PERMUTE
-    ]
+    followed = [operand for operand in apart if _follows(rows, operand, count)]
     return work, followed, apart
+
+
+def _follows(rows: BlockedRows, operand: Operand, count: int) -> bool:
+    """Say whether rows of the result read the operand's rows beside them, away from the ends."""
+    held = operand.shape[0]
+    near = max(1.0, NEAR * held)
+    for part in PROBED:
+        lo = int(part * count) // rows.grid * rows.grid
+        hi = min(lo + rows.grid, count)
+        for want in rows.wants(lo, hi):
+            if want.operand is operand and want.lo is not None and want.hi is not None:
+                first, stop = lo * held / count, hi * held / count
+                if want.lo < first - near or want.hi > stop + near:
+                    return False
+    return True
 
 
 def _is_one_call(expr: Expr) -> bool:

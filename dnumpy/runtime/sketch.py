@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dnumpy.runtime.bind import Operand
     from dnumpy.runtime.chunked import Chunked, Source
     from dnumpy.runtime.graph import Nodes, Range
-    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import Demand, Laid, Planner
     from dnumpy.runtime.operands import Ref
 
@@ -60,9 +59,13 @@ class Reads(NamedTuple):
 
 @dataclass(slots=True)
 class Sketch:
-    """The demands of a run in the order of the layout, and what they read."""
+    """The demands of a run in the order of the layout, and what they read.
+
+    ``stages`` has for each demand the number of the stage that it belongs to.
+    """
 
     demands: list[Demand] = field(default_factory=list)
+    stages: list[int] = field(default_factory=list)
     lying: list[Lying] = field(default_factory=list)
     reads: list[Reads] = field(default_factory=list)
     kept: set[int] = field(default_factory=set)
@@ -86,15 +89,17 @@ class SketchLayout(Layout):
     """A layout that writes down what it would ask, and puts everything on the first node."""
 
     def __init__(self, planner: Planner, nodes: Nodes) -> None:
-        super(SketchLayout, self).__init__(planner, SketchGraph(nodes), {})
+        super().__init__(planner, SketchGraph(nodes), {})
         self.sketch = Sketch()
         self._lying: dict[Source, int] = {}
         self._first = planner.fastest()
+        self.stage = 0
 
     def decide(self, demand: Demand) -> Plan:
         """Write the demand down, with what it reads."""
         number = len(self.sketch.demands)
         self.sketch.demands.append(demand)
+        self.sketch.stages.append(self.stage)
         rows = demand.work.rows
         found: dict[tuple[int, bool, str], Reads] = {}
         for operand in demand.by_rows:
@@ -144,7 +149,7 @@ class SketchLayout(Layout):
         if access == "halo" or (access == "aligned" and halo):
             found.pop((producer, lying, "aligned"), None)
             access = "halo"
-        nbytes = _bytes_seen(operand) if access == "whole" else source.nbytes
+        nbytes: float = _bytes_seen(operand) if access == "whole" else source.nbytes
         if known is not None:
             nbytes = max(nbytes, known.nbytes)
         found[producer, lying, access] = Reads(producer, number, access, nbytes, halo, lying)
@@ -184,23 +189,23 @@ class FollowingLayout(Layout):
     A demand that differs from what was sketched (rows were lost meanwhile) is planned by itself.
     """
 
-    def __init__(self, planner: Planner, graph: Graph, joint: Joint) -> None:
-        super(FollowingLayout, self).__init__(planner, graph, {})
-        self._answers = joint.answers
+    def __init__(self, planner: Planner, graph: Graph, plans: Sequence[Plan]) -> None:
+        super().__init__(planner, graph, {})
+        self._plans = plans
 
     def decide(self, demand: Demand) -> Plan:
         """Return the answer to the demand that was sketched at this place."""
         number = self.decided - 1
-        if number < len(self._answers):
-            plan = self._answers[number].plan
+        if number < len(self._plans):
+            plan = self._plans[number]
             if plan.phase == demand.what and sum(plan.row_counts) == demand.work.rows:
                 return plan
-        return super(FollowingLayout, self).decide(demand)
+        return super().decide(demand)
 
 
-def following(planner: Planner, graph: Graph, joint: Joint | None) -> Layout:
-    """Return a layout that follows the plan of a run; without one it plans stage by stage."""
-    return Layout(planner, graph, {}) if joint is None else FollowingLayout(planner, graph, joint)
+def following(planner: Planner, graph: Graph, plans: Sequence[Plan] | None) -> Layout:
+    """Return a layout that follows the plans of a run; without them it plans stage by stage."""
+    return Layout(planner, graph, {}) if plans is None else FollowingLayout(planner, graph, plans)
 
 
 def _followed(operand: Operand, rows: int) -> tuple[str, int]:

@@ -51,6 +51,7 @@ class VirtualCluster:
     embed_bytes = float("inf")
     remote = False
     predicts = False  # their speeds are relative
+    round_trip = 0.0
 
     def __init__(self, speeds: tuple[float, ...]) -> None:
         self.speeds = {f"node-{k}": speed for k, speed in enumerate(speeds)}
@@ -138,6 +139,9 @@ class VirtualCluster:
 
     def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
         """Do nothing: the speeds are given."""
+
+    def learn_round_trip(self, seconds: float) -> None:
+        """Do nothing: nothing is predicted."""
 
     def recover(self, attempt: int, lost: NodesLost) -> None:  # noqa: ARG002
         """Raise WorkerLost: the nodes of this process live as long as it does."""
