@@ -18,14 +18,13 @@ from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
 from dnumpy.plan.model import Plan
-from dnumpy.plan.work import contraction_work, copy_work, phase_work
+from dnumpy.plan.work import contraction_work, copy_work, op_loops, op_work, phase_work
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
-from dnumpy.runtime.learnt import call_work
 from dnumpy.runtime.lookup import FoundRows, lookup_for
 from dnumpy.runtime.producers import (
     BlockedRows,
@@ -38,7 +37,6 @@ from dnumpy.runtime.producers import (
     contraction_granule,
     tile_rows_of,
 )
-from dnumpy.runtime.records import call_of
 from dnumpy.runtime.regions import (
     SpannedRows,
     exchanged_axes,
@@ -230,7 +228,7 @@ class Layout:
         folded = FoldedBlocks(op, expr.params, expr.shape, expr.dtype, operands, grid)
         by_rows = [o for o, goes in zip(operands, expr.params[0], strict=True) if goes]
         read = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in by_rows)
-        loops = ((op.loop, sum(prod(o.shape[1:]) for o in by_rows) * op.flops),)
+        loops = op_loops(op, sum(prod(o.shape[1:]) for o in by_rows), operands[0].shape)
         work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=_whole_bytes(operands, by_rows))
         whole = [o for o in operands if not any(o is x for x in by_rows)]
         return self._by_rows(op.name, folded, work, by_rows, whole)
@@ -333,7 +331,8 @@ class Layout:
         return Laid(what, producer, ranges, plan, work, number)
 
     def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
-        work = call_work(call_of(expr))
+        reads = [(operand.shape, operand.dtype) for operand in expr.operands()]
+        work = op_work(expr.op, expr.shape, expr.dtype, reads)
         operands = producer.operands
         demand = Demand(what, work, max(work.rows, 1), whole=operands, alone=True)
         plan, number = self._decided(demand)
@@ -427,7 +426,7 @@ def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand], l
         count,
         bytes_read=read,
         bytes_written=prod(expr.shape[1:]) * expr.dtype.itemsize,
-        loops=((rows.op.loop, elements * rows.op.flops),),
+        loops=op_loops(rows.op, elements, max([expr.shape, *(o.shape for o in apart)], key=prod)),
         workspace_bytes_per_row=LAPACK_SHARE * whole if _is_one_call(expr) else 0.0,
         fixed_bytes=whole,
     )
