@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.links import Links
     from dnumpy.cost.profile import DeviceProfile
+    from dnumpy.cost.work import Work
     from dnumpy.plan.dag import ProgramPlan
     from dnumpy.plan.model import NodeRate
     from dnumpy.runtime.layout import Demand
@@ -41,6 +42,13 @@ class Place:
 
     profile: DeviceProfile
     label: str
+
+
+class Rating(NamedTuple):
+    """How a demand will run: its lowering, and for each worker the factor on its seconds."""
+
+    lowering: str
+    factors: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +71,13 @@ class _Scale(NamedTuple):
 class _Builder:
     """Makes the program of a sketch: lying arrays first, then those sent once, then demands."""
 
-    def __init__(
-        self, sketch: Sketch, places: Sequence[Place], corrections: Sequence[Sequence[float]]
-    ) -> None:
+    def __init__(self, sketch: Sketch, places: Sequence[Place], ratings: Sequence[Rating]) -> None:
         order = {place.profile.name: k for k, place in enumerate(places)}
         self.sketch, self.places = _in_order(sketch, order), places
         self.first = len(sketch.lying)
         self.rates = [
-            _rates(demand, places, factors)
-            for demand, factors in zip(sketch.demands, corrections, strict=True)
+            _rates(demand, places, rating)
+            for demand, rating in zip(sketch.demands, ratings, strict=True)
         ]
         self.from_home = any(not array.where for array in sketch.lying)
         self.nodes = [
@@ -225,7 +231,8 @@ def plan_together(
     sketch: Sketch,
     places: Sequence[Place],
     links: Links,
-    corrections: Sequence[Sequence[float]],
+    ratings: Sequence[Rating],
+    epoch: int = 0,
 ) -> Joint:
     """Return the plan of all that a run asks.
 
@@ -236,38 +243,40 @@ def plan_together(
         The workers, in the order in which ranges of rows follow one another.
     links : Links
         Between workers; what was not measured counts as the way to the client.
-    corrections : sequence of sequence of float
-        For each demand and worker the factor on predicted seconds.
+    ratings : sequence of Rating
+        For each demand.
+    epoch : int
+        Of what is known of the workers: answers are remembered within one.
 
     Raises
     ------
     dnumpy.errors.PlanInfeasible
         When it does not fit in the workers' memory.
     """
-    builder = _Builder(sketch, places, corrections)
+    builder = _Builder(sketch, places, ratings)
     program, numbers = builder.program(links)
-    plan = plan_program(program)
+    plan = plan_program(program, epoch=epoch)
     plans = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
     peaks = plan.peak_bytes[: len(places)]
     return Joint(plans, plan.predicted_seconds, peaks, plan.how)
 
 
-def _rates(demand: Demand, places: Sequence[Place], factors: Sequence[float]) -> list[NodeRate]:
+def _rates(demand: Demand, places: Sequence[Place], rating: Rating) -> list[NodeRate]:
     """Return what each worker offers for about the rows that its speed earns."""
-    work = demand.work
-    if demand.alone:
-        shares = [float(work.rows)] * len(places)
-    else:
-        even = work.rows / len(places)
-        first = [
-            node_rate(work, place.profile, even, correction=factor).seconds_per_row
-            for place, factor in zip(places, factors, strict=True)
-        ]
-        speeds = [1.0 / max(seconds, 1e-15) for seconds in first]
+    work, count = demand.work, len(places)
+    shares = [work.rows / (1 if demand.alone else count)] * count
+    if not demand.alone:
+        speeds = [1.0 / max(r.seconds_per_row, 1e-15) for r in _at(shares, work, places, rating)]
         shares = [work.rows * speed / sum(speeds) for speed in speeds]
+    return _at(shares, work, places, rating)
+
+
+def _at(
+    shares: Sequence[float], work: Work, places: Sequence[Place], rating: Rating
+) -> list[NodeRate]:
     return [
-        node_rate(work, place.profile, share, correction=factor)
-        for place, share, factor in zip(places, shares, factors, strict=True)
+        node_rate(work, place.profile, share, lowering=rating.lowering, correction=factor)
+        for place, share, factor in zip(places, shares, rating.factors, strict=True)
     ]
 
 

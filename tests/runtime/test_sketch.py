@@ -18,7 +18,7 @@ from dnumpy.errors import PlanInfeasible
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.runtime import jointly
 from dnumpy.runtime.cluster import sketched
-from dnumpy.runtime.jointly import Place, plan_together
+from dnumpy.runtime.jointly import Place, Rating, plan_together
 from dnumpy.runtime.links import SIZES
 from dnumpy.runtime.virtual import VirtualCluster
 from tests.plan.test_rates import PROFILE
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.sketch import Sketch
 
 SPEEDS = (3.0, 1.0, 2.0)
+EVEN = Rating("tiled", (1.0, 1.0, 1.0))
 ROWS, WIDTH = 4_000, 200
 
 
@@ -78,7 +79,7 @@ def program_of(sketch: Sketch, monkeypatch: pytest.MonkeyPatch) -> Program:
         return plan(program, *args, **options)
 
     monkeypatch.setattr(jointly, "plan_program", noted)
-    plan_together(sketch, places(), Links(SIZES), [[1.0] * 3] * len(sketch.demands))
+    plan_together(sketch, places(), Links(SIZES), [EVEN] * len(sketch.demands))
     return seen[0]
 
 
@@ -148,7 +149,7 @@ def test_what_is_planned_together_keeps_its_cuts_through_a_loop() -> None:
         u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
     sketch = sketch_of(u)
     here = [replace(p, profile=replace(p.profile, launch_seconds=1e-6)) for p in places()]
-    joint = plan_together(sketch, here, Links(SIZES), [[1.0] * 3] * len(sketch.demands))
+    joint = plan_together(sketch, here, Links(SIZES), [EVEN] * len(sketch.demands))
     granule = max(demand.granule for demand in sketch.demands)
     firsts = {plan.row_counts[0] // granule for plan in joint.plans}
     assert max(firsts) - min(firsts) <= 1
@@ -183,7 +184,7 @@ def test_every_plan_tiles_its_stage_at_granules_whatever_is_asked(ops: list[str]
             case "cumsum":
                 x = dnp.cumsum(x, axis=0)
     sketch = sketch_of(x)
-    joint = plan_together(sketch, places(), Links(SIZES), [[1.0] * 3] * len(sketch.demands))
+    joint = plan_together(sketch, places(), Links(SIZES), [EVEN] * len(sketch.demands))
     assert len(joint.plans) == len(sketch.demands)
     for plan, demand in zip(joint.plans, sketch.demands, strict=True):
         assert sum(plan.row_counts) == demand.work.rows
@@ -204,11 +205,11 @@ def test_rows_that_lie_in_another_order_of_nodes_are_read_across() -> None:
         for array in sketch.lying
     ]
     turned = replace(sketch, lying=there)
-    joint = plan_together(turned, places(), Links(SIZES), [[1.0] * 3])
+    joint = plan_together(turned, places(), Links(SIZES), [EVEN])
     assert sum(joint.plans[0].row_counts) == ROWS
 
 
 def test_what_fits_nowhere_is_refused_with_its_name() -> None:
     sketch = sketch_of(dnp.cumsum(matrix(), axis=1))
     with pytest.raises(PlanInfeasible, match="scan"):
-        plan_together(sketch, places(free_bytes=1e5), Links(SIZES), [[1.0] * 3])
+        plan_together(sketch, places(free_bytes=1e5), Links(SIZES), [EVEN])
