@@ -34,6 +34,11 @@ class Promise(NamedTuple):
     demand: int
     rows: bool = True
 
+    @property
+    def key(self) -> str:
+        """Return a key, as references into a graph have."""
+        return f"promise-{self.demand}"
+
 
 class Lying(NamedTuple):
     """An array that is there before the run: rows per node, or at home where there are none."""
