@@ -46,6 +46,7 @@ class FixedCluster(DaskCluster):
     """The same engine with shares that are given instead of planned."""
 
     shares: tuple[float, ...] = ()
+    joint = False
 
     def plan(
         self,
