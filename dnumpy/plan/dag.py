@@ -18,6 +18,7 @@ from typing import Literal
 Access = Literal["aligned", "halo", "whole", "other axis", "fold", "none"]
 ACCESSES: tuple[Access, ...] = ("aligned", "halo", "whole", "other axis", "fold", "none")
 SAME_ROWS = frozenset({"aligned", "halo"})
+Objective = Literal["latency", "throughput"]
 Span = tuple[float, float]
 ROUNDING = 1 + 1e-9  # a sum of bytes in another order is the same sum
 

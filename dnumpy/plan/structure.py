@@ -9,6 +9,7 @@
                 load_n = sum_vk t_vkn z_vk <= O                   no node works longer than the end
                 O >= F_v
 
+For throughput O is the period: it has to exceed every load and every R, and there is no F.
 Times are counted in millionths of a known plan's, as in ``integer_program``.
 """
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     import pulp
 
-    from dnumpy.plan.dag import Edge, Placement, Program
+    from dnumpy.plan.dag import Edge, Objective, Placement, Program
     from dnumpy.plan.watchdog import Solve
 
 USE_PENALTY = 1e-5
@@ -75,6 +76,7 @@ def solve_structure(
     tables: Tables,
     known_seconds: float,
     time_limit_seconds: float,
+    objective: Objective = "latency",
 ) -> tuple[list[int] | None, float]:
     """Return the template of each phase, None when none was found in time, and the seconds used."""
     started = perf_counter()
@@ -84,7 +86,7 @@ def solve_structure(
 
         prob = pulp.LpProblem("structure", pulp.LpMinimize)
         model = _Model(prob, program, choices, UNITS_PER_MAKESPAN / max(known_seconds, 1e-9))
-        model.write(tables)
+        model.write(tables, objective)
         return model.picked() if solve.solve(prob, GAP) else None
 
     return within(time_limit_seconds, work), perf_counter() - started
@@ -109,8 +111,8 @@ class _Model:
             for v, options in enumerate(choices)
         ]
 
-    def write(self, tables: Tables) -> None:
-        """Add objective and rows."""
+    def write(self, tables: Tables, objective: Objective) -> None:
+        """Add objective and rows; for throughput no phase waits for another."""
         import pulp
 
         nodes = len(self.program.nodes)
@@ -125,10 +127,14 @@ class _Model:
             self.prob += pulp.lpSum(takes) == 1, f"one_{v}"
             pairs = zip(tables.phases[v], takes, strict=True)
             took.append(pulp.lpSum(seconds * self.units * take for seconds, take in pairs))
-            self.prob += self.ends[v] >= took[v], f"phase_{v}"
-            self.prob += self.end >= self.ends[v], f"last_{v}"
+            if objective == "latency":
+                self.prob += self.ends[v] >= took[v], f"phase_{v}"
+                self.prob += self.end >= self.ends[v], f"last_{v}"
         for index, edge in enumerate(self.program.edges):
             moved = self._edge(index, edge, tables.edges[index])
+            if objective == "throughput":
+                self.prob += self.end >= moved, f"port_{index}"
+                continue
             arrives = self.ends[edge.producer] + moved + took[edge.consumer]
             self.prob += self.ends[edge.consumer] >= arrives, f"edge_{index}"
         self._loads()
