@@ -193,6 +193,14 @@ class Program:
         """Return who reads the phase."""
         return tuple(edge for edge in self.edges if edge.producer == ask)
 
+    def last_readers(self) -> list[int]:
+        """Return per phase the last phase that reads its bytes; itself where none does."""
+        last = list(range(len(self.asks)))
+        for edge in self.edges:
+            if edge.access != "none":
+                last[edge.producer] = max(last[edge.producer], edge.consumer)
+        return last
+
     def digest(self) -> bytes:
         """Return 16 bytes that two programs share when all but the names are equal."""
         hashed = blake2b(digest_size=16)

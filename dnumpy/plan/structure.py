@@ -8,6 +8,7 @@
                 F_v >= F_u + sum_ij R_ij e_ij + sum_k T_vk z_vk
                 load_n = sum_vk t_vkn z_vk <= O                   no node works longer than the end
                 O >= F_v
+                held_nv <= memory_n (1 + short_n)                 while v runs, short_n costs much
 
 For throughput O is the period: it has to exceed every load and every R, and there is no F.
 Times are counted in millionths of a known plan's, as in ``integer_program``.
@@ -16,6 +17,7 @@ Times are counted in millionths of a known plan's, as in ``integer_program``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
 USE_PENALTY = 1e-5
 GAP = 1e-3
-MOST_LOAD_ROWS = 64  # nodes whose load is a row of the program
+SHORT_PENALTY = 100.0  # of the makespan, for each time its memory that a node is short of
+MOST_LOAD_ROWS = 64  # nodes whose load and memory are rows of the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,6 @@ class _Model:
             for options, takes in zip(self.choices, self.takes, strict=True)
             for placement, take in zip(options, takes, strict=True)
         ]
-        self.prob += self.end + USE_PENALTY * UNITS_PER_MAKESPAN * pulp.lpSum(used)
         took = []
         for v, takes in enumerate(self.takes):
             self.prob += pulp.lpSum(takes) == 1, f"one_{v}"
@@ -138,6 +140,9 @@ class _Model:
             arrives = self.ends[edge.producer] + moved + took[edge.consumer]
             self.prob += self.ends[edge.consumer] >= arrives, f"edge_{index}"
         self._loads()
+        penalty = SHORT_PENALTY * UNITS_PER_MAKESPAN
+        costs = self.end + USE_PENALTY * UNITS_PER_MAKESPAN * pulp.lpSum(used)
+        self.prob.setObjective(costs + penalty * pulp.lpSum(self._memory()))
 
     def _edge(
         self, index: int, edge: Edge, seconds: tuple[tuple[float, ...], ...]
@@ -178,6 +183,48 @@ class _Model:
             ]
             if load:
                 self.prob += self.end >= pulp.lpSum(load), f"load_{n}"
+
+    def _memory(self) -> list[pulp.LpVariable]:
+        """Add rows for what is held while each phase runs; return how much each node is short.
+
+        Rows that received bytes need are in it where a phase reads all rows; of other reads the
+        simulator knows. In parts of the node's memory.
+        """
+        import pulp
+
+        last = self.program.last_readers()
+        short = []
+        for n, node in enumerate(self.program.nodes[:MOST_LOAD_ROWS]):
+            if not 0 < node.memory_bytes < inf:
+                continue
+            missing = self.prob.add_variable(f"short_{n}", 0)
+            for v in range(len(self.choices)):
+                terms = [
+                    (self._held(u, v, last[u], placement, n) / node.memory_bytes, take)
+                    for u in range(v + 1)
+                    for placement, take in zip(self.choices[u], self.takes[u], strict=True)
+                ]
+                most = sum(max(0.0, held) for held, _ in terms)
+                if most > 1:
+                    held = pulp.lpSum(part * take for part, take in terms if part)
+                    self.prob += held <= 1 + missing, f"memory_{v}_{n}"
+            short.append(missing)
+        return short
+
+    def _held(self, u: int, v: int, last: int, placement: Placement, n: int) -> float:
+        """Return what is on the node of phase ``u`` while phase ``v`` runs."""
+        ask, rows = self.program.asks[u], placement.rows[n]
+        if not rows:
+            return 0.0
+        if u < v:
+            return rows * ask.bytes_per_row if last >= v or last == u or ask.kept else 0.0
+        reads_all = sum(
+            e.bytes_per_row * self.program.asks[e.producer].rows
+            for e in self.program.edges
+            if e.consumer == v and e.access == "whole"
+        )
+        held = rows * (ask.bytes_per_row + ask.work_bytes_per_row) + ask.work_fixed_bytes
+        return held + reads_all
 
     def picked(self) -> list[int]:
         """Return the template with the largest value of each phase."""
