@@ -33,7 +33,7 @@ from dnumpy.plan import (
     Placement,
     Program,
     clear_program_cache,
-    joint,
+    pieces,
     plan_program,
     simulate_program,
 )
@@ -241,20 +241,20 @@ def long_programs(count: int) -> list[Long]:
 
 def in_pieces_and_at_once(name: str, programs: list[Program]) -> Long:
     """Return the medians over the programs."""
-    pieces = [timed([program]) for program in programs]
-    usual, joint.PIECES_FROM_PHASES = joint.PIECES_FROM_PHASES, len(programs[0].asks) + 1
+    parts = [timed([program]) for program in programs]
+    usual, pieces.PIECES_FROM_PHASES = pieces.PIECES_FROM_PHASES, len(programs[0].asks) + 1
     once = [timed([program]) for program in programs]
-    joint.PIECES_FROM_PHASES = usual
-    pairs = zip(pieces, once, strict=True)
+    pieces.PIECES_FROM_PHASES = usual
+    pairs = zip(parts, once, strict=True)
     longer = [one.predicted_seconds / other.predicted_seconds - 1 for one, other in pairs]
     return Long(
         program=name,
         phases=len(programs[0].asks),
         nodes=LONG_NODES,
-        predicted_seconds=median(line.predicted_seconds for line in pieces),
-        cold_ms=median(line.cold_ms for line in pieces),
-        worst_cold_ms=max(line.cold_ms for line in pieces),
-        cached_ms=median(line.cached_ms for line in pieces),
+        predicted_seconds=median(line.predicted_seconds for line in parts),
+        cold_ms=median(line.cold_ms for line in parts),
+        worst_cold_ms=max(line.cold_ms for line in parts),
+        cached_ms=median(line.cached_ms for line in parts),
         at_once_cold_ms=median(line.cold_ms for line in once),
         longer_than_at_once=median(longer),
         worst_longer=max(longer),

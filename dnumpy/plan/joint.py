@@ -12,12 +12,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dnumpy.errors import PlanInfeasible
+from dnumpy.plan import pieces
 from dnumpy.plan.classes import CLASSES_FROM_NODES, in_groups
 from dnumpy.plan.compete import cells, greedy_plan, search, starts
 from dnumpy.plan.dag import ProgramPlan, require
 from dnumpy.plan.infeasible import readable_bytes
 from dnumpy.plan.known import KnownPlans
-from dnumpy.plan.pieces import PIECES_FROM_PHASES, in_pieces
 from dnumpy.plan.search import Judge
 from dnumpy.plan.templates import caps, make_templates, needed_bytes, plain_plans
 from dnumpy.plan.throughput import in_flight
@@ -125,7 +125,7 @@ def _as_plan(judge: Judge, solver_seconds: float) -> ProgramPlan:
 def _over_nodes(
     program: Program, budget_seconds: float | None, objective: Objective
 ) -> ProgramPlan:
-    if len(program.asks) >= PIECES_FROM_PHASES and objective == "latency":
+    if len(program.asks) >= pieces.PIECES_FROM_PHASES and objective == "latency":
         long = _long(program, budget_seconds)
         if long is not None:
             return long
@@ -143,7 +143,7 @@ def _long(program: Program, budget_seconds: float | None) -> ProgramPlan | None:
     if budget > 0:
         judge.deadline = perf_counter() + budget
         greedy_plan(program, judge, GREEDY_PART * budget)
-        for placements in in_pieces(program, judge):
+        for placements in pieces.in_pieces(program, judge):
             judge.score(placements, "pieces")
     return None if judge.chosen().score[0] else _as_plan(judge, judge.solver_seconds)
 

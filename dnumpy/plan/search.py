@@ -215,9 +215,11 @@ def _pairs(at: Found, nodes: int, objective: Objective) -> list[tuple[int, int]]
     """
     ends: Sequence[float] = at.timeline.busy_seconds
     if objective == "latency":
+        lines = at.timeline.spans
         ends = [
-            max((s[n][1] for s in at.timeline.spans if s[n]), default=0.0) for n in range(nodes)
-        ]  # type: ignore[index]
+            max((span[1] for line in lines if (span := line[n]) is not None), default=0.0)
+            for n in range(nodes)
+        ]
     order = sorted(range(nodes), key=lambda n: -ends[n])
     if nodes <= ALL_PAIRS_NODES:
         return [(a, b) for a in order for b in reversed(order) if a != b]
