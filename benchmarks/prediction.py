@@ -1,8 +1,8 @@
 """Do predictions come true on this machine: ``python -m benchmarks.prediction``.
 
 Each program is predicted (``x.predict()``) and then computed, several times. *Cold* is its first
-call, predicted from nothing but the measured profile; *taught* is the same call, predicted with
-what the programs before it taught. A few calls follow in which kernels are compiled; *warm* are the
+call, predicted from nothing but the fully measured profile; *taught* is the same call, predicted
+with what the programs before it taught. A few calls follow in which kernels are compiled; *warm* are the
 calls after those. The error of a call is ``|predicted - measured| / measured``. Beside it stands
 the noise floor: the error of a prediction that knew the median of all warm calls beforehand.
 """
@@ -25,8 +25,10 @@ from rich.table import Table
 import dnumpy as np
 from benchmarks.measure import COMPILER, COMPILER_SECONDS
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.config import config, thread_count
 from dnumpy.engine import profile_here
 from dnumpy.runtime import learnt
+from dnumpy.runtime.profiles import kept_or_calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -203,8 +205,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=12, help="warm calls of each program")
     parser.add_argument("--scale", type=float, default=1.0, help="times the elements")
     parser.add_argument("--programs", nargs="*", help="some of them")
+    parser.add_argument("--remember", action="store_true", help="what earlier processes kept")
     parser.add_argument("--json", help="file to write")
     asked = parser.parse_args()
+    config.calibrate = "off"  # now, and not behind the programs' backs
+    config.remember = asked.remember
+    kept_or_calibrated(threads=thread_count())
     profile_here()
     known = programs(asked.scale)
     rows = [row_of(name, known[name], asked.repeats) for name in asked.programs or known]
