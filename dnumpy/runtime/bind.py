@@ -15,6 +15,7 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime.chunked import Source, refuse_above_limit
 from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Take, cut_inside
+from dnumpy.runtime.parcels import Parcel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,6 +122,7 @@ class _Binder:
         self.windows: list[tuple[Take, ...]] = []
         self._argument = {id(arg): number for number, arg in enumerate(data)}
         self._placed: dict[_Need, int] = {}
+        self._parcels = {arg.origin: arg for arg in data if type(arg) is Parcel}
 
     def bind(self, wants: Sequence[Want]) -> tuple[Bindings, list[Ref]]:
         needs = [_need(want) for want in wants]
@@ -184,7 +186,7 @@ class _Binder:
         if rows >= max(source.shape[0] if source.shape else 1, 1) and not need.inner:
             refuse_above_limit(source.nbytes, f"an operand of shape {source.shape} needed whole")
         wanted = (need.first, need.stop, need.stride)
-        pieces = self.graph.pieces(source, self.node, wanted, need.inner)
+        pieces = self.graph.pieces(source, self.node, wanted, need.inner, self._parcels)
         if not pieces:  # an array without rows
             segment = self.graph.segments(source)[0]
             pieces = [(segment.arg, segment.item, None, ())]

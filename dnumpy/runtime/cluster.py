@@ -7,33 +7,46 @@ results stay where they were made, and only partial and small results come home.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from dnumpy.errors import WorkerLost
 from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime import tasks
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect
+from dnumpy.runtime.folds import (
+    BlockFold,
+    StepFold,
+    SumFold,
+    Told,
+    add_fold,
+    told_by_fold,
+    told_by_nodes,
+)
 from dnumpy.runtime.graph import Graph, Range, Segment
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.records import Record
+from dnumpy.runtime.sketch import SketchLayout, following
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Sequence
-
-    import numpy as np
+    from collections.abc import Collection, Hashable, Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
-    from dnumpy.runtime.layout import Laid, Placement
+    from dnumpy.runtime.folds import AnyFold
+    from dnumpy.runtime.jointly import Joint
+    from dnumpy.runtime.layout import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.sketch import Sketch
+    from dnumpy.runtime.tasks import Report
 
 
 class Cluster(Protocol):
@@ -43,6 +56,7 @@ class Cluster(Protocol):
     embed_bytes: float  # operands up to this size travel inside their task
     remote: bool  # whether bringing something home costs anything
     predicts: bool  # whether planned seconds are seconds
+    round_trip: float  # seconds that a run takes besides its tasks
 
     def refresh(self) -> None:
         """Find out which nodes there are now; raises WorkerLost where there is none."""
@@ -58,6 +72,10 @@ class Cluster(Protocol):
         transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
+        ...
+
+    def plan_run(self, sketch: Sketch) -> Joint | None:
+        """Return who computes how many rows of all stages; None to plan them one by one."""
         ...
 
     def mirrored(self, owner: Expr) -> bool:
@@ -111,6 +129,10 @@ class Cluster(Protocol):
         """Take in the seconds that each range of a stage took."""
         ...
 
+    def learn_round_trip(self, seconds: float) -> None:
+        """Take in how much longer a run took than its tasks, from the first to the last."""
+        ...
+
     def recover(self, attempt: int, lost: NodesLost) -> None:
         """Prepare for another attempt without the lost nodes, or raise WorkerLost."""
         ...
@@ -139,22 +161,27 @@ class _Output:
 
 @dataclass(slots=True)
 class _StageRun:
-    """A stage in the graph: the task of every range, and which of them report."""
+    """A stage in the graph: where every range reports, and the task that folds, on its node."""
 
     laid: Laid
     steps: tuple[Expr, ...]
-    reports: list[Ref]
-    combines: list[Ref] = field(default_factory=list)
+    reports: list[Told]
+    folded: tuple[str, Ref] | None = None
 
 
 class _Run:
     """One evaluation being put into a graph."""
 
-    def __init__(self, cluster: Cluster, wanted: Collection[int] | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: Collection[int] | None = None,
+        layout: Layout | None = None,
+    ) -> None:
         self.cluster = cluster
         self.wanted = wanted
-        self.graph = Graph(cluster)
-        self.layout = Layout(cluster, self.graph, {})
+        self.layout = layout if layout is not None else Layout(cluster, Graph(cluster), {})
+        self.graph = self.layout.graph
         self.outputs: list[_Output] = []
         self.stages: list[_StageRun] = []
 
@@ -164,48 +191,47 @@ class _Run:
             self._add_fused(stage)
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
-            made = self._build(laid, (stage.expr,), stage.expr.nbytes)
-            if isinstance(laid.producer, FoldedRows):
-                self._fold(stage.expr, made, 0, tasks.summed)
-            elif isinstance(laid.producer, FoldedBlocks):
-                fold = laid.producer
-                what = (fold.op, fold.params, fold.shape, fold.dtype)
-                self._fold(stage.expr, made, 0, tasks.merged, *what)
+            fold = _fold_of(laid.producer)
+            made = self._build(laid, (stage.expr,), stage.expr.nbytes, (fold,) if fold else ())
+            if fold:
+                self._give_folded(stage.expr, 0)
             else:
                 self._give(stage.expr, laid, made, 0)
 
-    def _build(self, laid: Laid, steps: tuple[Expr, ...], nbytes: int) -> list[tuple[Range, Ref]]:
+    def _build(
+        self, laid: Laid, steps: tuple[Expr, ...], nbytes: int, fold: Sequence[AnyFold] = ()
+    ) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
-        made = laid.producer.build(self.graph, laid.ranges)
-        big = self.cluster.remote and nbytes > self.cluster.home_bytes
-        sent = [
-            self.graph.add("report", r.node, tasks.report_of, ref) if big else ref
-            for r, ref in made
-        ]
-        self.stages.append(_StageRun(laid, steps, sent))
+        made = self.layout.built(laid, laid.ranges)
+        stage = _StageRun(laid, steps, [])
+        if fold:
+            stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())
+            stage.reports = told_by_fold(stage.folded[1], made)
+        elif self.cluster.remote and nbytes > self.cluster.home_bytes:
+            stage.reports = told_by_nodes(self.graph, made)
+        else:
+            stage.reports = [Told(ref) for _, ref in made]
+        self.stages.append(stage)
         return made
 
     def _add_fused(self, stage: FusedStage) -> None:
         laid = self.layout.fused(stage)
         phase = stage.phase
-        given = zip(stage.outputs, phase.outputs, strict=True)
+        given = list(zip(stage.outputs, phase.outputs, strict=True))
         nbytes = sum(expr.nbytes for expr, output in given if not output.partial)
-        made = self._build(laid, stage.steps, nbytes)
-        first = len(phase.inputs)
-        rows = partials = 0
-        for k, (expr, output) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
-            if output.partial:
-                number = output.slot - first
-                fold = phase.steps[number], number
-                self._fold(expr, made, partials, tasks.combined, *fold)
-                partials += 1
-                continue
+        numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
+        fold = [StepFold(phase.steps[number], number) for number in numbers]
+        made = self._build(laid, stage.steps, nbytes, fold)
+        partial = [expr for expr, output in given if output.partial]
+        for position, expr in enumerate(partial):
+            self._give_folded(expr, position)
+        by_rows = [k for k, output in enumerate(phase.outputs) if not output.partial]
+        for position, k in enumerate(by_rows):
             if k in stage.placed:
-                self._place(expr, stage.placed[k], laid, made, rows)
+                self._place(stage.outputs[k], stage.placed[k], laid, made, position)
             else:
-                self._give(expr, laid, made, rows)
-            rows += 1
+                self._give(stage.outputs[k], laid, made, position)
 
     def _give(
         self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Ref]], position: int
@@ -237,31 +263,19 @@ class _Run:
         built = self._build(updated, (update,), update.nbytes)
         self._give(update, updated, built, 0)
 
-    def _fold(
-        self,
-        expr: Expr,
-        made: Sequence[tuple[Range, Ref]],
-        position: int,
-        fold: Callable[..., Made],
-        *what: object,
-    ) -> None:
-        """Let ``fold(*what, *partials)`` make one result of what all tasks have at ``position``."""
-        graph = self.graph
-        partials = [
-            graph.add("partial", r.node, tasks.partial_of, ref, position) for r, ref in made
-        ]
-        node = made[0][0].node
-        whole = graph.add("fold", node, fold, *what, *partials)
+    def _give_folded(self, expr: Expr, position: int) -> None:
+        """Let the Expr be what the last stage's fold gives at ``position``."""
+        folded = self.stages[-1].folded
+        assert folded is not None
         source = Source(expr.shape, expr.dtype)
         rows = expr.shape[0] if expr.shape else 1
-        graph.provide(source, [Segment(0, rows, node, whole, 0)])
+        self.graph.provide(source, [Segment(0, rows, *folded, position)])
         self.layout.known[id(expr)] = source
         self.outputs.append(_Output(expr, source, home=True))
-        self.stages[-1].combines.append(whole)
 
     def finish(self) -> tuple[list[Record], list[StepFault]]:
         """Run the graph and give every output Expr its value."""
-        home = [ref for stage in self.stages for ref in (*stage.reports, *stage.combines)]
+        home = [told.ref for stage in self.stages for told in stage.reports]
         stay: list[Ref] = []
         for output in self.outputs:
             refs = [segment.arg for segment in self.graph.segments(output.source)]
@@ -276,6 +290,10 @@ class _Run:
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
         records = [self._record(stage, results, ran) for stage in self.stages]
+        if attended := [told.report(results) for stage in self.stages for told in stage.reports]:
+            first = min(report.ended - report.seconds for report in attended)
+            busy = max(report.ended for report in attended) - first
+            self.cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
         faults = [f for stage in self.stages for f in self._faults(stage, results)]
         return records, faults
 
@@ -284,7 +302,7 @@ class _Run:
         segments = self.graph.segments(source)
         parts = tuple(_part(s, results[s.arg.key]) for s in segments)
         if output.home:
-            expr.value = typed(tasks.joined(*[part.data for part in parts]), expr.dtype)
+            expr.value = typed(_joined([part.data for part in parts]), expr.dtype)
             source.settle_home(expr)
         else:
             expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
@@ -293,13 +311,14 @@ class _Run:
     def _record(
         self, stage: _StageRun, results: dict[str, Any], ran: tuple[float, float]
     ) -> Record:
-        laid, plan = stage.laid, stage.laid.plan if self.cluster.predicts else None
+        laid = stage.laid
+        plan = laid.plan if self.cluster.predicts and laid.plan.predicted_seconds else None
         node_seconds: dict[str, float] = {}
         rows: dict[str, int] = {}
         nbytes = 0
-        seen = [(r, results[ref.key]) for r, ref in zip(laid.ranges, stage.reports, strict=False)]
-        if laid.work is not None:
-            self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
+        told = zip(laid.ranges, stage.reports, strict=False)
+        seen = [(r, one.report(results)) for r, one in told]
+        self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
@@ -307,6 +326,10 @@ class _Run:
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
         peaks = dict(zip(planned, plan.peak_bytes, strict=True)) if plan else {}
+        starts: dict[str, float] = {}
+        if plan is not None and plan.starts:
+            begun = [self.cluster.round_trip + start for start in plan.starts]
+            starts = dict(zip(planned, begun, strict=True))
         return Record(
             what=laid.what,
             where=tuple(rows.items()),
@@ -320,17 +343,20 @@ class _Run:
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
+            predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
         )
 
     def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
         found: set[tuple[int, str]] = set()
-        for ref in (*stage.reports, *stage.combines):
-            found |= results[ref.key].faults
+        for told in stage.reports:
+            found |= told.report(results).faults
+        if stage.folded is not None:
+            found |= results[stage.folded[1].key].faults
         return collect(stage.steps, found)
 
 
 def _starts(
-    seen: Sequence[tuple[str, Made | tasks.Report]], ran: tuple[float, float]
+    seen: Sequence[tuple[str, Made | Report]], ran: tuple[float, float]
 ) -> tuple[float, ...]:
     """Return when each node began, by this process's clock.
 
@@ -359,6 +385,19 @@ def _part(segment: Segment, result: Made | Ref) -> Part:
         assert segment.item is not None
         return Part(segment.node, segment.start, segment.stop, result.rows[segment.item])
     return Part(segment.node, segment.start, segment.stop, result, segment.item)
+
+
+def _joined(pieces: Sequence[np.ndarray]) -> np.ndarray:
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def _fold_of(producer: AnyProducer) -> AnyFold | None:
+    """Return how what the producer's tasks leave behind is folded, where it gives no rows."""
+    if isinstance(producer, FoldedRows):
+        return SumFold(producer.shape)
+    if isinstance(producer, FoldedBlocks):
+        return BlockFold(producer.op, producer.params, producer.shape, producer.dtype)
+    return None
 
 
 ATTEMPTS = 4
@@ -423,10 +462,25 @@ def _one_by_one(
 def _attempt(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
 ) -> tuple[list[Record], list[StepFault]]:
-    run = _Run(cluster, wanted)
+    joint = cluster.plan_run(sketched(stages, cluster, wanted)) if cluster.predicts else None
+    plans = None if joint is None else joint.plans
+    run = _Run(cluster, wanted, following(cluster, Graph(cluster), plans))
     for stage in stages:
         run.add(stage)
     return run.finish()
+
+
+def sketched(
+    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
+) -> Sketch:
+    """Return what running the stages asks of the nodes, without running anything."""
+    layout = SketchLayout(cluster, cluster)
+    run = _Run(cluster, wanted, layout)
+    for layout.stage, stage in enumerate(stages):
+        run.add(stage)
+    for output in run.outputs:
+        layout.keep(run.graph.segments(output.source))
+    return layout.sketch
 
 
 def heal(chunked: Chunked, cluster: Cluster) -> None:

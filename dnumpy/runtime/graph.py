@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from dnumpy.errors import WorkerLost
-from dnumpy.runtime.tasks import rows_of, slice_rows
+from dnumpy.runtime.parcels import Parcel, pack
+from dnumpy.runtime.tasks import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -81,14 +82,17 @@ class Graph:
         self.made_bytes = 0  # by all stages together
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
+        self.light: set[str] = set()  # keys of tasks whose results are small as a whole
         self._run = uuid4().hex
         self._count = 0
         self._task, self._ref = Task, TaskRef
         self._segments: dict[Source, list[Segment]] = {}
         self._sent: dict[Any, Any] = {}
+        self._arrived: set[tuple[int, str]] = set()  # ids of what travelled, and where it went
 
     def add(self, what: str, node: str, function: Callable[..., Any], *args: object) -> Ref:
-        """Add a task on ``node`` and return the reference to its result."""
+        """Add a task on ``node`` and return the reference to its result; parcels become tasks."""
+        args = tuple([self._sent_off(a, node) if type(a) is Parcel else a for a in args])
         self._count += 1
         key = f"dnp{self.nodes.label(node)}-{what}-{self._run}-{self._count}"
         self.tasks[node][key] = self._task(key, function, *args)
@@ -171,40 +175,52 @@ class Graph:
         source: Source,
         node: str,
         rows_wanted: tuple[int, int, int],
-        inner: Inner = (),
+        inner: Inner,
+        parcels: dict[str, Parcel],
     ) -> list[tuple[Ref, int | None, slice | None, Inner]]:
         """Return (argument, item, rows, inner) of each piece of the rows wanted on ``node``.
 
-        Rows on other nodes are cut out there, so that only what is needed travels.
+        Rows on other nodes go into the parcels, by node, that the task gets from there, so that
+        only what is needed travels.
         """
         first, stop, stride = rows_wanted
-        found = []
+        found: list[tuple[Ref, int | None, slice | None, Inner]] = []
         for segment in self.require(source, first, stop):
             rows = rows_inside(segment, first, stop, stride)
             if rows is None:
                 continue
-            whole = rows == slice(0, segment.stop - segment.start, 1)
+            if rows == slice(0, segment.stop - segment.start, 1):
+                rows = None
             if segment.node == node:
-                found.append((segment.arg, segment.item, None if whole else rows, inner))
+                found.append((segment.arg, segment.item, rows, inner))
+            elif rows is None and not inner and self._travels_whole(segment):
+                self._note_sent(segment.arg, node, nbytes_of(source, segment))
+                found.append((segment.arg, segment.item, None, ()))
             else:
-                cut = self._cut_out(source, segment, None if whole else rows, inner)
-                found.append((cut, None, None, ()))
+                parcel = parcels.setdefault(segment.node, Parcel(segment.node))
+                nbytes = nbytes_of(source, segment, rows, inner)
+                number = parcel.add(segment.arg, segment.item, rows, inner, nbytes)
+                found.append((parcel, number, None, ()))
         return found
 
-    def _cut_out(self, source: Source, segment: Segment, rows: slice | None, inner: Inner) -> Ref:
-        if rows is None and not inner and segment.item is None:
-            self.moved_bytes += (segment.stop - segment.start) * source.row_bytes
-            return segment.arg
-        ends = None if rows is None else (rows.start, rows.stop, rows.step)
-        key = (source, segment.start, segment.node, segment.item, ends, inner)
-        if key not in self._sent:
-            count = segment.stop - segment.start if ends is None else len(range(*ends))
-            share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
-            self.moved_bytes += round(count * source.row_bytes * share)
-            self._sent[key] = self.add(
-                "slice", segment.node, slice_rows, segment.arg, segment.item, rows, inner
-            )
-        return self._sent[key]
+    def _travels_whole(self, segment: Segment) -> bool:
+        """Say whether nothing else would travel with the segment."""
+        return segment.item is None or getattr(segment.arg, "key", None) in self.light
+
+    def _sent_off(self, parcel: Parcel, node: str) -> Ref:
+        """Return the reference to a parcel's contents, which the same task packs for all nodes."""
+        contents = parcel.contents()
+        if contents not in self._sent:
+            takes = tuple(parcel.takes)
+            self._sent[contents] = self.add("slice", parcel.origin, pack, takes, *parcel.data)
+        self._note_sent(self._sent[contents], node, parcel.nbytes)
+        return self._sent[contents]
+
+    def _note_sent(self, ref: Ref, node: str, nbytes: int) -> None:
+        """Count the bytes of a result that travels to a node, for the first time."""
+        if (id(ref), node) not in self._arrived:
+            self._arrived.add((id(ref), node))
+            self.moved_bytes += nbytes
 
     def place(self, source: Source, what: Hashable, array: np.ndarray, node: str) -> Ref:
         """Return an argument that gives part ``what`` of a home array on ``node``, sent once."""
@@ -212,6 +228,17 @@ class Graph:
         if key not in self._sent:
             self._sent[key] = self.nodes.place(array, node, source.expr, what)
         return self._sent[key]
+
+
+def nbytes_of(
+    source: Source, segment: Segment, rows: slice | None = None, inner: Inner = ()
+) -> int:
+    """Return the bytes of some rows of a segment, or all, and of what part of them is meant."""
+    count = segment.stop - segment.start
+    if rows is not None:
+        count = len(range(rows.start, rows.stop, rows.step))
+    share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
+    return round(count * source.row_bytes * share)
 
 
 def rows_inside(segment: Segment, first: int, stop: int, stride: int) -> slice | None:
