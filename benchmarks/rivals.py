@@ -279,4 +279,8 @@ def searched(client: Client, workload: Workload, fields: Sequence[Field], thread
         best = min(best, second)
         return (first, second)
 
-    return search(run, fields, chunkings(threads), threads)
+    candidates = chunkings(threads)
+    cut = candidates.get("squares", blocks(1))
+    if not any(len(axis) > 1 for each in fields for axis in sizes_of(cut(each), each)[1:]):
+        candidates.pop("squares", None)  # they are blocks of rows
+    return search(run, fields, candidates, threads)
