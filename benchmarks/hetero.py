@@ -13,8 +13,8 @@ The data lie in the cluster beforehand: generated there by dnumpy where its plan
 puts them, and persisted by Dask where its scheduler puts them. The clock runs from the first
 operation until the result is complete, in the cluster where it is as large as the data, else at
 home. Every rival's first run is not timed, and its result is compared with NumPy's; then they run
-in turn. dnumpy keeps programs that read less than 16 MB in the client's process, so a small
-``--scale`` measures another thing.
+in turn. The nodes are calibrated beforehand, and not during the race. dnumpy keeps programs that
+read less than 16 MB in the client's process, so a small ``--scale`` measures another thing.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from benchmarks.machine import machine
 from benchmarks.nodes import NodeSpec, reap, unequal_nodes, why_no_nodes
 from benchmarks.rivals import Dask, Dnumpy, Reference, searched
 from benchmarks.workloads import WORKLOADS
+from dnumpy.config import config
 from dnumpy.runtime.dask_cluster import DaskCluster, adopt
 
 if TYPE_CHECKING:
@@ -167,10 +168,17 @@ class Track:
     """A cluster with the three rivals on it, each with a client of its own."""
 
     def __init__(
-        self, client: Client, others: Sequence[Client], known: Mapping[str, DeviceProfile]
+        self,
+        client: Client,
+        others: Sequence[Client],
+        known: Mapping[str, DeviceProfile],
+        *,
+        calibrate: bool,
     ) -> None:
         planned = DaskCluster(client, dict(known))
         planned.refresh()
+        if calibrate:
+            planned.calibrate()
         even = FixedCluster(others[0], planned.profiles)
         even.shares = (1.0,) * len(planned.nodes())
         adopt(planned)
@@ -280,6 +288,7 @@ def race(
     *,
     repeats: int = REPEATS,
     profiles: Mapping[str, DeviceProfile] | None = None,
+    calibrate: bool = True,
 ) -> Iterator[Race]:
     """Yield the race after each program; the same object, with one result more.
 
@@ -289,13 +298,15 @@ def race(
         Of the cluster.
     profiles : mapping, optional
         The nodes' profiles by address, where they are known; measured otherwise.
+    calibrate : bool
+        Whether to measure the nodes fully beforehand; nothing is measured during the race.
     """
     server = client.scheduler.address  # type: ignore[union-attr]
     with (
         Client(server, set_as_default=False) as second,  # type: ignore[no-untyped-call]
         Client(server, set_as_default=False) as third,  # type: ignore[no-untyped-call]
     ):
-        track = Track(client, (second, third), profiles or {})
+        track = Track(client, (second, third), profiles or {}, calibrate=calibrate)
         run = Race(tuple(specs), track.profiles, track.trip)
         for workload in workloads:
             fields = workload.fields(expected.scale)
@@ -422,6 +433,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--repeats", type=int, default=REPEATS, help="timed runs of each")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the elements")
+    parser.add_argument("--quick", action="store_true", help="leave the full calibration out")
     parser.add_argument("--json", type=Path, help="where to store the figures")
     options = parser.parse_args(argv)
     options.cluster = options.cluster or [specs_of(text) for text in CLUSTERS]
@@ -455,11 +467,19 @@ def main(argv: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, ended)
     reap()
+    config.calibrate = "off"  # it would run beside what is timed
     expected = Expected(options.scale)
     races: list[Race] = []
     for specs in options.cluster:
         with unequal_nodes(specs) as running:
-            going = race(running.client, specs, options.programs, expected, repeats=options.repeats)
+            going = race(
+                running.client,
+                specs,
+                options.programs,
+                expected,
+                repeats=options.repeats,
+                calibrate=not options.quick,
+            )
             for count, one in enumerate(going):
                 races[:] = [*races[: len(races) - (count > 0)], one]
                 told = one.results[-1]

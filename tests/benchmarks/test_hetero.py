@@ -218,7 +218,13 @@ def test_every_rival_runs_on_real_nodes(running, profiles, monkeypatch):
     monkeypatch.setattr(rivals, "chunkings", lambda _: few)
     workload = BY_NAME["normalise"]
     going = hetero.race(
-        running.client, SPECS, [workload], Expected(0.1), repeats=1, profiles=profiles
+        running.client,
+        SPECS,
+        [workload],
+        Expected(0.1),
+        repeats=1,
+        profiles=profiles,
+        calibrate=False,
     )
     (one,) = list(going)
     (found,) = one.results
