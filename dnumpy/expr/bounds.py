@@ -1,7 +1,8 @@
 """What is known of the values of integers before they are computed: a least and a greatest bound.
 
 Rules of interval arithmetic over the ops that make indices and labels; what no rule knows is
-bounded by its dtype. Ends that were computed are remembered as long as their Expr lives.
+bounded by its dtype. Ends that were computed are remembered as long as their Expr lives and is
+pending or on nodes.
 """
 
 from __future__ import annotations
@@ -37,8 +38,11 @@ def note(expr: Expr, low: int, high: int) -> None:
 
 
 def noted(expr: Expr) -> Bounds | None:
-    """Return the ends that were computed, if they were."""
-    return _found.get(expr)
+    """Return the ends that were computed, if they were and still hold.
+
+    What lies in this process may have been written to since.
+    """
+    return None if isinstance(expr.value, np.ndarray) else _found.get(expr)
 
 
 def bounds(expr: Expr | Const, depth: int = 0) -> Bounds | None:
@@ -47,7 +51,7 @@ def bounds(expr: Expr | Const, depth: int = 0) -> Bounds | None:
         value = expr.value
         whole = isinstance(value, int | np.integer | np.bool_)
         return Bounds(int(value), int(value)) if whole else None
-    known = _found.get(expr)
+    known = noted(expr)
     if known is not None:
         return known
     limits = _limits(expr.dtype)
