@@ -36,6 +36,7 @@ from dnumpy.runtime.producers import (
     contraction_granule,
     tile_rows_of,
 )
+from dnumpy.runtime.products import GridRows, best_way, parties_of, places_of, sizes_of
 from dnumpy.runtime.regions import (
     SpannedRows,
     exchanged_axes,
@@ -57,9 +58,10 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.producers import Producer
+    from dnumpy.runtime.products import Way
 
 Placement = tuple[tuple[str, int], ...]
-AnyProducer = Union["Producer", ChainedRows, FoundRows, TakenRows, PutRows, SpannedRows]
+AnyProducer = Union["Producer", ChainedRows, FoundRows, GridRows, TakenRows, PutRows, SpannedRows]
 
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
@@ -154,6 +156,9 @@ class Layout:
             return self._partials(expr, expr.op, operands)
         if expr.op is CROSSPROD and operands[0].shape[0]:
             return self._folded(expr, self.in_order(operands[0]), self.in_order(operands[1]))
+        way = self._way(expr, operands)
+        if way is not None:
+            return self._product(expr, operands, way)
         rows_first = _transposed_rows(expr, operands)
         if rows_first is not None:
             return self._folded(expr, rows_first, operands[1])
@@ -207,6 +212,25 @@ class Layout:
         work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=_whole_bytes(operands, by_rows))
         whole = [o for o in operands if not any(o is x for x in by_rows)]
         return self._by_rows(op.name, folded, work, by_rows, whole)
+
+    def _way(self, expr: Expr, operands: tuple[Operand, ...]) -> Way | None:
+        """Return how a product is computed otherwise than by rows, where that is sooner."""
+        if expr.op not in (MATMUL, DOT) or len(operands) != 2:
+            return None
+        sizes = sizes_of(*operands, expr.dtype)
+        parties = parties_of(self.planner, expr.dtype) if sizes else []
+        if sizes is None or len(parties) < 2:
+            return None
+        way = best_way(sizes, parties, *(places_of(self.graph, o) for o in operands))
+        return way if way.kind != "rows" else None
+
+    def _product(self, expr: Expr, operands: tuple[Operand, ...], way: Way) -> Laid:
+        if way.kind == "inner":
+            left, right = operands
+            folded = FoldedRows(expr.shape, expr.dtype, left, right, across=True)
+            return Laid(expr.op.name, folded, [Range(b.node, *b.inner) for b in way.blocks])
+        grid = GridRows(expr.op, expr.params, expr.shape, expr.dtype, operands, way)
+        return Laid(expr.op.name, grid, list(way.result))
 
     def _folded(self, expr: Expr, left: Operand, right: Operand) -> Laid:
         producer = FoldedRows(expr.shape, expr.dtype, left, right)
