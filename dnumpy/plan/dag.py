@@ -110,6 +110,8 @@ class Ask:
         Given where the rows already lie, or have to lie.
     kept : bool
         The result stays to the end although other phases read it.
+    copies : bool
+        Whether several nodes may compute all rows, each for itself.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Ask:
     work_fixed_bytes: float = 0.0
     pinned: Placement | None = None
     kept: bool = False
+    copies: bool = True
 
     @property
     def granules(self) -> int:
@@ -202,7 +205,9 @@ class Program:
         for ask in self.asks:
             hashed.update(array("d", ask.seconds_per_row + ask.fixed_seconds).tobytes())
             sizes = (ask.bytes_per_row, ask.work_bytes_per_row, ask.work_fixed_bytes)
-            hashed.update(repr((ask.rows, ask.granule, sizes, ask.pinned, ask.kept)).encode())
+            hashed.update(
+                repr((ask.rows, ask.granule, sizes, ask.pinned, ask.kept, ask.copies)).encode()
+            )
         return hashed.digest()
 
     def verify(self) -> None:

@@ -32,6 +32,7 @@ from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.records import Record
+from dnumpy.runtime.sketch import SketchLayout, following
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Sequence
@@ -41,8 +42,10 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.folds import AnyFold
+    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.tasks import Report
 
 
@@ -53,6 +56,7 @@ class Cluster(Protocol):
     embed_bytes: float  # operands up to this size travel inside their task
     remote: bool  # whether bringing something home costs anything
     predicts: bool  # whether planned seconds are seconds
+    round_trip: float  # seconds that a run takes besides its tasks
 
     def refresh(self) -> None:
         """Find out which nodes there are now; raises WorkerLost where there is none."""
@@ -68,6 +72,10 @@ class Cluster(Protocol):
         transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
+        ...
+
+    def plan_run(self, sketch: Sketch) -> Joint | None:
+        """Return who computes how many rows of all stages; None to plan them one by one."""
         ...
 
     def mirrored(self, owner: Expr) -> bool:
@@ -121,6 +129,10 @@ class Cluster(Protocol):
         """Take in the seconds that each range of a stage took."""
         ...
 
+    def learn_round_trip(self, seconds: float) -> None:
+        """Take in how much longer a run took than its tasks, from the first to the last."""
+        ...
+
     def recover(self, attempt: int, lost: NodesLost) -> None:
         """Prepare for another attempt without the lost nodes, or raise WorkerLost."""
         ...
@@ -160,11 +172,16 @@ class _StageRun:
 class _Run:
     """One evaluation being put into a graph."""
 
-    def __init__(self, cluster: Cluster, wanted: Collection[int] | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: Collection[int] | None = None,
+        layout: Layout | None = None,
+    ) -> None:
         self.cluster = cluster
         self.wanted = wanted
-        self.graph = Graph(cluster)
-        self.layout = Layout(cluster, self.graph, {})
+        self.layout = layout if layout is not None else Layout(cluster, Graph(cluster), {})
+        self.graph = self.layout.graph
         self.outputs: list[_Output] = []
         self.stages: list[_StageRun] = []
 
@@ -186,7 +203,7 @@ class _Run:
     ) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
-        made = laid.producer.build(self.graph, laid.ranges)
+        made = self.layout.built(laid, laid.ranges)
         stage = _StageRun(laid, steps, [])
         if fold:
             stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())
@@ -273,6 +290,10 @@ class _Run:
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
         records = [self._record(stage, results, ran) for stage in self.stages]
+        if attended := [told.report(results) for stage in self.stages for told in stage.reports]:
+            first = min(report.ended - report.seconds for report in attended)
+            busy = max(report.ended for report in attended) - first
+            self.cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
         faults = [f for stage in self.stages for f in self._faults(stage, results)]
         return records, faults
 
@@ -290,14 +311,14 @@ class _Run:
     def _record(
         self, stage: _StageRun, results: dict[str, Any], ran: tuple[float, float]
     ) -> Record:
-        laid, plan = stage.laid, stage.laid.plan if self.cluster.predicts else None
+        laid = stage.laid
+        plan = laid.plan if self.cluster.predicts and laid.plan.predicted_seconds else None
         node_seconds: dict[str, float] = {}
         rows: dict[str, int] = {}
         nbytes = 0
         told = zip(laid.ranges, stage.reports, strict=False)
         seen = [(r, one.report(results)) for r, one in told]
-        if laid.work is not None:
-            self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
+        self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
@@ -305,6 +326,10 @@ class _Run:
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
         peaks = dict(zip(planned, plan.peak_bytes, strict=True)) if plan else {}
+        starts: dict[str, float] = {}
+        if plan is not None and plan.starts:
+            begun = [self.cluster.round_trip + start for start in plan.starts]
+            starts = dict(zip(planned, begun, strict=True))
         return Record(
             what=laid.what,
             where=tuple(rows.items()),
@@ -318,6 +343,7 @@ class _Run:
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
+            predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
         )
 
     def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
@@ -436,10 +462,25 @@ def _one_by_one(
 def _attempt(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
 ) -> tuple[list[Record], list[StepFault]]:
-    run = _Run(cluster, wanted)
+    joint = cluster.plan_run(sketched(stages, cluster, wanted)) if cluster.predicts else None
+    plans = None if joint is None else joint.plans
+    run = _Run(cluster, wanted, following(cluster, Graph(cluster), plans))
     for stage in stages:
         run.add(stage)
     return run.finish()
+
+
+def sketched(
+    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
+) -> Sketch:
+    """Return what running the stages asks of the nodes, without running anything."""
+    layout = SketchLayout(cluster, cluster)
+    run = _Run(cluster, wanted, layout)
+    for layout.stage, stage in enumerate(stages):
+        run.add(stage)
+    for output in run.outputs:
+        layout.keep(run.graph.segments(output.source))
+    return layout.sketch
 
 
 def heal(chunked: Chunked, cluster: Cluster) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
-from time import perf_counter, time
+from functools import partial
+from time import monotonic, perf_counter, time
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 from dnumpy.config import thread_count
 from dnumpy.cost.profile import DeviceProfile
 from dnumpy.runtime import machine, measure
+from dnumpy.runtime.background import Busy, Idle
 from dnumpy.runtime.links import links_table, measure_links
 from dnumpy.runtime.profiles import kept_or_calibrated, kept_or_new, load_or_measure
 
@@ -17,14 +20,18 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from distributed import Client, Future, Worker
+    from distributed import Client, Worker
 
 ECHO_BYTES = (1 << 18, 4 << 20)
 ENOUGH_SECONDS = 0.02  # of a message: larger ones would tell no more
 CHAIN_TASKS = 8
+LEAST_CHAIN_SECONDS = 1e-3  # what longer chains are taken to cost where noise says less
+WORKER_IDLE_SECONDS = 0.2
+CALIBRATION_SECONDS = 60.0  # for which a worker may wait until it has nothing to do
 
 __all__ = [
     "calibrate_cluster",
+    "calibrate_idle_cluster",
     "load_or_measure",
     "measure_here",
     "probe_cluster",
@@ -49,6 +56,21 @@ async def _measured_on_worker(cache_dir: str | None, dask_worker: Worker) -> byt
 
 async def _calibrated_on_worker(cache_dir: str | None, dask_worker: Worker) -> bytes:
     return await _in_thread(kept_or_calibrated, cache_dir, dask_worker)
+
+
+async def _calibrated_when_idle(cache_dir: str | None, dask_worker: Worker) -> bytes | None:
+    """Measure while the worker has no task; None where it always had one."""
+    tasks = dask_worker.state
+
+    def used() -> tuple[int, int]:
+        return tasks.executing_count, len(tasks.ready)
+
+    idle = Idle(used, idle_seconds=WORKER_IDLE_SECONDS)
+    idle.gives_up = monotonic() + CALIBRATION_SECONDS
+    try:
+        return await _in_thread(partial(kept_or_calibrated, idle=idle), cache_dir, dask_worker)
+    except Busy:
+        return None
 
 
 async def _in_thread(
@@ -151,8 +173,26 @@ def calibrate_cluster(
     At most 15 s where it was not kept. What :func:`probe_cluster` found stays: speed, network and
     launch times.
     """
+    return _calibrated(client, profiles, cache_dir, _calibrated_on_worker)
+
+
+def calibrate_idle_cluster(
+    client: Client,
+    profiles: Mapping[str, DeviceProfile],
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> dict[str, DeviceProfile]:
+    """Return what :func:`calibrate_cluster` does, of those workers that have no task meanwhile."""
+    return _calibrated(client, profiles, cache_dir, _calibrated_when_idle)
+
+
+def _calibrated(
+    client: Client,
+    profiles: Mapping[str, DeviceProfile],
+    cache_dir: str | os.PathLike[str] | None,
+    on_worker: Callable[..., Any],
+) -> dict[str, DeviceProfile]:
     where = None if cache_dir is None else str(cache_dir)
-    texts = client.run(_calibrated_on_worker, where, workers=list(profiles))
+    texts = client.run(on_worker, where, workers=list(profiles))
     return {
         address: replace(
             DeviceProfile.from_json(texts[address]),
@@ -162,6 +202,7 @@ def calibrate_cluster(
             speed=known.speed,
         )
         for address, known in profiles.items()
+        if texts[address] is not None
     }
 
 
@@ -186,21 +227,34 @@ def _echo_seconds(client: Client, address: str, payload: bytes) -> float:
 
 
 def _launch_seconds(client: Client, addresses: Sequence[str]) -> float:
-    """Return the time that one more task in a chain takes while all workers have such chains."""
+    """Return the time that one more task in a chain takes while all workers have such chains.
+
+    Chains go out as one graph each time, as runs do; what a graph costs whatever its tasks is the
+    same for a short and a long one.
+    """
     _run_chains(client, addresses, 1)
     started = perf_counter()
-    _run_chains(client, addresses, CHAIN_TASKS)
-    return (perf_counter() - started) / CHAIN_TASKS
+    _run_chains(client, addresses, 1)
+    alone = perf_counter() - started
+    started = perf_counter()
+    _run_chains(client, addresses, 1 + CHAIN_TASKS)
+    return max(perf_counter() - started - alone, LEAST_CHAIN_SECONDS) / CHAIN_TASKS
 
 
 def _run_chains(client: Client, addresses: Sequence[str], tasks: int) -> None:
-    ends = []
-    for address in addresses:
-        link: Future[int] | int = 0
-        for _ in range(tasks):
-            link = client.submit(_next, link, workers=[address], pure=False)
-        ends.append(link)
-    client.gather(ends)
+    from dask._task_spec import Task, TaskRef
+    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+    run = uuid4().hex
+    layers, ends = {}, []
+    for number, address in enumerate(addresses):
+        keys = [f"dnumpy-probe-{run}-{number}-{k}" for k in range(tasks)]
+        links: list[Any] = [0, *(TaskRef(key) for key in keys[:-1])]
+        chain = {key: Task(key, _next, link) for key, link in zip(keys, links, strict=True)}
+        layers[address] = MaterializedLayer(chain, annotations={"workers": [address]})
+        ends.append(keys[-1])
+    graph = HighLevelGraph(layers, {address: set() for address in layers})
+    client.get(graph, ends)
 
 
 def with_free_memory(
