@@ -121,7 +121,8 @@ class Demand:
 class Laid:
     """A stage ready to be built: producer, ranges, and the work and plan that gave them.
 
-    ``number`` counts the demands of the run.
+    ``number`` counts the demands of the run. What does not go ``as_planned`` takes less time than
+    its plan says, and teaches nothing.
     """
 
     what: str
@@ -130,6 +131,7 @@ class Laid:
     plan: Plan
     work: Work
     number: int = 0
+    as_planned: bool = True
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
@@ -246,16 +248,25 @@ class Layout:
         parties = parties_of(self.planner, expr.dtype) if sizes else []
         if sizes is None or len(parties) < 2:
             return None
-        way = best_way(sizes, parties, *(places_of(self.graph, o) for o in operands))
+        way = best_way(sizes, parties, *(places_of(operand, parties) for operand in operands))
         return way if way.kind != "rows" else None
 
     def _product(self, expr: Expr, operands: tuple[Operand, ...], way: Way) -> Laid:
+        """Lay out a product that does not go by rows; what is planned is that it did."""
+        left, right = operands
+        producer: FoldedRows | GridRows
         if way.kind == "inner":
-            left, right = operands
-            folded = FoldedRows(expr.shape, expr.dtype, left, right, across=True)
-            return Laid(expr.op.name, folded, [Range(b.node, *b.inner) for b in way.blocks])
-        grid = GridRows(expr.op, expr.params, expr.shape, expr.dtype, operands, way)
-        return Laid(expr.op.name, grid, list(way.result))
+            producer = FoldedRows(expr.shape, expr.dtype, left, right, across=True)
+            ranges = [Range(block.node, *block.inner) for block in way.blocks]
+        else:
+            producer = GridRows(expr.op, expr.params, expr.shape, expr.dtype, operands, way)
+            ranges = list(way.result)
+        others = float(prod(right.shape) * expr.dtype.itemsize)
+        work = contraction_work(expr.shape, expr.dtype, left.shape, others)
+        granule = contraction_granule(left.shape, left.dtype.itemsize)
+        demand = Demand(expr.op.name, work, granule, (left,), (), (right,))
+        plan, number = self._decided(demand)
+        return Laid(expr.op.name, producer, ranges, plan, work, number, as_planned=False)
 
     def _folded(self, expr: Expr, left: Operand, right: Operand) -> Laid:
         producer = FoldedRows(expr.shape, expr.dtype, left, right)

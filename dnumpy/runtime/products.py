@@ -285,9 +285,17 @@ def sizes_of(first: Operand, second: Operand, dtype: np.dtype) -> Sizes | None:
     return Sizes(*first.shape, second.shape[1], dtype.itemsize)
 
 
-def places_of(graph: Graph, operand: Operand) -> list[Range]:
-    """Return where the rows of an operand lie; nowhere where they are at home."""
+def places_of(operand: Operand, parties: Sequence[Party]) -> list[Range]:
+    """Return where the rows of an operand lie; nowhere where they are at home.
+
+    What is still to be computed will lie where nodes are fast: before and after all stages are
+    planned the answer is the same.
+    """
     source = operand.source
     if source is None or source.expr is not None:
         return []
-    return [Range(s.node, s.start, s.stop) for s in graph.segments(source)]
+    chunked = source.pieces()
+    if chunked is not None:
+        return [Range(part.node, part.start, part.stop) for part in chunked.parts]
+    cuts = shares(source.shape[0], [p.flops_per_second for p in parties])
+    return [Range(p.node, *cut) for p, cut in zip(parties, cuts, strict=True)]
