@@ -78,6 +78,11 @@ class FusedRows(ByRanges):
         """Return how many arrays each task gives rows of."""
         return sum(not output.partial for output in self.phase.outputs)
 
+    @property
+    def leaves_partials(self) -> bool:
+        """Say whether tasks give partial results beside rows."""
+        return any(output.partial for output in self.phase.outputs)
+
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
         runs: list[tuple[int, int, Bindings]] = []
