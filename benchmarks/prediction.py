@@ -1,7 +1,7 @@
 """Do predictions come true on this machine: ``python -m benchmarks.prediction``.
 
 Each program is predicted (``x.predict()``) and then computed, several times. *Cold* is its first
-call, predicted from nothing but the measured profile; *taught* is the same call, predicted with
+call, predicted from the full measurement alone; *taught* is the same call, predicted with
 what the programs before it taught. A few calls follow in which kernels are compiled; *warm* are the
 calls after those. The error of a call is ``|predicted - measured| / measured``. Beside it stands
 the noise floor: the error of a prediction that knew the median of all warm calls beforehand.
@@ -31,8 +31,10 @@ import dnumpy as np
 from benchmarks.machine import machine
 from benchmarks.measure import COMPILER, COMPILER_SECONDS
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.config import config, thread_count
 from dnumpy.engine import profile_here
 from dnumpy.runtime import learnt
+from dnumpy.runtime.profiles import kept_or_calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -261,6 +263,7 @@ def on_clusters(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def here(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Run on this machine; return plain data."""
+    kept_or_calibrated(threads=thread_count())
     profile_here()
     known = programs(asked.scale)
     rows = [row_of(name, known[name], asked.repeats) for name in asked.programs or known]
@@ -279,6 +282,7 @@ def main(argv: Sequence[str]) -> int:
     if reason:
         console.print(f"cannot make unequal nodes: {reason}")
         return 1
+    config.calibrate = "off"  # it would run beside what is timed
     found = on_clusters(asked, console) if asked.cluster else here(asked, console)
     if asked.json:
         record = {"machine": machine(), **found}
@@ -287,4 +291,5 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    config.calibrate, config.remember = "off", False  # what is known is from this process
     sys.exit(main(sys.argv[1:]))

@@ -18,6 +18,7 @@ from typing import Literal
 Access = Literal["aligned", "halo", "whole", "other axis", "fold", "none"]
 ACCESSES: tuple[Access, ...] = ("aligned", "halo", "whole", "other axis", "fold", "none")
 SAME_ROWS = frozenset({"aligned", "halo"})
+Objective = Literal["latency", "throughput"]
 Span = tuple[float, float]
 ROUNDING = 1 + 1e-9  # a sum of bytes in another order is the same sum
 
@@ -194,6 +195,14 @@ class Program:
     def out_of(self, ask: int) -> tuple[Edge, ...]:
         """Return who reads the phase."""
         return tuple(edge for edge in self.edges if edge.producer == ask)
+
+    def last_readers(self) -> list[int]:
+        """Return per phase the last phase that reads its bytes; itself where none does."""
+        last = list(range(len(self.asks)))
+        for edge in self.edges:
+            if edge.access != "none":
+                last[edge.producer] = max(last[edge.producer], edge.consumer)
+        return last
 
     def digest(self) -> bytes:
         """Return 16 bytes that two programs share when all but the names are equal."""
