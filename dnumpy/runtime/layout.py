@@ -371,7 +371,7 @@ class Layout:
         operands = producer.operands
         demand = Demand(what, work, max(work.rows, 1), whole=operands, alone=True)
         plan, number = self._decided(demand)
-        (node, lo, hi), *_ = plan.ranges()
+        node, lo, hi = next(iter(plan.ranges()), (plan.rows[0][0], 0, 0))
         return Laid(what, producer, [Range(node, lo, hi)], plan, work, number)
 
     def _decided(self, demand: Demand) -> tuple[Plan, int]:
