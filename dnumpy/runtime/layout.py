@@ -26,6 +26,7 @@ from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.lookup import FoundRows, lookup_for
+from dnumpy.runtime.placed import PlacedRows
 from dnumpy.runtime.producers import (
     BlockedRows,
     ContractedRows,
@@ -62,7 +63,9 @@ if TYPE_CHECKING:
     from dnumpy.runtime.products import Way
 
 Placement = tuple[tuple[str, int], ...]
-AnyProducer = Union["Producer", ChainedRows, FoundRows, GridRows, TakenRows, PutRows, SpannedRows]
+AnyProducer = Union[
+    "Producer", ChainedRows, FoundRows, GridRows, PlacedRows, TakenRows, PutRows, SpannedRows
+]
 
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
 PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
@@ -135,7 +138,8 @@ class Laid:
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
-        return self.producer.phase if isinstance(self.producer, FusedRows) else None
+        rows = self.producer.rows if isinstance(self.producer, PlacedRows) else self.producer
+        return rows.phase if isinstance(rows, FusedRows) else None
 
 
 @dataclass(slots=True)
@@ -151,23 +155,38 @@ class Layout:
     def fused(self, stage: FusedStage) -> Laid:
         """Lay out a phase: tiles are its granules."""
         phase = stage.phase
-        given = [operand_of(arg, self.known) for arg in stage.inputs]
-        operands = tuple(
-            self.in_order(operand) if wanted.access is Access.ROWS else operand
-            for operand, wanted in zip(given, phase.inputs, strict=True)
-        )
-        by_rows = [
-            operand
-            for operand, given in zip(operands, phase.inputs, strict=True)
-            if given.access is Access.ROWS
-        ]
+        operands = self._operands_of(stage)
+        by_rows, whole = _by_access(phase, operands)
         producer = FusedRows(phase, operands)
-        whole = [
-            operand
-            for operand, given in zip(operands, phase.inputs, strict=True)
-            if given.access is Access.WHOLE
-        ]
         return self._by_rows(phase.title(), producer, phase_work(phase), by_rows, whole)
+
+    def placed(self, stage: FusedStage, update: Expr) -> Laid | None:
+        """Lay out a phase whose only row output fills a region of another array.
+
+        None where that takes more than one task: the region steps over rows, or is a small part.
+        """
+        if update.op is not UPDATE or not update.shape:
+            return None
+        base, region = operand_of(update.args[0], self.known), Geometry(*update.params)
+        row_map = region.row_map(update.shape, update.dtype)
+        if base.views or base.source is None or row_map is None or row_map.step != 1:
+            return None
+        phase = stage.phase
+        if phase.rows != region.shape[0] or update.shape[0] - phase.rows > NEAR * phase.rows:
+            return None
+        operands = self._operands_of(stage)
+        by_rows, whole = _by_access(phase, operands)
+        producer = PlacedRows(FusedRows(phase, operands), base.source, region, row_map.start)
+        work = replace(phase_work(phase), rows=update.shape[0])
+        laid = self._by_rows(phase.title(), producer, work, [*by_rows, base], whole)
+        return replace(laid, ranges=producer.shifted(laid.ranges))
+
+    def _operands_of(self, stage: FusedStage) -> tuple[Operand, ...]:
+        given = [operand_of(arg, self.known) for arg in stage.inputs]
+        return tuple(
+            self.in_order(operand) if wanted.access is Access.ROWS else operand
+            for operand, wanted in zip(given, stage.phase.inputs, strict=True)
+        )
 
     def whole(self, expr: Expr) -> Laid:
         """Lay out one op: by rows where the result's rows follow an operand's, else in one task."""
@@ -371,8 +390,9 @@ class Layout:
         operands = producer.operands
         demand = Demand(what, work, max(work.rows, 1), whole=operands, alone=True)
         plan, number = self._decided(demand)
-        node, lo, hi = next(iter(plan.ranges()), (plan.rows[0][0], 0, 0))
-        return Laid(what, producer, [Range(node, lo, hi)], plan, work, number)
+        node = next((name for name, count in plan.rows if count), None) or self.planner.fastest()
+        rows = expr.shape[0] if expr.shape else 1
+        return Laid(what, producer, [Range(node, 0, rows)], plan, work, number)
 
     def _decided(self, demand: Demand) -> tuple[Plan, int]:
         number = self.decided
@@ -431,6 +451,13 @@ class Layout:
             lo, hi = rows_beginning(operand, segment.start, segment.stop, rows)
             counts[segment.node] = counts.get(segment.node, 0) + hi - lo
         return tuple(counts.items()) if any(counts.values()) else None
+
+
+def _by_access(phase: Phase, operands: Sequence[Operand]) -> tuple[list[Operand], list[Operand]]:
+    """Return the operands that a phase reads by rows, and those that it reads whole."""
+    given = list(zip(operands, phase.inputs, strict=True))
+    by_rows = [operand for operand, wanted in given if wanted.access is Access.ROWS]
+    return by_rows, [operand for operand, wanted in given if wanted.access is Access.WHOLE]
 
 
 def _goes_along(value: Operand, region: Geometry, rows: int) -> bool:

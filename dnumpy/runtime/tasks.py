@@ -118,22 +118,26 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
     phase = job.phase
-    outs = [_allocated(job, output) for output in phase.outputs]
+    outs = [allocated(job, output) for output in phase.outputs]
+    partials, faults, lowering = fill_rows(job, outs, data)
+    rows = tuple(out for o, out in zip(phase.outputs, outs, strict=True) if not o.partial)
+    return Made(rows, partials, time.perf_counter() - started, faults, lowering)
+
+
+def fill_rows(
+    job: RowJob, outs: Sequence[np.ndarray], data: Sequence[Ref]
+) -> tuple[tuple[Any, ...], frozenset[tuple[int, str]], str]:
+    """Compute the job's rows into ``outs``; return partial outputs, faults and the lowering."""
+    phase = job.phase
     kernel = kernel_for(phase)
     faults: set[tuple[int, str]] = set()
     with one_blas_thread() if phase.multiplies else nullcontext():
         for lo, hi, bindings in job.runs:
             values = bindings.values(data)
             faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
-    given = list(zip(phase.outputs, outs, strict=True))
+    given = zip(phase.outputs, outs, strict=True)
     partials = [_folded(job, output, out, faults) for output, out in given if output.partial]
-    return Made(
-        tuple(out for output, out in given if not output.partial),
-        tuple(partials),
-        time.perf_counter() - started,
-        frozenset(faults),
-        kernel.lowering,
-    )
+    return tuple(partials), frozenset(faults), kernel.lowering
 
 
 def _folded(
@@ -159,7 +163,8 @@ def _rows_from(job: RowJob, outs: Sequence[np.ndarray], lo: int) -> list[np.ndar
     return [out[tiles:] if output.partial else out[lo - job.lo :] for output, out in given]
 
 
-def _allocated(job: RowJob, output: Output) -> np.ndarray:
+def allocated(job: RowJob, output: Output) -> np.ndarray:
+    """Return memory for an output of the job: rows, or an entry per tile."""
     phase = job.phase
     step = phase.steps[output.slot - len(phase.inputs)]
     if output.partial:

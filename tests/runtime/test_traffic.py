@@ -48,10 +48,11 @@ def test_sweeps_send_halos_alone_and_each_as_much_as_the_one_before() -> None:
         sweep(expected)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     cuts = len(SPEEDS) - 1
-    # one row each way at each cut, and one that is computed beside where it is put
+    # one row each way at each cut, once the rows lie where a sweep puts them
     assert 0 < moved[0] <= cuts * 3 * ROW + 4 * OVERHEAD
-    assert len(set(moved)) == len(places) == 1
-    assert tasks == [10] * 5
+    assert 0 < moved[1] <= cuts * 2 * ROW + 4 * OVERHEAD
+    assert len(set(moved[1:])) == len(places) == 1
+    assert max(tasks) <= 7
 
 
 SHIFTS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
@@ -143,7 +144,7 @@ MOST: dict[str, tuple[Callable[[Any], Any], int]] = {
     "rows divided": (lambda a: a / dnumpy.sqrt((a * a).sum(axis=1, keepdims=True)), 3),
     "columns centred": (lambda a: a - a.mean(axis=0), 3 + 1 + 1 + 3),
     "transpose": (lambda a: dnumpy.ascontiguousarray(a.T) + 1, 3 + 6 + 3),
-    "sweep": (lambda a: sweep(a.copy()), 3 + 4 + 3 + 3),
+    "sweep": (lambda a: sweep(a.copy()), 3 + 4 + 3),
     "running sums": (lambda a: dnumpy.cumsum(a, axis=0), 3 + 1 + 3 + 2),
     "sort": (lambda a: dnumpy.sort(a.ravel()), 23),
     "argsort": (lambda a: dnumpy.argsort(a.ravel(), kind="stable"), 23),
