@@ -23,7 +23,7 @@ from dnumpy.expr import unread
 from dnumpy.expr.expr import make
 from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
-from dnumpy.expr.walk import REFERENCES, pending_in_order, stored_operands
+from dnumpy.expr.walk import REFERENCES, base_of, pending_in_order, stored_operands
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain, WholeStage
@@ -281,7 +281,7 @@ def _evaluate_stages(
         del expr
     handle = None  # memory is used again once nobody holds it
     where = cluster_for(stages)
-    kept = set() if where is None else {id(_base(expr)) for expr in wanted}
+    kept = set() if where is None else {id(base_of(expr)) for expr in wanted}
     wanted.clear()
     done = local.execute(stages) if where is None else execute(stages, where, kept)
     records, found, failed = done
@@ -344,13 +344,6 @@ def _in_order(roots: Sequence[Expr]) -> list[Expr]:
     return order
 
 
-def _base(expr: Expr) -> Expr:
-    """Return the Expr whose memory ``expr`` is, or is a view of."""
-    while expr.op is VIEW and expr.value is None:
-        expr = expr.operands()[0]
-    return expr
-
-
 def _is_live(expr: Expr) -> bool:
     if expr.owner is None:
         return False
@@ -399,7 +392,7 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
         stages = cut_again(_in_order(pending), pending, grain())
         where = cluster_for(stages)
         if where is not None:
-            return forecast_on(stages, where, {id(_base(expr)) for expr in pending})
+            return forecast_on(stages, where, {id(base_of(expr)) for expr in pending})
         return forecast_local(stages, learn())
 
 

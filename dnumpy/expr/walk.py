@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
+from dnumpy.ops.table import VIEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,3 +67,10 @@ def stored_operands(roots: Iterable[Expr]) -> dict[int, tuple[Expr, int]]:
                 add(key)
                 push(arg)
     return found
+
+
+def base_of(expr: Expr) -> Expr:
+    """Return the Expr whose memory ``expr`` is, or is a view of."""
+    while expr.op is VIEW and expr.value is None:
+        expr = expr.operands()[0]
+    return expr

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dnumpy.errors import WorkerLost
+from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import typed
+from dnumpy.expr.walk import base_of
 from dnumpy.rewrite.cut import FusedStage
+from dnumpy.runtime import local
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect
@@ -27,8 +30,8 @@ from dnumpy.runtime.folds import (
     told_by_fold,
     told_by_nodes,
 )
-from dnumpy.runtime.graph import Graph, Range, Segment
-from dnumpy.runtime.layout import Layout
+from dnumpy.runtime.graph import Graph, Outputs, Range, Segment
+from dnumpy.runtime.layout import LIGHT, Layout
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.records import Record
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Sequence
 
     from dnumpy.cost.work import Work
-    from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.folds import AnyFold
@@ -167,6 +169,7 @@ class _StageRun:
     steps: tuple[Expr, ...]
     reports: list[Told]
     folded: tuple[str, Ref] | None = None
+    first: int = 0  # position of its first row output in what its task gives
 
 
 class _Run:
@@ -196,7 +199,7 @@ class _Run:
             if fold:
                 self._give_folded(stage.expr, 0)
             else:
-                self._give(stage.expr, laid, made, 0)
+                self._give(stage.expr, laid, made, 0, self.stages[-1].first)
 
     def _build(
         self, laid: Laid, steps: tuple[Expr, ...], nbytes: int, fold: Sequence[AnyFold] = ()
@@ -205,6 +208,8 @@ class _Run:
         self.graph.made_bytes += nbytes
         made = self.layout.built(laid, laid.ranges)
         stage = _StageRun(laid, steps, [])
+        if laid.number == LIGHT and not fold and len(made) == 1:
+            return self._glued(stage, made)
         if fold:
             stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())
             stage.reports = told_by_fold(stage.folded[1], made)
@@ -214,6 +219,19 @@ class _Run:
             stage.reports = [Told(ref) for _, ref in made]
         self.stages.append(stage)
         return made
+
+    def _glued(self, stage: _StageRun, made: list[tuple[Range, Ref]]) -> list[tuple[Range, Ref]]:
+        """Let a light stage be a step of the task that it waits for, if it can be."""
+        ((r, ref),) = made
+        self.stages.append(stage)
+        self.graph.light[ref.key] = Outputs(stage.laid.producer.row_outputs(), 0)
+        found = self.layout.glued(ref)
+        if found is None:
+            stage.reports = [Told(ref)]
+            return made
+        stage.first = found.rows
+        stage.reports = [Told(found.ref, found.report)]
+        return [(r, found.ref)]
 
     def _add_fused(self, stage: FusedStage) -> None:
         phase = stage.phase
@@ -226,47 +244,53 @@ class _Run:
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
         made = self._build(laid, stage.steps, nbytes, fold)
+        first = self.stages[-1].first
         partial = [expr for expr, output in given if output.partial]
         for position, expr in enumerate(partial):
             self._give_folded(expr, position)
         if straight is not None and update is not None:
-            self._give(update, laid, made, 0)
+            self._give(update, laid, made, 0, first)
             return
         for position, k in enumerate(by_rows):
             if k in stage.placed:
-                self._place(stage.outputs[k], stage.placed[k], laid, made, position)
+                self._source(stage.outputs[k], laid, made, position, first)
+                self._place(stage.placed[k])
             else:
-                self._give(stage.outputs[k], laid, made, position)
+                self._give(stage.outputs[k], laid, made, position, first)
 
     def _give(
-        self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Ref]], position: int
+        self,
+        expr: Expr,
+        laid: Laid,
+        made: Sequence[tuple[Range, Ref]],
+        position: int,
+        first: int,
     ) -> None:
-        source = self._source(expr, laid, made, position)
+        source = self._source(expr, laid, made, position, first)
         if self.wanted is None or id(expr) in self.wanted:
             small = not source.shape or source.nbytes <= self.cluster.home_bytes
             self.outputs.append(_Output(expr, source, small))
 
     def _source(
-        self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Ref]], position: int
-    ) -> Source:
-        source = Source(expr.shape, expr.dtype, producer=laid.producer, position=position)
-        self.graph.provide(source, self.graph.row_segments(laid.producer, list(made), position))
-        self.layout.known[id(expr)] = source
-        return source
-
-    def _place(
         self,
         expr: Expr,
-        update: Expr,
         laid: Laid,
         made: Sequence[tuple[Range, Ref]],
         position: int,
-    ) -> None:
-        """The rows become part of another array, and are nobody else's."""
-        self._source(expr, laid, made, position)
+        first: int,
+    ) -> Source:
+        """Return where output ``position`` of a stage is; its outputs begin at ``first``."""
+        source = Source(expr.shape, expr.dtype, producer=laid.producer, position=position)
+        segments = self.graph.row_segments(laid.producer, list(made), first + position)
+        self.graph.provide(source, segments)
+        self.layout.known[id(expr)] = source
+        return source
+
+    def _place(self, update: Expr) -> None:
+        """Let rows just made become part of another array; they are nobody else's."""
         updated = self.layout.whole(update)
         built = self._build(updated, (update,), update.nbytes)
-        self._give(update, updated, built, 0)
+        self._give(update, updated, built, 0, self.stages[-1].first)
 
     def _give_folded(self, expr: Expr, position: int) -> None:
         """Let the Expr be what the last stage's fold gives at ``position``."""
@@ -422,14 +446,53 @@ def execute(
     possible. When a task raises, the stages are run one by one, and what depends on the one that
     fails stays pending.
     """
+    done, found, failed = _light_ones_at_home(stages, cluster)
+    if failed:
+        more = _each_alone(stages, cluster)
+        return [*done, *more[0]], [*found, *more[1]], [*failed, *more[2]]
+    if not stages:
+        return done, found, []
     try:
         records, faults = _persistently(stages, cluster, wanted)
     except WorkerLost:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
-        return _one_by_one(stages, cluster, error)
+        records, faults, failed = _one_by_one(stages, cluster, error)
     stages.clear()
-    return records, faults, []
+    return [*done, *records], [*found, *faults], failed
+
+
+def _light_ones_at_home(
+    stages: list[Stage], cluster: Cluster
+) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    """Run here, and take out of the list, what reads little that is here, and gives little."""
+    records: list[Record] = []
+    faults: list[StepFault] = []
+    failures: list[Failure] = []
+    away: list[Stage] = []
+    for stage in stages if cluster.remote else ():
+        if not _is_light_here(stage, cluster.home_bytes):
+            away.append(stage)
+            continue
+        done, found, failed = local.execute([stage])
+        records += done
+        faults += found
+        failures += failed
+    if cluster.remote:
+        stages[:] = away
+    return records, faults, failures
+
+
+def _is_light_here(stage: Stage, most_bytes: int) -> bool:
+    """Say whether all that a stage reads is in this process, and that and what it gives little."""
+    if isinstance(stage, FusedStage):
+        read, given = stage.inputs, [*stage.outputs, *stage.placed.values()]
+    else:
+        read, given = stage.expr.args, [stage.expr]
+    bases = [base_of(arg) for arg in read if isinstance(arg, Expr)]
+    if not all(isinstance(base.value, np.ndarray) for base in bases):
+        return False
+    return sum(base.nbytes for base in bases) + sum(expr.nbytes for expr in given) <= most_bytes
 
 
 def _persistently(
@@ -450,6 +513,13 @@ def _one_by_one(
     """Run what can be run after all stages together met an error; one alone met that very one."""
     if len(stages) == 1:
         return [], [], [failure(stages.pop(), met)]
+    return _each_alone(stages, cluster)
+
+
+def _each_alone(
+    stages: list[Stage], cluster: Cluster
+) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    """Run what can be run, stage by stage, emptying the list."""
     records: list[Record] = []
     faults: list[StepFault] = []
     failures: list[Failure] = []

@@ -16,6 +16,7 @@ import numpy as np
 from dnumpy.kernels import reference
 from dnumpy.kernels.partials import fold_tiles, join_neighbours
 from dnumpy.runtime.branches import Branches, grown
+from dnumpy.runtime.graph import Outputs
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.tasks import Report, add_each, added_up, noted, report_of
 
@@ -172,7 +173,7 @@ def add_fold(
     while len(groups) > FAN_IN:
         groups = [_met(graph, folds, groups[k : k + FAN_IN]) for k in range(0, len(groups), FAN_IN)]
     whole = graph.add("fold", root, folded, tuple(folds), *(r for _, refs in groups for r in refs))
-    graph.light.add(whole.key)
+    graph.light[whole.key] = Outputs(len(folds), len(made))
     return root, whole
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dnumpy.cost import seconds
 from dnumpy.cost.estimate import peak_bytes
 from dnumpy.expr.expr import Expr
-from dnumpy.ops.table import VIEW
+from dnumpy.expr.walk import base_of
 from dnumpy.plan.work import phase_work, step_works
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import learnt
@@ -163,17 +163,11 @@ def _held_bytes(stages: Sequence[Stage]) -> list[int]:
     held: dict[int, int] = {}
     found = []
     for stage in stages:
-        bases = [_base(expr) for expr in (*_read(stage), *_given(stage))]
+        bases = [base_of(expr) for expr in (*_read(stage), *_given(stage))]
         held |= {id(base): base.nbytes for base in bases}
         tiles = int(phase_work(stage.phase).fixed_bytes) if isinstance(stage, FusedStage) else 0
         found.append(sum(held.values()) + tiles)
     return found
-
-
-def _base(expr: Expr) -> Expr:
-    while expr.op is VIEW and expr.value is None:
-        expr = expr.operands()[0]
-    return expr
 
 
 def forecast_on(
@@ -203,7 +197,7 @@ def _with_reads(stages: Sequence[Stage], found: Sequence[Forecast]) -> list[Fore
     maker: dict[int, int] = {}
     told = []
     for number, (stage, forecast) in enumerate(zip(stages, found, strict=True)):
-        bases = [id(_base(expr)) for expr in _read(stage)]
+        bases = [id(base_of(expr)) for expr in _read(stage)]
         makers = sorted({maker[base] for base in bases if base in maker})
         told.append(replace(forecast, reads=tuple(makers)))
         maker |= dict.fromkeys(map(id, _given(stage)), number)

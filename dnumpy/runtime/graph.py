@@ -12,7 +12,7 @@ from dnumpy.runtime.parcels import Parcel, pack
 from dnumpy.runtime.tasks import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     import numpy as np
 
@@ -37,6 +37,13 @@ class Segment(NamedTuple):
     node: str
     arg: Ref
     item: int | None
+
+
+class Outputs(NamedTuple):
+    """How many row and partial outputs a task has whose result is small as a whole."""
+
+    rows: int
+    partials: int
 
 
 class Nodes(Protocol):
@@ -82,9 +89,13 @@ class Graph:
         self.made_bytes = 0  # by all stages together
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
-        self.light: set[str] = set()  # keys of tasks that give rows of one array and little else
+        self.sole: set[str] = set()  # keys of tasks that give rows of one array and little else
+        self.light: dict[str, Outputs] = {}  # tasks whose results are small as a whole
+        self.refs: dict[str, Any] = {}  # the reference to each task, one object
         self._run = uuid4().hex
         self._count = 0
+        self._numbers: dict[str, int] = {}  # of each task, in the order in which they were added
+        self._touched: dict[str, int] = {}  # tasks there were when something was appended last
         self._task, self._ref = Task, TaskRef
         self._segments: dict[Source, list[Segment]] = {}
         self._sent: dict[Any, Any] = {}
@@ -97,7 +108,36 @@ class Graph:
         key = f"dnp{self.nodes.label(node)}-{what}-{self._run}-{self._count}"
         self.tasks[node][key] = self._task(key, function, *args)
         self.node_of[key] = node
-        return self._ref(key)
+        self._numbers[key] = self._touched[key] = self._count
+        ref = self.refs[key] = self._ref(key)
+        return ref
+
+    def dependencies(self, key: str) -> frozenset[str]:
+        """Return the keys of what a task of this graph waits for."""
+        found: frozenset[str] = self.tasks[self.node_of[key]][key].dependencies
+        return found
+
+    def number_of(self, key: str) -> int:
+        """Return how many tasks had been added when this one was."""
+        return self._numbers[key]
+
+    def touched_of(self, key: str) -> int:
+        """Return how many tasks had been added when this one got what it waits for."""
+        return self._touched[key]
+
+    def replace(self, host: str, function: Callable[..., Any], args: Sequence[Any]) -> None:
+        """Let a task do something else under its key."""
+        self.tasks[self.node_of[host]][host] = self._task(host, function, *args)
+        self._touched[host] = self._count
+
+    def take_out(self, key: str) -> Any:
+        """Return a task that nobody refers to, which is then no task of the graph."""
+        del self.refs[key]
+        return self.tasks[self.node_of.pop(key)].pop(key)
+
+    def latest(self, arg: Ref) -> int:
+        """Return how late the task was added that gives an argument; 0 for what is there."""
+        return self._numbers.get(getattr(arg, "key", ""), 0)
 
     def provide(self, source: Source, segments: list[Segment]) -> None:
         """Note where rows of ``source`` are."""
@@ -163,9 +203,11 @@ class Graph:
 
         Where the tasks have several, each gets a task of its own, so that it can die alone.
         """
+        if all(ref.key in self.light for _, ref in made):
+            return [Segment(r.lo, r.hi, r.node, ref, position) for r, ref in made]
         if producer.row_outputs() == 1:
             if not getattr(producer, "leaves_partials", False):
-                self.light |= {ref.key for _, ref in made}
+                self.sole |= {ref.key for _, ref in made}
             return [Segment(r.lo, r.hi, r.node, ref, position) for r, ref in made]
         return [
             Segment(r.lo, r.hi, r.node, self.add("pick", r.node, rows_of, ref, position), None)
@@ -195,9 +237,9 @@ class Graph:
                 rows = None
             if segment.node == node:
                 found.append((segment.arg, segment.item, rows, inner))
-            elif rows is None and not inner and self._travels_whole(segment):
+            elif self._is_light(segment) or (rows is None and not inner and self._is_sole(segment)):
                 self._note_sent(segment.arg, node, nbytes_of(source, segment))
-                found.append((segment.arg, segment.item, None, ()))
+                found.append((segment.arg, segment.item, rows, inner))
             else:
                 parcel = parcels.setdefault(segment.node, Parcel(segment.node))
                 nbytes = nbytes_of(source, segment, rows, inner)
@@ -205,9 +247,13 @@ class Graph:
                 found.append((parcel, number, None, ()))
         return found
 
-    def _travels_whole(self, segment: Segment) -> bool:
+    def _is_sole(self, segment: Segment) -> bool:
         """Say whether nothing else would travel with the segment."""
-        return segment.item is None or getattr(segment.arg, "key", None) in self.light
+        return segment.item is None or getattr(segment.arg, "key", None) in self.sole
+
+    def _is_light(self, segment: Segment) -> bool:
+        """Say whether a segment travels with all that its task made, which is little."""
+        return getattr(segment.arg, "key", None) in self.light
 
     def _sent_off(self, parcel: Parcel, node: str) -> Ref:
         """Return the reference to a parcel's contents, which the same task packs for all nodes."""

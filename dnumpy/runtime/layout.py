@@ -24,6 +24,7 @@ from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
+from dnumpy.runtime.glue import glue
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.lookup import FoundRows, lookup_for
 from dnumpy.runtime.placed import PlacedRows
@@ -57,12 +58,14 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr, Params, Shape
     from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
+    from dnumpy.runtime.glue import Glued
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.producers import Producer
     from dnumpy.runtime.products import Way
 
 Placement = tuple[tuple[str, int], ...]
+LIGHT = -1  # the number of a stage that is not planned
 AnyProducer = Union[
     "Producer", ChainedRows, FoundRows, GridRows, PlacedRows, TakenRows, PutRows, SpannedRows
 ]
@@ -108,7 +111,8 @@ class Demand:
     """What is asked of the planner for one stage: who computes how many of ``work.rows`` rows.
 
     The rows of ``by_rows`` are read where they are computed with, those of ``across`` along another
-    axis or in another order, and ``whole`` operands on every node. What is ``alone`` is one task.
+    axis or in another order, and ``whole`` operands on every node. What is ``alone`` is one task;
+    what is ``light`` too, and takes microseconds: it goes with the task that it waits for.
     """
 
     what: str
@@ -118,6 +122,11 @@ class Demand:
     across: tuple[Operand, ...] = ()
     whole: tuple[Operand, ...] = ()
     alone: bool = False
+    light: bool = False
+
+    def operands(self) -> tuple[Operand, ...]:
+        """Return all operands."""
+        return (*self.by_rows, *self.across, *self.whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,11 +385,14 @@ class Layout:
     ) -> Laid:
         granule = producer.granule()
         demand = Demand(what, work, granule, tuple(by_rows), tuple(across), tuple(whole))
+        demand = replace(demand, light=self._is_light(demand))
         plan, number = self._decided(demand)
         ranges = [
             piece
             for node, lo, hi in plan.ranges()
-            for piece in cut_range(node, lo, hi, granule, self.planner.threads(node))
+            for piece in cut_range(
+                node, lo, hi, granule, 1 if demand.light else self.planner.threads(node)
+            )
         ]
         return Laid(what, producer, ranges, plan, work, number)
 
@@ -389,15 +401,33 @@ class Layout:
         work = op_work(expr.op, expr.shape, expr.dtype, reads)
         operands = producer.operands
         demand = Demand(what, work, max(work.rows, 1), whole=operands, alone=True)
+        demand = replace(demand, light=self._is_light(demand))
         plan, number = self._decided(demand)
         node = next((name for name, count in plan.rows if count), None) or self.planner.fastest()
         rows = expr.shape[0] if expr.shape else 1
         return Laid(what, producer, [Range(node, 0, rows)], plan, work, number)
 
+    def _is_light(self, demand: Demand) -> bool:
+        """Say whether a stage reads and gives so little that it is no work of its own."""
+        read = sum({o.source: o.source.nbytes for o in demand.operands() if o.source}.values())
+        given = demand.work.rows * demand.work.bytes_written
+        return max(read, given) <= self.planner.home_bytes
+
     def _decided(self, demand: Demand) -> tuple[Plan, int]:
+        """Return the plan of a stage, and its number among those that are no light ones, or -1."""
+        if demand.light:
+            rows = (self._node_of_light(demand), demand.work.rows)
+            return Plan(demand.what, (rows,), 0.0, (0.0,), (0.0,), "single"), LIGHT
         number = self.decided
         self.decided += 1
         return self.decide(demand), number
+
+    def _node_of_light(self, demand: Demand) -> str:
+        """Return where what a light stage waits for is made, the latest of it."""
+        sources = [o.source for o in demand.operands() if o.source is not None]
+        segments = [segment for source in sources for segment in self.graph.segments(source)]
+        nodes = [(self.graph.latest(segment.arg), segment.node) for segment in segments]
+        return max(nodes)[1] if nodes else self.planner.fastest()
 
     def decide(self, demand: Demand) -> Plan:
         """Return who computes the rows of one stage, planned by itself."""
@@ -413,6 +443,10 @@ class Layout:
     def built(self, laid: Laid, ranges: Sequence[Range]) -> list[tuple[Range, Ref]]:
         """Add the tasks of a stage to the graph; each range with the reference of its task."""
         return laid.producer.build(self.graph, ranges)
+
+    def glued(self, ref: Ref) -> Glued | None:
+        """Make a light task, just added, a step of one that it waits for, if there is one."""
+        return glue(self.graph, ref)
 
     def _replicated(self, whole: Sequence[Operand]) -> float:
         """Return the bytes that each node must receive to read these operands whole."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dnumpy.plan.dag import SAME_ROWS
 from dnumpy.plan.model import Plan
 from dnumpy.runtime.graph import Graph, Segment
-from dnumpy.runtime.layout import NEAR, Layout
+from dnumpy.runtime.layout import LIGHT, NEAR, Layout
 from dnumpy.runtime.regions import exchanged_axes, rows_beginning
 from dnumpy.runtime.tasks import rows_of
 
@@ -83,7 +83,7 @@ class SketchGraph(Graph):
     def add(self, what: str, node: str, function: Callable[..., Any], *args: object) -> Ref:  # noqa: ARG002
         """Return what the task would give."""
         promised = [arg for arg in args if isinstance(arg, Promise)]
-        latest = max(promised, key=lambda p: p.demand, default=Promise(0))
+        latest = max(promised, key=lambda p: p.demand, default=Promise(LIGHT, rows=False))
         return latest._replace(rows=latest.rows and function is rows_of)
 
     def _enter(self, source: Source, chunked: Chunked) -> None:
@@ -99,6 +99,7 @@ class SketchLayout(Layout):
         self.sketch = Sketch()
         self._lying: dict[Source, int] = {}
         self._first = planner.fastest()
+        self._waited_for = Promise(LIGHT, rows=False)
         self.stage = 0
 
     def decide(self, demand: Demand) -> Plan:
@@ -118,8 +119,22 @@ class SketchLayout(Layout):
         return Plan(demand.what, ((self._first, rows),), 0.0, (0.0,), (0.0,), "single")
 
     def built(self, laid: Laid, ranges: Sequence[Range]) -> list[tuple[Range, Ref]]:
-        """Return promises."""
-        return [(r, Promise(laid.number)) for r in ranges]
+        """Return promises; what is light is promised with what it waits for."""
+        if laid.number != LIGHT:
+            return [(r, Promise(laid.number)) for r in ranges]
+        return [(r, self._waited_for) for r in ranges]
+
+    def glued(self, ref: Ref) -> None:
+        """Return None: promises stand for themselves."""
+
+    def _node_of_light(self, demand: Demand) -> str:
+        found: list[Any] = [Promise(LIGHT, rows=False)]
+        for operand in demand.operands():
+            if operand.source is not None:
+                found += [s.arg for s in self.graph.segments(operand.source)]
+        promised = [arg for arg in found if type(arg) is Promise]
+        self._waited_for = max(promised, key=lambda p: p.demand)._replace(rows=False)
+        return self._first
 
     def keep(self, segments: Sequence[Segment]) -> None:
         """Note that what these segments hold stays on the nodes after the run."""
@@ -141,6 +156,8 @@ class SketchLayout(Layout):
         segments = self.graph.segments(source)
         promise = segments[0].arg if segments else None
         if isinstance(promise, Promise):
+            if promise.demand == LIGHT:
+                return
             producer, lying = promise.demand, False
             if not promise.rows:
                 access = "fold"
