@@ -17,9 +17,10 @@ from dnumpy.runtime import tasks
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect
-from dnumpy.runtime.graph import Graph, Range, Segment
+from dnumpy.runtime.graph import Graph, Range, Reads, Segment
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
+from dnumpy.runtime.peaks import peak_of
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.records import Record
 
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.files import Identity
     from dnumpy.runtime.layout import Laid, Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.peaks import Taken
 
 
 class Cluster(Protocol):
@@ -96,6 +99,10 @@ class Cluster(Protocol):
         """Return where the part's rows are, or None if they were lost."""
         ...
 
+    def see(self, identity: Identity) -> bool:
+        """Say whether every node sees this very file, and would rather read it than be sent it."""
+        ...
+
     def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
         """Return ranges over the nodes that tile ``lo:hi``."""
         ...
@@ -144,6 +151,7 @@ class _StageRun:
     laid: Laid
     steps: tuple[Expr, ...]
     reports: list[Ref]
+    reads: Reads
     combines: list[Ref] = field(default_factory=list)
 
 
@@ -177,13 +185,14 @@ class _Run:
     def _build(self, laid: Laid, steps: tuple[Expr, ...], nbytes: int) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
+        self.graph.reads = reads = Reads()
         made = laid.producer.build(self.graph, laid.ranges)
         big = self.cluster.remote and nbytes > self.cluster.home_bytes
         sent = [
             self.graph.add("report", r.node, tasks.report_of, ref) if big else ref
             for r, ref in made
         ]
-        self.stages.append(_StageRun(laid, steps, sent))
+        self.stages.append(_StageRun(laid, steps, sent, reads))
         return made
 
     def _add_fused(self, stage: FusedStage) -> None:
@@ -306,7 +315,11 @@ class _Run:
             nbytes += report.nbytes
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
-        peaks = dict(zip(planned, plan.peak_bytes, strict=True)) if plan else {}
+        peaks = (
+            {node: laid.peak_bytes(n, stage.reads.held(node)) for node, n in rows.items()}
+            if plan
+            else {}
+        )
         return Record(
             what=laid.what,
             where=tuple(rows.items()),
@@ -320,6 +333,7 @@ class _Run:
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
+            measured_peak_bytes=_peaks([(r.node, report) for r, report in seen]),
         )
 
     def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
@@ -343,6 +357,16 @@ def _starts(
         began = min(max(report.ended - report.seconds - since, first), last)
         starts[node] = min(starts.get(node, began), began)
     return tuple(starts.values())
+
+
+def _peaks(seen: Sequence[tuple[str, Made | tasks.Report]]) -> tuple[int, ...]:
+    """Return what each node took at the peak, in the order of first mention; () where unknown."""
+    taken: dict[str, list[Taken]] = {}
+    for node, report in seen:
+        if report.memory is None:
+            return ()
+        taken.setdefault(node, []).append(report.memory)
+    return tuple(map(peak_of, taken.values()))
 
 
 def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:

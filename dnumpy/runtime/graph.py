@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from dnumpy.errors import WorkerLost
+from dnumpy.runtime.files import file_of
 from dnumpy.runtime.tasks import rows_of, slice_rows
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
+    from dnumpy.runtime.files import FileRows, Identity
     from dnumpy.runtime.operands import Inner, Ref
 
 
@@ -36,6 +38,17 @@ class Segment(NamedTuple):
     node: str
     arg: Ref
     item: int | None
+
+
+class Piece(NamedTuple):
+    """Some rows of one argument: ``nbytes`` of the ``held`` bytes that lie on the node."""
+
+    arg: Ref
+    item: int | None
+    rows: slice | None
+    inner: Inner
+    nbytes: int
+    held: int
 
 
 class Nodes(Protocol):
@@ -63,9 +76,39 @@ class Nodes(Protocol):
         """Return where the part's rows are, or None if they were lost."""
         ...
 
+    def see(self, identity: Identity) -> bool:
+        """Say whether every node sees this very file."""
+        ...
+
+    def threads(self, node: str) -> int:
+        """Return how many tasks the node runs at the same time."""
+        ...
+
     def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
         """Return ranges over the nodes that tile ``lo:hi``, to compute lost rows again."""
         ...
+
+
+class Reads:
+    """What the tasks of one stage read on each node, and put together there from pieces."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, dict[int, list[int]]] = {}  # node -> argument -> bytes read, and all
+        self._assembled: dict[str, int] = {}
+
+    def note(self, node: str, arg: Ref, read: int, whole: int) -> None:
+        """Note that a task reads so many of the bytes of an argument."""
+        seen = self._read.setdefault(node, {}).setdefault(id(arg), [0, whole])
+        seen[0] += read
+
+    def note_assembled(self, node: str, nbytes: int) -> None:
+        """Note that a task puts so many bytes together in one array."""
+        self._assembled[node] = self._assembled.get(node, 0) + nbytes
+
+    def held(self, node: str) -> int:
+        """Return the bytes that the node holds so that the stage can read them."""
+        pieces = self._read.get(node, {}).values()
+        return sum(min(piece) for piece in pieces) + self._assembled.get(node, 0)
 
 
 class Graph:
@@ -79,6 +122,7 @@ class Graph:
         self.kept: list[Any] = []  # what the references into this graph depend on
         self.moved_bytes = 0
         self.made_bytes = 0  # by all stages together
+        self.reads = Reads()  # of the stage that is being built
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
         self._run = uuid4().hex
@@ -86,6 +130,7 @@ class Graph:
         self._task, self._ref = Task, TaskRef
         self._segments: dict[Source, list[Segment]] = {}
         self._sent: dict[Any, Any] = {}
+        self._files: dict[Source, FileRows | None] = {}
 
     def add(self, what: str, node: str, function: Callable[..., Any], *args: object) -> Ref:
         """Add a task on ``node`` and return the reference to its result."""
@@ -172,10 +217,12 @@ class Graph:
         node: str,
         rows_wanted: tuple[int, int, int],
         inner: Inner = (),
-    ) -> list[tuple[Ref, int | None, slice | None, Inner]]:
-        """Return (argument, item, rows, inner) of each piece of the rows wanted on ``node``.
+        around: tuple[int, int] | None = None,
+    ) -> list[Piece]:
+        """Return the pieces of the rows wanted on ``node``.
 
-        Rows on other nodes are cut out there, so that only what is needed travels.
+        Rows on other nodes are cut out there, so that only what is needed travels: with ``around``,
+        all of these rows at once, of which other reads want the rest.
         """
         first, stop, stride = rows_wanted
         found = []
@@ -183,13 +230,25 @@ class Graph:
             rows = rows_inside(segment, first, stop, stride)
             if rows is None:
                 continue
-            whole = rows == slice(0, segment.stop - segment.start, 1)
+            nbytes = self._bytes_of(source, len(range(rows.start, rows.stop, rows.step)), inner)
             if segment.node == node:
-                found.append((segment.arg, segment.item, None if whole else rows, inner))
-            else:
-                cut = self._cut_out(source, segment, None if whole else rows, inner)
-                found.append((cut, None, None, ()))
+                taken = None if _is_all(rows, segment) else rows
+                held = (segment.stop - segment.start) * source.row_bytes
+                found.append(Piece(segment.arg, segment.item, taken, inner, nbytes, held))
+                continue
+            apart = rows if around is None else rows_inside(segment, *around, 1) or rows
+            sent = self._cut_out(source, segment, None if _is_all(apart, segment) else apart, inner)
+            count = len(range(apart.start, apart.stop, apart.step))
+            part = slice(rows.start - apart.start, rows.stop - apart.start, 1)
+            taken = None if rows == apart else part
+            held = self._bytes_of(source, count, inner)
+            found.append(Piece(sent, None, taken, (), nbytes, held))
         return found
+
+    def _bytes_of(self, source: Source, rows: int, inner: Inner) -> int:
+        """Return the bytes of so many rows, or of the part of each that ``inner`` names."""
+        share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
+        return round(rows * source.row_bytes * share)
 
     def _cut_out(self, source: Source, segment: Segment, rows: slice | None, inner: Inner) -> Ref:
         if rows is None and not inner and segment.item is None:
@@ -199,12 +258,22 @@ class Graph:
         key = (source, segment.start, segment.node, segment.item, ends, inner)
         if key not in self._sent:
             count = segment.stop - segment.start if ends is None else len(range(*ends))
-            share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
-            self.moved_bytes += round(count * source.row_bytes * share)
+            size = self._bytes_of(source, count, inner)
+            self.moved_bytes += size
+            self.reads.note_assembled(segment.node, size)
             self._sent[key] = self.add(
                 "slice", segment.node, slice_rows, segment.arg, segment.item, rows, inner
             )
         return self._sent[key]
+
+    def file(self, source: Source) -> FileRows | None:
+        """Return the file in which an array lies that all nodes see, None if there is none."""
+        if source not in self._files:
+            array = source.at_home()
+            known = file_of(array) if array is not None else None
+            seen = known is not None and self.nodes.see(known.identity)
+            self._files[source] = known if seen else None
+        return self._files[source]
 
     def place(self, source: Source, what: Hashable, array: np.ndarray, node: str) -> Ref:
         """Return an argument that gives part ``what`` of a home array on ``node``, sent once."""
@@ -212,6 +281,10 @@ class Graph:
         if key not in self._sent:
             self._sent[key] = self.nodes.place(array, node, source.expr, what)
         return self._sent[key]
+
+
+def _is_all(rows: slice, segment: Segment) -> bool:
+    return rows == slice(0, segment.stop - segment.start, 1)
 
 
 def rows_inside(segment: Segment, first: int, stop: int, stride: int) -> slice | None:

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, Protocol, Union
 
 from dnumpy.cost.work import Work
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.blocked import grid_rows
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
-from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
+from dnumpy.ops.families import Blocked, Fold, Indexing, RowParams, Scan, rowwise_of
 from dnumpy.ops.gufuncs import GUFUNC
 from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
-from dnumpy.plan.work import contraction_work, copy_work, phase_work
+from dnumpy.plan.work import contraction_work, copy_work, phase_work, scratch_bytes
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
+from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.lookup import FoundRows, lookup_for
 from dnumpy.runtime.producers import (
+    STEP_BYTES,
     BlockedRows,
     ContractedRows,
     FoldedBlocks,
@@ -62,6 +64,9 @@ Placement = tuple[tuple[str, int], ...]
 AnyProducer = Union["Producer", ChainedRows, FoundRows, TakenRows, PutRows, SpannedRows]
 
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
+TASK_BYTES = 1 << 20  # besides its arrays, of a node's tasks of one stage
+CALL_STEPS = 4  # times a block: what one call on a block of rows allocates
+PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
 
@@ -107,6 +112,27 @@ class Laid:
     ranges: list[Range]
     plan: Plan | None = None
     work: Work | None = None
+
+    def peak_bytes(self, rows: int, held: int) -> int:
+        """Return the most that a node with so many rows takes, ``held`` to be read among it."""
+        assert self.work is not None
+        if not rows:
+            return 0
+        made = rows * (self.work.bytes_written + self.work.workspace_bytes_per_row)
+        return ceil(held + made + self._scratch() + self._blocks()) + TASK_BYTES
+
+    def _scratch(self) -> float:
+        """Return the bytes that a node takes meanwhile, whatever its rows."""
+        phase = self.phase()
+        if phase is not None:
+            return scratch_bytes(phase)
+        return CALL_STEPS * STEP_BYTES
+
+    def _blocks(self) -> float:
+        """Return the bytes of what is read from files that are held at a time."""
+        assert self.work is not None
+        passing = self.work.passing_bytes_per_row
+        return max(BLOCK_BYTES, self.producer.granule() * passing) if passing else 0.0
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
@@ -281,6 +307,7 @@ class Layout:
         whole: Sequence[Operand] = (),
     ) -> Laid:
         granule = producer.granule()
+        work = self._streamed(producer, work, by_rows)
         current, moving = self._placement(by_rows, work.rows)
         plan = self.planner.plan(what, work, granule, current, moving, self._replicated(whole))
         ranges = [
@@ -290,6 +317,25 @@ class Layout:
         ]
         return Laid(what, producer, ranges, plan, work)
 
+    def _streamed(self, producer: AnyProducer, work: Work, by_rows: Sequence[Operand]) -> Work:
+        """Return the work without what is read from files, of which a block is held at a time."""
+        if not streams(producer):
+            return work
+        read = {id(o): o for o in by_rows if self._file(o)}
+        passing = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in read.values())
+        if not passing:
+            return work
+        tiles = producer.granule() * passing * self.planner.threads(self.planner.fastest())
+        held = max(BLOCK_BYTES, tiles)
+        return replace(
+            work, passing_bytes_per_row=float(passing), fixed_bytes=work.fixed_bytes + held
+        )
+
+    def _file(self, operand: Operand) -> bool:
+        """Say whether the nodes read an operand from a file that they all see."""
+        source = operand.source
+        return source is not None and self.graph.file(source) is not None
+
     def _replicated(self, whole: Sequence[Operand]) -> float:
         """Return the bytes that each node must receive to read these operands whole."""
         sources = {operand.source for operand in whole if operand.source is not None}
@@ -297,7 +343,8 @@ class Layout:
             sum(
                 source.nbytes
                 for source in sources
-                if source.expr is None or not self.planner.mirrored(source.expr)
+                if self.graph.file(source) is None
+                and (source.expr is None or not self.planner.mirrored(source.expr))
             )
         )
 
@@ -309,7 +356,7 @@ class Layout:
         """Return where most bytes of the rows lie now, and the bytes that a moved row costs."""
         by_place: dict[Placement | None, float] = {}
         for operand in operands:
-            if operand.source is None:
+            if operand.source is None or self._file(operand):
                 continue
             place = self._place_of(operand, rows)
             size = prod(operand.shape[1:]) * operand.dtype.itemsize
@@ -333,6 +380,13 @@ class Layout:
         return tuple(counts.items()) if any(counts.values()) else None
 
 
+def streams(producer: AnyProducer) -> bool:
+    """Say whether the tasks read their operands block by block, and hold no more than a block."""
+    if isinstance(producer, BlockedRows):
+        return producer.op.rows is not None or producer.goes_by_rows()
+    return isinstance(producer, (FusedRows, FoldedBlocks))
+
+
 def _runs_on(expr: Expr) -> bool:
     """Say whether each block of a scan waits for the one before: none is told what goes before."""
     return isinstance(expr.op, Scan) and expr.op.join is not None and len(expr.args) == 1
@@ -352,13 +406,21 @@ def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
         bytes_read=read,
         bytes_written=prod(expr.shape[1:]) * expr.dtype.itemsize,
         loops=((rows.op.loop, elements * rows.op.flops),),
-        workspace_bytes_per_row=LAPACK_SHARE * whole if _is_one_call(expr) else 0.0,
+        workspace_bytes_per_row=_workspace(expr, whole),
         fixed_bytes=whole,
     )
     followed = [
         w.operand for w in wants if (w.lo, w.hi) == (0, count) and w.operand.shape[0] == count
     ]
     return work, followed
+
+
+def _workspace(expr: Expr, whole: float) -> float:
+    """Return the bytes per row that a blocked op allocates besides its result."""
+    if _is_one_call(expr):
+        return LAPACK_SHARE * whole
+    picks = isinstance(expr.op, Indexing)
+    return PICKED_SHARE * prod(expr.shape[1:]) * expr.dtype.itemsize if picks else 0.0
 
 
 def _is_one_call(expr: Expr) -> bool:

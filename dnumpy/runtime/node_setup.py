@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from dnumpy.runtime import machine
+from dnumpy.runtime import machine, peaks
 
 
 def free_bytes_of(worker: Any) -> float:
@@ -18,6 +18,8 @@ def free_bytes_of(worker: Any) -> float:
 
 class NodeSetup(WorkerPlugin):
     """The worker's heartbeats say how much memory is free, within all limits that it runs under.
+
+    Its tasks say how much memory they took.
 
     BLAS in a worker uses one thread: the worker's own threads are the parallelism.
 
@@ -32,9 +34,10 @@ class NodeSetup(WorkerPlugin):
         self._limits: Any = None
 
     def setup(self, worker: Any) -> None:
-        """Limit BLAS for the life of this process; report free memory."""
+        """Limit BLAS for the life of this process; report free memory, and what tasks take."""
         worker.metrics[machine.FREE_METRIC] = free_bytes_of
         if (socket.gethostname(), os.getpid()) != self.client:
             from threadpoolctl import threadpool_limits
 
             self._limits = threadpool_limits(1, user_api="blas")
+            peaks.watch.start()

@@ -32,7 +32,8 @@ class Record(NamedTuple):
     a single op. ``nbytes`` is what the stage reads and writes. ``started`` is when the stage (on
     nodes: the run that it is a part of) began, by this process's ``time.perf_counter``;
     ``node_starts`` when each node's first task of the stage did, where it ran on nodes.
-    ``call`` is what ran where it was one op on whole operands.
+    ``call`` is what ran where it was one op on whole operands. ``measured_peak_bytes`` is what each
+    node of ``where`` took at the peak, its operands and results included; empty where unknown.
     """
 
     what: str
@@ -48,6 +49,7 @@ class Record(NamedTuple):
     started: float = 0.0
     node_starts: tuple[float, ...] = ()
     call: Call | None = None
+    measured_peak_bytes: tuple[int, ...] = ()
 
 
 def call_of(expr: Expr) -> Call:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,10 +19,11 @@ from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.ops.table import CROSSPROD
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Inner, Made, Take, taken
+from dnumpy.runtime.peaks import Given, Taken, watched
 from dnumpy.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import Geometry
@@ -102,8 +104,35 @@ class Report(NamedTuple):
     lowering: str
     nbytes: int
     ended: float
+    memory: Taken | None
 
 
+def noting_memory(run: Callable[..., Made]) -> Callable[..., Made]:
+    """Return the task that also says what it took, where this process is watched."""
+
+    @wraps(run)
+    def task(job: Any, *data: Ref) -> Made:
+        seen: list[Taken] = []
+        with watched(seen):
+            made = run(job, *data)
+        if not seen:
+            return made
+        given = [Given(*piece) for b in _bindings_of(job) for piece in b.given(data)]
+        return made.noting(seen[0]._replace(given=tuple(given)))
+
+    return task
+
+
+def _bindings_of(job: Any) -> Iterator[Bindings]:
+    if isinstance(job, RowJob):
+        yield from (bindings for _, _, bindings in job.runs)
+    elif isinstance(job, (BlockJob, PartialJob)):
+        yield from (bindings for _, _, bindings in job.blocks)
+    else:
+        yield job.bindings
+
+
+@noting_memory
 def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
@@ -115,6 +144,7 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
         for lo, hi, bindings in job.runs:
             values = bindings.values(data)
             faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
+            del values  # what was read from a file, before more of it is read
     given = list(zip(phase.outputs, outs, strict=True))
     return Made(
         tuple(out for output, out in given if not output.partial),
@@ -142,6 +172,7 @@ def _allocated(job: RowJob, output: Output) -> np.ndarray:
     return pool.empty((job.hi - job.lo, *step.shape[1:]), step.dtype)
 
 
+@noting_memory
 def run_update(job: UpdateJob, *data: Ref) -> Made:
     """Return the block with its part of the region replaced."""
     started = time.perf_counter()
@@ -160,6 +191,7 @@ def _assign(target: np.ndarray, value: object) -> None:
     target[...] = value
 
 
+@noting_memory
 def run_whole(job: WholeJob, *data: Ref) -> Made:
     """Return the op's result."""
     started = time.perf_counter()
@@ -183,6 +215,7 @@ def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
     return out
 
 
+@noting_memory
 def run_blocks(job: BlockJob, *data: Ref) -> Made:
     """Compute the job's rows, block by block."""
     started = time.perf_counter()
@@ -197,6 +230,7 @@ def run_blocks(job: BlockJob, *data: Ref) -> Made:
     return Made((out,), (), time.perf_counter() - started, faults)
 
 
+@noting_memory
 def run_partials(job: PartialJob, *data: Ref) -> Made:
     """Return what the fold makes of each block, as one partial output: a list."""
     started = time.perf_counter()
@@ -223,6 +257,7 @@ def merged(op: Fold, params: Params, shape: Shape, dtype: np.dtype, *partials: l
     return Made((made[0],), (), time.perf_counter() - started, faults)
 
 
+@noting_memory
 def run_fold(job: FoldJob, *data: Ref) -> Made:
     """Return the products of all granules of the block, stacked, as a partial output."""
     started = time.perf_counter()
@@ -278,7 +313,7 @@ def joined(*pieces: np.ndarray) -> np.ndarray:
 
 def report_of(made: Made) -> Report:
     """Return how the task went."""
-    return Report(made.seconds, made.faults, made.lowering, made.nbytes, made.ended)
+    return Report(made.seconds, made.faults, made.lowering, made.nbytes, made.ended, made.memory)
 
 
 def rows_of(made: Made, position: int) -> np.ndarray:
