@@ -11,6 +11,7 @@ from __future__ import annotations
 import mmap
 import os
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,8 +37,7 @@ class Identity(NamedTuple):
 def identity_of(path: str) -> Identity | None:
     """Return what the file looks like from here, None where it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            seen = os.fstat(file.fileno())
+        seen = Path(path).stat()
     except OSError:
         return None
     return Identity(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
@@ -66,7 +66,7 @@ class FileRows(NamedTuple):
         start, stop, step = (rows or slice(None)).indices(self.shape[0])
         count = len(range(start, stop, step))
         out = pool.empty((count, *self.shape[1:]), self.dtype)
-        with open(self.identity.path, "rb", buffering=0) as file:
+        with Path(self.identity.path).open("rb", buffering=0) as file:
             if step == 1:
                 _fill(file.fileno(), out, self.offset + start * self.row_bytes)
             else:
@@ -79,7 +79,7 @@ def _fill(file: int, out: np.ndarray, offset: int) -> None:
     """Read the bytes of ``out`` from a place in a file."""
     if not out.nbytes:
         return
-    left = memoryview(out.reshape(-1).view(np.uint8))
+    left = memoryview(out.reshape(-1).view(np.uint8).data)
     while left:
         got = os.preadv(file, [left], offset)
         if not got:
@@ -99,7 +99,7 @@ def file_of(array: object) -> FileRows | None:
         root = root.base
     if not isinstance(root, np.memmap) or root.mode != "r" or root.filename is None:
         return None
-    identity = identity_of(os.path.abspath(root.filename))
+    identity = identity_of(str(Path(root.filename).resolve()))
     if identity is None:
         return None
     offset = root.offset + address_of(array) - address_of(root)

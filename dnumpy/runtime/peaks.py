@@ -71,7 +71,8 @@ class _Watch:
         """Return what the task took; others that run at the same time are counted with it."""
         with self._lock:
             self._note()
-            return Taken(*self._running.pop(task))
+            began, most = self._running.pop(task)
+            return Taken(began, most)
 
     def _note(self) -> None:
         """Take in the most that was held since this was last forgotten."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -107,14 +108,15 @@ class FusedRows(ByRanges):
         lo = r.lo
         while lo < r.hi:
             tiles = min(-(-(r.hi - lo) // size), at_most)
-            fit = _most(tiles, lambda n, lo=lo: self._in_one_piece(graph, lo, lo + n * size))
+            fit = _most(tiles, partial(self._fits, graph, lo))
             hi = min(lo + max(fit, 1) * size, r.hi)
             runs.append((lo, hi))
             lo = hi
         return runs or [(r.lo, r.hi)]
 
-    def _in_one_piece(self, graph: Graph, lo: int, hi: int) -> bool:
-        return in_one_piece(graph, self._wants(lo, min(hi, self.phase.rows)))
+    def _fits(self, graph: Graph, lo: int, tiles: int) -> bool:
+        hi = min(lo + tiles * self.phase.tile_rows, self.phase.rows)
+        return in_one_piece(graph, self._wants(lo, hi))
 
 
 def rows_read_at_a_time(graph: Graph, node: str, operands: Sequence[Operand]) -> int:
