@@ -5,7 +5,7 @@ device can do, measured), :class:`Links` (what bringing bytes from node to node 
 :class:`OnlineCorrection` (what the runs so far taught). The law::
 
     seconds = launch + busy * correction / speed
-    busy = norm(bytes / bandwidth(working set), flops / rate, sum n * ns)
+    busy = norm(bytes / bandwidth(working set), flops / rate, sum n * ns) + fresh bytes * page
 
 The norm is nearly the maximum (exponent 4) for lowerings that load, compute and store in one loop,
 and the sum for tiled NumPy, whose passes over a tile follow one another: on twelve phases of 4

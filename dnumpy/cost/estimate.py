@@ -43,9 +43,11 @@ def smooth_max(parts: Sequence[float], exponent: float) -> float:
 def loop_seconds_per_row(work: Work, profile: DeviceProfile, lowering: str) -> float:
     """Return the seconds that the element loops of one row take, without waiting for memory."""
     table = profile.ns_table(lowering)
-    if any(op_class == "gather" for op_class, _ in work.loops):
+    if any(op_class in ("gather", "scatter") for op_class, _ in work.loops):
         # read from an operand that the node holds whole, if there is one
-        table = {**table, "gather": profile.gather_ns_at(max(work.fixed_bytes, work.bytes_per_row))}
+        size = max(work.fixed_bytes, work.bytes_per_row)
+        at = {"gather": profile.gather_ns_at(size), "scatter": profile.scatter_ns_at(size)}
+        table = {**table, **at}
     scale = DTYPE_SCALE.get(work.dtype, 1.0)
     nanoseconds = sum(
         elements * table[op_class] * (scale if op_class in VECTOR_CLASSES else 1.0)
@@ -74,6 +76,7 @@ def seconds(
         rows * loop_seconds_per_row(work, profile, lowering),
     )
     busy = smooth_max(parts, OVERLAP.get(lowering, FULL_OVERLAP))
+    busy += rows * work.bytes_fresh * profile.page_ns_per_byte * 1e-9
     return profile.launch_seconds + busy * correction / profile.speed
 
 

@@ -17,6 +17,8 @@ ONLY_WHEN_CALIBRATED = (
     "serialise_bytes_per_second",
     "disk_read_bytes_per_second",
     "disk_write_bytes_per_second",
+    "page_ns_per_byte",
+    "first_touch_ns_per_byte",
 )
 NsPerElement = tuple[tuple[str, float], ...]
 
@@ -60,6 +62,11 @@ class DeviceProfile:
         Of making the bytes that leave a node and reading those that arrive.
     disk_read_bytes_per_second, disk_write_bytes_per_second : float
         Of a file in the folder for temporary files.
+    page_ns_per_byte : float
+        Of writing to memory that is new to the process, beyond what the writing itself takes.
+    first_touch_ns_per_byte : float
+        Likewise, where the process holds more than ever before: a virtual machine may have to be
+        given the memory first.
     idle_bytes : float
         What the process holds before any block.
     calibrated : bool
@@ -94,6 +101,8 @@ class DeviceProfile:
     disk_write_bytes_per_second: float = 0.0
     idle_bytes: float = 0.0
     calibrated: bool = False
+    page_ns_per_byte: float = 0.0
+    first_touch_ns_per_byte: float = 0.0
 
     def gather_ns_at(self, table_bytes: float) -> float:
         """Return ns per element read at random from a table of this size.
@@ -101,7 +110,15 @@ class DeviceProfile:
         Between that of a table in cache and that of one beyond all caches, by logarithm.
         """
         inside = self.ns_table("tiled")["gather"]
-        outside = max(inside, self.gather_ns)
+        return self._between(inside, max(inside, self.gather_ns), table_bytes)
+
+    def scatter_ns_at(self, table_bytes: float) -> float:
+        """Return ns per element written at random into a table of this size, likewise."""
+        inside = self.ns_table("tiled")["scatter"]
+        return self._between(inside, max(inside, self.scatter_ns or self.gather_ns), table_bytes)
+
+    @staticmethod
+    def _between(inside: float, outside: float, table_bytes: float) -> float:
         share = log(max(table_bytes, 1.0) / CACHED_TABLE) / log(LARGE_TABLE / CACHED_TABLE)
         return inside * exp(min(max(share, 0.0), 1.0) * log(outside / inside))
 
@@ -206,4 +223,6 @@ class DeviceProfile:
 @lru_cache(maxsize=256)
 def _ns_table(profile: DeviceProfile, lowering: str) -> dict[str, float]:
     tables = dict(profile.ns_per_element)
-    return {**dict(tables["tiled"]), **dict(tables.get(lowering, ()))}
+    long = {"sort": profile.sort_ns, "fft": profile.fft_ns}  # of more than fits in a tile
+    measured = {op_class: ns for op_class, ns in long.items() if ns}
+    return {**dict(tables["tiled"]), **measured, **dict(tables.get(lowering, ()))}

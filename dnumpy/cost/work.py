@@ -15,7 +15,14 @@ OP_CLASSES = (
     "select",  # where: a choice per element, hard to predict
     "cast",
     "reduce",  # elements read by a reduction
-    "gather",  # elements read or written through an index array
+    "fold",  # results of reductions along the last axis, whatever their length
+    "index",  # elements read by argmin and argmax
+    "scan",  # elements of running folds (cumsum): each waits for the one before
+    "gather",  # elements read through an index array
+    "scatter",  # elements written through an index array
+    "sort",  # elements times the binary logarithm of how many are sorted together
+    "fft",  # likewise, of how many are transformed together
+    "lapack",  # multiply-adds of a decomposition or solution
     "other",  # loops over scalar library calls (hypot, remainder), and ufuncs of no known class
     "matmul",  # multiply-adds of a contraction that BLAS does not do (integers, objects)
 )
@@ -47,6 +54,8 @@ class Work:
         Elements per row by op cost class, see ``OP_CLASSES``.
     workspace_bytes_per_row : float
         Memory per row beyond inputs and outputs.
+    bytes_fresh : float
+        Of the bytes written per row, those that go to memory that is new to the process.
     fixed_bytes : float
         Bytes that every node taking part must hold whatever its rows: replicated inputs, tiles.
     dtype : str
@@ -63,6 +72,7 @@ class Work:
     workspace_bytes_per_row: float = 0.0
     fixed_bytes: float = 0.0
     dtype: str = "float64"
+    bytes_fresh: float = 0.0
     passing_bytes_per_row: float = 0.0
 
     def __add__(self, other: Work) -> Work:
@@ -80,6 +90,7 @@ class Work:
             workspace_bytes_per_row=self.workspace_bytes_per_row + other.workspace_bytes_per_row,
             fixed_bytes=self.fixed_bytes + other.fixed_bytes,
             dtype=wider.dtype,
+            bytes_fresh=self.bytes_fresh + other.bytes_fresh,
             passing_bytes_per_row=self.passing_bytes_per_row + other.passing_bytes_per_row,
         )
 
@@ -98,6 +109,7 @@ class Work:
             "bytes_written": self.bytes_written,
             "workspace_bytes_per_row": self.workspace_bytes_per_row,
             "fixed_bytes": self.fixed_bytes,
+            "bytes_fresh": self.bytes_fresh,
             "passing_bytes_per_row": self.passing_bytes_per_row,
             **{f"loops[{c}]": n for c, n in self.loops},
         }

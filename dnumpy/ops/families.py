@@ -188,6 +188,12 @@ def folds_rows(op: Op, params: Any) -> bool:
 OpT = TypeVar("OpT", bound=Op)
 
 ROWS: dict[str, Op] = {}
+KNOWN_ROWWISE = {  # path -> cost class and operations per element
+    "numpy.copy": ("cast", 1.0),
+    "numpy.argsort": ("sort", 2.5),
+    "numpy.argpartition": ("sort", 0.4),
+    "numpy.take_along_axis": ("gather", 4.0),
+}
 LATE: dict[str, str] = {}  # rows made when they are first asked for: name -> module that has them
 _FOREIGN: dict[tuple[str, int], Op] = {}
 
@@ -269,6 +275,7 @@ def rowwise_of(path: str) -> Rowwise:
     def call(pieces: Sequence[Any], params: RowParams, _lo: int, _hi: int, out: Any) -> None:
         out[...] = function(*pieces, **dict(params.kwargs))
 
-    made = ROWS.setdefault(path, Rowwise(path, read_by_rows, call))
+    loop, flops = KNOWN_ROWWISE.get(path, ("other", 1.0))
+    made = ROWS.setdefault(path, Rowwise(path, read_by_rows, call, None, loop, flops))
     assert isinstance(made, Rowwise)
     return made

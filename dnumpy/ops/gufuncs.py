@@ -68,4 +68,4 @@ def _call(pieces: Sequence[Any], params: GufuncParams, _lo: int, _hi: int, out: 
         out[name] = result
 
 
-GUFUNC = row(Rowwise("gufunc", read_by_rows, _call, loop="other", flops=16.0))
+GUFUNC = row(Rowwise("gufunc", read_by_rows, _call, loop="lapack"))

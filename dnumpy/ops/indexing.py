@@ -99,7 +99,7 @@ def _put(pieces: Sequence[Any], params: PutParams, lo: int, hi: int, out: Any) -
     put_rows(out, params, flat[mine], values)
 
 
-PUT = row(Indexing("put", _put_reads, _put, loop="gather"))
+PUT = row(Indexing("put", _put_reads, _put, loop="scatter"))
 
 
 def _put_inside_reads(shapes: Shapes, params: PutParams, lo: int, hi: int) -> tuple[Piece, ...]:
@@ -116,7 +116,7 @@ def _put_inside(pieces: Sequence[Any], params: PutParams, _lo: int, _hi: int, ou
     _columns_of(out, params.lead)[:, flat] = values
 
 
-PUT_INSIDE = row(Indexing("put_inside", _put_inside_reads, _put_inside, loop="gather"))
+PUT_INSIDE = row(Indexing("put_inside", _put_inside_reads, _put_inside, loop="scatter"))
 
 
 class MaskParams(NamedTuple):
@@ -148,7 +148,7 @@ def _put_mask(pieces: Sequence[Any], params: MaskParams, lo: int, _hi: int, out:
 
 # the values, in C order, where the mask over the leading axes is true
 PUT_MASK = row(
-    Indexing("put_mask", _mask_block, _put_mask, rows=lambda _shapes, p: p.block, loop="gather")
+    Indexing("put_mask", _mask_block, _put_mask, rows=lambda _shapes, p: p.block, loop="scatter")
 )
 
 

@@ -86,7 +86,7 @@ def _join(before: Any, params: ScanParams, out: Any) -> None:
     getattr(np, params.ufunc)(before, out, out=out)
 
 
-SCAN = row(Scan("scan", _rows_and_before, _accumulate, rows=_block, loop="reduce", join=_join))
+SCAN = row(Scan("scan", _rows_and_before, _accumulate, rows=_block, loop="scan", join=_join))
 
 
 # ---------------------------------------------------------------- products of floats
@@ -167,7 +167,7 @@ def _multiply_on(pieces: Sequence[Any], params: ScanParams, lo: int, _hi: int, o
 
 
 RUNNING_PRODUCTS = row(
-    Scan("scan.products", _rows_and_before, _multiply_on, rows=_block, loop="reduce")
+    Scan("scan.products", _rows_and_before, _multiply_on, rows=_block, loop="scan")
 )
 
 
@@ -203,7 +203,7 @@ def _these_rows(_shapes: Shapes, _params: Any, lo: int, hi: int) -> tuple[Piece,
 
 
 RUN = row(
-    Scan("scan.run", _these_rows, _run, rows=lambda shapes, _params: shapes[0][0], loop="reduce")
+    Scan("scan.run", _these_rows, _run, rows=lambda shapes, _params: shapes[0][0], loop="scan")
 )
 
 
@@ -224,7 +224,7 @@ def _along(pieces: Sequence[Any], params: AlongParams, _lo: int, _hi: int, out: 
     ufunc.accumulate(pieces[0], axis=params.axis, dtype=params.dtype, out=out)
 
 
-ALONG = row(Scan("scan.along", _these_rows, _along, loop="reduce"))
+ALONG = row(Scan("scan.along", _these_rows, _along, loop="scan"))
 
 
 # ---------------------------------------------------------------- slices and pairs by an index
@@ -279,7 +279,7 @@ def _fold_along(
     ufunc.reduceat(pieces[0], params.indices, axis=params.axis, dtype=params.dtype, out=out)
 
 
-ALONG_SLICES = row(Indexing("reduceat.along", _these_rows, _fold_along, loop="reduce"))
+ALONG_SLICES = row(Indexing("reduceat.along", _these_rows, _fold_along, loop="scan"))
 
 SLICES = row(Indexing("reduceat", _rows_of_slices, _fold_slices, loop="reduce"))
 
@@ -308,4 +308,4 @@ def _change(pieces: Sequence[Any], params: PairParams, lo: int, hi: int, out: An
     )
 
 
-PAIRS = row(Indexing("at", _rows_and_pairs, _change, loop="gather"))
+PAIRS = row(Indexing("at", _rows_and_pairs, _change, loop="scatter"))

@@ -104,8 +104,8 @@ def _block(_shapes: Shapes, params: Any) -> int:
     return block
 
 
-SORT_BLOCKS = row(Sorting("sort_blocks", _same_rows, _sort_block, _block, "other", 8.0))
-KEYED_BLOCKS = row(Sorting("keyed_blocks", _same_rows, _key_block, _block, "other", 16.0))
+SORT_BLOCKS = row(Sorting("sort_blocks", _same_rows, _sort_block, _block, "sort", 1.0))
+KEYED_BLOCKS = row(Sorting("keyed_blocks", _same_rows, _key_block, _block, "sort", 2.5))
 
 
 class SampleParams(NamedTuple):
@@ -259,7 +259,7 @@ def _merge(pieces: Sequence[Any], params: MergeParams, lo: int, hi: int, out: An
         out[start - lo : end - lo] = bucket[start - table.starts[k] : end - table.starts[k]]
 
 
-MERGE = row(Sorting("merge", _pieces, _merge, None, "other", 8.0))
+MERGE = row(Sorting("merge", _pieces, _merge, None, "sort", 0.5))
 
 
 class RankParams(NamedTuple):
@@ -306,7 +306,7 @@ def _sort_rows(
     out.sort(**dict(params.kwargs))
 
 
-SORT_ROWS = row(Rowwise("sort_rows", read_by_rows, _sort_rows, None, "other", 8.0))
+SORT_ROWS = row(Rowwise("sort_rows", read_by_rows, _sort_rows, None, "sort", 1.0))
 
 
 def _partition_rows(
@@ -317,7 +317,7 @@ def _partition_rows(
     out.partition(kwargs["kth"], axis=kwargs["axis"])
 
 
-PARTITION_ROWS = row(Rowwise("partition_rows", read_by_rows, _partition_rows, None, "other", 2.0))
+PARTITION_ROWS = row(Rowwise("partition_rows", read_by_rows, _partition_rows, None, "sort", 0.2))
 
 
 def _lexsort_rows(
@@ -326,7 +326,7 @@ def _lexsort_rows(
     out[...] = np.lexsort(pieces, **dict(params.kwargs))
 
 
-LEXSORT_ROWS = row(Rowwise("lexsort_rows", read_by_rows, _lexsort_rows, None, "other", 16.0))
+LEXSORT_ROWS = row(Rowwise("lexsort_rows", read_by_rows, _lexsort_rows, None, "sort", 3.0))
 
 
 class SearchParams(NamedTuple):
@@ -390,7 +390,7 @@ def _tell_missing(out: np.ndarray, missing: np.ndarray, axes: tuple[int, ...]) -
         out[missing.reshape(missing.shape[: missing.ndim - len(axes)])] = np.nan
 
 
-QUANTILE_ROWS = row(Rowwise("quantile_rows", read_by_rows, _quantile_rows, None, "other", 2.0))
+QUANTILE_ROWS = row(Rowwise("quantile_rows", read_by_rows, _quantile_rows, None, "sort", 0.2))
 
 
 class WeightedParams(NamedTuple):
@@ -418,7 +418,7 @@ def _weighted_rows(
     _tell_missing(out, missing, params.axes)
 
 
-WEIGHTED_ROWS = row(Rowwise("weighted_rows", read_by_rows, _weighted_rows, None, "other", 16.0))
+WEIGHTED_ROWS = row(Rowwise("weighted_rows", read_by_rows, _weighted_rows, None, "sort", 3.0))
 
 
 def _isin_rows(

@@ -133,8 +133,8 @@ def _ufuncs() -> list[np.ufunc]:
 for _ufunc in _ufuncs():
     _enter_ufunc(_ufunc)
 
-ARGMAX = row(Reduction("argmax", call=np.argmax))
-ARGMIN = row(Reduction("argmin", call=np.argmin))
+ARGMAX = row(Reduction("argmax", call=np.argmax, loop="index"))
+ARGMIN = row(Reduction("argmin", call=np.argmin, loop="index"))
 MATMUL = row(Contraction("matmul", call=np.matmul))
 DOT = row(Contraction("dot", call=np.dot))
 # x.T @ y, of which the rows of x and y are summed over

@@ -71,7 +71,7 @@ def _transform_rows(
             out[start - lo : start - lo + len(rows)] *= roots(exponents, params.order, out.dtype)
 
 
-ROWS = row(Blocked("transform.rows", _own_rows, _transform_rows, loop="trig", flops=4.0))
+ROWS = row(Blocked("transform.rows", _own_rows, _transform_rows, loop="fft"))
 
 
 class Frame(NamedTuple):

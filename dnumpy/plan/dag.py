@@ -229,6 +229,11 @@ class ProgramPlan:
         Per node, the most that is held at one time.
     how : str
         Which way of searching found the placements.
+    period_seconds : float
+        Where throughput was asked for: after how long the next run of the program ends, when it is
+        started again and again. At best: ports and nodes are never made to wait.
+    in_flight : int
+        How many runs are under way at a time then; ``peak_bytes`` is for all of them.
     """
 
     placements: tuple[Placement, ...]
@@ -237,6 +242,8 @@ class ProgramPlan:
     peak_bytes: tuple[float, ...]
     how: str
     solver_seconds: float = 0.0
+    period_seconds: float = 0.0
+    in_flight: int = 1
 
     def verify(self, program: Program) -> None:
         """Raise ValueError unless this answers the program within its nodes' memory."""

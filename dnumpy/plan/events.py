@@ -30,12 +30,19 @@ FREED, TAKEN, PASSING = 0, 1, 2  # at one time: free, take, and free what was he
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What happens when: spans per phase and node, the end of all, and the most bytes per node."""
+    """What happens when: spans per phase and node, the end of all, and the most bytes per node.
+
+    ``ever_held_bytes`` is all that a node holds at some time: no order of events holds more at
+    once. ``busy_seconds`` is how long each node's busiest part works: its phases, its sending or
+    its receiving port.
+    """
 
     spans: tuple[tuple[Span | None, ...], ...]
     makespan: float
     peak_bytes: tuple[float, ...]
     sent_bytes: float
+    ever_held_bytes: tuple[float, ...] = ()
+    busy_seconds: tuple[float, ...] = ()
 
     def fits(self, program: Program) -> bool:
         """Return whether no node holds more than its memory."""
@@ -165,8 +172,8 @@ class _Run:
             self.missing[consumer][target] -= 1
             self._start(target, now)
 
-    def peaks(self) -> tuple[float, ...]:
-        """Return the most bytes that each node holds at one time."""
+    def holds(self) -> list[list[tuple[float, int, float]]]:
+        """Return per node what it takes and frees, and when."""
         trace: list[list[tuple[float, int, float]]] = [[] for _ in self.queues]
         released = self._released()
         for v, ask in enumerate(self.program.asks):
@@ -179,7 +186,19 @@ class _Run:
         for transfer in self.transfers:
             n = transfer.message.target
             _hold(trace[n], transfer.start, self._read_until(transfer), transfer.message.amount)
-        return tuple(_most(events) for events in trace)
+        return trace
+
+    def worked(self) -> tuple[float, ...]:
+        """Return per node how long its phases take together, or one of its ports, if longer."""
+        works, sends, receives = ([0.0] * len(self.queues) for _ in range(3))
+        for spans in self.spans:
+            for n, span in enumerate(spans):
+                if span is not None:
+                    works[n] += span[1] - span[0]
+        for transfer in self.transfers:
+            sends[transfer.message.source] += transfer.end - transfer.start
+            receives[transfer.message.target] += transfer.end - transfer.start
+        return tuple(map(max, works, sends, receives))
 
     def _span(self, v: int, n: int) -> Span:
         span = self.spans[v][n]
@@ -229,10 +248,13 @@ def simulate_program(program: Program, placements: Sequence[Placement]) -> Timel
     """Return when everything happens, and the memory that it takes."""
     run = _Run(program, placements)
     run.run()
+    holds = run.holds()
     ends = [span[1] for spans in run.spans for span in spans if span is not None]
     return Timeline(
         spans=tuple(tuple(spans) for spans in run.spans),
         makespan=max(ends, default=0.0),
-        peak_bytes=run.peaks(),
+        peak_bytes=tuple(_most(events) for events in holds),
         sent_bytes=sum(transfer.message.amount for transfer in run.transfers),
+        ever_held_bytes=tuple(sum(a for _, _, a in events if a > 0) for events in holds),
+        busy_seconds=run.worked(),
     )

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from dnumpy.plan.watchdog import within
 from dnumpy.plan.waterfill import rows_within
 
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
     import pulp
 
     from dnumpy.plan.problem import Problem
+    from dnumpy.plan.watchdog import Solve
 
 UNITS_PER_MAKESPAN = 1e6
 LEAST_SHARE = 1e-6  # a node that cannot do more than this in time stays out
 SLACK = 1.01  # above the bound, so that rounding never makes the known split infeasible
 GAP = 1e-5
 USE_PENALTY = 1e-5  # of the makespan, for using all nodes: among equals, fewer
-SOLVED = (1, 2)  # sol_status of PuLP 3.3: optimal, or feasible at the time limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +58,26 @@ def solve_shares(
     With ``support`` the binaries are fixed and a linear program is left.
     """
     started = perf_counter()
+    shares = within(
+        time_limit_seconds, lambda solve: _solved(solve, problem, bound_seconds, support)
+    )
+    return Shares(shares, perf_counter() - started)
+
+
+def _solved(
+    solve: Solve[tuple[float, ...]],
+    problem: Problem,
+    bound_seconds: float,
+    support: Sequence[bool] | None,
+) -> tuple[float, ...] | None:
     import pulp
 
     prob = pulp.LpProblem("rows", pulp.LpMinimize)
     shares = _write(prob, problem, bound_seconds, support)
-    solver = pulp.HiGHS(
-        msg=False, threads=1, timeLimit=time_limit_seconds, gapRel=GAP, random_seed=0
-    )
-    solvable = any(share is not None for share in shares)
-    found = solvable and has_solution(prob, prob.solve(solver))
+    if all(share is None for share in shares) or not solve.solve(prob, GAP):
+        return None
     values = tuple(_value(share) for share in shares)
-    return Shares(values if found and sum(values) > 0 else None, perf_counter() - started)
-
-
-def has_solution(prob: pulp.LpProblem, outcome: object) -> bool:
-    """Return whether the solver handed back a feasible solution.
-
-    PuLP 4 returns an object that says so; PuLP 3.3 returns a code and keeps another in the problem.
-    """
-    told: bool | None = getattr(outcome, "has_solution", None)
-    return prob.sol_status in SOLVED if told is None else told
+    return values if sum(values) > 0 else None
 
 
 def _value(share: pulp.LpVariable | None) -> float:

@@ -23,16 +23,18 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.plan.dag import SAME_ROWS
-from dnumpy.plan.integer_program import UNITS_PER_MAKESPAN, has_solution
+from dnumpy.plan.integer_program import UNITS_PER_MAKESPAN
 from dnumpy.plan.rounding import largest_remainder
 from dnumpy.plan.search import equal_sets, replaced
 from dnumpy.plan.templates import caps, placed
+from dnumpy.plan.watchdog import within
 
 if TYPE_CHECKING:
     import pulp
 
     from dnumpy.plan.dag import Edge, Program
     from dnumpy.plan.search import Placements
+    from dnumpy.plan.watchdog import Solve
 
 OPEN_NODES = 16  # above, only nodes that the known plan uses take part
 GAP = 1e-3
@@ -49,18 +51,18 @@ def solve_rows(
 ) -> tuple[Placements | None, float]:
     """Return the placements with better row counts, None when none was found, and the seconds."""
     started = perf_counter()
-    import pulp
 
-    prob = pulp.LpProblem("rows", pulp.LpMinimize)
-    model = _Model(prob, program, placements, UNITS_PER_MAKESPAN / max(known_seconds, 1e-9))
-    if not model.sets:
-        return None, perf_counter() - started
-    model.write()
-    solver = pulp.HiGHS(
-        msg=False, threads=1, timeLimit=time_limit_seconds, gapRel=GAP, random_seed=0
-    )
-    found = has_solution(prob, prob.solve(solver))
-    return model.rounded() if found else None, perf_counter() - started
+    def work(solve: Solve[Placements]) -> Placements | None:
+        import pulp
+
+        prob = pulp.LpProblem("rows", pulp.LpMinimize)
+        model = _Model(prob, program, placements, UNITS_PER_MAKESPAN / max(known_seconds, 1e-9))
+        if not model.sets:
+            return None
+        model.write()
+        return model.rounded() if solve.solve(prob, GAP) else None
+
+    return within(time_limit_seconds, work), perf_counter() - started
 
 
 class _Model:

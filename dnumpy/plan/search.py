@@ -46,6 +46,7 @@ class Judge:
         self.program = program
         self.left = simulations
         self.deadline = inf
+        self.solver_seconds = 0.0
         self.best: Found | None = None
         self.seen: dict[Placements, Found] = {}
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from dnumpy.plan.integer_program import UNITS_PER_MAKESPAN, has_solution
+from dnumpy.plan.integer_program import UNITS_PER_MAKESPAN
 from dnumpy.plan.reshard import reshard_seconds
+from dnumpy.plan.watchdog import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import pulp
 
     from dnumpy.plan.dag import Edge, Placement, Program
+    from dnumpy.plan.watchdog import Solve
 
 USE_PENALTY = 1e-5
 GAP = 1e-3
@@ -76,17 +78,16 @@ def solve_structure(
 ) -> tuple[list[int] | None, float]:
     """Return the template of each phase, None when none was found in time, and the seconds used."""
     started = perf_counter()
-    import pulp
 
-    prob = pulp.LpProblem("structure", pulp.LpMinimize)
-    model = _Model(prob, program, choices, UNITS_PER_MAKESPAN / max(known_seconds, 1e-9))
-    model.write(tables)
-    solver = pulp.HiGHS(
-        msg=False, threads=1, timeLimit=time_limit_seconds, gapRel=GAP, random_seed=0
-    )
-    found = has_solution(prob, prob.solve(solver))
-    picked = model.picked() if found else None
-    return picked, perf_counter() - started
+    def work(solve: Solve[list[int]]) -> list[int] | None:
+        import pulp
+
+        prob = pulp.LpProblem("structure", pulp.LpMinimize)
+        model = _Model(prob, program, choices, UNITS_PER_MAKESPAN / max(known_seconds, 1e-9))
+        model.write(tables)
+        return model.picked() if solve.solve(prob, GAP) else None
+
+    return within(time_limit_seconds, work), perf_counter() - started
 
 
 class _Model:

@@ -291,9 +291,9 @@ def in_proportion(ask: Ask, room: Sequence[int], shares: Sequence[float]) -> Pla
 
 
 def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
-    """Return the two whole plans that take least time to find, those of them that have room.
+    """Return the whole plans that take least time to find, those of them that have room.
 
-    Every group of phases filled as one, and everything even.
+    Every group of phases filled as one, every phase filled alone, and everything even.
     """
     templates = Templates(program)
     filled: dict[int, Placement | None] = {}
@@ -307,8 +307,9 @@ def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
         for v in filled
         if sum(templates.room[v]) >= program.asks[v].granules
     }
+    alone = {v: templates.filled([v]) for v in filled}
     plans = []
-    for how, chosen in (("window", filled), ("even", even)):
+    for how, chosen in (("window", filled), ("alone", alone), ("even", even)):
         placements = [ask.pinned or chosen.get(v) for v, ask in enumerate(program.asks)]
         found = tuple(placement for placement in placements if placement is not None)
         if len(found) == len(placements):

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import log2, prod
 from typing import TYPE_CHECKING
 
 from dnumpy.cost.work import OP_CLASSES, Work, merged_loops
 from dnumpy.ops.families import (
+    Blocked,
     Contraction,
     Elementwise,
+    Fold,
     Leaf,
     Movement,
+    Op,
     Random,
     Reduction,
+    Scan,
     folds_rows,
 )
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
     from dnumpy.expr.expr import Shape
     from dnumpy.rewrite.phase import Phase, Step
 
 Loops = tuple[tuple[str, float], ...]
+LOGARITHMIC = frozenset({"sort", "fft"})
 
 
 def phase_work(phase: Phase) -> Work:
@@ -43,6 +50,9 @@ def phase_work(phase: Phase) -> Work:
         loops=loops,
         fixed_bytes=whole + scratch_bytes(phase),
         dtype=_widest(phase),
+        bytes_fresh=sum(
+            _output_bytes(phase, o.slot, partial=False) for o in phase.outputs if not o.partial
+        ),
     )
 
 
@@ -69,6 +79,7 @@ def step_works(phase: Phase) -> list[Work]:
                     if shape and shape[0] == phase.rows
                 ),
                 bytes_written=_output_bytes(phase, slot, partial=partial),
+                bytes_fresh=0.0 if partial else _output_bytes(phase, slot, partial=False),
                 loops=_loops(phase, step),
                 dtype=step.dtype.name,
             )
@@ -79,7 +90,7 @@ def step_works(phase: Phase) -> list[Work]:
 def copy_work(shape: Shape, dtype: np.dtype) -> Work:
     """Return the work of copying an array row by row."""
     size = row_bytes(shape, dtype)
-    return Work(rows=shape[0], bytes_read=size, bytes_written=size)
+    return Work(rows=shape[0], bytes_read=size, bytes_written=size, bytes_fresh=size)
 
 
 def contraction_work(shape: Shape, dtype: np.dtype, first: Shape, other_bytes: float) -> Work:
@@ -92,10 +103,55 @@ def contraction_work(shape: Shape, dtype: np.dtype, first: Shape, other_bytes: f
         flops=2.0 * inner * width if by_blas else 0.0,
         bytes_read=prod(first[1:]) * dtype.itemsize,
         bytes_written=width * dtype.itemsize,
+        bytes_fresh=width * dtype.itemsize,
         loops=() if by_blas else (("matmul", float(inner * width)),),
         fixed_bytes=other_bytes,
         dtype=dtype.name,
     )
+
+
+def op_work(op: Op, shape: Shape, dtype: np.dtype, reads: Sequence[tuple[Shape, np.dtype]]) -> Work:
+    """Return what one op on whole operands costs; ``reads`` has their shapes and dtypes."""
+    shape = shape or (1,)
+    if isinstance(op, Contraction) and reads and reads[0][0]:
+        others = sum(_nbytes(*read) for read in reads[1:])
+        return contraction_work(shape, dtype, reads[0][0], others)
+    if not isinstance(op, Blocked | Fold):
+        return copy_work(shape, dtype)
+    rows = shape[0] or 1
+    largest = max([shape, *(read for read, _ in reads)], key=prod)
+    read_bytes = sum(_nbytes(*read) for read in reads) / rows
+    written = 0.0 if dtype.hasobject else _nbytes(shape, dtype) / rows
+    again = written if isinstance(op, Scan) and op.join is not None else 0.0
+    return Work(
+        rows,
+        bytes_read=read_bytes + again,
+        bytes_written=written + again,
+        bytes_fresh=written,
+        loops=op_loops(op, prod(largest) / rows, largest),
+    )
+
+
+def op_loops(op: Blocked | Fold, elements: float, largest: Shape) -> Loops:
+    """Return the elements per row of one op by class, in the order of the classes.
+
+    ``elements`` are those that go with a row, and ``largest`` is the shape of all of them: what is
+    sorted or transformed is taken to be its last axis. What joins the blocks of a scan is one more
+    operation on each element.
+    """
+    times = op.flops
+    if op.loop in LOGARITHMIC:
+        times *= max(1.0, log2(max(largest[-1], 2)) if largest else 1.0)
+    elif op.loop == "lapack":
+        times *= max(1.0, largest[-1] if largest else 1.0)
+    loops: Loops = ((_known_class(op.loop), elements * times),)
+    if isinstance(op, Scan) and op.join is not None:
+        loops = merged_loops(loops, (("arith", elements),))
+    return loops
+
+
+def _nbytes(shape: Shape, dtype: np.dtype) -> int:
+    return prod(shape) * dtype.itemsize
 
 
 def row_bytes(shape: Shape, dtype: np.dtype | None) -> float:
@@ -123,12 +179,21 @@ def _loops(phase: Phase, step: Step) -> Loops:
     if isinstance(op, Random):
         return ((_known_class(op.loop), float(prod(step.shape[1:]))),)
     if isinstance(op, Reduction):
-        return ((_known_class(op.loop), float(prod(phase.shape_of(step.args[0])[1:]))),)
+        return _fold_loops(op, step, phase.shape_of(step.args[0]))
     if isinstance(op, Contraction):
         by_blas = step.dtype.kind in "fc"
         return () if by_blas else (("matmul", phase.flops(step) / 2 / phase.rows),)
     assert isinstance(op, Elementwise)
     return ((_known_class(op.loop), float(prod(step.shape[1:]))),)
+
+
+def _fold_loops(op: Reduction, step: Step, operand: Shape) -> Loops:
+    """Return the elements that a reduction reads, and its results where each is its own run."""
+    elements = float(prod(operand[1:]))
+    axes: tuple[int, ...] = step.params.axis  # type: ignore[attr-defined]
+    runs = float(prod(step.shape[1:])) if 0 not in axes and len(operand) - 1 in axes else 0.0
+    loops: Loops = ((_known_class(op.loop), elements),)
+    return merged_loops(loops, (("fold", runs),)) if runs else loops
 
 
 def _known_class(loop: str) -> str:

@@ -17,7 +17,7 @@ from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
-from dnumpy.plan.work import contraction_work, copy_work, phase_work, scratch_bytes
+from dnumpy.plan.work import contraction_work, copy_work, op_loops, phase_work, scratch_bytes
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
@@ -229,7 +229,7 @@ class Layout:
         folded = FoldedBlocks(op, expr.params, expr.shape, expr.dtype, operands, grid)
         by_rows = [o for o, goes in zip(operands, expr.params[0], strict=True) if goes]
         read = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in by_rows)
-        loops = ((op.loop, sum(prod(o.shape[1:]) for o in by_rows) * op.flops),)
+        loops = op_loops(op, sum(prod(o.shape[1:]) for o in by_rows), operands[0].shape)
         work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=_whole_bytes(operands, by_rows))
         whole = [o for o in operands if not any(o is x for x in by_rows)]
         return self._by_rows(op.name, folded, work, by_rows, whole)
@@ -405,7 +405,7 @@ def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
         count,
         bytes_read=read,
         bytes_written=prod(expr.shape[1:]) * expr.dtype.itemsize,
-        loops=((rows.op.loop, elements * rows.op.flops),),
+        loops=op_loops(rows.op, elements, max([expr.shape, *(o.shape for o in apart)], key=prod)),
         workspace_bytes_per_row=_workspace(expr, whole),
         fixed_bytes=whole,
     )

@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, log, prod
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
-from dnumpy.cost.estimate import OVERLAP, loop_seconds_per_row, seconds
-from dnumpy.cost.work import Work
+from dnumpy.cost.estimate import loop_seconds_per_row, seconds
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.ops.families import Blocked, Contraction, Fold
-from dnumpy.plan.work import contraction_work, copy_work, phase_work
+from dnumpy.plan.work import op_work, phase_work, row_bytes
+from dnumpy.runtime import machine
+from dnumpy.runtime.memory import SMALLEST, pool
 from dnumpy.runtime.records import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    import numpy as np
-
-    from dnumpy.cost import DeviceProfile
-    from dnumpy.expr.expr import Shape
+    from dnumpy.cost import DeviceProfile, Work
     from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.records import Call, Record
 
@@ -55,6 +52,7 @@ class Kind(NamedTuple):
     """A run before it is made.
 
     ``key`` is equal for equal runs; ``work`` is None where the profile cannot say anything.
+    ``grows`` are the bytes by which the process will hold more than ever before.
     """
 
     key: Hashable
@@ -62,6 +60,7 @@ class Kind(NamedTuple):
     lowering: str
     work: Work | None
     timed: float | None = None  # by the kernel, of all rows
+    grows: float = 0.0
 
 
 @dataclass(slots=True)
@@ -167,7 +166,11 @@ class Runs:
     def _modelled(self, kind: Kind, profile: DeviceProfile) -> tuple[str, float] | None:
         if kind.timed is not None:
             return "kernel", kind.timed
-        return None if kind.work is None else ("profile", profile_seconds(kind.work, profile))
+        if kind.work is None:
+            return None
+        return "profile", profile_seconds(kind.work, profile, kind.lowering) + _growing(
+            kind, profile
+        )
 
     def _around(self, guess: float, basis: str) -> Expected:
         return around(guess, basis, self.spreads[basis].factor())
@@ -191,9 +194,20 @@ def around(guess: float, basis: str, factor: float | None = None) -> Expected:
     return Expected(guess, guess / wide, guess * wide, basis)
 
 
-def profile_seconds(work: Work, profile: DeviceProfile) -> float:
+def profile_seconds(work: Work, profile: DeviceProfile, lowering: str = "tiled") -> float:
     """Return what the profile predicts for all rows, on all threads at the same time."""
-    return max(seconds(work, profile, work.rows / profile.threads), 1e-9)
+    return max(seconds(work, profile, work.rows / profile.threads, _rates(lowering)), 1e-9)
+
+
+def _rates(lowering: str) -> str:
+    """Return the lowering by whose rates one costs: a call of NumPy's costs what its passes do."""
+    return "numba" if lowering == "numba" else "tiled"
+
+
+def _growing(kind: Kind, profile: DeviceProfile) -> float:
+    """Return the seconds beyond those of new pages for memory that the process never had."""
+    beyond = profile.first_touch_ns_per_byte - profile.page_ns_per_byte
+    return max(0.0, beyond) * kind.grows * 1e-9
 
 
 def bottleneck(work: Work, profile: DeviceProfile) -> str:
@@ -203,10 +217,9 @@ def bottleneck(work: Work, profile: DeviceProfile) -> str:
         "memory": moved / profile.bandwidth_at(moved),
         "blas": work.rows * work.flops / profile.flops_per_second(work.dtype),
     }
-    lowering = next(iter(OVERLAP))
     for op_class, elements in work.loops:
         alone = type(work)(work.rows, loops=((op_class, elements),), dtype=work.dtype)
-        parts[op_class] = work.rows * loop_seconds_per_row(alone, profile, lowering)
+        parts[op_class] = work.rows * loop_seconds_per_row(alone, profile, "tiled")
     return max(parts, key=parts.__getitem__)
 
 
@@ -220,34 +233,37 @@ def _names(kind: Kind, base: str, profile: DeviceProfile) -> tuple[tuple[str, st
 def phase_kind(phase: Phase, what: str) -> Kind:
     """Return what a run of the phase would be now."""
     lowering, timed = kernel_for(phase).outlook(thread_count())
-    return Kind(phase, what, lowering, phase_work(phase), timed)
+    sizes = [
+        int(row_bytes(step.shape, step.dtype) * phase.rows)
+        for out in phase.outputs
+        if not out.partial
+        for step in [phase.steps[out.slot - len(phase.inputs)]]
+    ]
+    work, grows = _with_fresh(phase_work(phase), sizes)
+    return Kind(phase, what, lowering, work, timed, grows)
 
 
 def call_kind(call: Call) -> Kind:
     """Return what a run of one op on whole operands would be."""
-    return Kind(call, call.op.name, "numpy", call_work(call))
+    work, grows = _with_fresh(call_work(call), [prod(call.shape) * call.dtype.itemsize])
+    return Kind(call, call.op.name, "numpy", work, None, grows)
+
+
+def _with_fresh(work: Work, sizes: Sequence[int]) -> tuple[Work, float]:
+    """Return the work as results of these sizes make it now, and the bytes by which memory grows.
+
+    What the pool has is no new memory.
+    """
+    fresh = sum(size for size in sizes if size >= SMALLEST and not pool.has(size))
+    if not fresh:
+        return replace(work, bytes_fresh=0.0), 0.0
+    work = replace(work, bytes_fresh=fresh / max(work.rows, 1))
+    return work, max(0.0, fresh - machine.held_before())
 
 
 def call_work(call: Call) -> Work:
     """Return what one op on whole operands costs on any device."""
-    shape, reads = call.shape or (1,), call.reads
-    if isinstance(call.op, Contraction) and reads and reads[0][0]:
-        others = sum(_nbytes(*read) for read in reads[1:])
-        return contraction_work(shape, call.dtype, reads[0][0], others)
-    if isinstance(call.op, Blocked | Fold):
-        rows = shape[0] or 1
-        elements = max([prod(shape), *(prod(read) for read, _ in reads)])
-        return Work(
-            rows,
-            bytes_read=sum(_nbytes(*read) for read in reads) / rows,
-            bytes_written=_nbytes(shape, call.dtype) / rows,
-            loops=((call.op.loop, elements * call.op.flops / rows),),
-        )
-    return copy_work(shape, call.dtype)
-
-
-def _nbytes(shape: Shape, dtype: np.dtype) -> int:
-    return prod(shape) * dtype.itemsize
+    return op_work(call.op, call.shape, call.dtype, call.reads)
 
 
 def _kind_of(record: Record) -> Kind:

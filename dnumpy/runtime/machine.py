@@ -71,6 +71,14 @@ def waited_seconds() -> float:
     return int(fields[1]) * 1e-9 if len(fields) > 1 else 0.0
 
 
+def held_before() -> float:
+    """Return the bytes that this process held at its most, beyond those that it holds now."""
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+    return max(0.0, most - resident_bytes())
+
+
 def usable_cpus() -> int:
     """Return on how many CPUs this process may run."""
     if hasattr(os, "sched_getaffinity"):

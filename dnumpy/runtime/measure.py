@@ -11,6 +11,8 @@ is for the online correction to learn.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from math import log2
 from threading import Barrier
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,6 +35,10 @@ STREAMED_SHARE = 1 / 8  # of the free memory, likewise
 LEAST_TOUCHED = 1 / 4  # of the table
 GEMM_SIZE = 256
 GATHER_BYTES = 1 << 26
+TRANSFORMED = 1 << 12
+LAPACK_SIZE = 192
+FRESH_BYTES = 1 << 23
+LEAST_PAGE_NS = 1e-3
 GATHER_COUNT = 1 << 17
 WINDOW_SECONDS = 0.2  # two periods of a quota: a share is at most half of itself too much
 SPEED_TILES = 8
@@ -136,7 +142,7 @@ def gemm_rates(
     return tuple(rates)
 
 
-def tile_calls() -> dict[str, tuple[Callable[[int], object], int]]:
+def tile_calls() -> dict[str, tuple[Callable[[int], object], float]]:
     """Return per op class a call on the k-th set of tiles, and the elements that it does.
 
     As in a fused kernel with several live values, the sets together do not fit in L2.
@@ -149,6 +155,8 @@ def tile_calls() -> dict[str, tuple[Callable[[int], object], int]]:
     chosen = source.random((TILE_SETS, TILE)) < 0.5
     order = source.permuted(np.tile(np.arange(TILE), (TILE_SETS, 1)), axis=1)
     square = np.ones((48, 48), np.int64)
+    waves = np.ones((TILE_SETS, TRANSFORMED), complex)
+    system = np.eye(LAPACK_SIZE) + np.full((LAPACK_SIZE, LAPACK_SIZE), 0.5 / LAPACK_SIZE)
     return {
         "arith": (lambda k: np.multiply(x[k], y[k], out=out[k]), TILE),
         "div": (lambda k: np.divide(x[k], y[k], out=out[k]), TILE),
@@ -160,6 +168,13 @@ def tile_calls() -> dict[str, tuple[Callable[[int], object], int]]:
         "select": (lambda k: np.copyto(out[k], x[k], where=chosen[k]), TILE),
         "cast": (lambda k: np.copyto(narrow[k], x[k], casting="same_kind"), TILE),
         "reduce": (lambda k: np.add.reduce(x[k]), TILE),
+        "fold": (lambda k: np.add.reduce(x[k].reshape(-1, 2), axis=1), TILE // 2),
+        "index": (lambda k: np.argmin(x[k]), TILE),
+        "scan": (lambda k: np.add.accumulate(x[k], out=out[k]), TILE),
+        "scatter": (lambda k: out[k].put(order[k], x[k], mode="clip"), TILE),
+        "sort": (lambda k: np.sort(y[k]), TILE * log2(TILE)),
+        "fft": (lambda k: np.fft.fft(waves[k]), TRANSFORMED * log2(TRANSFORMED)),
+        "lapack": (lambda _: np.linalg.solve(system, system[0]), LAPACK_SIZE**3 / 3),
         "gather": (lambda k: np.take(x[k], order[k], out=out[k], mode="clip"), TILE),
         "other": (lambda k: np.hypot(x[k], y[k], out=out[k]), TILE),
         "matmul": (lambda _: np.matmul(square, square), 48**3),
@@ -168,14 +183,17 @@ def tile_calls() -> dict[str, tuple[Callable[[int], object], int]]:
 
 def tiled_ns() -> tuple[tuple[str, float], ...]:
     """Return ns per element by op class for the tiled lowering, float64, one thread."""
+    from threadpoolctl import threadpool_limits
+
     table = []
-    for op_class, (call, elements) in tile_calls().items():
+    with threadpool_limits(1, user_api="blas"):
+        for op_class, (call, elements) in tile_calls().items():
 
-        def every_set(call: Callable[[int], object] = call) -> None:
-            for k in range(TILE_SETS):
-                call(k)
+            def every_set(call: Callable[[int], object] = call) -> None:
+                for k in range(TILE_SETS):
+                    call(k)
 
-        table.append((op_class, best_seconds(every_set) / (elements * TILE_SETS) * 1e9))
+            table.append((op_class, best_seconds(every_set) / (elements * TILE_SETS) * 1e9))
     return tuple(table)
 
 
@@ -186,6 +204,51 @@ def gather_ns(table_bytes: float = GATHER_BYTES) -> float:
     where = np.random.default_rng(0).integers(0, elements, GATHER_COUNT)
     out = np.empty(GATHER_COUNT)
     return best_seconds(lambda: np.take(table, where, out=out, mode="clip")) / GATHER_COUNT * 1e9
+
+
+def page_ns(threads: int) -> float:
+    """Return ns per byte that memory new to the process costs its first writer, all threads busy.
+
+    The memory is given back each time, so that it is new to nobody else.
+    """
+
+    def used() -> Callable[[], object]:
+        memory = np.ones(FRESH_BYTES // 8)
+        return lambda: memory.fill(1.0)
+
+    def fresh() -> Callable[[], object]:
+        return lambda: _fresh_memory().fill(1.0)
+
+    beyond = all_threads_seconds(fresh, threads) - all_threads_seconds(used, threads)
+    return max(LEAST_PAGE_NS, beyond / FRESH_BYTES * 1e9)
+
+
+def first_touch_ns(most_bytes: float = 2 * FRESH_BYTES) -> float:
+    """Return ns per byte of writing to memory beyond what the process ever held; one thread.
+
+    By the clock on the wall, since a machine that is lent its memory does not see who fetches it.
+    """
+    kept, times = [], []
+    for _ in range(max(2, int(most_bytes / FRESH_BYTES))):
+        memory = _fresh_memory()
+        started = perf_counter()
+        memory.fill(1.0)
+        times.append(perf_counter() - started)
+        started = perf_counter()
+        memory.fill(1.0)
+        times[-1] = max(0.0, times[-1] - (perf_counter() - started))
+        kept.append(memory)
+    return max(LEAST_PAGE_NS, max(times) / FRESH_BYTES * 1e9)
+
+
+def _fresh_memory() -> np.ndarray:
+    """Return memory as NumPy gets it for large arrays: from the system, in huge pages if any."""
+    import mmap
+
+    pages = mmap.mmap(-1, FRESH_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(AttributeError, OSError):  # a system, or a kernel, without them
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages)
 
 
 def launch_seconds() -> float:
@@ -305,8 +368,9 @@ def measure(
     What plans need before the first run, in 0.1 s of CPU time a thread, but for its speed, which is
     what the quota allows; :mod:`~dnumpy.runtime.calibrate` measures the rest.
     """
-    ns = tiled_ns()
     free_bytes = machine.free_bytes(worker_limit)
+    first_touch = first_touch_ns()  # before anything else is given back
+    ns = tiled_ns()
     profile = DeviceProfile(
         name=name,
         kind="cpu",
@@ -315,6 +379,8 @@ def measure(
         gemm_flops_per_second=gemm_rates(threads),
         ns_per_element=(("tiled", ns),),
         gather_ns=gather_ns(quick_table(threads)),
+        page_ns_per_byte=page_ns(threads),
+        first_touch_ns_per_byte=first_touch,
         launch_seconds=launch_seconds(),
         compile_seconds=COMPILE_SECONDS,
         free_bytes=free_bytes,

@@ -1,0 +1,81 @@
+"""What whole ops cost: by class, with logarithms where there are some, on any route."""
+
+from __future__ import annotations
+
+from math import log2, prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnumpy.cost import OP_CLASSES, Work
+from dnumpy.cost.estimate import seconds
+from dnumpy.ops import gufuncs, indexing, scans, sorting, transforms  # noqa: F401 - fill the table
+from dnumpy.ops.families import ROWS, Blocked, Fold, Random, Reduction, lookup, rowwise_of
+from dnumpy.plan.work import op_loops, op_work
+from tests.cost.test_estimate import sample_profile
+
+DOUBLE = np.dtype(float)
+SIZES = st.integers(64, 1 << 24)
+
+
+def work_of(name: str, *shape: int) -> Work:
+    work = op_work(lookup(name), shape, DOUBLE, [(shape, DOUBLE)])
+    work.verify()
+    return work
+
+
+def test_every_cost_class_of_an_op_is_measured() -> None:
+    costed = [op for op in ROWS.values() if isinstance(op, Blocked | Fold | Reduction | Random)]
+    assert len(costed) > 50
+    assert {op.loop for op in costed} <= set(OP_CLASSES)
+
+
+@given(SIZES)
+def test_sorting_takes_n_log_n_and_more_elements_never_take_less(count: int) -> None:
+    ((op_class, per_row),) = work_of("sort_blocks", count).loops
+    assert op_class == "sort"
+    assert per_row * count == pytest.approx(count * log2(count))
+    profile = sample_profile()
+    once, twice = (work_of("sort_blocks", n) for n in (count, 2 * count))
+    assert seconds(twice, profile, 2 * count) >= 2 * seconds(once, profile, count) * (1 - 1e-9) - (
+        profile.launch_seconds
+    )
+
+
+@given(st.integers(1, 4096), st.integers(2, 4096))
+def test_rows_sorted_or_transformed_each_for_itself_take_the_logarithm_of_their_length(
+    rows: int, length: int
+) -> None:
+    for name, op_class in (("sort_rows", "sort"), ("transform.rows", "fft")):
+        ((found, per_row),) = work_of(name, rows, length).loops
+        assert found == op_class
+        assert per_row == pytest.approx(length * max(1.0, log2(length)))
+
+
+def test_writing_by_an_index_is_no_reading() -> None:
+    assert dict(work_of("put", 100).loops).keys() == {"scatter"}
+    assert dict(work_of("take", 100).loops).keys() == {"gather"}
+    assert dict(work_of("scan.along", 10, 10).loops).keys() == {"scan"}
+
+
+def test_blocks_of_a_scan_are_joined_in_a_second_pass() -> None:
+    joined, alone = work_of("scan", 1000), work_of("scan.along", 1000)
+    assert dict(joined.loops) == {"scan": 1.0, "arith": 1.0}
+    assert joined.bytes_read + joined.bytes_written == 2 * (alone.bytes_read + alone.bytes_written)
+
+
+def test_the_order_of_an_array_costs_more_than_its_sorted_copy() -> None:
+    (_, order), (_, copy) = (
+        op_work(op, (100, 50), DOUBLE, [((100, 50), DOUBLE)]).loops[0]
+        for op in (rowwise_of("numpy.argsort"), lookup("sort_rows"))
+    )
+    assert order > copy
+
+
+@given(st.lists(st.integers(1, 64), min_size=1, max_size=3).map(tuple))
+def test_what_is_laid_out_by_rows_costs_what_the_whole_call_does(shape: tuple[int, ...]) -> None:
+    op = lookup("sort_rows")
+    assert isinstance(op, Blocked)
+    assert op_loops(op, prod(shape[1:]), shape) == work_of("sort_rows", *shape).loops
