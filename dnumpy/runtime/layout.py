@@ -65,7 +65,7 @@ AnyProducer = Union["Producer", ChainedRows, FoundRows, TakenRows, PutRows, Span
 
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 TASK_BYTES = 2 << 20  # besides its arrays, of a node's tasks of one stage
-CALL_STEPS = 4  # times a block: what one call on a block of rows allocates
+CALL_STEPS = 5  # times a block: what one call on a block of rows allocates
 PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 

@@ -12,6 +12,7 @@ import ctypes
 import sys
 import threading
 from collections import OrderedDict
+from contextlib import nullcontext
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,9 @@ from dnumpy.expr.geometry import address_of
 from dnumpy.expr.walk import REFERENCES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from dnumpy.expr.expr import Expr
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
@@ -66,6 +70,7 @@ class Pool:
         self._most = 0  # at any time so far
         self._spare = 0  # bytes of blocks in use beyond what was asked for
         self.least_unused = 0  # since :meth:`forget_least_unused`
+        self.trimming: Callable[[], AbstractContextManager[object]] = nullcontext
         self._lock = threading.RLock()
 
     @property
@@ -75,8 +80,7 @@ class Pool:
 
     def forget_least_unused(self) -> None:
         """Note from now on how few bytes are unused."""
-        with self._lock:
-            self.least_unused = self.unused
+        self.least_unused = self.unused  # without the lock: who watches has one of its own
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """Return an uninitialised C-contiguous array."""
@@ -139,9 +143,12 @@ class Pool:
 
     def _trim_to(self, most: int) -> None:
         """Give back blocks until they take no more than this."""
-        while self._bytes > most:
-            self._pop(next(iter(self._free)))
-        self.least_unused = min(self.least_unused, self.unused)
+        if self._bytes <= most:
+            return
+        with self.trimming():
+            while self._bytes > most:
+                self._pop(next(iter(self._free)))
+            self.least_unused = min(self.least_unused, self.unused)
 
     def trim(self) -> int:
         """Give every unused block back to the system; return the bytes released."""

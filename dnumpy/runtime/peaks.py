@@ -53,7 +53,19 @@ class _Watch:
         """Watch the tasks of this process from now on; False where the system does not tell."""
         with self._lock:
             self.on = _forget() and _held()[1] > 0
+        if self.on:
+            pool.trimming = self.apart
         return self.on
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Give memory back to the system in the block: what was held before is noted for itself."""
+        with self._lock:
+            if self._running:
+                self._note()
+            yield
+            _forget()
+            pool.forget_least_unused()
 
     def begin(self) -> object:
         """Note what is held as a task begins."""

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 RUNS = 3  # of which the last is looked at
 OVER = 1.15
-ROWS = 600_000
+ROWS = 1_000_000
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def arrays() -> Iterator[tuple[Any, Any]]:
     ):
         rng = np.random.default_rng(7)
         tall = dnumpy.asarray(rng.random((ROWS, 8))) * 2.0
-        square = dnumpy.asarray(rng.random((1_700, 1_700))) * 2.0
+        square = dnumpy.asarray(rng.random((2_400, 2_400))) * 2.0
         computed(tall)
         computed(square)
         yield tall, square
@@ -103,4 +103,5 @@ def test_no_peak_is_predicted_too_low(peaks: dict[str, list[tuple[int, int]]]) -
 def test_peaks_are_predicted_little_too_high(peaks: dict[str, list[tuple[int, int]]]) -> None:
     large = [(p, m) for pairs in peaks.values() for p, m in pairs if m > 1 << 22]
     assert len(large) > len(PROGRAMS)
-    assert median(p / m for p, m in large) <= OVER
+    over = median(p / m for p, m in large)
+    assert over <= OVER, over
