@@ -19,6 +19,8 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "accuracy": ("exact", "fast"),
     "random": ("numpy", "parallel"),
     "reproducible": (True, False),
+    "calibrate": ("auto", "off"),
+    "remember": (True, False),
 }
 
 
@@ -70,6 +72,12 @@ class Config:
         ``x.T @ x`` of 400000 x 20), and einsum and tensordot run whole on one node. The nodes must
         have the same library. All other
         results are so always.
+    calibrate : str
+        ``auto``: after the first use of a cluster, or the first prediction at home, the full
+        measurement of the nodes runs once in the background while nothing else does. ``off``:
+        only what is asked for is measured.
+    remember : bool
+        What runs teach about later ones is kept in the user's cache directory.
     """
 
     mode: str = "default"
@@ -86,6 +94,8 @@ class Config:
     random: str = "numpy"
     accuracy: str = "exact"
     reproducible: bool = False
+    calibrate: str = "auto"
+    remember: bool = True
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set a setting; raises ValueError for what is not among its choices."""
@@ -108,6 +118,8 @@ def config_from(environ: Mapping[str, str]) -> Config:
     settings.eager_below = int(environ.get("DNUMPY_EAGER_BELOW", settings.eager_below))
     settings.threads = int(environ.get("DNUMPY_THREADS", settings.threads))
     settings.kernels = environ.get("DNUMPY_KERNELS", settings.kernels)
+    settings.calibrate = environ.get("DNUMPY_CALIBRATE", settings.calibrate)
+    settings.remember = environ.get("DNUMPY_REMEMBER", "1") not in ("0", "off")
     settings.memory_limit = int(environ.get("DNUMPY_MEMORY_LIMIT", settings.memory_limit))
     return settings
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+# nothing is measured behind a test's back, and no test reads or leaves what runs have taught
+os.environ.setdefault("DNUMPY_CALIBRATE", "off")
+os.environ.setdefault("DNUMPY_REMEMBER", "0")
 
 from dnumpy.config import config
 from dnumpy.expr import origin

@@ -2,7 +2,10 @@
 
 The residual of a run is ``r = ln(observed / predicted)``. What the nodes of one device class have
 in common (the median of ``r``) is the model's error for that kernel on that class; what is left is
-the node's own. Both are kept as exponentially weighted averages of logarithms.
+the node's own. Both are kept as exponentially weighted averages of logarithms, which one accident
+moves by at most three deviations. A kernel that never ran is corrected as others of its family
+were. Where residuals change for good (:mod:`~dnumpy.cost.drift`), what was learnt is let go of
+quickly, and a new capability epoch begins: plans made in an earlier one are out of date.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from math import exp, log
 from statistics import median
 from typing import TYPE_CHECKING
 
+from dnumpy.cost.drift import Cusum
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,17 +24,23 @@ STEADY_WEIGHT = 0.2
 PRIOR_COUNT = 0.25  # what the model is worth, in observations
 RESIDUAL_LIMIT = 3.0  # |r| beyond a factor of 20 is an accident, not a rate
 SHORTEST_SECONDS = 0.001  # below this the clock and the scheduler are measured, not the kernel
+MOST_KERNELS = 4096
+Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One finished task: which kernel ran where, the seconds predicted for it and those it took."""
+    """One finished task: which kernel ran where, the seconds predicted for it and those it took.
+
+    Kernels of one ``family`` are alike: what one teaches is a first guess for the others.
+    """
 
     kernel: str
     device_class: str
     node: str
     predicted_seconds: float
     observed_seconds: float
+    family: str = ""
 
     @property
     def residual(self) -> float:
@@ -53,15 +64,35 @@ class LogAverage:
 
 @dataclass(slots=True)
 class OnlineCorrection:
-    """Factors on predicted seconds; 1.0 for what was never seen."""
+    """Factors on predicted seconds; 1.0 for what was never seen.
 
-    kernels: dict[tuple[str, str], LogAverage] = field(default_factory=dict)
+    Attributes
+    ----------
+    kernels, families : dict
+        Averages by (kernel or family, device class).
+    nodes : dict
+        Averages of what a node takes beyond others of its class.
+    epoch : int
+        Grows when a rate changes for good.
+    """
+
+    kernels: dict[Key, LogAverage] = field(default_factory=dict)
+    families: dict[Key, LogAverage] = field(default_factory=dict)
     nodes: dict[str, LogAverage] = field(default_factory=dict)
+    epoch: int = 0
+    _kernel_drift: dict[Key, Cusum] = field(default_factory=dict)
+    _node_drift: dict[str, Cusum] = field(default_factory=dict)
 
-    def factor(self, kernel: str, device_class: str, node: str | None = None) -> float:
+    def factor(
+        self, kernel: str, device_class: str, node: str | None = None, family: str = ""
+    ) -> float:
         """Return by what to multiply the model's seconds for this kernel (on this node)."""
+        return exp(self._value(kernel, device_class, family)) * self.node_factor(node)
+
+    def _value(self, kernel: str, device_class: str, family: str) -> float:
         known = self.kernels.get((kernel, device_class))
-        return exp(known.value if known else 0.0) * self.node_factor(node)
+        known = known or self.families.get((family, device_class))
+        return known.value if known else 0.0
 
     def node_factor(self, node: str | None) -> float:
         """Return how many times slower than its profile this node is."""
@@ -74,13 +105,53 @@ class OnlineCorrection:
         Tasks too short to time are left out. A kernel that ran on one node of a class says nothing
         about that node, only about the kernel on that class.
         """
-        groups: dict[tuple[str, str], list[Observation]] = {}
+        groups: dict[Key, list[Observation]] = {}
         for seen in phase:
             if seen.observed_seconds >= SHORTEST_SECONDS:
                 groups.setdefault((seen.kernel, seen.device_class), []).append(seen)
-        for key, group in groups.items():
-            shared = median(seen.residual for seen in group)
-            self.kernels.setdefault(key, LogAverage()).move_by(shared)
-            if len({seen.node for seen in group}) > 1:
-                for seen in group:
-                    self.nodes.setdefault(seen.node, LogAverage()).move_by(seen.residual - shared)
+        changed = [self._observe_group(key, group) for key, group in groups.items()]
+        self.epoch += any(changed)
+
+    def _observe_group(self, key: Key, group: list[Observation]) -> bool:
+        """Learn from the tasks of one kernel on one class; say whether a rate has changed."""
+        shared = median(seen.residual for seen in group)
+        changed = self._observe_kernel(key, group[0].family, shared)
+        by_node: dict[str, list[float]] = {}
+        for seen in group:
+            by_node.setdefault(seen.node, []).append(seen.residual - shared)
+        if len(by_node) > 1:
+            for node, own in by_node.items():
+                average = self.nodes.setdefault(node, LogAverage())
+                drift = self._node_drift.setdefault(node, Cusum())
+                changed |= _watched(average, drift, median(own))
+        return changed
+
+    def _observe_kernel(self, key: Key, family: str, shared: float) -> bool:
+        applied = self._value(*key, family)
+        if key not in self.kernels:
+            if len(self.kernels) >= MOST_KERNELS:
+                self.kernels.clear()
+                self._kernel_drift.clear()
+            self.kernels[key] = LogAverage(applied)
+        if family:
+            alike = self.families.setdefault((family, key[1]), LogAverage())
+            unexplained = shared + applied - alike.value
+            alike.move_by(min(max(unexplained, -RESIDUAL_LIMIT), RESIDUAL_LIMIT))
+        return _watched(self.kernels[key], self._kernel_drift.setdefault(key, Cusum()), shared)
+
+    def new_epoch(self) -> None:
+        """Say that what predictions are made from has changed: averages move quickly again."""
+        self.epoch += 1
+        for average in (*self.kernels.values(), *self.families.values()):
+            average.count = 0
+        self._kernel_drift.clear()
+
+
+def _watched(average: LogAverage, drift: Cusum, residual: float) -> bool:
+    """Move an average by a residual; return True, and let it go quickly, where that is a drift."""
+    average.move_by(drift.clipped(residual))
+    if not drift.observe(residual):
+        return False
+    average.count = 0
+    average.move_by(residual)
+    return True

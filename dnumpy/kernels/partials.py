@@ -59,6 +59,20 @@ def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(folded, step.dtype).reshape(step.shape)
 
 
+def join_neighbours(step: Step, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return what the partial results of neighbours, two arrays of as many, make of each other."""
+    op = step.op
+    if isinstance(op, Contraction):
+        return np.asarray(np.add(left, right))
+    assert isinstance(op, Reduction)
+    if op.ufunc is not None:
+        return np.asarray(op.ufunc(left, right))
+    assert op.call is not None
+    both = np.stack([left, right])
+    best = op.call(both["value"], axis=0)
+    return np.asarray(np.take_along_axis(both, best[None], 0)[0])
+
+
 def _up_the_tree(ufunc: np.ufunc, level: np.ndarray) -> np.ndarray:
     """Return one row: neighbours are joined pairwise, level by level, the odd one out going up."""
     if ufunc is np.add and level.dtype == np.float64 and level.size == len(level):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.ops.families import Blocked, Fold, Piece, row
+from dnumpy.ops.families import Blocked, Fold, Piece, added_pairwise, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,19 +36,12 @@ def _block(_shapes: Shapes, params: Any) -> int:
     return int(params.block)
 
 
-def _added(partials: Sequence[Any], _params: BinParams) -> Any:
-    total = partials[0].copy()
-    for part in partials[1:]:
-        total += part
-    return total
-
-
 def _counted(pieces: Sequence[Any], params: BinParams, _lo: int, _hi: int) -> Any:
     weights = pieces[1] if params.weighted else None
     return np.bincount(pieces[0], weights, params.bins or 0)
 
 
-BINCOUNT = row(Fold("bincount", _counted, _added, rows=_block, loop="gather"))
+BINCOUNT = row(Fold("bincount", _counted, added_pairwise, rows=_block, loop="gather", adds=True))
 
 
 def _histogram(pieces: Sequence[Any], params: BinParams, _lo: int, _hi: int) -> Any:
@@ -58,7 +51,9 @@ def _histogram(pieces: Sequence[Any], params: BinParams, _lo: int, _hi: int) -> 
     return np.histogram(pieces[0], params.bins, range=params.ends, weights=weights)[0]
 
 
-HISTOGRAM = row(Fold("histogram", _histogram, _added, rows=_block, loop="gather", flops=10.0))
+HISTOGRAM = row(
+    Fold("histogram", _histogram, added_pairwise, rows=_block, loop="gather", flops=10.0, adds=True)
+)
 
 
 class GridParams(NamedTuple):
@@ -77,7 +72,9 @@ def _on_grid(pieces: Sequence[Any], params: GridParams, _lo: int, _hi: int) -> A
     return np.histogramdd(points, edges, weights=weights)[0]
 
 
-ON_GRID = row(Fold("histogramdd", _on_grid, _added, rows=_block, loop="gather", flops=20.0))
+ON_GRID = row(
+    Fold("histogramdd", _on_grid, added_pairwise, rows=_block, loop="gather", flops=20.0, adds=True)
+)
 
 
 # ---------------------------------------------------------------- bits and sliding products

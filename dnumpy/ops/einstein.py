@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.ops.factor import block_rows, summed
-from dnumpy.ops.families import Blocked, Fold, Piece, read_by_rows, row
+from dnumpy.ops.factor import block_rows
+from dnumpy.ops.families import Blocked, Fold, Piece, added_pairwise, read_by_rows, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +41,11 @@ SUM_FOLD = row(
     Fold(
         "einstein.fold",
         lambda pieces, params, _lo, _hi: _sum(pieces, params),
-        summed,
+        added_pairwise,
         _blocks,
         "arith",
         flops=64.0,
+        adds=True,
     )
 )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy.config import config
-from dnumpy.ops.families import Blocked, Fold, Piece, row
+from dnumpy.ops.families import Blocked, Fold, Piece, added_pairwise, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -230,21 +230,13 @@ class CrossParams(NamedTuple):
     by_rows: tuple[bool, ...] = (True, True)
 
 
-def summed(partials: Sequence[Any], _params: Any) -> Any:
-    """Return the sum of all partial results, up a binary tree over the blocks."""
-    level = list(partials)
-    while len(level) > 1:
-        odd = level[-1:] if len(level) % 2 else []
-        level = [x + y for x, y in zip(level[::2], level[1::2], strict=False)] + odd
-    return level[0]
-
-
 CROSS = row(
     Fold(
         "factor.cross",
         lambda pieces, _params, _lo, _hi: pieces[0].conj().T @ pieces[1],
-        summed,
+        added_pairwise,
         block_rows,
         flops=64.0,
+        adds=True,
     )
 )

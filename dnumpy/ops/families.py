@@ -162,6 +162,9 @@ class Fold(Op):
 
     Blocks are of rows of the first operand; the others are read by rows where ``params[0]`` says
     so, else whole. A result of unknown size is an object array without axes that holds it.
+
+    With ``adds``, the merge is their sum up a binary tree over the blocks, the odd one out going up
+    unchanged, so that any node may add up what is its own.
     """
 
     call: Callable[[Sequence[Any], Any, int, int], Any]
@@ -169,6 +172,16 @@ class Fold(Op):
     rows: Callable[[Shapes, Any], int] | None = None
     loop: str = "other"
     flops: float = 1.0
+    adds: bool = False
+
+
+def added_pairwise(partials: Sequence[Any], _params: Any) -> Any:
+    """Return the sum of all partial results, up a binary tree over the blocks."""
+    level = list(partials)
+    while len(level) > 1:
+        odd = level[-1:] if len(level) % 2 else []
+        level = [x + y for x, y in zip(level[::2], level[1::2], strict=False)] + odd
+    return level[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.ops.families import Blocked, Fold, row
+from dnumpy.ops.families import Blocked, Fold, added_pairwise, row
 from dnumpy.ops.families import read_by_rows as rows_and_whole
 
 if TYPE_CHECKING:
@@ -43,17 +43,10 @@ def _product(pieces: Sequence[Any], params: ProductParams, _lo: int, _hi: int) -
     return np.matmul(left.T, right)
 
 
-def _pairwise(partials: Sequence[Any], _params: ProductParams) -> Any:
-    """Return the sum of the blocks' products, pairwise, level by level."""
-    level = np.array(partials)
-    while len(level) > 1:
-        paired = level[0:-1:2] + level[1::2]
-        level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired
-    return level[0]
-
-
 # rows of both operands are summed over: left.T @ right
-PRODUCT = row(Fold("product", _product, _pairwise, rows=_block, loop="arith", flops=2.0))
+PRODUCT = row(
+    Fold("product", _product, added_pairwise, rows=_block, loop="arith", flops=2.0, adds=True)
+)
 
 
 def _rows(pieces: Sequence[Any], _params: ProductParams, _lo: int, _hi: int, out: Any) -> None:

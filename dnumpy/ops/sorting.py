@@ -28,6 +28,7 @@ from dnumpy.ops.families import (
     RowParams,
     Rowwise,
     Sorting,
+    added_pairwise,
     read_by_rows,
     row,
 )
@@ -342,7 +343,7 @@ def _search(pieces: Sequence[Any], params: SearchParams, _lo: int, _hi: int) -> 
     return np.searchsorted(table, values, params.side)  # type: ignore[call-overload,no-any-return]
 
 
-SEARCH = row(Fold("search", _search, lambda found, _params: sum(found), _block, "gather", 0.1))
+SEARCH = row(Fold("search", _search, added_pairwise, _block, "gather", 0.1, adds=True))
 
 
 class FindParams(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from math import log2, prod
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,12 @@ def op_work(op: Op, shape: Shape, dtype: np.dtype, reads: Sequence[tuple[Shape, 
         bytes_fresh=written,
         loops=op_loops(op, prod(largest) / rows, largest),
     )
+
+
+def kernel_name(what: str, work: Work, lowering: str) -> str:
+    """Return a name for what does this work by this lowering, on any number of rows."""
+    program = (what, work.flops, work.bytes_read, work.bytes_written, work.loops, work.dtype)
+    return f"{blake2b(repr(program).encode(), digest_size=8).hexdigest()}:{lowering}"
 
 
 def op_loops(op: Blocked | Fold, elements: float, largest: Shape) -> Loops:

@@ -16,6 +16,7 @@ from dnumpy.ops.table import VIEW
 from dnumpy.runtime.chunked import Source, refuse_above_limit
 from dnumpy.runtime.graph import Piece
 from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Take, cut_inside
+from dnumpy.runtime.parcels import Parcel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,6 +132,7 @@ class _Binder:
         self.windows: list[tuple[Take, ...]] = []
         self._argument = {id(arg): number for number, arg in enumerate(data)}
         self._placed: dict[_Need, int] = {}
+        self._parcels = {arg.origin: arg for arg in data if type(arg) is Parcel}
 
     def bind(self, wants: Sequence[Want]) -> tuple[Bindings, list[Ref]]:
         needs = [_need(want) for want in wants]
@@ -199,7 +201,7 @@ class _Binder:
             refuse_above_limit(source.nbytes, f"an operand of shape {source.shape} needed whole")
         wanted = (need.first, need.stop, need.stride)
         around = self._around(need) if plain else None
-        pieces = self.graph.pieces(source, self.node, wanted, need.inner, around)
+        pieces = self.graph.pieces(source, self.node, wanted, need.inner, self._parcels, around)
         if not pieces:  # an array without rows
             segment = self.graph.segments(source)[0]
             pieces = [Piece(segment.arg, segment.item, None, (), 0, 0)]
@@ -216,7 +218,7 @@ class _Binder:
     def _window(self, pieces: list[Piece]) -> int:
         reads = self.graph.reads
         for piece in pieces:
-            reads.note(self.node, piece.arg, piece.nbytes, piece.held)
+            reads.note(self.node, piece)
         if len(pieces) > 1:
             reads.note_assembled(self.node, sum(piece.nbytes for piece in pieces))
         takes = [Take(self._argument_number(p.arg), p.item, p.rows, p.inner) for p in pieces]

@@ -10,6 +10,7 @@ import os
 import pickle
 import tempfile
 from dataclasses import replace
+from functools import partial
 from math import log2
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnumpy.cost.profile import DeviceProfile
+    from dnumpy.runtime.background import Idle
 
 CALIBRATION_SECONDS = 14.0
 SORTED = 1 << 18
@@ -33,16 +35,20 @@ BLOCK_BYTES = 1 << 20
 GEMM_DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
-def calibrated(profile: DeviceProfile, now: float = 0.0) -> DeviceProfile:
+def calibrated(profile: DeviceProfile, now: float = 0.0, idle: Idle | None = None) -> DeviceProfile:
     """Return the profile with everything measured that a node can tell of itself.
 
-    Where a quota leaves so little that a step would not end in time, its old value stays.
+    Where a quota leaves so little that a step would not end in time, its old value stays. With
+    ``idle`` each step waits until nothing else runs, which raises Busy when that does not come.
     """
-    deadline = perf_counter() + CALIBRATION_SECONDS
     share = measure.allowed_share(profile.threads)
+    spent = 0.0
     for step, cpu_seconds in STEPS.items():
-        if perf_counter() + cpu_seconds / share < deadline:
-            profile = replace(profile, **step(profile))
+        if spent + cpu_seconds / share < CALIBRATION_SECONDS:
+            started = perf_counter()
+            found = step(profile) if idle is None else idle.undisturbed(partial(step, profile))
+            spent += perf_counter() - started if idle is None else cpu_seconds / share
+            profile = replace(profile, **found)
     profile = replace(profile, calibrated=True, measured_at=now or profile.measured_at)
     profile.verify()
     return profile

@@ -7,16 +7,26 @@ results stay where they were made, and only partial and small results come home.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from dnumpy.errors import WorkerLost
 from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime import tasks
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect
+from dnumpy.runtime.folds import (
+    BlockFold,
+    StepFold,
+    SumFold,
+    Told,
+    add_fold,
+    told_by_fold,
+    told_by_nodes,
+)
 from dnumpy.runtime.graph import Graph, Range, Reads, Segment
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
@@ -25,18 +35,18 @@ from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Sequence
-
-    import numpy as np
+    from collections.abc import Collection, Hashable, Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.files import Identity
-    from dnumpy.runtime.layout import Laid, Placement
+    from dnumpy.runtime.folds import AnyFold
+    from dnumpy.runtime.layout import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.peaks import Taken
+    from dnumpy.runtime.tasks import Report
 
 
 class Cluster(Protocol):
@@ -146,13 +156,13 @@ class _Output:
 
 @dataclass(slots=True)
 class _StageRun:
-    """A stage in the graph: the task of every range, and which of them report."""
+    """A stage in the graph: where every range reports, and the task that folds, on its node."""
 
     laid: Laid
     steps: tuple[Expr, ...]
-    reports: list[Ref]
+    reports: list[Told]
     reads: Reads
-    combines: list[Ref] = field(default_factory=list)
+    folded: tuple[str, Ref] | None = None
 
 
 class _Run:
@@ -172,49 +182,48 @@ class _Run:
             self._add_fused(stage)
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
-            made = self._build(laid, (stage.expr,), stage.expr.nbytes)
-            if isinstance(laid.producer, FoldedRows):
-                self._fold(stage.expr, made, 0, tasks.summed)
-            elif isinstance(laid.producer, FoldedBlocks):
-                fold = laid.producer
-                what = (fold.op, fold.params, fold.shape, fold.dtype)
-                self._fold(stage.expr, made, 0, tasks.merged, *what)
+            fold = _fold_of(laid.producer)
+            made = self._build(laid, (stage.expr,), stage.expr.nbytes, (fold,) if fold else ())
+            if fold:
+                self._give_folded(stage.expr, 0)
             else:
                 self._give(stage.expr, laid, made, 0)
 
-    def _build(self, laid: Laid, steps: tuple[Expr, ...], nbytes: int) -> list[tuple[Range, Ref]]:
+    def _build(
+        self, laid: Laid, steps: tuple[Expr, ...], nbytes: int, fold: Sequence[AnyFold] = ()
+    ) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
         self.graph.reads = reads = Reads()
         made = laid.producer.build(self.graph, laid.ranges)
-        big = self.cluster.remote and nbytes > self.cluster.home_bytes
-        sent = [
-            self.graph.add("report", r.node, tasks.report_of, ref) if big else ref
-            for r, ref in made
-        ]
-        self.stages.append(_StageRun(laid, steps, sent, reads))
+        stage = _StageRun(laid, steps, [], reads)
+        if fold:
+            stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())
+            stage.reports = told_by_fold(stage.folded[1], made)
+        elif self.cluster.remote and nbytes > self.cluster.home_bytes:
+            stage.reports = told_by_nodes(self.graph, made)
+        else:
+            stage.reports = [Told(ref) for _, ref in made]
+        self.stages.append(stage)
         return made
 
     def _add_fused(self, stage: FusedStage) -> None:
         laid = self.layout.fused(stage)
         phase = stage.phase
-        given = zip(stage.outputs, phase.outputs, strict=True)
+        given = list(zip(stage.outputs, phase.outputs, strict=True))
         nbytes = sum(expr.nbytes for expr, output in given if not output.partial)
-        made = self._build(laid, stage.steps, nbytes)
-        first = len(phase.inputs)
-        rows = partials = 0
-        for k, (expr, output) in enumerate(zip(stage.outputs, phase.outputs, strict=True)):
-            if output.partial:
-                number = output.slot - first
-                fold = phase.steps[number], number
-                self._fold(expr, made, partials, tasks.combined, *fold)
-                partials += 1
-                continue
+        numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
+        fold = [StepFold(phase.steps[number], number) for number in numbers]
+        made = self._build(laid, stage.steps, nbytes, fold)
+        partial = [expr for expr, output in given if output.partial]
+        for position, expr in enumerate(partial):
+            self._give_folded(expr, position)
+        by_rows = [k for k, output in enumerate(phase.outputs) if not output.partial]
+        for position, k in enumerate(by_rows):
             if k in stage.placed:
-                self._place(expr, stage.placed[k], laid, made, rows)
+                self._place(stage.outputs[k], stage.placed[k], laid, made, position)
             else:
-                self._give(expr, laid, made, rows)
-            rows += 1
+                self._give(stage.outputs[k], laid, made, position)
 
     def _give(
         self, expr: Expr, laid: Laid, made: Sequence[tuple[Range, Ref]], position: int
@@ -246,31 +255,19 @@ class _Run:
         built = self._build(updated, (update,), update.nbytes)
         self._give(update, updated, built, 0)
 
-    def _fold(
-        self,
-        expr: Expr,
-        made: Sequence[tuple[Range, Ref]],
-        position: int,
-        fold: Callable[..., Made],
-        *what: object,
-    ) -> None:
-        """Let ``fold(*what, *partials)`` make one result of what all tasks have at ``position``."""
-        graph = self.graph
-        partials = [
-            graph.add("partial", r.node, tasks.partial_of, ref, position) for r, ref in made
-        ]
-        node = made[0][0].node
-        whole = graph.add("fold", node, fold, *what, *partials)
+    def _give_folded(self, expr: Expr, position: int) -> None:
+        """Let the Expr be what the last stage's fold gives at ``position``."""
+        folded = self.stages[-1].folded
+        assert folded is not None
         source = Source(expr.shape, expr.dtype)
         rows = expr.shape[0] if expr.shape else 1
-        graph.provide(source, [Segment(0, rows, node, whole, 0)])
+        self.graph.provide(source, [Segment(0, rows, *folded, position)])
         self.layout.known[id(expr)] = source
         self.outputs.append(_Output(expr, source, home=True))
-        self.stages[-1].combines.append(whole)
 
     def finish(self) -> tuple[list[Record], list[StepFault]]:
         """Run the graph and give every output Expr its value."""
-        home = [ref for stage in self.stages for ref in (*stage.reports, *stage.combines)]
+        home = [told.ref for stage in self.stages for told in stage.reports]
         stay: list[Ref] = []
         for output in self.outputs:
             refs = [segment.arg for segment in self.graph.segments(output.source)]
@@ -293,7 +290,7 @@ class _Run:
         segments = self.graph.segments(source)
         parts = tuple(_part(s, results[s.arg.key]) for s in segments)
         if output.home:
-            expr.value = typed(tasks.joined(*[part.data for part in parts]), expr.dtype)
+            expr.value = typed(_joined([part.data for part in parts]), expr.dtype)
             source.settle_home(expr)
         else:
             expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
@@ -306,7 +303,8 @@ class _Run:
         node_seconds: dict[str, float] = {}
         rows: dict[str, int] = {}
         nbytes = 0
-        seen = [(r, results[ref.key]) for r, ref in zip(laid.ranges, stage.reports, strict=False)]
+        told = zip(laid.ranges, stage.reports, strict=False)
+        seen = [(r, one.report(results)) for r, one in told]
         if laid.work is not None:
             self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
         for r, report in seen:
@@ -338,13 +336,15 @@ class _Run:
 
     def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
         found: set[tuple[int, str]] = set()
-        for ref in (*stage.reports, *stage.combines):
-            found |= results[ref.key].faults
+        for told in stage.reports:
+            found |= told.report(results).faults
+        if stage.folded is not None:
+            found |= results[stage.folded[1].key].faults
         return collect(stage.steps, found)
 
 
 def _starts(
-    seen: Sequence[tuple[str, Made | tasks.Report]], ran: tuple[float, float]
+    seen: Sequence[tuple[str, Made | Report]], ran: tuple[float, float]
 ) -> tuple[float, ...]:
     """Return when each node began, by this process's clock.
 
@@ -359,7 +359,7 @@ def _starts(
     return tuple(starts.values())
 
 
-def _peaks(seen: Sequence[tuple[str, Made | tasks.Report]]) -> tuple[int, ...]:
+def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:
     """Return what each node took at the peak, in the order of first mention; () where unknown."""
     taken: dict[str, list[Taken]] = {}
     for node, report in seen:
@@ -383,6 +383,19 @@ def _part(segment: Segment, result: Made | Ref) -> Part:
         assert segment.item is not None
         return Part(segment.node, segment.start, segment.stop, result.rows[segment.item])
     return Part(segment.node, segment.start, segment.stop, result, segment.item)
+
+
+def _joined(pieces: Sequence[np.ndarray]) -> np.ndarray:
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def _fold_of(producer: AnyProducer) -> AnyFold | None:
+    """Return how what the producer's tasks leave behind is folded, where it gives no rows."""
+    if isinstance(producer, FoldedRows):
+        return SumFold(producer.shape)
+    if isinstance(producer, FoldedBlocks):
+        return BlockFold(producer.op, producer.params, producer.shape, producer.dtype)
+    return None
 
 
 ATTEMPTS = 4

@@ -11,7 +11,6 @@ import sys
 import time
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
-from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,13 +20,22 @@ from dnumpy.cost.estimate import seconds as cost_seconds
 from dnumpy.cost.links import Links
 from dnumpy.errors import WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE, plan_work
+from dnumpy.plan.work import kernel_name
+from dnumpy.runtime.background import once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.files import sees
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
 from dnumpy.runtime.links import LARGE, MIDDLE, SIZES, measure_links
 from dnumpy.runtime.operands import Made
-from dnumpy.runtime.probe import calibrate_cluster, probe_cluster, with_free_memory
+from dnumpy.runtime.probe import (
+    calibrate_cluster,
+    calibrate_idle_cluster,
+    probe_cluster,
+    with_free_memory,
+)
+from dnumpy.runtime.profiles import KEPT_SECONDS
+from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
+    from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.files import Identity
     from dnumpy.runtime.graph import Graph
@@ -57,7 +66,8 @@ NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 _REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 LOOKS_PER_SILENCE_CHECK = 10
 T = TypeVar("T")
-SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
+MOST_KERNELS = 4096
+NEVER_COMPILED = frozenset({"gather", "scatter", "scan", "sort", "fft", "lapack", "matmul"})
 
 
 def _cancelled() -> tuple[type[BaseException], ...]:
@@ -89,6 +99,9 @@ class DaskCluster:
         self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
         self.links = Links(SIZES)  # from worker to worker, where they have been measured
         self.correction = OnlineCorrection()
+        self._taught = Taught(self.correction)
+        self._used = 0  # grows with every plan and every run
+        self._ran: dict[str, float] = {}  # seconds of each kernel on one node
         self._alive: dict[str, int] = {}
         self._classes: dict[str, str] = {}
         self._mirrors: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
@@ -121,7 +134,8 @@ class DaskCluster:
         self._measure_new()
         self._refresh_memory()
         for address in self._alive:
-            self._classes.setdefault(address, self._class_of(address))
+            label = self._classes.setdefault(address, self._class_of(address))
+            self._taught.enter(label, self.profiles[address])
 
     def _measure_new(self) -> None:
         unknown = [address for address in self._alive if address not in self.profiles]
@@ -197,11 +211,10 @@ class DaskCluster:
     def _class_of(self, address: str) -> str:
         """Return the letter of the device class: nodes of the same kind and about the same rate."""
         profile = self.profiles[address]
-        rate = log(profile.ns_table("tiled")["exp"] / profile.speed)
         for other, letter in self._classes.items():
             known = self.profiles[other]
-            other_rate = log(known.ns_table("tiled")["exp"] / known.speed)
-            if known.kind == profile.kind and abs(other_rate - rate) < SAME_CLASS:
+            alike = abs(rate_of(known) - rate_of(profile)) < SAME_CLASS
+            if known.kind == profile.kind and alike:
                 return letter
         return profile.kind + chr(ord("a") + len(set(self._classes.values())) % 26)
 
@@ -217,14 +230,18 @@ class DaskCluster:
         transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows, by measured profiles and what runs taught."""
+        self._used += 1
         profiles = [self.profiles[address] for address in self._alive]
-        factors = [self.correction.factor(name, self.label(a), a) for a in self._alive]
+        lowering = self._lowering(name, work)
+        kernel = kernel_name(name, work, lowering)
+        factors = [self.correction.factor(kernel, self.label(a), a, name) for a in self._alive]
         return plan_work(
             name,
             work,
             profiles,
             granule=granule,
             current=current,
+            lowering=lowering,
             corrections=factors,
             transfer_bytes_per_row=transfer_bytes_per_row,
             transfer_fixed_bytes=transfer_fixed_bytes,
@@ -276,14 +293,58 @@ class DaskCluster:
 
     def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
         """Take in what each task took, against what was predicted for it."""
+        self._used += 1
+        lowering = self._lowering(what, work)
+        kernel = kernel_name(what, work, lowering)
         observations = []
         for r, observed in seen:
-            label = self.label(r.node)
-            factor = self.correction.factor(what, label, r.node)
-            predicted = cost_seconds(work, self.profiles[r.node], r.hi - r.lo, correction=factor)
-            predicted -= self.profiles[r.node].launch_seconds
-            observations.append(Observation(what, label, r.node, predicted, observed))
+            label, profile = self.label(r.node), self.profiles[r.node]
+            factor = self.correction.factor(kernel, label, r.node, what)
+            predicted = cost_seconds(work, profile, r.hi - r.lo, lowering, factor)
+            predicted -= profile.launch_seconds
+            observations.append(Observation(kernel, label, r.node, predicted, observed, what))
         self.correction.observe(observations)
+        self._note_ran(what, work, seen)
+        self._taught.kept.write_sometimes()
+        self._calibrate_soon()
+
+    @property
+    def epoch(self) -> int:
+        """What plans depend on besides sizes: it grows when rates have changed for good."""
+        return self.correction.epoch
+
+    def _lowering(self, what: str, work: Work) -> str:
+        """Return how workers will run it: compiled once it has run for as long as that takes."""
+        if any(op_class in NEVER_COMPILED for op_class, _ in work.loops) or work.flops:
+            return "tiled"
+        most = max((self.profiles[a].compile_seconds for a in self._alive), default=0.0)
+        ran = self._ran.get(kernel_name(what, work, "any"), 0.0)
+        return "numba" if ran > most else "tiled"
+
+    def _note_ran(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
+        if len(self._ran) >= MOST_KERNELS:
+            self._ran.clear()
+        name = kernel_name(what, work, "any")
+        longest = max((seconds for _, seconds in seen), default=0.0)
+        self._ran[name] = self._ran.get(name, 0.0) + longest
+
+    def _calibrate_soon(self) -> None:
+        """Measure in the background what is not known of workers, or was measured long ago."""
+        old = time.time() - KEPT_SECONDS
+        stale = {
+            address: self.profiles[address]
+            for address in self._alive
+            if not self.profiles[address].calibrated or self.profiles[address].measured_at < old
+        }
+        if not stale:
+            return
+
+        def calibrate(_: Idle) -> None:
+            found = calibrate_idle_cluster(self.client, stale)
+            self.profiles.update({a: p for a, p in found.items() if a in self.profiles})
+            self.correction.new_epoch()
+
+        once_idle((id(self), frozenset(stale)), calibrate, lambda: self._used)
 
     # data --------------------------------------------------------------------------------------
 

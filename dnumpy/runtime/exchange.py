@@ -1,15 +1,18 @@
 """Exchange by index: index lists travel to the rows that they name, values travel back.
 
-The table never travels. For a gather, a task beside the index splits it by owner of the rows, tasks
-beside the rows take them, and a task beside the index puts the answers in order. For a scatter, a
-task beside the index splits (index, value) pairs by owner, and the owner applies what it gets in
-the order of the index, so that the last of equal indices wins.
+The table does not travel, but for blocks of which nearly all is asked for. For a gather, a task
+beside the index splits it by owner of the rows, tasks beside the rows take them, and a task beside
+the index puts the answers in order. For a scatter, a task beside the index splits (index, value)
+pairs by owner, and the owner applies what it gets in the order of the index, so that the last of
+equal indices wins. Indices travel in the smallest integers that hold them, and those that are
+repeated travel once.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,15 +41,21 @@ class Split(NamedTuple):
 
     order: np.ndarray
     cuts: list[int]
-    asked: list[np.ndarray]  # of each run, counted from the owner's first row
+    asked: list[np.ndarray | None]  # of each run, counted from the owner's first row; None: all
     values: list[Any]  # of each run, for a scatter
+    back: list[np.ndarray | None]  # where in the answer the elements of a run are, if not in order
 
 
 class SplitJob(NamedTuple):
-    """How to split an index; ``ends`` are the first and last element of each owner, in order."""
+    """How to split an index; ``ends`` are the first and last element of each owner, in order.
+
+    Nothing travels to owners that are ``near``; from others, ``item_bytes`` for each element.
+    """
 
     bindings: Bindings
     ends: tuple[int, ...]
+    near: tuple[bool, ...]
+    item_bytes: int
     rest: Shape = ()
     scatters: bool = False
     full: bool = False
@@ -62,63 +71,169 @@ def split_index(job: SplitJob, *data: Ref) -> Split:
     starts = np.searchsorted(owner[order], numbers, side="left").tolist()
     stops = np.searchsorted(owner[order], numbers, side="right").tolist()
     runs = [order[a:b] for a, b in zip(starts, stops, strict=True)]
-    apart = [flat[run] - job.ends[2 * k] for k, run in enumerate(runs)]
-    given: list[Any] = [None] * len(runs)
-    if job.scatters:
-        given = [values[0]] * len(runs)
-        if job.full:
-            rows = values[0].reshape(flat.size, *job.rest)
-            given = [rows[run] for run in runs]
-    return Split(order, [*starts[:1], *stops], apart, given)
+    split = Split(order, [*starts[:1], *stops], [], [], [])
+    for k, run in enumerate(runs):
+        first, stop = job.ends[2 * k : 2 * k + 2]
+        own = flat[run] - first
+        if job.scatters:
+            _add_pairs(job, split, own, run, values[0], stop - first)
+        elif job.near[k]:
+            split.asked.append(own)
+            split.back.append(None)
+        else:
+            asked, back = asked_for(own, stop - first, job.item_bytes)
+            split.asked.append(asked)
+            split.back.append(back)
+    return split
 
 
-def index_of(split: Split, number: int) -> np.ndarray:
-    """Return what one owner is asked for."""
-    return split.asked[number]
+def _add_pairs(
+    job: SplitJob, split: Split, own: np.ndarray, run: np.ndarray, values: Any, rows: int
+) -> None:
+    """Add the pairs of one owner; of equal indices the last alone where they are told apart."""
+    kept = last_of_each(own, rows)
+    if kept is not None:
+        own, run = own[kept], run[kept]
+    split.asked.append(own.astype(np.min_scalar_type(max(rows - 1, 0))))
+    if job.full:
+        values = values.reshape(len(split.order), *job.rest)[run]
+    split.values.append(values)
+
+
+MARKED = 64  # rows for each element of an index, at most, that are marked to find repeated ones
+SAMPLED = 1024  # elements of a sparser index that are looked at for repeated ones
+REPEATED = 0.1  # of an index: the share from which on repeated elements are sent once
+
+
+def asked_for(
+    index: np.ndarray, rows: int, item_bytes: int
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return what to ask an owner of so many rows for, and where the answers of an index are then.
+
+    The elements in the smallest unsigned integers that hold them, each once where many are
+    repeated; None where all rows are to be sent, as they lie.
+    """
+    dtype = np.min_scalar_type(max(rows - 1, 0))
+    told = distinct(index, rows)
+    asked, back = (index, None) if told is None else told
+    if blocks_are_denser(len(asked), dtype.itemsize, rows, item_bytes):
+        return None, index
+    return asked.astype(dtype), back
+
+
+def blocks_are_denser(asked: int, index_bytes: int, rows: int, item_bytes: int) -> bool:
+    """Say whether all rows are fewer bytes than those that are asked for with their indices."""
+    return rows * item_bytes <= asked * (index_bytes + item_bytes)
+
+
+def distinct(index: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the distinct elements and where among them each element is.
+
+    None where few are repeated, as far as that is cheap to know.
+    """
+    count = len(index)
+    if count * MARKED < rows:
+        sample = index[:: -(-count // SAMPLED)] if count else index
+        if len(np.unique(sample)) > (1 - REPEATED) * len(sample):
+            return None
+        once, back = np.unique(index, return_inverse=True)
+        return once, back
+    marks = np.zeros(rows, np.bool_)
+    marks[index] = True
+    once = np.flatnonzero(marks)
+    if len(once) > (1 - REPEATED) * count:
+        return None
+    places = np.empty(rows, np.intp)
+    places[once] = np.arange(len(once))
+    return once, places[index]
+
+
+def last_of_each(index: np.ndarray, rows: int) -> np.ndarray | None:
+    """Return where each distinct element of an index stands for the last time, else None."""
+    if len(index) * MARKED < rows:
+        return None
+    last = np.full(rows, -1, np.intp)
+    last[index] = np.arange(len(index))
+    kept = last[last >= 0]
+    return np.sort(kept) if len(kept) <= (1 - REPEATED) * len(index) else None
+
+
+def asked_of(split: Split, numbers: tuple[int, ...]) -> tuple[np.ndarray | None, ...]:
+    """Return what some owners are asked for."""
+    return tuple([split.asked[k] for k in numbers])
 
 
 def pairs_of(split: Split, number: int) -> tuple[np.ndarray, Any]:
     """Return the indices and values of one owner."""
-    return split.asked[number], split.values[number]
+    asked = split.asked[number]
+    assert asked is not None
+    return asked, split.values[number]
 
 
-def take_here(bindings: Bindings, lead: int, index: np.ndarray, *data: Ref) -> np.ndarray:
-    """Return the rows that an index names, beside the table."""
-    (table,) = bindings.values(data)
-    return flat_rows(table, lead)[index]
+def take_there(
+    tables: tuple[Bindings, ...], lead: int, asked: Sequence[np.ndarray | None], *data: Ref
+) -> tuple[np.ndarray, ...]:
+    """Return the rows that indices name, beside the tables."""
+    found = []
+    for bindings, index in zip(tables, asked, strict=True):
+        (table,) = bindings.values(data)
+        rows = flat_rows(table, lead)
+        found.append(rows if index is None else rows[index])
+    return tuple(found)
 
 
-def put_in_order(shape: Shape, dtype: np.dtype, split: Split, *answers: np.ndarray) -> Made:
+class OrderJob(NamedTuple):
+    """Rows of a gather: the owners of each task that answers, and of the tables that are here."""
+
+    shape: Shape
+    dtype: np.dtype
+    far: tuple[tuple[int, ...], ...]
+    near: tuple[int, ...] = ()
+    tables: tuple[Bindings, ...] = ()
+    lead: int = 1
+
+
+def put_in_order(job: OrderJob, split: Split, *data: Ref) -> Made:
     """Return rows of the result from the owners' answers."""
     started = time.perf_counter()
-    out = pool.empty(shape, dtype)
+    out = pool.empty(job.shape, job.dtype)
     count = len(split.order)
     flat = out.reshape(count, -1) if out.size else out
-    for k, answer in enumerate(answers):
-        if len(answer):
-            places = split.order[split.cuts[k] : split.cuts[k + 1]]
-            flat[places] = answer.reshape(len(answer), -1)
+    answers, data = data[: len(job.far)], data[len(job.far) :]
+    here = take_there(job.tables, job.lead, asked_of(split, job.near), *data)
+    numbers = [*chain(*job.far), *job.near]
+    for k, answer in zip(numbers, [*chain(*answers), *here], strict=True):
+        places = split.order[split.cuts[k] : split.cuts[k + 1]]
+        if len(places):
+            back = split.back[k]
+            rows = answer.reshape(len(answer), -1)
+            flat[places] = rows if back is None else rows[back]
     return Made((out,), (), time.perf_counter() - started, frozenset())
 
 
 class PutJob(NamedTuple):
-    """Rows of a base in which the pairs that arrive are written, one list after the other."""
+    """Rows of a base in which the pairs that arrive are written, one list after the other.
+
+    Of a Split, those of the owner ``number`` are meant.
+    """
 
     shape: Shape
     dtype: np.dtype
     params: PutParams
     bindings: Bindings
     lists: int
+    number: int
 
 
 def put_here(job: PutJob, *data: Ref) -> Made:
     """Return a copy of the base's rows with the pairs written in order."""
     started = time.perf_counter()
-    pairs, data = data[: job.lists], data[job.lists :]
+    given, data = data[: job.lists], data[job.lists :]
     (base,) = job.bindings.values(data)
     out = pool.empty(job.shape, job.dtype)
     np.copyto(out, base)
-    for index, values in pairs:
+    for one in given:
+        index, values = pairs_of(one, job.number) if isinstance(one, Split) else one
         if len(index):
             put_rows(out, job.params, index, values)
     return Made((out,), (), time.perf_counter() - started, frozenset())
@@ -155,15 +270,42 @@ class TakenRows:
     def _task(self, graph: Graph, r: Range, places: Sequence[Range]) -> Ref:
         inner = prod(self.table.shape[1 : self.lead])
         bindings, data = bind(graph, r.node, [Want(self.index, r.lo, r.hi)])
-        job = SplitJob(bindings, _ends(places, inner))
+        near = tuple(place.node == r.node for place in places)
+        item_bytes = prod(self.table.shape[self.lead :]) * self.dtype.itemsize
+        job = SplitJob(bindings, _ends(places, inner), near, item_bytes)
         split = graph.add("split", r.node, split_index, job, *data)
-        answers = []
-        for k, place in enumerate(places):
-            asked = graph.add("pick", r.node, index_of, split, k)
-            rows, data = bind(graph, place.node, [Want(self.table, place.lo, place.hi)])
-            answers.append(graph.add("take", place.node, take_here, rows, self.lead, asked, *data))
+        numbers = by_node(places)
+        here = numbers.pop(r.node, ())
+        answers = [self._answer(graph, r, split, places, some) for some in numbers.values()]
+        tables, data = self._tables(graph, r.node, [places[k] for k in here])
         shape = (r.hi - r.lo, *self.shape[1:])
-        return graph.add("order", r.node, put_in_order, shape, self.dtype, split, *answers)
+        far = tuple(numbers.values())
+        order = OrderJob(shape, self.dtype, far, here, tables, self.lead)
+        return graph.add("order", r.node, put_in_order, order, split, *answers, *data)
+
+    def _answer(
+        self,
+        graph: Graph,
+        r: Range,
+        split: Ref,
+        places: Sequence[Range],
+        numbers: tuple[int, ...],
+    ) -> Ref:
+        """Add the task with which another node answers."""
+        node = places[numbers[0]].node
+        asked = graph.add("pick", r.node, asked_of, split, numbers)
+        tables, data = self._tables(graph, node, [places[k] for k in numbers])
+        return graph.add("take", node, take_there, tables, self.lead, asked, *data)
+
+    def _tables(
+        self, graph: Graph, node: str, places: Sequence[Range]
+    ) -> tuple[tuple[Bindings, ...], list[Ref]]:
+        data: list[Ref] = []
+        tables = []
+        for place in places:
+            bindings, data = bind(graph, node, [Want(self.table, place.lo, place.hi)], data)
+            tables.append(bindings)
+        return tuple(tables), data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,17 +344,29 @@ class PutRows:
         wants = [Want(self.index, place.lo, place.hi), by_rows]
         bindings, data = bind(graph, place.node, wants)
         rest = self.base.shape[self.params.lead :]
-        job = SplitJob(bindings, ends, rest, scatters=True, full=full)
+        near = (False,) * (len(ends) // 2)
+        job = SplitJob(bindings, ends, near, 0, rest, scatters=True, full=full)
         return place, graph.add("split", place.node, split_index, job, *data)
 
     def _task(
         self, graph: Graph, r: Range, number: int, splits: Sequence[tuple[Range, Ref]]
     ) -> Ref:
-        pairs = [graph.add("pick", q.node, pairs_of, split, number) for q, split in splits]
+        pairs = [
+            split if q.node == r.node else graph.add("pick", q.node, pairs_of, split, number)
+            for q, split in splits
+        ]
         bindings, data = bind(graph, r.node, [Want(self.base, r.lo, r.hi)])
         shape = (r.hi - r.lo, *self.base.shape[1:])
-        job = PutJob(shape, self.base.dtype, self.params, bindings, len(pairs))
+        job = PutJob(shape, self.base.dtype, self.params, bindings, len(pairs), number)
         return graph.add("put", r.node, put_here, job, *pairs, *data)
+
+
+def by_node(places: Sequence[Range]) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of the places on each node."""
+    found: dict[str, tuple[int, ...]] = {}
+    for number, place in enumerate(places):
+        found[place.node] = (*found.get(place.node, ()), number)
+    return found
 
 
 def _ends(ranges: Sequence[Range], inner: int) -> tuple[int, ...]:

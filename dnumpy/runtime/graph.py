@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from dnumpy.errors import WorkerLost
 from dnumpy.runtime.files import file_of
-from dnumpy.runtime.tasks import rows_of, slice_rows
+from dnumpy.runtime.parcels import Parcel, pack
+from dnumpy.runtime.tasks import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -49,6 +50,17 @@ class Piece(NamedTuple):
     inner: Inner
     nbytes: int
     held: int
+
+
+class _There(NamedTuple):
+    """Rows of a segment of another node that ``node`` wants, of those that travel together."""
+
+    source: Source
+    segment: Segment
+    node: str
+    rows: slice
+    apart: slice
+    inner: Inner
 
 
 class Nodes(Protocol):
@@ -93,13 +105,16 @@ class Reads:
     """What the tasks of one stage read on each node, and put together there from pieces."""
 
     def __init__(self) -> None:
-        self._read: dict[str, dict[int, list[int]]] = {}  # node -> argument -> bytes read, and all
+        self._read: dict[str, dict[Any, list[int]]] = {}  # node -> argument -> bytes read, and all
+        self._kept: list[Ref] = []  # so that no other argument gets the same id
         self._assembled: dict[str, int] = {}
 
-    def note(self, node: str, arg: Ref, read: int, whole: int) -> None:
-        """Note that a task reads so many of the bytes of an argument."""
-        seen = self._read.setdefault(node, {}).setdefault(id(arg), [0, whole])
-        seen[0] += read
+    def note(self, node: str, piece: Piece) -> None:
+        """Note that a task reads a piece of an argument."""
+        key = (id(piece.arg), piece.item)
+        seen = self._read.setdefault(node, {}).setdefault(key, [0, piece.held])
+        seen[0] += piece.nbytes
+        self._kept.append(piece.arg)
 
     def note_assembled(self, node: str, nbytes: int) -> None:
         """Note that a task puts so many bytes together in one array."""
@@ -125,15 +140,18 @@ class Graph:
         self.reads = Reads()  # of the stage that is being built
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
+        self.light: set[str] = set()  # keys of tasks whose results are small as a whole
         self._run = uuid4().hex
         self._count = 0
         self._task, self._ref = Task, TaskRef
         self._segments: dict[Source, list[Segment]] = {}
         self._sent: dict[Any, Any] = {}
         self._files: dict[Source, FileRows | None] = {}
+        self._arrived: set[tuple[int, str]] = set()  # ids of what travelled, and where it went
 
     def add(self, what: str, node: str, function: Callable[..., Any], *args: object) -> Ref:
-        """Add a task on ``node`` and return the reference to its result."""
+        """Add a task on ``node`` and return the reference to its result; parcels become tasks."""
+        args = tuple([self._sent_off(a, node) if type(a) is Parcel else a for a in args])
         self._count += 1
         key = f"dnp{self.nodes.label(node)}-{what}-{self._run}-{self._count}"
         self.tasks[node][key] = self._task(key, function, *args)
@@ -216,55 +234,66 @@ class Graph:
         source: Source,
         node: str,
         rows_wanted: tuple[int, int, int],
-        inner: Inner = (),
+        inner: Inner,
+        parcels: dict[str, Parcel],
         around: tuple[int, int] | None = None,
     ) -> list[Piece]:
         """Return the pieces of the rows wanted on ``node``.
 
-        Rows on other nodes are cut out there, so that only what is needed travels: with ``around``,
-        all of these rows at once, of which other reads want the rest.
+        Rows on other nodes go into the parcels, by node, that the task gets from there, so that
+        only what is needed travels: with ``around``, all of these rows at once, of which other
+        reads of the task want the rest.
         """
         first, stop, stride = rows_wanted
-        found = []
+        found: list[Piece] = []
         for segment in self.require(source, first, stop):
             rows = rows_inside(segment, first, stop, stride)
             if rows is None:
                 continue
-            nbytes = self._bytes_of(source, len(range(rows.start, rows.stop, rows.step)), inner)
-            if segment.node == node:
-                taken = None if _is_all(rows, segment) else rows
-                held = (segment.stop - segment.start) * source.row_bytes
-                found.append(Piece(segment.arg, segment.item, taken, inner, nbytes, held))
+            if segment.node != node:
+                apart = rows if around is None else rows_inside(segment, *around, 1) or rows
+                there = _There(source, segment, node, rows, apart, inner)
+                found.append(self._from_there(there, parcels))
                 continue
-            apart = rows if around is None else rows_inside(segment, *around, 1) or rows
-            sent = self._cut_out(source, segment, None if _is_all(apart, segment) else apart, inner)
-            count = len(range(apart.start, apart.stop, apart.step))
-            part = slice(rows.start - apart.start, rows.stop - apart.start, 1)
-            taken = None if rows == apart else part
-            held = self._bytes_of(source, count, inner)
-            found.append(Piece(sent, None, taken, (), nbytes, held))
+            nbytes, held = nbytes_of(source, segment, rows, inner), nbytes_of(source, segment)
+            taken = None if _is_all(rows, segment) else rows
+            found.append(Piece(segment.arg, segment.item, taken, inner, nbytes, held))
         return found
 
-    def _bytes_of(self, source: Source, rows: int, inner: Inner) -> int:
-        """Return the bytes of so many rows, or of the part of each that ``inner`` names."""
-        share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
-        return round(rows * source.row_bytes * share)
+    def _from_there(self, there: _There, parcels: dict[str, Parcel]) -> Piece:
+        """Return rows of a segment on another node, which travel with the others set apart."""
+        source, segment, node, rows, apart, inner = there
+        part = slice(rows.start - apart.start, rows.stop - apart.start, 1)
+        taken = None if rows == apart else part
+        nbytes = nbytes_of(source, segment, rows, inner)
+        held = nbytes_of(source, segment, apart, inner)
+        if _is_all(apart, segment) and not inner and self._travels_whole(segment):
+            self._note_sent(segment.arg, node, held)
+            return Piece(segment.arg, segment.item, taken, (), nbytes, held)
+        parcel = parcels.setdefault(segment.node, Parcel(segment.node))
+        cut = None if _is_all(apart, segment) else apart
+        number = parcel.add(segment.arg, segment.item, cut, inner, held)
+        return Piece(parcel, number, taken, (), nbytes, held)
 
-    def _cut_out(self, source: Source, segment: Segment, rows: slice | None, inner: Inner) -> Ref:
-        if rows is None and not inner and segment.item is None:
-            self.moved_bytes += (segment.stop - segment.start) * source.row_bytes
-            return segment.arg
-        ends = None if rows is None else (rows.start, rows.stop, rows.step)
-        key = (source, segment.start, segment.node, segment.item, ends, inner)
-        if key not in self._sent:
-            count = segment.stop - segment.start if ends is None else len(range(*ends))
-            size = self._bytes_of(source, count, inner)
-            self.moved_bytes += size
-            self.reads.note_assembled(segment.node, size)
-            self._sent[key] = self.add(
-                "slice", segment.node, slice_rows, segment.arg, segment.item, rows, inner
-            )
-        return self._sent[key]
+    def _travels_whole(self, segment: Segment) -> bool:
+        """Say whether nothing else would travel with the segment."""
+        return segment.item is None or getattr(segment.arg, "key", None) in self.light
+
+    def _sent_off(self, parcel: Parcel, node: str) -> Ref:
+        """Return the reference to a parcel's contents, which the same task packs for all nodes."""
+        contents = parcel.contents()
+        if contents not in self._sent:
+            takes = tuple(parcel.takes)
+            self.reads.note_assembled(parcel.origin, parcel.nbytes)
+            self._sent[contents] = self.add("slice", parcel.origin, pack, takes, *parcel.data)
+        self._note_sent(self._sent[contents], node, parcel.nbytes)
+        return self._sent[contents]
+
+    def _note_sent(self, ref: Ref, node: str, nbytes: int) -> None:
+        """Count the bytes of a result that travels to a node, for the first time."""
+        if (id(ref), node) not in self._arrived:
+            self._arrived.add((id(ref), node))
+            self.moved_bytes += nbytes
 
     def file(self, source: Source) -> FileRows | None:
         """Return the file in which an array lies that all nodes see, None if there is none."""
@@ -285,6 +314,17 @@ class Graph:
 
 def _is_all(rows: slice, segment: Segment) -> bool:
     return rows == slice(0, segment.stop - segment.start, 1)
+
+
+def nbytes_of(
+    source: Source, segment: Segment, rows: slice | None = None, inner: Inner = ()
+) -> int:
+    """Return the bytes of some rows of a segment, or all, and of what part of them is meant."""
+    count = segment.stop - segment.start
+    if rows is not None:
+        count = len(range(rows.start, rows.stop, rows.step))
+    share = prod((b - a) / n for (a, b), n in zip(inner, source.shape[1:], strict=False))
+    return round(count * source.row_bytes * share)
 
 
 def rows_inside(segment: Segment, first: int, stop: int, stride: int) -> slice | None:

@@ -20,20 +20,25 @@ from dnumpy.cost.estimate import loop_seconds_per_row, seconds
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.plan.work import op_work, phase_work, row_bytes
 from dnumpy.runtime import machine
+from dnumpy.runtime.background import once_idle
+from dnumpy.runtime.kept import Kept, digest_of
 from dnumpy.runtime.memory import SMALLEST, pool
+from dnumpy.runtime.profiles import kept_or_calibrated
 from dnumpy.runtime.records import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Collection, Hashable, Sequence
 
     from dnumpy.cost import DeviceProfile, Work
     from dnumpy.rewrite.phase import Phase
+    from dnumpy.runtime.background import Idle
     from dnumpy.runtime.records import Call, Record
 
 SHORTEST_SECONDS = 5e-4  # of a run that teaches: below, it is the interpreter that is timed
 KEPT_RUNS = 5  # of equal runs, whose median is what the next one is expected to take
 MOST_KINDS = 4096  # of runs that are remembered
 SPREAD_WEIGHT = 0.1
+SEPARATOR = "\t"
 FOUR_OF_FIVE = 1.28  # standard deviations, between which four of five runs fall
 LEAST_SPREAD = 0.03
 PRIOR_SPREAD = {"runs": 0.15, "kernel": 0.3, "profile": 1.0, "plan": 0.6}
@@ -80,7 +85,7 @@ class _Spread:
 class Runs:
     """What is known from runs on this process's threads."""
 
-    times: dict[Hashable, deque[float]] = field(default_factory=dict)
+    times: dict[tuple[Hashable, str], deque[float]] = field(default_factory=dict)
     factors: dict[tuple[str, str, str], LogAverage] = field(default_factory=dict)
     spreads: dict[str, _Spread] = field(
         default_factory=lambda: {k: _Spread(v * v) for k, v in PRIOR_SPREAD.items()}
@@ -88,11 +93,16 @@ class Runs:
     predicted: dict[int, tuple[Record, Expected]] = field(default_factory=dict)
     told: dict[Hashable, Expected] = field(default_factory=dict)
     last: Record | None = None
+    firsts: dict[str, deque[float]] = field(default_factory=dict)  # by digest
+    digests: dict[Hashable, str] = field(default_factory=dict)
+    remembered: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    kept: Kept | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take_in(self, history: Sequence[Record], profile: DeviceProfile) -> None:
         """Learn from the Records that came after those which were taken in last."""
         with self.lock:
+            self._recall()
             fresh: list[Record] = []
             for record in reversed(history):
                 if record is self.last:
@@ -103,11 +113,13 @@ class Runs:
             for record in reversed(fresh):
                 if record.where[0][0] == HERE and record.seconds >= SHORTEST_SECONDS:
                     self._learn(record, profile)
+            if self.kept is not None:
+                self.kept.write_sometimes()
+                _calibrate_soon(history, profile)
 
     def _learn(self, record: Record, profile: DeviceProfile) -> None:
         kind, took = _kind_of(record), record.seconds
-        seen = any((kind.key, low) in self.times for low in (kind.lowering, "tiled"))
-        before = kind if seen else kind._replace(timed=None)
+        before = kind if self._has_run(kind) else kind._replace(timed=None)
         expected = self.told.pop(kind.key, None) or self.expect(before, profile)
         if expected is not None:
             self.spreads[expected.basis].observe(_clipped(log(took / expected.seconds)))
@@ -117,7 +129,55 @@ class Runs:
         if kind.timed is not None:
             self._correct(kind._replace(timed=None), took, profile)
 
+    def _recall(self) -> None:
+        """Take in what earlier processes kept, once."""
+        if self.kept is None or self.kept.was_read:
+            return
+        for figure in self.kept.read().values():
+            table, *name = figure.name.split(SEPARATOR)
+            if table == "factor" and len(name) == len(figure.values) + 1:
+                value, count = figure.values
+                known = LogAverage(_clipped(value), min(int(count), KEPT_RUNS))
+                self.factors.setdefault((name[0], name[1], name[2]), known)
+            elif min(figure.values) > 0:
+                self.remembered[figure.name] = figure.values
+
+    def collected(self) -> dict[str, tuple[float, ...]]:
+        """Return what is worth keeping for other processes, by name."""
+        found: dict[str, tuple[float, ...]] = {}
+        for (key, lowering), times in list(self.times.items()):
+            found[SEPARATOR.join(("run", self._digest(key), lowering))] = tuple(times)
+        for digest, times in list(self.firsts.items()):
+            found[SEPARATOR.join(("first", digest))] = tuple(times)
+        for name, average in list(self.factors.items()):
+            found[SEPARATOR.join(("factor", *name))] = average.value, float(average.count)
+        return found
+
+    def _digest(self, key: Hashable) -> str:
+        if key not in self.digests:
+            if len(self.digests) >= MOST_KINDS:
+                self.digests.clear()
+            self.digests[key] = digest_of(repr(key))
+        return self.digests[key]
+
+    def _from_before(self, kind: Kind) -> tuple[float, ...]:
+        """Return what equal runs of earlier processes took: their first ones, if this is one."""
+        if not self.remembered:
+            return ()
+        digest = self._digest(kind.key)
+        first = self.remembered.get(SEPARATOR.join(("first", digest)))
+        if first and not self._has_run(kind):
+            return first
+        return self.remembered.get(SEPARATOR.join(("run", digest, kind.lowering)), ())
+
+    def _has_run(self, kind: Kind) -> bool:
+        return any((kind.key, low) in self.times for low in (kind.lowering, "tiled"))
+
     def _remember(self, kind: Kind, took: float) -> None:
+        if not self._has_run(kind) and self.kept is not None:
+            digest = self._digest(kind.key)
+            before = self.remembered.get(SEPARATOR.join(("first", digest)), ())
+            self.firsts.setdefault(digest, deque(before, maxlen=KEPT_RUNS)).append(took)
         if max(len(self.times), len(self.predicted)) >= MOST_KINDS:
             self.times.clear()
             self.predicted.clear()
@@ -151,7 +211,9 @@ class Runs:
 
     def expect(self, kind: Kind, profile: DeviceProfile) -> Expected | None:
         """Return what a run of this kind will take; None where nothing tells."""
-        known = self.times.get((kind.key, kind.lowering))
+        self._recall()
+        known: Collection[float] | None = self.times.get((kind.key, kind.lowering))
+        known = known or self._from_before(kind)
         if known:
             return self._around(median(tuple(known)), "runs")
         modelled = self._modelled(kind, profile)
@@ -182,10 +244,32 @@ class Runs:
             self.predicted.clear()
             self.told.clear()
             self.factors.clear()
+            self.firsts.clear()
+            self.remembered.clear()
             self.spreads = {k: _Spread(v * v) for k, v in PRIOR_SPREAD.items()}
 
 
-here = Runs()
+def _kept_here() -> Runs:
+    runs = Runs()
+    runs.kept = Kept("runs", thread_count(), runs.collected)
+    return runs
+
+
+here = _kept_here()
+
+
+def _calibrate_soon(history: Sequence[Record], profile: DeviceProfile) -> None:
+    """Measure all of this node in the background, if that has not been done."""
+    if profile.calibrated:
+        return
+
+    def used() -> int:
+        return id(history[-1]) if history else 0
+
+    def calibrate(idle: Idle) -> None:
+        kept_or_calibrated(threads=profile.threads, idle=idle)
+
+    once_idle(("here", profile.threads), calibrate, used)
 
 
 def around(guess: float, basis: str, factor: float | None = None) -> Expected:

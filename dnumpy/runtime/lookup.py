@@ -15,7 +15,7 @@ import numpy as np
 
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.runtime.bind import Operand, Want, bind
-from dnumpy.runtime.exchange import Split, index_of, owners, put_in_order, replicable
+from dnumpy.runtime.exchange import OrderJob, Split, asked_of, owners, put_in_order, replicable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,29 +47,32 @@ def split_values(bindings: Bindings, side: str, owners_: int, *data: Ref) -> Spl
     owner = np.maximum(found - 1, 0).astype(np.int32)
     order = np.argsort(owner, kind="stable")
     cuts = np.searchsorted(owner[order], np.arange(owners_ + 1)).tolist()
-    asked = [flat[order[a:b]] for a, b in itertools.pairwise(cuts)]
-    return Split(order, cuts, asked, [None] * owners_)
+    asked: list[np.ndarray | None] = [flat[order[a:b]] for a, b in itertools.pairwise(cuts)]
+    return Split(order, cuts, asked, [None] * owners_, [None] * owners_)
 
 
 class LookJob(NamedTuple):
-    """How an owner looks values up in its rows, of which the first is row ``lo``."""
+    """How owner ``number`` looks values up in its rows, of which the first is row ``lo``."""
 
     op: Blocked
     params: Params
     dtype: np.dtype
     lo: int
     bindings: Bindings
+    number: int
 
 
-def look_up(job: LookJob, asked: np.ndarray, *data: Ref) -> np.ndarray:
+def look_up(job: LookJob, wanted: Split | tuple[np.ndarray], *data: Ref) -> tuple[np.ndarray]:
     """Return what the op says of values whose place is in these rows of the table."""
     (table,) = job.bindings.values(data)
+    asked = wanted.asked[job.number] if isinstance(wanted, Split) else wanted[0]
+    assert asked is not None
     out = np.empty(len(asked), job.dtype)
     pieces: tuple[Any, ...] = (table, asked) if job.op is FIND else (asked, table)
     job.op.call(pieces, job.params, 0, len(asked), out)
     if job.op is FIND:
         out += job.lo
-    return out
+    return (out,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,12 +114,13 @@ class FoundRows:
         split = graph.add("split", r.node, split_values, *given)
         answers = []
         for k, place in enumerate(places):
-            asked = graph.add("pick", r.node, index_of, split, k)
+            far = place.node != r.node
+            asked = graph.add("pick", r.node, asked_of, split, (k,)) if far else split
             rows, data = bind(graph, place.node, [Want(self.table, place.lo, place.hi)])
-            job = LookJob(op, params, dtype, place.lo, rows)
+            job = LookJob(op, params, dtype, place.lo, rows, k)
             answers.append(graph.add("look", place.node, look_up, job, asked, *data))
-        rest = (r.hi - r.lo, *shape[1:])
-        return graph.add("order", r.node, put_in_order, rest, dtype, split, *answers)
+        order = OrderJob((r.hi - r.lo, *shape[1:]), dtype, tuple((k,) for k in range(len(places))))
+        return graph.add("order", r.node, put_in_order, order, split, *answers)
 
 
 def lookup_for(

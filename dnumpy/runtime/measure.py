@@ -89,7 +89,12 @@ def all_threads_seconds(make: Callable[[], Callable[[], object]], threads: int) 
         return best_seconds(call)
 
     with ThreadPoolExecutor(threads) as pool:
-        return max(future.result() for future in [pool.submit(task) for _ in range(threads)])
+        try:
+            futures = [pool.submit(task) for _ in range(threads)]
+        except RuntimeError:  # the process ends: nobody is to wait for those who will not come
+            barrier.abort()
+            raise
+        return max(future.result() for future in futures)
 
 
 def bandwidth_sizes(

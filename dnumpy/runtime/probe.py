@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
-from time import perf_counter, time
+from functools import partial
+from time import monotonic, perf_counter, time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnumpy.config import thread_count
 from dnumpy.cost.profile import DeviceProfile
 from dnumpy.runtime import machine, measure
+from dnumpy.runtime.background import Busy, Idle
 from dnumpy.runtime.links import links_table, measure_links
 from dnumpy.runtime.profiles import kept_or_calibrated, kept_or_new, load_or_measure
 
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
 ECHO_BYTES = (1 << 18, 4 << 20)
 ENOUGH_SECONDS = 0.02  # of a message: larger ones would tell no more
 CHAIN_TASKS = 8
+WORKER_IDLE_SECONDS = 0.2
+CALIBRATION_SECONDS = 60.0  # for which a worker may wait until it has nothing to do
 
 __all__ = [
     "calibrate_cluster",
+    "calibrate_idle_cluster",
     "load_or_measure",
     "measure_here",
     "probe_cluster",
@@ -49,6 +54,21 @@ async def _measured_on_worker(cache_dir: str | None, dask_worker: Worker) -> byt
 
 async def _calibrated_on_worker(cache_dir: str | None, dask_worker: Worker) -> bytes:
     return await _in_thread(kept_or_calibrated, cache_dir, dask_worker)
+
+
+async def _calibrated_when_idle(cache_dir: str | None, dask_worker: Worker) -> bytes | None:
+    """Measure while the worker has no task; None where it always had one."""
+    tasks = dask_worker.state
+
+    def used() -> tuple[int, int]:
+        return tasks.executing_count, len(tasks.ready)
+
+    idle = Idle(used, idle_seconds=WORKER_IDLE_SECONDS)
+    idle.gives_up = monotonic() + CALIBRATION_SECONDS
+    try:
+        return await _in_thread(partial(kept_or_calibrated, idle=idle), cache_dir, dask_worker)
+    except Busy:
+        return None
 
 
 async def _in_thread(
@@ -151,8 +171,26 @@ def calibrate_cluster(
     At most 15 s where it was not kept. What :func:`probe_cluster` found stays: speed, network and
     launch times.
     """
+    return _calibrated(client, profiles, cache_dir, _calibrated_on_worker)
+
+
+def calibrate_idle_cluster(
+    client: Client,
+    profiles: Mapping[str, DeviceProfile],
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> dict[str, DeviceProfile]:
+    """Return what :func:`calibrate_cluster` does, of those workers that have no task meanwhile."""
+    return _calibrated(client, profiles, cache_dir, _calibrated_when_idle)
+
+
+def _calibrated(
+    client: Client,
+    profiles: Mapping[str, DeviceProfile],
+    cache_dir: str | os.PathLike[str] | None,
+    on_worker: Callable[..., Any],
+) -> dict[str, DeviceProfile]:
     where = None if cache_dir is None else str(cache_dir)
-    texts = client.run(_calibrated_on_worker, where, workers=list(profiles))
+    texts = client.run(on_worker, where, workers=list(profiles))
     return {
         address: replace(
             DeviceProfile.from_json(texts[address]),
@@ -162,6 +200,7 @@ def calibrate_cluster(
             speed=known.speed,
         )
         for address, known in profiles.items()
+        if texts[address] is not None
     }
 
 

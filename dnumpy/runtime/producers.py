@@ -243,7 +243,11 @@ class FoldedRows(ByRanges):
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
         bindings, data = bind(graph, r.node, [Want(x, r.lo, r.hi) for x in (self.left, self.right)])
-        job = tasks.FoldJob(self.shape, self.dtype, bindings, self.granule())
+        size, rows = self.granule(), self.left.shape[0]
+        place = r.lo // size, -(-rows // size)
+        big = prod(self.shape) * self.dtype.itemsize > BIG_PRODUCT_BYTES
+        any_order = big and not config.reproducible
+        job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, any_order)
         return graph.add("fold", r.node, tasks.run_fold, job, *data)
 
 
@@ -332,7 +336,8 @@ class FoldedBlocks(ByRanges):
             wants = [Want(self.operands[p.operand], p.first, p.stop) for p in pieces]
             bindings, data = bind(graph, r.node, wants, data)
             blocks.append((lo, hi, bindings))
-        job = tasks.PartialJob(self.op, self.params, tuple(blocks))
+        place = r.lo // self.grid, -(-shapes[0][0] // self.grid)
+        job = tasks.PartialJob(self.op, self.params, tuple(blocks), *place)
         return graph.add(_word(self.op), r.node, tasks.run_partials, job, *data)
 
 
@@ -371,6 +376,7 @@ Producer = (
 )
 
 STEP_BYTES = 1 << 20  # of an operand or result that one call on blocks of rows takes
+BIG_PRODUCT_BYTES = 1 << 18  # from which on a node sends one sum, unless bits are to be the same
 CONTRACTION_ROWS = 256  # of the first operand in one library call, or the bytes below if more
 CONTRACTION_BYTES = 1 << 19
 

@@ -16,6 +16,8 @@ from dnumpy.runtime import machine, measure
 if TYPE_CHECKING:
     import os
 
+    from dnumpy.runtime.background import Idle
+
 KEPT_SECONDS = 7 * 24 * 3600.0
 DRIFT = 0.2  # a kept profile further off than this in the quick check is measured again
 
@@ -129,16 +131,18 @@ def kept_or_calibrated(
     name: str = "local",
     threads: int = 1,
     worker_limit: float | None = None,
+    idle: Idle | None = None,
 ) -> DeviceProfile:
     """Return what :func:`kept_or_new` does, with all else measured too, in at most 15 s.
 
-    It is kept, so that later processes have it at once.
+    It is kept, so that later processes have it at once. With ``idle`` it is measured only while
+    nothing else runs, however long that takes.
     """
     from dnumpy.runtime.calibrate import calibrated  # imports the compiler
 
     profile = kept_or_new(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
     if not profile.calibrated:
-        profile = calibrated(profile, now=time())
+        profile = calibrated(profile, now=time(), idle=idle)
         path = profile_path(threads, Path(cache_dir) if cache_dir is not None else None)
         write_profile(path, profile)
     return profile

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dnumpy.kernels import reference
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.kernels.partials import combine, partial_dtype
+from dnumpy.kernels.partials import join_neighbours, partial_dtype
 from dnumpy.ops.table import CROSSPROD
+from dnumpy.runtime.branches import Branch, Branches, branches_of, put_on
 from dnumpy.runtime.memory import pool
-from dnumpy.runtime.operands import Bindings, Inner, Made, Take, taken
+from dnumpy.runtime.operands import Bindings, Made
 from dnumpy.runtime.peaks import Given, Taken, watched
 from dnumpy.runtime.threads import one_blas_thread
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import Geometry
     from dnumpy.ops.families import Blocked, Fold, Op
-    from dnumpy.rewrite.phase import Output, Phase, Step
+    from dnumpy.rewrite.phase import Output, Phase
     from dnumpy.runtime.operands import Ref
 
 
@@ -68,6 +69,7 @@ class WholeJob(NamedTuple):
 class FoldJob(NamedTuple):
     """A product summed over a block of rows of both operands, ``granule`` rows at a time.
 
+    The block begins with granule ``first`` of ``total``; ``any_order``: they may be added in any.
     The operands are the rows of the matrix whose transpose is multiplied, and of the other factor.
     """
 
@@ -75,6 +77,9 @@ class FoldJob(NamedTuple):
     dtype: np.dtype
     bindings: Bindings
     granule: int
+    first: int
+    total: int
+    any_order: bool
 
 
 class BlockJob(NamedTuple):
@@ -89,11 +94,13 @@ class BlockJob(NamedTuple):
 
 
 class PartialJob(NamedTuple):
-    """What a fold makes of each of some blocks of rows."""
+    """What a fold makes of each of some blocks of rows, from block ``first`` on, of ``total``."""
 
     op: Fold
     params: Params
     blocks: tuple[tuple[int, int, Bindings], ...]
+    first: int
+    total: int
 
 
 class Report(NamedTuple):
@@ -146,13 +153,30 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
             faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
             del values  # what was read from a file, before more of it is read
     given = list(zip(phase.outputs, outs, strict=True))
+    partials = [_folded(job, output, out, faults) for output, out in given if output.partial]
     return Made(
         tuple(out for output, out in given if not output.partial),
-        tuple(out for output, out in given if output.partial),
+        tuple(partials),
         time.perf_counter() - started,
         frozenset(faults),
         kernel.lowering,
     )
+
+
+def _folded(
+    job: RowJob, output: Output, tiles: np.ndarray, faults: set[tuple[int, str]]
+) -> Branches:
+    """Return what the tiles leave behind, folded as far as it may be."""
+    phase = job.phase
+    number = output.slot - len(phase.inputs)
+    step, size = phase.steps[number], phase.tile_rows
+
+    def note(kind: str, _flag: int) -> None:
+        faults.add((number, kind))
+
+    with np.errstate(all="call", call=note):
+        join = partial(join_neighbours, step)
+        return branches_of(join, tiles, job.lo // size, -(-phase.rows // size))
 
 
 def _rows_from(job: RowJob, outs: Sequence[np.ndarray], lo: int) -> list[np.ndarray]:
@@ -232,61 +256,67 @@ def run_blocks(job: BlockJob, *data: Ref) -> Made:
 
 @noting_memory
 def run_partials(job: PartialJob, *data: Ref) -> Made:
-    """Return what the fold makes of each block, as one partial output: a list."""
+    """Return what the fold makes of the blocks, as one partial output."""
     started = time.perf_counter()
     found: list[Any] = []
+    branches: list[Branch] = []
 
     def compute() -> None:
-        for lo, hi, bindings in job.blocks:
-            found.append(job.op.call(bindings.values(data), job.params, lo, hi))
+        for number, (lo, hi, bindings) in enumerate(job.blocks, job.first):
+            one = job.op.call(bindings.values(data), job.params, lo, hi)
+            if job.op.adds and np.asarray(one).dtype.kind in EXACT:
+                add_to(found, one)
+            elif job.op.adds:
+                put_on(add_each, job.total, branches, Branch(0, number, [one]))
+            else:
+                found.append(one)
 
     faults = noted(compute)
-    return Made((), (found,), time.perf_counter() - started, faults)
+    left = Branches(job.total, tuple(branches)) if branches else found
+    return Made((), (left,), time.perf_counter() - started, faults)
 
 
-def merged(op: Fold, params: Params, shape: Shape, dtype: np.dtype, *partials: list[Any]) -> Made:
-    """Return a fold's result from what all nodes made of their blocks, in the order of rows."""
-    started = time.perf_counter()
-    made: list[np.ndarray] = []
+EXACT = "iub"  # kinds whose sums have the same bits in any order
 
-    def merge() -> None:
-        every = [one for part in partials for one in part]
-        made.append(reference.result_of_merge(op.merge(every, params), shape, dtype))
 
-    faults = noted(merge)
-    return Made((made[0],), (), time.perf_counter() - started, faults)
+def add_to(total: list[Any], block: Any) -> None:
+    """Add a block to a total, a list that begins without elements and then has one."""
+    total[:] = [total[0] + block] if total else [block]
+
+
+def added_up(blocks: Sequence[Any]) -> Any:
+    """Return the sum of blocks, one after the other."""
+    total: list[Any] = []
+    for block in blocks:
+        add_to(total, block)
+    return total[0]
+
+
+def add_each(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """Return the sums of two lists, element by element."""
+    return [x + y for x, y in zip(left, right, strict=True)]
 
 
 @noting_memory
 def run_fold(job: FoldJob, *data: Ref) -> Made:
-    """Return the products of all granules of the block, stacked, as a partial output."""
+    """Return the products of the block's granules, added up as far as they may be."""
     started = time.perf_counter()
     left, right = job.bindings.values(data)
-    starts = range(0, left.shape[0], job.granule)
-    stack = np.empty((len(starts), *job.shape), job.dtype)
+    found: list[Branch] = []
+    total: list[Any] = []
 
     def fold() -> None:
-        for k, lo in enumerate(starts):
+        for k, lo in enumerate(range(0, left.shape[0], job.granule)):
             block = (left[lo : lo + job.granule], right[lo : lo + job.granule])
-            stack[k] = reference.apply(CROSSPROD, block, (), job.shape, job.dtype)
+            product = reference.apply(CROSSPROD, block, (), job.shape, job.dtype)
+            if job.any_order:
+                add_to(total, product)
+            else:
+                put_on(np.add, job.total, found, Branch(0, job.first + k, product[None]))
 
     faults = noted(fold)
-    return Made((), (stack,), time.perf_counter() - started, faults)
-
-
-def summed(*stacks: np.ndarray) -> Made:
-    """Return the sum of all granules' products, up a binary tree over the granules."""
-    started = time.perf_counter()
-    level = [joined(*stacks)]
-
-    def add_up() -> None:
-        while len(level[0]) > 1:
-            paired = level[0][0:-1:2] + level[0][1::2]
-            odd = len(level[0]) % 2
-            level[0] = np.concatenate([paired, level[0][-1:]]) if odd else paired
-
-    faults = noted(add_up)
-    return Made((level[0][0],), (), time.perf_counter() - started, faults)
+    products = total if job.any_order else Branches(job.total, tuple(found))
+    return Made((), (products,), time.perf_counter() - started, faults)
 
 
 def noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
@@ -301,16 +331,6 @@ def noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
     return frozenset(faults)
 
 
-def slice_rows(piece: Ref, item: int | None, rows: slice | None, inner: Inner = ()) -> np.ndarray:
-    """Return a fresh array of these rows, to be sent to another node."""
-    return np.ascontiguousarray(taken(Take(0, item, rows, inner), (piece,)))
-
-
-def joined(*pieces: np.ndarray) -> np.ndarray:
-    """Return the pieces in one array."""
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-
-
 def report_of(made: Made) -> Report:
     """Return how the task went."""
     return Report(made.seconds, made.faults, made.lowering, made.nbytes, made.ended, made.memory)
@@ -321,21 +341,6 @@ def rows_of(made: Made, position: int) -> np.ndarray:
     return made.rows[position]
 
 
-def partial_of(made: Made, position: int) -> np.ndarray:
+def partial_of(made: Made, position: int) -> Any:
     """Return one partial output."""
     return made.partials[position]
-
-
-def combined(step: Step, number: int, *partials: np.ndarray) -> Made:
-    """Return the result of a reduction over rows from the nodes' partial results, in row order.
-
-    Faults met on the way are those of step ``number``.
-    """
-    started = time.perf_counter()
-    faults: set[tuple[int, str]] = set()
-
-    def note(kind: str, _flag: int) -> None:
-        faults.add((number, kind))
-
-    result = combine(step, joined(*partials), note)
-    return Made((result,), (), time.perf_counter() - started, frozenset(faults))

@@ -73,3 +73,24 @@ def test_three_runs_bring_a_model_that_is_three_times_off_within_a_tenth() -> No
     correction = OnlineCorrection()
     run_phases(correction, 3.0, {"a": 1.0}, 3)
     assert correction.factor("k", "cpu") == pytest.approx(3.0, rel=0.1)
+
+
+def test_a_kernel_that_never_ran_is_corrected_as_others_of_its_family() -> None:
+    correction = OnlineCorrection()
+    for k in range(12):
+        kernel = f"k{k}"
+        predicted = correction.factor(kernel, "cpu", "a", "sums")
+        correction.observe([Observation(kernel, "cpu", "a", predicted, 3.0, "sums")])
+    assert correction.factor("new", "cpu", "a", "sums") == pytest.approx(3.0, rel=0.1)
+    assert correction.factor("new", "cpu", "a", "others") == 1.0
+    assert correction.factor("new", "gpu", "a", "sums") == 1.0
+
+
+@given(factors, factors)
+def test_a_kernel_s_own_runs_outweigh_its_family(own: float, other: float) -> None:
+    correction = OnlineCorrection()
+    for _ in range(30):
+        for kernel, off in (("own", own), ("other", other)):
+            predicted = correction.factor(kernel, "cpu", "a", "family")
+            correction.observe([Observation(kernel, "cpu", "a", predicted, off, "family")])
+    assert correction.factor("own", "cpu", "a", "family") == pytest.approx(own, rel=0.1)

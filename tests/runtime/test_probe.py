@@ -62,7 +62,8 @@ def test_a_calibration_is_kept_for_later_processes(
     quick_measure(monkeypatch, here)
     asked = []
 
-    def calibrated(profile: DeviceProfile, now: float) -> DeviceProfile:
+    def calibrated(profile: DeviceProfile, now: float, idle: object) -> DeviceProfile:
+        assert idle is None
         asked.append(now)
         return replace(profile, calibrated=True, sort_ns=7.0)
 

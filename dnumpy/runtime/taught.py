@@ -1,0 +1,74 @@
+"""The corrections of a cluster, kept between processes by device class.
+
+Workers have new addresses each time, so nothing is kept of nodes. A class is known again by its
+kind and its rate.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING
+
+from dnumpy.config import thread_count
+from dnumpy.cost.correction import RESIDUAL_LIMIT, LogAverage
+from dnumpy.runtime.kept import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dnumpy.cost import DeviceProfile, OnlineCorrection
+
+SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
+MOST_COUNT = 3  # runs that what was kept is worth, so that what has changed since is soon learnt
+SEPARATOR = "\t"
+_PARTS, _VALUES = 4, 3  # table, kind, name, class; rate, value, count
+
+
+def rate_of(profile: DeviceProfile) -> float:
+    """Return the logarithm of the time that a device takes for a steady loop."""
+    return log(profile.ns_table("tiled")["exp"] / profile.speed)
+
+
+class Taught:
+    """Reads and writes the corrections of one cluster, whose classes it is told of."""
+
+    def __init__(self, correction: OnlineCorrection) -> None:
+        self.correction = correction
+        self.classes: dict[str, tuple[str, float]] = {}  # label -> kind, rate
+        self.kept = Kept("cluster", thread_count(), self._collected)
+
+    def enter(self, label: str, profile: DeviceProfile) -> None:
+        """Take in what is kept of a device class, the first time that it is met."""
+        if label in self.classes:
+            return
+        self.classes[label] = profile.kind, rate_of(profile)
+        for table, name, value, count in self._kept_of(profile):
+            average = LogAverage(value, min(int(count), MOST_COUNT))
+            known = self.correction.kernels if table == "kernel" else self.correction.families
+            known.setdefault((name, label), average)
+
+    def _kept_of(self, profile: DeviceProfile) -> list[tuple[str, str, float, float]]:
+        found = []
+        for figure in self.kept.read().values():
+            parts, values = figure.name.split(SEPARATOR), figure.values
+            if len(parts) != _PARTS or len(values) != _VALUES or parts[1] != profile.kind:
+                continue
+            (table, _, name, _), (rate, value, count) = parts, values
+            alike = abs(rate - rate_of(profile)) < SAME_CLASS
+            if alike and abs(value) <= RESIDUAL_LIMIT:
+                found.append((table, name, value, count))
+        return found
+
+    def _collected(self) -> dict[str, tuple[float, ...]]:
+        tables: Mapping[str, Mapping[tuple[str, str], LogAverage]] = {
+            "kernel": self.correction.kernels,
+            "family": self.correction.families,
+        }
+        found: dict[str, tuple[float, ...]] = {}
+        for table, averages in tables.items():
+            for (name, label), average in list(averages.items()):
+                if label in self.classes:
+                    kind, rate = self.classes[label]
+                    key = SEPARATOR.join((table, kind, name, f"{rate / SAME_CLASS:.0f}"))
+                    found[key] = rate, average.value, float(average.count)
+        return found
