@@ -57,6 +57,12 @@ def phase_work(phase: Phase) -> Work:
     )
 
 
+def partial_bytes(phase: Phase) -> float:
+    """Return the bytes that one tile leaves behind of what is folded over rows."""
+    sizes = [_output_bytes(phase, o.slot, partial=True) for o in phase.outputs if o.partial]
+    return sum(sizes) * phase.tile_rows
+
+
 def scratch_bytes(phase: Phase) -> float:
     """Return the bytes of the tiles that a phase works in."""
     return sum(_scratch_bytes(phase, step) for step in phase.steps)

@@ -17,7 +17,14 @@ from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
-from dnumpy.plan.work import contraction_work, copy_work, op_loops, phase_work, scratch_bytes
+from dnumpy.plan.work import (
+    contraction_work,
+    copy_work,
+    op_loops,
+    partial_bytes,
+    phase_work,
+    scratch_bytes,
+)
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
@@ -67,6 +74,7 @@ LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates
 TASK_BYTES = 2 << 20  # besides its arrays, of a node's tasks of one stage
 CALL_STEPS = 5  # times a block: what one call on a block of rows allocates
 PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
+FOLD_LEVELS = 8  # results of tiles that wait for their neighbours, or are just being joined
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
 
@@ -118,7 +126,8 @@ class Laid:
         assert self.work is not None
         if not rows:
             return 0
-        made = rows * (self.work.bytes_written + self.work.workspace_bytes_per_row)
+        kept = self.work.bytes_written - _left_by_a_tile(self.producer) / self.producer.granule()
+        made = rows * (max(kept, 0.0) + self.work.workspace_bytes_per_row)
         return ceil(held + made + self._scratch() + self._blocks()) + TASK_BYTES
 
     def _scratch(self) -> float:
@@ -129,10 +138,11 @@ class Laid:
         return CALL_STEPS * STEP_BYTES
 
     def _blocks(self) -> float:
-        """Return the bytes of what is read from files that are held at a time."""
+        """Return the bytes of blocks from files, and of what blocks leave behind to be folded."""
         assert self.work is not None
-        passing = self.work.passing_bytes_per_row
-        return max(BLOCK_BYTES, self.producer.granule() * passing) if passing else 0.0
+        tile = _left_by_a_tile(self.producer)
+        from_files = self.work.passing_bytes_per_row - tile / self.producer.granule()
+        return blocks_held(self.work, self.producer, max(from_files, 0.0))
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
@@ -322,13 +332,17 @@ class Layout:
         if not streams(producer):
             return work
         read = {id(o): o for o in by_rows if self._file(o)}
-        passing = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in read.values())
+        from_files = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in read.values())
+        tile = _left_by_a_tile(producer)
+        passing = from_files + tile / producer.granule()
         if not passing:
             return work
-        tiles = producer.granule() * passing * self.planner.threads(self.planner.fastest())
-        held = max(BLOCK_BYTES, tiles)
+        threads = self.planner.threads(self.planner.fastest())
+        held = blocks_held(work, producer, float(from_files), threads)
         return replace(
-            work, passing_bytes_per_row=float(passing), fixed_bytes=work.fixed_bytes + held
+            work,
+            passing_bytes_per_row=float(passing),
+            fixed_bytes=work.fixed_bytes + held,
         )
 
     def _file(self, operand: Operand) -> bool:
@@ -385,6 +399,23 @@ def streams(producer: AnyProducer) -> bool:
     if isinstance(producer, BlockedRows):
         return producer.op.rows is not None or producer.goes_by_rows()
     return isinstance(producer, (FusedRows, FoldedBlocks))
+
+
+def _left_by_a_tile(producer: AnyProducer) -> float:
+    return partial_bytes(producer.phase) if isinstance(producer, FusedRows) else 0.0
+
+
+def blocks_held(work: Work, producer: AnyProducer, from_files: float, threads: int = 1) -> float:
+    """Return the bytes that a node holds of what passes through it.
+
+    A block of what is read from files, ``from_files`` bytes of each row; of what tiles leave behind
+    to be folded, a block (or all, if that is less) and one or two for each level of the tree.
+    """
+    rows = producer.granule()
+    block = max(BLOCK_BYTES, threads * rows * from_files) if from_files >= 1.0 else 0.0
+    tile = _left_by_a_tile(producer)
+    tiles = -(-work.rows // rows)
+    return block + min(max(BLOCK_BYTES, threads * tile), tiles * tile) + FOLD_LEVELS * tile
 
 
 def _runs_on(expr: Expr) -> bool:

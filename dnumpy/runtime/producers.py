@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from dnumpy.config import config
 from dnumpy.expr.geometry import Geometry
 from dnumpy.ops.families import read_by_rows
+from dnumpy.plan.work import partial_bytes
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
 from dnumpy.runtime.bind import Operand, Want, bind, in_one_piece
@@ -103,7 +104,8 @@ class FusedRows(ByRanges):
         Putting operands together costs a copy, and memory: it is done for single tiles only.
         """
         size = self.phase.tile_rows
-        at_most = max(rows_read_at_a_time(graph, r.node, self.operands) // size, 1)
+        read = rows_read_at_a_time(graph, r.node, self.operands) // size
+        at_most = max(min(read, self._tiles_folded_at_a_time(graph, r.node)), 1)
         runs: list[tuple[int, int]] = []
         lo = r.lo
         while lo < r.hi:
@@ -113,6 +115,10 @@ class FusedRows(ByRanges):
             runs.append((lo, hi))
             lo = hi
         return runs or [(r.lo, r.hi)]
+
+    def _tiles_folded_at_a_time(self, graph: Graph, node: str) -> int:
+        left = partial_bytes(self.phase)
+        return int(BLOCK_BYTES // graph.nodes.threads(node) // left) if left else sys.maxsize
 
     def _fits(self, graph: Graph, lo: int, tiles: int) -> bool:
         hi = min(lo + tiles * self.phase.tile_rows, self.phase.rows)

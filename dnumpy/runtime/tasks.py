@@ -144,55 +144,67 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
     phase = job.phase
-    outs = [_allocated(job, output) for output in phase.outputs]
+    rows = [None if output.partial else _allocated(job, output) for output in phase.outputs]
     kernel = kernel_for(phase)
     faults: set[tuple[int, str]] = set()
+    folds = {k: TileFold(phase, o) for k, o in enumerate(phase.outputs) if o.partial}
     with one_blas_thread() if phase.multiplies else nullcontext():
         for lo, hi, bindings in job.runs:
             values = bindings.values(data)
-            faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
+            outs = [
+                folds[k].room(lo, hi) if out is None else out[lo - job.lo :]
+                for k, out in enumerate(rows)
+            ]
+            faults |= kernel.run(values, outs, lo, hi, lo)
             del values  # what was read from a file, before more of it is read
-    given = list(zip(phase.outputs, outs, strict=True))
-    partials = [_folded(job, output, out, faults) for output, out in given if output.partial]
+            for k, fold in folds.items():
+                faults |= fold.take_in(outs[k], lo)
     return Made(
-        tuple(out for output, out in given if not output.partial),
-        tuple(partials),
+        tuple([out for out in rows if out is not None]),
+        tuple([fold.left() for fold in folds.values()]),
         time.perf_counter() - started,
         frozenset(faults),
         kernel.lowering,
     )
 
 
-def _folded(
-    job: RowJob, output: Output, tiles: np.ndarray, faults: set[tuple[int, str]]
-) -> Branches:
-    """Return what the tiles leave behind, folded as far as it may be."""
-    phase = job.phase
-    number = output.slot - len(phase.inputs)
-    step, size = phase.steps[number], phase.tile_rows
+class TileFold:
+    """What the tiles of one partial output leave behind, folded run by run as far as it may be."""
 
-    def note(kind: str, _flag: int) -> None:
-        faults.add((number, kind))
+    def __init__(self, phase: Phase, output: Output) -> None:
+        self.phase = phase
+        self.number = output.slot - len(phase.inputs)
+        self.step = phase.steps[self.number]
+        self.branches: list[Branch] = []
 
-    with np.errstate(all="call", call=note):
-        join = partial(join_neighbours, step)
-        return branches_of(join, tiles, job.lo // size, -(-phase.rows // size))
+    def room(self, lo: int, hi: int) -> np.ndarray:
+        """Return memory for what the tiles of rows ``lo:hi`` leave behind."""
+        tiles = -(-(hi - lo) // self.phase.tile_rows)
+        dtype = partial_dtype(self.step, self.phase.dtype_of(self.step.args[0]))
+        return np.empty((tiles, *self.phase.partial_shape(self.step)), dtype)
 
+    def take_in(self, tiles: np.ndarray, lo: int) -> set[tuple[int, str]]:
+        """Fold what the tiles from row ``lo`` on left behind; return the faults met."""
+        faults: set[tuple[int, str]] = set()
 
-def _rows_from(job: RowJob, outs: Sequence[np.ndarray], lo: int) -> list[np.ndarray]:
-    """Return the outputs without the rows and tiles before row ``lo``."""
-    tiles = (lo - job.lo) // job.phase.tile_rows
-    given = zip(job.phase.outputs, outs, strict=True)
-    return [out[tiles:] if output.partial else out[lo - job.lo :] for output, out in given]
+        def note(kind: str, _flag: int) -> None:
+            faults.add((self.number, kind))
+
+        with np.errstate(all="call", call=note):
+            join = partial(join_neighbours, self.step)
+            first = lo // self.phase.tile_rows
+            for level, number, value in branches_of(join, tiles, first, self.phase.tiles).branches:
+                own = value if value.base is None else value.copy()  # a view would keep all tiles
+                put_on(join, self.phase.tiles, self.branches, Branch(level, number, own))
+        return faults
+
+    def left(self) -> Branches:
+        """Return what is left behind."""
+        return Branches(self.phase.tiles, tuple(self.branches))
 
 
 def _allocated(job: RowJob, output: Output) -> np.ndarray:
-    phase = job.phase
-    step = phase.steps[output.slot - len(phase.inputs)]
-    if output.partial:
-        tiles = -(-(job.hi - job.lo) // phase.tile_rows)
-        dtype = partial_dtype(step, phase.dtype_of(step.args[0]))
-        return np.empty((tiles, *phase.partial_shape(step)), dtype)
+    step = job.phase.steps[output.slot - len(job.phase.inputs)]
     return pool.empty((job.hi - job.lo, *step.shape[1:]), step.dtype)
 
 
