@@ -8,6 +8,7 @@ NumPy's.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import isclose
 from statistics import median
 from time import perf_counter
@@ -22,8 +23,8 @@ from dnumpy import engine
 from dnumpy.plan.model import Candidate
 from dnumpy.plan.program import judged
 from dnumpy.plan.rates import node_rate, phase_spec
-from dnumpy.runtime import dask_cluster
-from dnumpy.runtime.dask_cluster import DaskCluster
+from dnumpy.runtime.dask_cluster import DaskCluster, adopt
+from dnumpy.runtime.layout import cut_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.cost.work import Work
     from dnumpy.plan.model import Plan
+    from dnumpy.runtime.graph import Range
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.records import Record
 
@@ -44,6 +46,7 @@ class FixedCluster(DaskCluster):
     """The same engine with shares that are given instead of planned."""
 
     shares: tuple[float, ...] = ()
+    joint = False
 
     def plan(
         self,
@@ -55,16 +58,28 @@ class FixedCluster(DaskCluster):
         transfer_fixed_bytes: float = 0.0,  # noqa: ARG002 - likewise
     ) -> Plan:
         """Return rows in proportion to the shares."""
-        granules = -(-work.rows // granule)
-        stops, total = [], 0.0
-        for share in self.shares:
-            total += share
-            stops.append(min(round(granules * total / sum(self.shares)) * granule, work.rows))
-        rows = [b - a for a, b in zip([0, *stops], stops, strict=False)]
+        rows = self._rows(work.rows, granule)
         rates = [
             node_rate(work, self.profiles[a], n) for a, n in zip(self.nodes(), rows, strict=True)
         ]
         return judged(Candidate("even", tuple(rows)), phase_spec(name, work), rates, None)
+
+    def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
+        """Return ranges in proportion to the shares."""
+        ranges: list[Range] = []
+        for node, rows in zip(self.nodes(), self._rows(hi - lo, granule), strict=True):
+            ranges += cut_range(node, lo, lo + rows, granule, self.threads(node)) if rows else []
+            lo += rows
+        return ranges
+
+    def _rows(self, rows: int, granule: int) -> list[int]:
+        """Return each node's rows, in whole granules but for the last."""
+        granules = -(-rows // granule)
+        stops, total = [0], 0.0
+        for share in self.shares:
+            total += share
+            stops.append(min(round(granules * total / sum(self.shares)) * granule, rows))
+        return [stop - start for start, stop in pairwise(stops)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +195,8 @@ def compete(
         planned.refresh()
         even = FixedCluster(other, planned.profiles)
         even.shares = (1.0,) * len(planned.nodes())
-        dask_cluster._clusters.update({client: planned, other: even})  # noqa: SLF001 - the engine asks there
+        adopt(planned)
+        adopt(even)
         return [_contest(planned, even, program, scale, runs) for program in programs]
 
 
@@ -210,11 +226,11 @@ def _timed(
         started = perf_counter()
         value = program.run(dnumpy, rows)
         seconds = perf_counter() - started
-    timing.rows = _rows(list(engine.history), cluster.nodes())
+    timing.rows = longest_rows(list(engine.history), cluster.nodes())
     return seconds, value
 
 
-def _rows(records: Sequence[Record], nodes: Sequence[str]) -> tuple[int, ...]:
+def longest_rows(records: Sequence[Record], nodes: Sequence[str]) -> tuple[int, ...]:
     """Return each node's rows in the stage that took longest; none where no node ran any."""
     remote = [record for record in records if {node for node, _ in record.where} & set(nodes)]
     if not remote:

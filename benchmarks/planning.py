@@ -1,7 +1,8 @@
 """How good joint plans are, and how long they take: ``python -m benchmarks.planning``.
 
-Four tables. Plans of small random programs against the best of all their plans, found by trying
-them. Planning time for 8 phases on 16 nodes, unknown and known. Planning time up to 1,024 nodes in
+Six tables. Plans of small random programs against the best of all their plans, found by trying
+them, for latency and for throughput. Planning time for 8 phases on 16 nodes, unknown and known; for
+long programs on 8 nodes, with what it costs to plan them piece by piece; and up to 1,024 nodes in
 four classes. And simulated scale-out to 4,096 nodes: no such cluster was run; every figure of it is
 the event simulator's, under ``ASSUMPTIONS``.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -32,14 +33,16 @@ from dnumpy.plan import (
     Placement,
     Program,
     clear_program_cache,
+    pieces,
     plan_program,
     simulate_program,
 )
+from dnumpy.plan.throughput import period_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dnumpy.plan.dag import Access
+    from dnumpy.plan.dag import Access, Objective
 
 SMALL = ((3, 2, 6), (2, 3, 6), (3, 3, 3), (4, 2, 4))  # phases, nodes, granules
 ACCESSES: tuple[Access, ...] = ("aligned",) * 4 + ("halo", "whole", "other axis", "fold")
@@ -91,8 +94,11 @@ def splits(granules: int, nodes: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def best_of_all(program: Program) -> float:
-    """Return the end of the best plan that fits, by trying all; infinite where none fits."""
+def best_of_all(program: Program, objective: Objective = "latency") -> float:
+    """Return the end of the best plan that fits, by trying all; infinite where none fits.
+
+    For throughput its period.
+    """
     nodes = len(program.nodes)
     choices = []
     for v, ask in enumerate(program.asks):
@@ -101,6 +107,8 @@ def best_of_all(program: Program) -> float:
             options.append(Placement((ask.rows,) * nodes, replicated=True))
         choices.append(options)
     runs = (simulate_program(program, places) for places in product(*choices))
+    if objective == "throughput":
+        return min(period_seconds(program, run) for run in runs)
     return min((run.makespan for run in runs if run.fits(program)), default=inf)
 
 
@@ -117,22 +125,22 @@ class Quality:
     impossible: int
 
 
-def quality(count: int, seed: int = 0) -> Quality:
+def quality(count: int, seed: int = 0, objective: Objective = "latency") -> Quality:
     """Return how far plans of small random programs are from the best of all."""
     gaps = []
     refused = impossible = 0
     for k in range(count):
         rng = random.Random(seed * 1_000_003 + k)  # noqa: S311 - data, not secrets
         program = random_program(rng, *SMALL[k % len(SMALL)])
-        best = best_of_all(program)
+        best = best_of_all(program, objective)
         try:
-            plan = plan_program(program)
+            plan = plan_program(program, objective=objective)
         except PlanInfeasible:
             impossible += best == inf
             refused += best < inf
             continue
         plan.verify(program)
-        gaps.append(plan.predicted_seconds / best - 1)
+        gaps.append((plan.period_seconds or plan.predicted_seconds) / best - 1)
     p95 = quantiles(gaps, n=20)[-1]
     found = sum(gap < 1e-6 for gap in gaps)
     return Quality(count, median(gaps), p95, max(gaps), found, refused, impossible)
@@ -178,6 +186,78 @@ def timed(programs: list[Program]) -> Times:
         worst_cold_ms=max(line[2] for line in lines) * 1e3,
         cached_ms=cached * 1e3,
         gain_of_search=gain,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """Long programs in pieces against the same programs at once; times in milliseconds."""
+
+    program: str
+    phases: int
+    nodes: int
+    predicted_seconds: float
+    cold_ms: float
+    worst_cold_ms: float
+    cached_ms: float
+    at_once_cold_ms: float
+    longer_than_at_once: float
+    worst_longer: float
+
+
+LONG_NODES = 8
+REACH = 3  # phases back that a phase of a local program reads
+BODY = 5  # phases in a turn of a loop
+
+
+def loop(rng: random.Random, phases: int) -> Program:
+    """Return a loop of random phases; each turn reads what the turn before it ended with."""
+    body = random_program(rng, BODY, LONG_NODES, 1024, (inf,))
+    edges: list[Edge] = []
+    for first in range(0, phases, BODY):
+        edges += [
+            replace(e, producer=e.producer + first, consumer=e.consumer + first) for e in body.edges
+        ]
+        if first:
+            edges.append(Edge(first - 1, first, "aligned", body.asks[-1].bytes_per_row))
+    return replace(body, asks=body.asks * (phases // BODY), edges=tuple(edges))
+
+
+def local(rng: random.Random, phases: int) -> Program:
+    """Return random phases that read what was made shortly before."""
+    program = random_program(rng, phases, LONG_NODES, 1024, (inf,))
+    near = tuple(e for e in program.edges if e.consumer - e.producer <= REACH)
+    return replace(program, edges=near)
+
+
+def long_programs(count: int) -> list[Long]:
+    """Return planning times of long programs, and how long their plans take."""
+    return [
+        in_pieces_and_at_once(name, [make(random.Random(k), phases) for k in range(count)])  # noqa: S311 - data
+        for phases in (60, 200)
+        for name, make in (("loop", loop), ("local", local))
+    ]
+
+
+def in_pieces_and_at_once(name: str, programs: list[Program]) -> Long:
+    """Return the medians over the programs."""
+    parts = [timed([program]) for program in programs]
+    usual, pieces.PIECES_FROM_PHASES = pieces.PIECES_FROM_PHASES, len(programs[0].asks) + 1
+    once = [timed([program]) for program in programs]
+    pieces.PIECES_FROM_PHASES = usual
+    pairs = zip(parts, once, strict=True)
+    longer = [one.predicted_seconds / other.predicted_seconds - 1 for one, other in pairs]
+    return Long(
+        program=name,
+        phases=len(programs[0].asks),
+        nodes=LONG_NODES,
+        predicted_seconds=median(line.predicted_seconds for line in parts),
+        cold_ms=median(line.cold_ms for line in parts),
+        worst_cold_ms=max(line.cold_ms for line in parts),
+        cached_ms=median(line.cached_ms for line in parts),
+        at_once_cold_ms=median(line.cold_ms for line in once),
+        longer_than_at_once=median(longer),
+        worst_longer=max(longer),
     )
 
 
@@ -351,6 +431,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=200, help="small programs to try all of")
     parser.add_argument("--times", type=int, default=10, help="programs per planning time")
+    parser.add_argument("--long", type=int, default=5, help="long programs per planning time")
     parser.add_argument("--largest", type=int, default=SCALES[-1], help="most simulated nodes")
     parser.add_argument("--json", type=Path, help="where to store the figures")
     options = parser.parse_args()
@@ -358,6 +439,10 @@ def main() -> None:
     classes = [n for n in (4, 16, 64, 256, 1024) if n <= options.largest]
     tables: dict[str, list[Any]] = {
         "against the best of all plans": [quality(options.programs)],
+        "for throughput, against the best of all plans": [
+            quality(options.programs, objective="throughput")
+        ],
+        "long programs on 8 nodes": long_programs(options.long),
         "8 phases on 16 nodes": sixteen_nodes(options.times),
         "nodes in four classes": [timed([fleet(n)]) for n in classes],
         "simulated weak scale-out": scale_out("weak", options.largest),

@@ -1,10 +1,14 @@
 """Do predictions come true on this machine: ``python -m benchmarks.prediction``.
 
 Each program is predicted (``x.predict()``) and then computed, several times. *Cold* is its first
-call, predicted from nothing but the measured profile; *taught* is the same call, predicted with
+call, predicted from the full measurement alone; *taught* is the same call, predicted with
 what the programs before it taught. A few calls follow in which kernels are compiled; *warm* are the
 calls after those. The error of a call is ``|predicted - measured| / measured``. Beside it stands
 the noise floor: the error of a prediction that knew the median of all warm calls beforehand.
+
+``--cluster cpu=0.8,mem=2G,net=1gbit/cpu=0.4`` asks the same of the programs of
+:mod:`benchmarks.workloads` on a cluster of such nodes, which are calibrated beforehand; it may be
+given again. Peak bytes are compared there too (:mod:`benchmarks.cluster_prediction`).
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import threading
 import time
 from dataclasses import asdict, dataclass, field
@@ -23,10 +28,13 @@ from rich.console import Console
 from rich.table import Table
 
 import dnumpy as np
+from benchmarks.machine import machine
 from benchmarks.measure import COMPILER, COMPILER_SECONDS
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.config import config, thread_count
 from dnumpy.engine import profile_here
 from dnumpy.runtime import learnt
+from dnumpy.runtime.profiles import kept_or_calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -156,7 +164,7 @@ def quantiles(errors: Sequence[float]) -> tuple[float, float]:
 
 def table(rows: Sequence[Row]) -> Table:
     """Return the programs, one a line."""
-    told = Table(title="predicted against measured, errors as median / 90th percentile")
+    made = Table(title="predicted against measured, errors as median / 90th percentile")
     for name in (
         "program",
         "cold",
@@ -167,10 +175,10 @@ def table(rows: Sequence[Row]) -> Table:
         "noise",
         "inside",
     ):
-        told.add_column(name, justify="left" if name == "program" else "right")
+        made.add_column(name, justify="left" if name == "program" else "right")
     for row in rows:
         predicted, took = row.cold
-        told.add_row(
+        made.add_row(
             row.program,
             f"{predicted * 1e3:.1f} / {took * 1e3:.1f} ms",
             f"{error(predicted, took):.0%}",
@@ -180,7 +188,7 @@ def table(rows: Sequence[Row]) -> Table:
             "{:.0%} / {:.0%}".format(*quantiles(row.noise())),
             f"{row.inside / len(row.warm):.0%}",
         )
-    return told
+    return made
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
@@ -197,29 +205,90 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run, print the table, and write JSON if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=12, help="warm calls of each program")
-    parser.add_argument("--scale", type=float, default=1.0, help="times the elements")
-    parser.add_argument("--programs", nargs="*", help="some of them")
-    parser.add_argument("--json", help="file to write")
-    asked = parser.parse_args()
-    profile_here()
-    known = programs(asked.scale)
-    rows = [row_of(name, known[name], asked.repeats) for name in asked.programs or known]
-    console, total = Console(width=130), summary(rows)
-    console.print(table(rows))
+def told(rows: Sequence[Row]) -> list[str]:
+    """Return the quantiles as text, with the aims beside."""
+    lines, total = [], summary(rows)
     for name in ("cold", "taught", "warm", "noise"):
         if total[name] is not None:
             middle, high = total[name]
             aim = "   (aim {:.0%} / {:.0%})".format(*AIMS[name]) if name in AIMS else ""
-            console.print(f"{name:7}{middle:.1%} / {high:.1%}{aim}")
-    console.print(f"within the interval: {total['inside']:.0%} of warm calls (aim 80%)")
+            lines.append(f"{name:7}{middle:.1%} / {high:.1%}{aim}")
+    lines.append(f"within the interval: {total['inside']:.0%} of warm calls (aim 80%)")
+    return lines
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the options; SystemExit with status 2 where they make no sense."""
+    from benchmarks.hetero import specs_of
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.prediction", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=12, help="warm calls of each program")
+    parser.add_argument("--scale", type=float, default=1.0, help="times the elements")
+    parser.add_argument("--programs", nargs="*", help="some of them")
+    parser.add_argument("--cluster", action="append", type=specs_of, metavar="NODE/NODE/...")
+    parser.add_argument("--json", help="file to write")
+    return parser.parse_args(argv)
+
+
+def on_clusters(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Run on each cluster; return plain data."""
+    from benchmarks import cluster_prediction as clustered
+    from benchmarks.hetero import chosen
+    from benchmarks.nodes import unequal_nodes
+
+    workloads = chosen(asked.programs or [])
+    found: list[clustered.ClusterRow] = []
+    clusters = []
+    for specs in asked.cluster:
+        with unequal_nodes(specs) as running:
+            rows = clustered.rows_on(
+                running.client, workloads, scale=asked.scale, repeats=asked.repeats
+            )
+        console.print("; ".join(f"node {k}: {spec}" for k, spec in enumerate(specs)))
+        console.print(table(rows), clustered.peak_table(rows), clustered.worst(rows))
+        nodes = [str(spec) for spec in specs]
+        clusters.append({"nodes": nodes, "rows": [asdict(row) for row in rows]})
+        found += rows
+    for line in told(found):
+        console.print(line)
+    peaks = clustered.peak_summary(found)
+    console.print(
+        "peak bytes: not measured"
+        if peaks is None
+        else f"peak bytes: under-predicted {peaks['under']} of {peaks['measured']} (aim 0), over "
+        f"by {peaks['over_median']:.0%} in the median (aim 15%)"
+    )
+    return {"clusters": clusters, "total": summary(found), "peaks": peaks}
+
+
+def here(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Run on this machine; return plain data."""
+    kept_or_calibrated(threads=thread_count())
+    profile_here()
+    known = programs(asked.scale)
+    rows = [row_of(name, known[name], asked.repeats) for name in asked.programs or known]
+    console.print(table(rows))
+    for line in told(rows):
+        console.print(line)
+    return {"rows": [asdict(row) for row in rows], "total": summary(rows)}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run, print the table, and write JSON if asked to; status 1 where no nodes can be made."""
+    from benchmarks.nodes import why_no_nodes
+
+    asked, console = parse(argv), Console(width=130)
+    reason = why_no_nodes() if asked.cluster else ""
+    if reason:
+        console.print(f"cannot make unequal nodes: {reason}")
+        return 1
+    found = on_clusters(asked, console) if asked.cluster else here(asked, console)
     if asked.json:
-        found = {"rows": [asdict(row) for row in rows], "total": total}
-        Path(asked.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
+        record = {"machine": machine(), **found}
+        Path(asked.json).write_text(json.dumps(record, indent=1), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    config.calibrate, config.remember = "off", False  # what is known is from this process
+    sys.exit(main(sys.argv[1:]))

@@ -399,7 +399,7 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
         stages = cut_again(_in_order(pending), pending, grain())
         where = cluster_for(stages)
         if where is not None:
-            return forecast_on(stages, where)
+            return forecast_on(stages, where, {id(_base(expr)) for expr in pending})
         return forecast_local(stages, learn())
 
 

@@ -14,7 +14,7 @@ from dnumpy.api import pictures
 from dnumpy.api.array import ndarray
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.trace import chrome_trace
-from dnumpy.runtime.forecast import forecast_of_record, interval_of_plan
+from dnumpy.runtime.forecast import end_of, forecast_of_record, interval_of_plan
 
 if TYPE_CHECKING:
     import os
@@ -37,7 +37,8 @@ class Explanation:
     (which candidate the planner chose), ``program`` (the steps), ``predicted_interval`` (low and
     high seconds), ``basis`` (what the prediction is from), ``reads`` (numbers of the stages that it
     waits for) and, after a run, ``measured_seconds``, ``measured_node_seconds``,
-    ``started`` and ``node_starts`` (in seconds of one clock).
+    ``started`` and ``node_starts`` (in seconds of one clock). ``predicted_node_starts`` are in
+    seconds after the run's beginning, where its stages were planned together.
     A notebook shows the table, the picture and, after a run, what each node did when.
     """
 
@@ -50,12 +51,23 @@ class Explanation:
 
     @property
     def predicted_seconds(self) -> float:
-        """Sum of the stages' predictions, in seconds."""
+        """Seconds of all stages: until the last one ends, or one after the other."""
+        together = self._together()
+        if together is not None:
+            return together
         return float(sum(s["predicted_seconds"] or 0.0 for s in self.stages))
+
+    def _together(self) -> float | None:
+        return end_of(
+            (s.get("predicted_node_starts", ()), s["predicted_node_seconds"]) for s in self.stages
+        )
 
     @property
     def interval(self) -> tuple[float, float]:
         """Low and high seconds, between which about four of five runs fall."""
+        together = interval_of_plan(self._together())
+        if together is not None:
+            return together
         known = [s["predicted_interval"] for s in self.stages if s["predicted_interval"]]
         return float(sum(low for low, _ in known)), float(sum(high for _, high in known))
 
@@ -233,6 +245,7 @@ def _forecast(f: Forecast) -> dict[str, Any]:
         "predicted_interval": (f.low, f.high),
         "basis": f.basis,
         "reads": f.reads,
+        "predicted_node_starts": f.node_starts,
     }
 
 
@@ -254,6 +267,7 @@ def _measured(r: Record) -> dict[str, Any]:
         "measured_node_seconds": r.node_seconds,
         "started": r.started,
         "node_starts": r.node_starts,
+        "predicted_node_starts": r.predicted_node_starts,
     }
     if found is None:
         return told

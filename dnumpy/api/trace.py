@@ -31,11 +31,19 @@ class Bar:
 
 
 def predicted_bars(stages: Sequence[dict[str, Any]]) -> list[Bar]:
-    """Return what was predicted, each stage beginning when the one before it ends."""
+    """Return what was predicted.
+
+    Each stage begins when the one before it ends, but where it is known when its nodes begin.
+    """
     clock = 0.0
     found = []
     for number, stage in enumerate(stages):
         if stage["predicted_seconds"] is None:
+            continue
+        starts = stage.get("predicted_node_starts", ())
+        if starts:
+            bars = _bars(number, stage, stage["predicted_node_seconds"], 0.0)
+            found += [replace(bar, start=at) for bar, at in zip(bars, starts, strict=True)]
             continue
         found += _bars(number, stage, stage["predicted_node_seconds"], clock)
         clock += stage["predicted_seconds"]

@@ -41,7 +41,8 @@ class DeviceProfile:
         Streaming bandwidth at growing working sets.
     gemm_flops_per_second : tuple of (dtype, rate)
     ns_per_element : tuple of (lowering, ((op class, ns), ...))
-        At least the lowering ``tiled``.
+        At least the lowering ``tiled``: single calls on tiles. ``phases`` are the same ops as they
+        run in phases on all threads, and count instead of these where they were measured.
     gather_ns : float
         Per element read at random from a table far larger than the caches.
     launch_seconds : float
@@ -225,4 +226,5 @@ def _ns_table(profile: DeviceProfile, lowering: str) -> dict[str, float]:
     tables = dict(profile.ns_per_element)
     long = {"sort": profile.sort_ns, "fft": profile.fft_ns}  # of more than fits in a tile
     measured = {op_class: ns for op_class, ns in long.items() if ns}
-    return {**dict(tables["tiled"]), **measured, **dict(tables.get(lowering, ()))}
+    tiled = {**dict(tables["tiled"]), **measured, **dict(tables.get("phases", ()))}
+    return tiled if lowering == "tiled" else {**tiled, **dict(tables.get(lowering, ()))}

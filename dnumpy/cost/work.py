@@ -61,8 +61,7 @@ class Work:
     dtype : str
         The dtype that dominates; picks the GEMM rate and scales vector loops.
     passing_bytes_per_row : float
-        Of the bytes read and written, those that are not held: read from a file block by block,
-        or folded as soon as a block has left them behind.
+        Of the bytes read, those that are not held: they are read from a file block by block.
     """
 
     rows: int
@@ -98,8 +97,8 @@ class Work:
     @property
     def bytes_per_row(self) -> float:
         """Bytes of memory that one row takes: inputs, outputs and workspace."""
-        moved = max(self.bytes_read + self.bytes_written - self.passing_bytes_per_row, 0.0)
-        return moved + self.workspace_bytes_per_row
+        read = max(self.bytes_read - self.passing_bytes_per_row, 0.0)
+        return read + self.bytes_written + self.workspace_bytes_per_row
 
     def verify(self) -> None:
         """Raise ValueError unless all amounts are finite and not negative and classes are known."""

@@ -8,7 +8,9 @@ A whole program is a DAG of phases: :class:`Program` (``Ask`` and ``Edge``) in, 
 out. ``plan_program`` places all phases together: ``templates`` proposes placements, ``structure``
 picks among them (model W), ``rows`` says how many rows each node gets (model R), ``classes`` plans
 equal nodes in groups, ``search`` moves from one plan to a better one, ``reshard`` knows which bytes
-travel, and ``events`` simulates every plan; the best one wins.
+travel, and ``events`` simulates every plan; the best one wins. ``pieces`` cuts long programs,
+``throughput`` is the other objective, ``known`` finds plans made before, ``watchdog`` ends what
+takes too long, and ``relief`` says what would make a program fit: ``options(program)``.
 
 The runtime asks ``plan_rows`` for one phase after another as it lays out a graph (through
 ``plan_work``). Nothing in it calls ``plan_program`` yet: joint plans are for those who have the
@@ -31,9 +33,10 @@ from dnumpy.plan.program import clear_plan_cache, plan_rows
 from dnumpy.plan.rates import node_rate, phase_spec, plan_work
 
 if TYPE_CHECKING:
-    from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program, ProgramPlan
+    from dnumpy.plan.dag import Ask, Edge, Network, Node, Objective, Placement, Program, ProgramPlan
     from dnumpy.plan.events import Timeline, simulate_program
     from dnumpy.plan.joint import clear_program_cache, plan_program
+    from dnumpy.plan.relief import Option, options
 
 __all__ = [
     "Ask",
@@ -42,6 +45,8 @@ __all__ = [
     "Network",
     "Node",
     "NodeRate",
+    "Objective",
+    "Option",
     "PhaseSpec",
     "Placement",
     "Plan",
@@ -51,6 +56,7 @@ __all__ = [
     "clear_plan_cache",
     "clear_program_cache",
     "node_rate",
+    "options",
     "phase_spec",
     "plan_phases",
     "plan_program",
@@ -62,10 +68,12 @@ __all__ = [
 # what the runtime does not use is imported when somebody asks for it
 _LATER = {
     **dict.fromkeys(
-        ("Ask", "Edge", "Network", "Node", "Placement", "Program", "ProgramPlan"), "dag"
+        ("Ask", "Edge", "Network", "Node", "Objective", "Placement", "Program", "ProgramPlan"),
+        "dag",
     ),
     **dict.fromkeys(("Timeline", "simulate_program"), "events"),
     **dict.fromkeys(("clear_program_cache", "plan_program"), "joint"),
+    **dict.fromkeys(("Option", "options"), "relief"),
 }
 
 

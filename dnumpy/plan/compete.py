@@ -69,7 +69,8 @@ def search(program: Program, choices: list[list[Placement]], judge: Judge) -> No
     if tables is not None:
         judge.score(greedy(program, few, tables), "greedy")
         _structure(program, few, tables, judge)
-    _rows(program, judge)
+    if judge.objective == "latency":  # what model R is for
+        _rows(program, judge)
     best = sorted(judge.seen.values(), key=lambda found: found.score)
     for start in best[:STARTS_IMPROVED]:
         improve(judge, start, choices)
@@ -109,7 +110,7 @@ def _structure(
     if left < LEAST_SOLVE_SECONDS:
         return
     known = judge.chosen().timeline.makespan
-    picked, seconds = solve_structure(program, choices, tables, known, left)
+    picked, seconds = solve_structure(program, choices, tables, known, left, judge.objective)
     judge.solver_seconds += seconds
     if picked is not None:
         judge.score(tuple(choices[v][k] for v, k in enumerate(picked)), "structure")

@@ -18,6 +18,7 @@ from typing import Literal
 Access = Literal["aligned", "halo", "whole", "other axis", "fold", "none"]
 ACCESSES: tuple[Access, ...] = ("aligned", "halo", "whole", "other axis", "fold", "none")
 SAME_ROWS = frozenset({"aligned", "halo"})
+Objective = Literal["latency", "throughput"]
 Span = tuple[float, float]
 ROUNDING = 1 + 1e-9  # a sum of bytes in another order is the same sum
 
@@ -110,6 +111,8 @@ class Ask:
         Given where the rows already lie, or have to lie.
     kept : bool
         The result stays to the end although other phases read it.
+    copies : bool
+        Whether several nodes may compute all rows, each for itself.
     """
 
     name: str
@@ -122,6 +125,7 @@ class Ask:
     work_fixed_bytes: float = 0.0
     pinned: Placement | None = None
     kept: bool = False
+    copies: bool = True
 
     @property
     def granules(self) -> int:
@@ -192,6 +196,14 @@ class Program:
         """Return who reads the phase."""
         return tuple(edge for edge in self.edges if edge.producer == ask)
 
+    def last_readers(self) -> list[int]:
+        """Return per phase the last phase that reads its bytes; itself where none does."""
+        last = list(range(len(self.asks)))
+        for edge in self.edges:
+            if edge.access != "none":
+                last[edge.producer] = max(last[edge.producer], edge.consumer)
+        return last
+
     def digest(self) -> bytes:
         """Return 16 bytes that two programs share when all but the names are equal."""
         hashed = blake2b(digest_size=16)
@@ -202,7 +214,9 @@ class Program:
         for ask in self.asks:
             hashed.update(array("d", ask.seconds_per_row + ask.fixed_seconds).tobytes())
             sizes = (ask.bytes_per_row, ask.work_bytes_per_row, ask.work_fixed_bytes)
-            hashed.update(repr((ask.rows, ask.granule, sizes, ask.pinned, ask.kept)).encode())
+            hashed.update(
+                repr((ask.rows, ask.granule, sizes, ask.pinned, ask.kept, ask.copies)).encode()
+            )
         return hashed.digest()
 
     def verify(self) -> None:

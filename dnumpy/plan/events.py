@@ -61,6 +61,7 @@ class _Transfer:
     waits: int
     leads_to: list[int] = field(default_factory=list)
     start: float = 0.0
+    took: float = 0.0
     end: float = 0.0
 
 
@@ -158,8 +159,8 @@ class _Run:
         transfer = self.transfers[index]
         source, target = transfer.message.source, transfer.message.target
         transfer.start = max(now, self.sending[source], self.receiving[target])
-        took = self.program.network.seconds(source, target, transfer.message.amount)
-        transfer.end = transfer.start + took
+        transfer.took = self.program.network.seconds(source, target, transfer.message.amount)
+        transfer.end = transfer.start + transfer.took
         self.sending[source] = self.receiving[target] = transfer.end
         heappush(self.heap, (transfer.end, ARRIVES, 0, index, 0))
 
@@ -191,13 +192,12 @@ class _Run:
     def worked(self) -> tuple[float, ...]:
         """Return per node how long its phases take together, or one of its ports, if longer."""
         works, sends, receives = ([0.0] * len(self.queues) for _ in range(3))
-        for spans in self.spans:
-            for n, span in enumerate(spans):
-                if span is not None:
-                    works[n] += span[1] - span[0]
+        for ask, placement in zip(self.program.asks, self.placements, strict=True):
+            for n in placement.used:
+                works[n] += ask.seconds(n, placement.rows[n])
         for transfer in self.transfers:
-            sends[transfer.message.source] += transfer.end - transfer.start
-            receives[transfer.message.target] += transfer.end - transfer.start
+            sends[transfer.message.source] += transfer.took
+            receives[transfer.message.target] += transfer.took
         return tuple(map(max, works, sends, receives))
 
     def _span(self, v: int, n: int) -> Span:

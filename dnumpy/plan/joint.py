@@ -12,19 +12,20 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dnumpy.errors import PlanInfeasible
+from dnumpy.plan import pieces
 from dnumpy.plan.classes import CLASSES_FROM_NODES, in_groups
 from dnumpy.plan.compete import cells, greedy_plan, search, starts
-from dnumpy.plan.dag import ProgramPlan
+from dnumpy.plan.dag import ProgramPlan, require
 from dnumpy.plan.infeasible import readable_bytes
 from dnumpy.plan.known import KnownPlans
-from dnumpy.plan.pieces import PIECES_FROM_PHASES, in_pieces
 from dnumpy.plan.search import Judge
 from dnumpy.plan.templates import caps, make_templates, needed_bytes, plain_plans
+from dnumpy.plan.throughput import in_flight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnumpy.plan.dag import Placement, Program
+    from dnumpy.plan.dag import Objective, Placement, Program
     from dnumpy.plan.search import Found
 
 SEARCH_FROM_SECONDS = 0.020
@@ -35,6 +36,8 @@ GREEDY_PART = 0.4  # of the time for a long program, for one plan of the whole
 ENOUGH_SECONDS = 0.15  # measured: a longer search gains less than it takes, but for large programs
 ENOUGH_SECONDS_PER_CELL = 0.0011
 
+OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
+
 _known = KnownPlans()
 
 
@@ -44,7 +47,11 @@ def clear_program_cache() -> None:
 
 
 def plan_program(
-    program: Program, budget_seconds: float | None = None, *, epoch: int = 0
+    program: Program,
+    budget_seconds: float | None = None,
+    *,
+    epoch: int = 0,
+    objective: Objective = "latency",
 ) -> ProgramPlan:
     """Return placements of all phases that the event simulator finds best.
 
@@ -57,52 +64,72 @@ def plan_program(
     epoch : int
         Of the capabilities. Known plans are for one epoch; within it, one is answered for programs
         whose times differ by no more than 5 % and whose nodes have room for it now.
+    objective : {"latency", "throughput"}
+        Whether one run shall end soon, or many runs started one after another shall end often:
+        then the busiest node or port has least to do, and the plan has its ``period_seconds`` and
+        how many runs are ``in_flight``, all of which fit in the memory together.
 
     Raises
     ------
     dnumpy.errors.PlanInfeasible
         No plan was found that fits in the nodes' memory.
     """
-    asked = (epoch, budget_seconds)
+    asked = (epoch, budget_seconds, objective)
     known = _known.find(program, asked)
     if known is not None:
         return known
     program.verify()
-    plan = _decide(program, budget_seconds)
+    require(objective in OBJECTIVES, f"unknown objective {objective}")
+    plan = _decide(program, budget_seconds, objective)
     _known.keep(program, asked, plan)
     return plan
 
 
-def _decide(program: Program, budget_seconds: float | None) -> ProgramPlan:
+def _decide(program: Program, budget_seconds: float | None, objective: Objective) -> ProgramPlan:
     """Return the plan over groups of equal nodes where there are many, else over the nodes."""
     grouped = in_groups(program) if len(program.nodes) >= CLASSES_FROM_NODES else None
     if grouped is not None:
         try:
-            plan = _over_nodes(grouped.program, budget_seconds)
+            plan = _over_nodes(grouped.program, budget_seconds, objective)
         except PlanInfeasible:  # what groups cannot hold, uneven rows may
-            return _over_nodes(program, budget_seconds)
-        judge = Judge(program, MOST_SIMULATIONS)
+            return _over_nodes(program, budget_seconds, objective)
+        judge = Judge(program, MOST_SIMULATIONS, objective)
         judge.score(grouped.expand(program, plan.placements), f"{plan.how} of groups")
         for placements, how in plain_plans(program):
             judge.score(placements, how)
         if not judge.chosen().score[0]:
-            return _as_plan(judge.chosen(), plan.solver_seconds)
-    return _over_nodes(program, budget_seconds)
+            return _as_plan(judge, plan.solver_seconds)
+    return _over_nodes(program, budget_seconds, objective)
 
 
-def _as_plan(found: Found, solver_seconds: float) -> ProgramPlan:
+def _as_plan(judge: Judge, solver_seconds: float) -> ProgramPlan:
+    """Return the judge's best as a plan."""
+    found = judge.chosen()
     line = found.timeline
+    period, runs = 0.0, 1
+    if judge.objective == "throughput":
+        period = found.score[1]
+        runs = in_flight(line, period)
     return ProgramPlan(
-        found.placements, line.spans, line.makespan, line.peak_bytes, found.how, solver_seconds
+        found.placements,
+        line.spans,
+        line.makespan,
+        tuple(runs * peak for peak in line.peak_bytes),
+        found.how,
+        solver_seconds,
+        period,
+        runs,
     )
 
 
-def _over_nodes(program: Program, budget_seconds: float | None) -> ProgramPlan:
-    if len(program.asks) >= PIECES_FROM_PHASES:
+def _over_nodes(
+    program: Program, budget_seconds: float | None, objective: Objective
+) -> ProgramPlan:
+    if len(program.asks) >= pieces.PIECES_FROM_PHASES and objective == "latency":
         long = _long(program, budget_seconds)
         if long is not None:
             return long
-    return _at_once(program, budget_seconds)
+    return _at_once(program, budget_seconds, objective)
 
 
 def _long(program: Program, budget_seconds: float | None) -> ProgramPlan | None:
@@ -116,9 +143,9 @@ def _long(program: Program, budget_seconds: float | None) -> ProgramPlan | None:
     if budget > 0:
         judge.deadline = perf_counter() + budget
         greedy_plan(program, judge, GREEDY_PART * budget)
-        for placements in in_pieces(program, judge):
+        for placements in pieces.in_pieces(program, judge):
             judge.score(placements, "pieces")
-    return None if judge.chosen().score[0] else _as_plan(judge.chosen(), judge.solver_seconds)
+    return None if judge.chosen().score[0] else _as_plan(judge, judge.solver_seconds)
 
 
 def _budget(program: Program, judge: Judge, asked: float | None) -> float:
@@ -131,11 +158,11 @@ def _budget(program: Program, judge: Judge, asked: float | None) -> float:
     return min(enough, default_budget(judge.chosen().timeline.makespan))
 
 
-def _at_once(program: Program, budget_seconds: float | None) -> ProgramPlan:
+def _at_once(program: Program, budget_seconds: float | None, objective: Objective) -> ProgramPlan:
     templates = make_templates(program)
     _require_templates(program, templates)
     choices = [list(options) for options in templates]
-    judge = Judge(program, MOST_SIMULATIONS)
+    judge = Judge(program, MOST_SIMULATIONS, objective)
     for placements, how in starts(program, templates):
         judge.score(placements, how)
     budget = _budget(program, judge, budget_seconds)
@@ -145,7 +172,7 @@ def _at_once(program: Program, budget_seconds: float | None) -> ProgramPlan:
     best = judge.chosen()
     if best.score[0] > 0:
         raise PlanInfeasible(_too_much(program, best))
-    return _as_plan(best, judge.solver_seconds)
+    return _as_plan(judge, judge.solver_seconds)
 
 
 def default_budget(predicted_seconds: float) -> float:

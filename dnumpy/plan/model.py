@@ -12,7 +12,7 @@ from dnumpy.plan import verify
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-How = Literal["single", "current", "milp", "waterfill", "even"]
+How = Literal["single", "current", "milp", "waterfill", "even", "joint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,12 @@ class Plan:
     peak_bytes : tuple of float
         What each node holds.
     how : str
-        ``single``, ``current``, ``milp``, ``waterfill`` or ``even``: the candidate that won.
+        ``single``, ``current``, ``milp``, ``waterfill`` or ``even``: the candidate that won;
+        ``joint`` where all phases of a run were planned together.
     solver_seconds : float
         Wall time that the solver took; 0 where it was not asked.
+    starts : tuple of float
+        When each node is to begin, in seconds of the run that it was planned with; may be empty.
     """
 
     phase: str
@@ -126,6 +129,7 @@ class Plan:
     peak_bytes: tuple[float, ...]
     how: How
     solver_seconds: float = 0.0
+    starts: tuple[float, ...] = ()
 
     @property
     def row_counts(self) -> tuple[int, ...]:

@@ -40,22 +40,13 @@ class State:
     seconds: float
 
 
-def last_readers(program: Program) -> list[int]:
-    """Return per phase the last phase that reads its bytes; itself where none does."""
-    last = list(range(len(program.asks)))
-    for edge in program.edges:
-        if edge.access != "none":
-            last[edge.producer] = max(last[edge.producer], edge.consumer)
-    return last
-
-
 def widths(program: Program) -> list[int]:
     """Return per phase how many results not pinned are read after it that it or earlier ones made.
 
     Where this is 1 at most, everything passes through one phase.
     """
     change = [0] * (len(program.asks) + 1)
-    for v, last in enumerate(last_readers(program)):
+    for v, last in enumerate(program.last_readers()):
         if program.asks[v].pinned is None and last > v:
             change[v] += 1
             change[last] -= 1
@@ -82,7 +73,7 @@ def piece_program(
 
     These are pinned where they lie and cost nothing but memory.
     """
-    last = last_readers(program)
+    last = program.last_readers()
     inside = {e.producer for e in program.edges if first <= e.consumer < stop}
     bounded = any(node.memory_bytes < inf for node in program.nodes)
     before = [
@@ -121,7 +112,7 @@ class Pieces:
         self.program, self.whole = program, judge
         self.plain = judge.chosen().placements
         self.known: dict[bytes, list[tuple[Placements, float]]] = {}
-        self.read_last = last_readers(program)
+        self.read_last = program.last_readers()
 
     def plans(self) -> list[Placements]:
         """Return plans of the whole program, the most promising first; none where a piece fails."""

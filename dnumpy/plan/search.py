@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from dnumpy.plan.dag import Placement
 from dnumpy.plan.events import Timeline, simulate_program
 from dnumpy.plan.templates import groups
+from dnumpy.plan.throughput import period_seconds, unevenness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from random import Random
 
-    from dnumpy.plan.dag import Program
+    from dnumpy.plan.dag import Objective, Program
 
 Placements = tuple[Placement, ...]
-Score = tuple[float, float]
+Score = tuple[float, float, float]
 BETTER = 1 - 1e-6  # less than this is no gain
 ALL_PAIRS_NODES = 4  # above, rows move only from the busiest nodes to the idlest
 ENDS_TRIED = 3
@@ -37,13 +38,17 @@ class Found:
 
 
 class Judge:
-    """Scores plans by what they hold too much, then by when they end; remembers the best.
+    """Scores plans by what they hold too much, then by the objective; remembers the best.
 
-    Stops to simulate new plans at the deadline, or when ``simulations`` are spent.
+    For latency that is when they end; for throughput how long after it the next run ends, among
+    equals the work of all nodes and ports. Stops to simulate new plans at the deadline, or when
+    ``simulations`` are spent.
     """
 
-    def __init__(self, program: Program, simulations: int) -> None:
-        self.program = program
+    def __init__(
+        self, program: Program, simulations: int, objective: Objective = "latency"
+    ) -> None:
+        self.program, self.objective = program, objective
         self.left = simulations
         self.deadline = inf
         self.solver_seconds = 0.0
@@ -56,7 +61,7 @@ class Judge:
         return self.left <= 0 or perf_counter() >= self.deadline
 
     def score(self, placements: Placements, how: str) -> Found:
-        """Return the plan with (bytes too many, makespan); the least so far is kept as ``best``."""
+        """Return the plan with its score; the least so far is kept as ``best``."""
         known = self.seen.get(placements)
         if known is not None:
             return known
@@ -66,11 +71,16 @@ class Judge:
         if not timeline.fits(self.program):
             pairs = zip(timeline.peak_bytes, self.program.nodes, strict=True)
             over = sum(max(0.0, peak - node.memory_bytes) for peak, node in pairs)
-        found = Found(placements, timeline, (over, timeline.makespan), how)
+        found = Found(placements, timeline, (over, *self._objective(timeline, over)), how)
         self.seen[placements] = found
         if self.best is None or _better(found.score, self.best.score):
             self.best = found
         return found
+
+    def _objective(self, timeline: Timeline, over: float) -> tuple[float, float]:
+        if self.objective == "latency" or over:
+            return timeline.makespan, 0.0
+        return period_seconds(self.program, timeline), unevenness(timeline)
 
     def chosen(self) -> Found:
         """Return the best plan so far; at least one has been scored."""
@@ -79,7 +89,12 @@ class Judge:
 
 
 def _better(one: Score, other: Score) -> bool:
-    return one[0] < other[0] * BETTER or (one[0] <= other[0] and one[1] < other[1] * BETTER)
+    for ours, theirs in zip(one, other, strict=True):
+        if ours < theirs * BETTER:
+            return True
+        if ours > theirs:
+            return False
+    return False
 
 
 def improve(judge: Judge, at: Found, choices: Sequence[Sequence[Placement]]) -> Found:
@@ -122,7 +137,7 @@ def _first_better(
         _whole_groups(at, alike, choices),
         _templates(at, choices),
         _exchanges(judge.program, at),
-        _rows(judge.program, at),
+        _rows(judge.program, at, judge.objective),
     ):
         if judge.spent:
             return None
@@ -167,14 +182,14 @@ def replaced(placements: Placements, phases: Sequence[int], placement: Placement
     return tuple(placement if v in chosen else p for v, p in enumerate(placements))
 
 
-def _rows(program: Program, at: Found) -> Iterator[Placements]:
+def _rows(program: Program, at: Found, objective: Objective) -> Iterator[Placements]:
     """Yield the plan with some granules of equal neighbours, or of one phase, on another node."""
     sets = equal_sets(program, at.placements)
     single = [[v] for members in sets if len(members) > 1 for v in members]
     for members in sets + single:
         first = at.placements[members[0]]
         granule = program.asks[members[0]].granule
-        for a, b in _pairs(at, len(program.nodes)):
+        for a, b in _pairs(at, len(program.nodes), objective):
             for step in _steps(first.rows[a], granule):
                 moved = shifted(first, a, b, step)
                 if moved is not None and _legal(program, members, moved):
@@ -193,9 +208,18 @@ def equal_sets(program: Program, placements: Placements) -> list[list[int]]:
     return sets
 
 
-def _pairs(at: Found, nodes: int) -> list[tuple[int, int]]:
-    """Return from which node to which rows are moved: from those that end last to the first."""
-    ends = [max((s[n][1] for s in at.timeline.spans if s[n]), default=0.0) for n in range(nodes)]  # type: ignore[index]
+def _pairs(at: Found, nodes: int, objective: Objective) -> list[tuple[int, int]]:
+    """Return from which node to which rows are moved: from those that end last to the first.
+
+    For throughput from the busiest to the idlest.
+    """
+    ends: Sequence[float] = at.timeline.busy_seconds
+    if objective == "latency":
+        lines = at.timeline.spans
+        ends = [
+            max((span[1] for line in lines if (span := line[n]) is not None), default=0.0)
+            for n in range(nodes)
+        ]
     order = sorted(range(nodes), key=lambda n: -ends[n])
     if nodes <= ALL_PAIRS_NODES:
         return [(a, b) for a in order for b in reversed(order) if a != b]

@@ -8,13 +8,16 @@
                 F_v >= F_u + sum_ij R_ij e_ij + sum_k T_vk z_vk
                 load_n = sum_vk t_vkn z_vk <= O                   no node works longer than the end
                 O >= F_v
+                held_nv <= memory_n (1 + short_n)                 while v runs, short_n costs much
 
+For throughput O is the period: it has to exceed every load and every R, and there is no F.
 Times are counted in millionths of a known plan's, as in ``integer_program``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -27,12 +30,13 @@ if TYPE_CHECKING:
 
     import pulp
 
-    from dnumpy.plan.dag import Edge, Placement, Program
+    from dnumpy.plan.dag import Edge, Objective, Placement, Program
     from dnumpy.plan.watchdog import Solve
 
 USE_PENALTY = 1e-5
 GAP = 1e-3
-MOST_LOAD_ROWS = 64  # nodes whose load is a row of the program
+SHORT_PENALTY = 100.0  # of the makespan, for each time its memory that a node is short of
+MOST_LOAD_ROWS = 64  # nodes whose load and memory are rows of the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ def solve_structure(
     tables: Tables,
     known_seconds: float,
     time_limit_seconds: float,
+    objective: Objective = "latency",
 ) -> tuple[list[int] | None, float]:
     """Return the template of each phase, None when none was found in time, and the seconds used."""
     started = perf_counter()
@@ -84,7 +89,7 @@ def solve_structure(
 
         prob = pulp.LpProblem("structure", pulp.LpMinimize)
         model = _Model(prob, program, choices, UNITS_PER_MAKESPAN / max(known_seconds, 1e-9))
-        model.write(tables)
+        model.write(tables, objective)
         return model.picked() if solve.solve(prob, GAP) else None
 
     return within(time_limit_seconds, work), perf_counter() - started
@@ -109,8 +114,8 @@ class _Model:
             for v, options in enumerate(choices)
         ]
 
-    def write(self, tables: Tables) -> None:
-        """Add objective and rows."""
+    def write(self, tables: Tables, objective: Objective) -> None:
+        """Add objective and rows; for throughput no phase waits for another."""
         import pulp
 
         nodes = len(self.program.nodes)
@@ -119,19 +124,25 @@ class _Model:
             for options, takes in zip(self.choices, self.takes, strict=True)
             for placement, take in zip(options, takes, strict=True)
         ]
-        self.prob += self.end + USE_PENALTY * UNITS_PER_MAKESPAN * pulp.lpSum(used)
         took = []
         for v, takes in enumerate(self.takes):
             self.prob += pulp.lpSum(takes) == 1, f"one_{v}"
             pairs = zip(tables.phases[v], takes, strict=True)
             took.append(pulp.lpSum(seconds * self.units * take for seconds, take in pairs))
-            self.prob += self.ends[v] >= took[v], f"phase_{v}"
-            self.prob += self.end >= self.ends[v], f"last_{v}"
+            if objective == "latency":
+                self.prob += self.ends[v] >= took[v], f"phase_{v}"
+                self.prob += self.end >= self.ends[v], f"last_{v}"
         for index, edge in enumerate(self.program.edges):
             moved = self._edge(index, edge, tables.edges[index])
+            if objective == "throughput":
+                self.prob += self.end >= moved, f"port_{index}"
+                continue
             arrives = self.ends[edge.producer] + moved + took[edge.consumer]
             self.prob += self.ends[edge.consumer] >= arrives, f"edge_{index}"
         self._loads()
+        penalty = SHORT_PENALTY * UNITS_PER_MAKESPAN
+        costs = self.end + USE_PENALTY * UNITS_PER_MAKESPAN * pulp.lpSum(used)
+        self.prob.setObjective(costs + penalty * pulp.lpSum(self._memory()))
 
     def _edge(
         self, index: int, edge: Edge, seconds: tuple[tuple[float, ...], ...]
@@ -172,6 +183,48 @@ class _Model:
             ]
             if load:
                 self.prob += self.end >= pulp.lpSum(load), f"load_{n}"
+
+    def _memory(self) -> list[pulp.LpVariable]:
+        """Add rows for what is held while each phase runs; return how much each node is short.
+
+        Rows that received bytes need are in it where a phase reads all rows; of other reads the
+        simulator knows. In parts of the node's memory.
+        """
+        import pulp
+
+        last = self.program.last_readers()
+        short = []
+        for n, node in enumerate(self.program.nodes[:MOST_LOAD_ROWS]):
+            if not 0 < node.memory_bytes < inf:
+                continue
+            missing = self.prob.add_variable(f"short_{n}", 0)
+            for v in range(len(self.choices)):
+                terms = [
+                    (self._held(u, v, last[u], placement, n) / node.memory_bytes, take)
+                    for u in range(v + 1)
+                    for placement, take in zip(self.choices[u], self.takes[u], strict=True)
+                ]
+                most = sum(max(0.0, held) for held, _ in terms)
+                if most > 1:
+                    held = pulp.lpSum(part * take for part, take in terms if part)
+                    self.prob += held <= 1 + missing, f"memory_{v}_{n}"
+            short.append(missing)
+        return short
+
+    def _held(self, u: int, v: int, last: int, placement: Placement, n: int) -> float:
+        """Return what is on the node of phase ``u`` while phase ``v`` runs."""
+        ask, rows = self.program.asks[u], placement.rows[n]
+        if not rows:
+            return 0.0
+        if u < v:
+            return rows * ask.bytes_per_row if last >= v or last == u or ask.kept else 0.0
+        reads_all = sum(
+            e.bytes_per_row * self.program.asks[e.producer].rows
+            for e in self.program.edges
+            if e.consumer == v and e.access == "whole"
+        )
+        held = rows * (ask.bytes_per_row + ask.work_bytes_per_row) + ask.work_fixed_bytes
+        return held + reads_all
 
     def picked(self) -> list[int]:
         """Return the template with the largest value of each phase."""

@@ -264,7 +264,7 @@ def _singles_and_fastest(program: Program, templates: Templates, v: int) -> None
 def _copies(program: Program, templates: Templates, v: int) -> None:
     """Add copies on all nodes, where a reader wants all rows on each of its nodes."""
     ask = program.asks[v]
-    if any(edge.access == "whole" for edge in program.out_of(v)):
+    if ask.copies and any(edge.access == "whole" for edge in program.out_of(v)):
         rows = tuple(ask.rows if cap == ask.granules else 0 for cap in templates.room[v])
         if sum(map(bool, rows)) > 1:
             templates.add(v, "replicate", Placement(rows, replicated=True))

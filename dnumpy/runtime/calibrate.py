@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.runtime import lowerings, machine, measure
+from dnumpy.runtime import lowerings, machine, measure, streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +70,12 @@ def _lowerings(profile: DeviceProfile) -> dict[str, Any]:
     return {"ns_per_element": tuple(tables.items()), "compile_seconds": seconds}
 
 
+def _phases(profile: DeviceProfile) -> dict[str, Any]:
+    tables = dict(profile.ns_per_element)
+    tables[streamed.PHASES] = streamed.phases_ns(profile)
+    return {"ns_per_element": tuple(tables.items())}
+
+
 def _irregular(profile: DeviceProfile) -> dict[str, Any]:  # noqa: ARG001 - one of the steps
     return {"sort_ns": sort_ns(), "fft_ns": fft_ns(), "scatter_ns": scatter_ns()}
 
@@ -89,6 +95,7 @@ STEPS: dict[Callable[[DeviceProfile], dict[str, Any]], float] = {  # seconds of 
     _messages: 0.1,
     _disk: 0.1,
     _memory: 0.4,
+    _phases: 0.5,
     _lowerings: 1.0,  # half of it for importing the compiler
 }
 

@@ -27,15 +27,16 @@ from dnumpy.runtime.folds import (
     told_by_fold,
     told_by_nodes,
 )
-from dnumpy.runtime.graph import Graph, Range, Reads, Segment
+from dnumpy.runtime.graph import Graph, Range, Segment, TaskReads
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.peaks import peak_of
-from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
+from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
 from dnumpy.runtime.records import Record
+from dnumpy.runtime.sketch import SketchLayout, following
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
@@ -43,9 +44,11 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.files import Identity
     from dnumpy.runtime.folds import AnyFold
+    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.peaks import Taken
+    from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.tasks import Report
 
 
@@ -56,6 +59,7 @@ class Cluster(Protocol):
     embed_bytes: float  # operands up to this size travel inside their task
     remote: bool  # whether bringing something home costs anything
     predicts: bool  # whether planned seconds are seconds
+    round_trip: float  # seconds that a run takes besides its tasks
 
     def refresh(self) -> None:
         """Find out which nodes there are now; raises WorkerLost where there is none."""
@@ -71,6 +75,10 @@ class Cluster(Protocol):
         transfer_fixed_bytes: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
+        ...
+
+    def plan_run(self, sketch: Sketch) -> Joint | None:
+        """Return who computes how many rows of all stages; None to plan them one by one."""
         ...
 
     def mirrored(self, owner: Expr) -> bool:
@@ -128,6 +136,10 @@ class Cluster(Protocol):
         """Take in the seconds that each range of a stage took."""
         ...
 
+    def learn_round_trip(self, seconds: float) -> None:
+        """Take in how much longer a run took than its tasks, from the first to the last."""
+        ...
+
     def recover(self, attempt: int, lost: NodesLost) -> None:
         """Prepare for another attempt without the lost nodes, or raise WorkerLost."""
         ...
@@ -161,18 +173,23 @@ class _StageRun:
     laid: Laid
     steps: tuple[Expr, ...]
     reports: list[Told]
-    reads: Reads
+    reads: TaskReads
     folded: tuple[str, Ref] | None = None
 
 
 class _Run:
     """One evaluation being put into a graph."""
 
-    def __init__(self, cluster: Cluster, wanted: Collection[int] | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: Collection[int] | None = None,
+        layout: Layout | None = None,
+    ) -> None:
         self.cluster = cluster
         self.wanted = wanted
-        self.graph = Graph(cluster)
-        self.layout = Layout(cluster, self.graph, {})
+        self.layout = layout if layout is not None else Layout(cluster, Graph(cluster), {})
+        self.graph = self.layout.graph
         self.outputs: list[_Output] = []
         self.stages: list[_StageRun] = []
 
@@ -194,8 +211,8 @@ class _Run:
     ) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
-        self.graph.reads = reads = Reads()
-        made = laid.producer.build(self.graph, laid.ranges)
+        self.graph.reads = reads = TaskReads()
+        made = self.layout.built(laid, laid.ranges)
         stage = _StageRun(laid, steps, [], reads)
         if fold:
             stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())
@@ -282,6 +299,10 @@ class _Run:
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
         records = [self._record(stage, results, ran) for stage in self.stages]
+        if attended := [told.report(results) for stage in self.stages for told in stage.reports]:
+            first = min(report.ended - report.seconds for report in attended)
+            busy = max(report.ended for report in attended) - first
+            self.cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
         faults = [f for stage in self.stages for f in self._faults(stage, results)]
         return records, faults
 
@@ -299,25 +320,25 @@ class _Run:
     def _record(
         self, stage: _StageRun, results: dict[str, Any], ran: tuple[float, float]
     ) -> Record:
-        laid, plan = stage.laid, stage.laid.plan if self.cluster.predicts else None
+        laid = stage.laid
+        plan = laid.plan if self.cluster.predicts and laid.plan.predicted_seconds else None
         node_seconds: dict[str, float] = {}
         rows: dict[str, int] = {}
         nbytes = 0
         told = zip(laid.ranges, stage.reports, strict=False)
         seen = [(r, one.report(results)) for r, one in told]
-        if laid.work is not None:
-            self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
+        self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
             nbytes += report.nbytes
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
-        peaks = (
-            {node: laid.peak_bytes(n, stage.reads.held(node)) for node, n in rows.items()}
-            if plan
-            else {}
-        )
+        peaks = _predicted_peaks(stage, rows) if self.cluster.predicts else {}
+        starts: dict[str, float] = {}
+        if plan is not None and plan.starts:
+            begun = [self.cluster.round_trip + start for start in plan.starts]
+            starts = dict(zip(planned, begun, strict=True))
         return Record(
             what=laid.what,
             where=tuple(rows.items()),
@@ -332,6 +353,7 @@ class _Run:
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
             measured_peak_bytes=_peaks([(r.node, report) for r, report in seen]),
+            predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
         )
 
     def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
@@ -357,6 +379,13 @@ def _starts(
         began = min(max(report.ended - report.seconds - since, first), last)
         starts[node] = min(starts.get(node, began), began)
     return tuple(starts.values())
+
+
+def _predicted_peaks(stage: _StageRun, rows: Mapping[str, int]) -> dict[str, int]:
+    """Return what each node takes at the peak; nothing for calls whose workspace is not known."""
+    if isinstance(stage.laid.producer, WholeResult):
+        return {}
+    return {node: stage.laid.peak_bytes(n, stage.reads.held(node)) for node, n in rows.items()}
 
 
 def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:
@@ -460,10 +489,25 @@ def _one_by_one(
 def _attempt(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
 ) -> tuple[list[Record], list[StepFault]]:
-    run = _Run(cluster, wanted)
+    joint = cluster.plan_run(sketched(stages, cluster, wanted)) if cluster.predicts else None
+    plans = None if joint is None else joint.plans
+    run = _Run(cluster, wanted, following(cluster, Graph(cluster), plans))
     for stage in stages:
         run.add(stage)
     return run.finish()
+
+
+def sketched(
+    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
+) -> Sketch:
+    """Return what running the stages asks of the nodes, without running anything."""
+    layout = SketchLayout(cluster, cluster)
+    run = _Run(cluster, wanted, layout)
+    for layout.stage, stage in enumerate(stages):
+        run.add(stage)
+    for output in run.outputs:
+        layout.keep(run.graph.segments(output.source))
+    return layout.sketch
 
 
 def heal(chunked: Chunked, cluster: Cluster) -> None:

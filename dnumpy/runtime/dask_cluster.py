@@ -50,8 +50,10 @@ if TYPE_CHECKING:
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.files import Identity
     from dnumpy.runtime.graph import Graph
+    from dnumpy.runtime.jointly import Joint, Rating
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.sketch import Sketch
 
 HOME_BYTES = (
     1 << 16
@@ -60,6 +62,8 @@ EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
 CALIBRATED_LINKS_SECONDS = 10.0
 LINKS_SECONDS = 1.0  # after which no further links are measured before the first run
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
+ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
+ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
@@ -91,6 +95,7 @@ class DaskCluster:
     embed_bytes: float = EMBED_BYTES
     remote = True
     predicts = True
+    joint = True  # whether the stages of a run are planned together
 
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
         from dnumpy.runtime.node_setup import NodeSetup
@@ -99,6 +104,7 @@ class DaskCluster:
         self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
         self.links = Links(SIZES)  # from worker to worker, where they have been measured
         self.correction = OnlineCorrection()
+        self.round_trip = ROUND_TRIP_SECONDS
         self._taught = Taught(self.correction)
         self._used = 0  # grows with every plan and every run
         self._ran: dict[str, float] = {}  # seconds of each kernel on one node
@@ -232,20 +238,38 @@ class DaskCluster:
         """Return who computes how many rows, by measured profiles and what runs taught."""
         self._used += 1
         profiles = [self.profiles[address] for address in self._alive]
-        lowering = self._lowering(name, work)
-        kernel = kernel_name(name, work, lowering)
-        factors = [self.correction.factor(kernel, self.label(a), a, name) for a in self._alive]
+        rating = self._rating(name, work)
         return plan_work(
             name,
             work,
             profiles,
             granule=granule,
             current=current,
-            lowering=lowering,
-            corrections=factors,
+            lowering=rating.lowering,
+            corrections=rating.factors,
             transfer_bytes_per_row=transfer_bytes_per_row,
             transfer_fixed_bytes=transfer_fixed_bytes,
         )
+
+    def plan_run(self, sketch: Sketch) -> Joint | None:
+        """Return who computes how many rows of all stages of a run, planned together."""
+        if not self.joint or not sketch.demands:
+            return None
+        from dnumpy.runtime.jointly import Place, plan_together  # with all that it needs of plan/
+
+        self._used += 1
+        places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
+        ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
+        return plan_together(sketch, places, self.links, ratings, self.epoch)
+
+    def _rating(self, what: str, work: Work) -> Rating:
+        """Return how workers will run it, and how far off the model was for that."""
+        from dnumpy.runtime.jointly import Rating
+
+        lowering = self._lowering(what, work)
+        kernel = kernel_name(what, work, lowering)
+        factors = (self.correction.factor(kernel, self.label(a), a, what) for a in self._alive)
+        return Rating(lowering, tuple(factors))
 
     def mirrored(self, owner: Expr) -> bool:
         """Say whether every worker has a copy of all of a home array, or gets one in its tasks."""
@@ -345,6 +369,10 @@ class DaskCluster:
             self.correction.new_epoch()
 
         once_idle((id(self), frozenset(stale)), calibrate, lambda: self._used)
+
+    def learn_round_trip(self, seconds: float) -> None:
+        """Take in how much longer a run took than its tasks."""
+        self.round_trip += ROUND_TRIP_WEIGHT * (seconds - self.round_trip)
 
     # data --------------------------------------------------------------------------------------
 
@@ -553,6 +581,11 @@ def dask_cluster(client: Client) -> DaskCluster:
     if client not in _clusters:
         _clusters[client] = DaskCluster(client)
     return _clusters[client]
+
+
+def adopt(cluster: DaskCluster) -> None:
+    """Let this be the one DaskCluster of its client, in place of any other."""
+    _clusters[cluster.client] = cluster
 
 
 def current_client() -> Client | None:

@@ -12,10 +12,11 @@ from dnumpy.ops.table import VIEW
 from dnumpy.plan.work import phase_work, step_works
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import learnt
+from dnumpy.runtime.cluster import sketched
 from dnumpy.runtime.records import HERE, call_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from dnumpy.cost import DeviceProfile, Work
     from dnumpy.plan import Plan
@@ -32,7 +33,8 @@ class Forecast:
     names the candidate that won; ``program`` lists the steps. About four of five runs fall between
     ``low`` and ``high`` seconds. ``basis`` says what the seconds are from: equal ``runs``, the
     ``kernel`` as it was timed, the device's ``profile``, or the ``plan`` over several nodes.
-    ``reads`` has the numbers of the stages whose results this one waits for.
+    ``reads`` has the numbers of the stages whose results this one waits for; ``node_starts`` when
+    each node is to begin, in seconds after the run's beginning, where stages were planned together.
     """
 
     what: str
@@ -47,6 +49,7 @@ class Forecast:
     high: float
     basis: str
     reads: tuple[int, ...] = ()
+    node_starts: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -173,14 +176,25 @@ def _base(expr: Expr) -> Expr:
     return expr
 
 
-def forecast_on(stages: Sequence[Stage], cluster: Cluster) -> list[Forecast]:
-    """Return the forecast of a run on a cluster, each stage planned for itself."""
+def forecast_on(
+    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
+) -> list[Forecast]:
+    """Return the forecast of a run on a cluster; ``wanted`` as for a run."""
     cluster.refresh()
+    sketch = sketched(stages, cluster, wanted)
+    joint = cluster.plan_run(sketch)
     found = []
-    for stage in stages:
-        granule = stage.phase.tile_rows if isinstance(stage, FusedStage) else 1
-        plan = cluster.plan(title(stage), work_of(stage), granule, None, 0.0)
-        found.append(_planned(stage, plan, plan.how))
+    for number, stage in enumerate(stages):
+        mine = [k for k, of in enumerate(sketch.stages) if of == number]
+        main = next((k for k in mine if sketch.demands[k].what == title(stage)), mine[-1:])
+        if joint is None or not isinstance(main, int):
+            granule = stage.phase.tile_rows if isinstance(stage, FusedStage) else 1
+            plan = cluster.plan(title(stage), work_of(stage), granule, None, 0.0)
+            found.append(_planned(stage, plan, plan.how))
+            continue
+        plan = joint.plans[main]
+        starts = tuple(cluster.round_trip + start for start in plan.starts)
+        found.append(replace(_planned(stage, plan, joint.how), node_starts=starts))
     return _with_reads(stages, found)
 
 
@@ -233,12 +247,31 @@ def interval_of_plan(seconds: float | None) -> tuple[float, float] | None:
 
 
 def prediction_of(stages: Sequence[Forecast]) -> Prediction:
-    """Return what stages that run one after the other take together."""
+    """Return what stages take together: until the last ends, or one after the other."""
     peaks: dict[str, int] = {}
     for stage in stages:
         for (node, _), size in zip(stage.where, stage.node_bytes, strict=True):
             peaks[node] = max(peaks.get(node, 0), size)
-    low, expected, high = (
+    together = end_of([(stage.node_starts, stage.node_seconds) for stage in stages])
+    if together is not None:
+        expected = learnt.around(together, "plan")
+        return Prediction(together, (expected.low, expected.high), peaks)
+    low, middle, high = (
         float(sum(getattr(s, name) for s in stages)) for name in ("low", "seconds", "high")
     )
-    return Prediction(expected, (low, high), peaks)
+    return Prediction(middle, (low, high), peaks)
+
+
+def end_of(
+    stages: Iterable[tuple[Sequence[float], Sequence[float]]],
+) -> float | None:
+    """Return when the last node has done its last stage, from starts and seconds of each.
+
+    None where it is not known when the nodes are to begin.
+    """
+    ends: list[float] = []
+    for starts, node_seconds in stages:
+        if not starts:
+            return None
+        ends += [at + took for at, took in zip(starts, node_seconds, strict=True) if took]
+    return max(ends, default=None)

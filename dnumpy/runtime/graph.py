@@ -101,7 +101,7 @@ class Nodes(Protocol):
         ...
 
 
-class Reads:
+class TaskReads:
     """What the tasks of one stage read on each node, and put together there from pieces."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class Graph:
         self.kept: list[Any] = []  # what the references into this graph depend on
         self.moved_bytes = 0
         self.made_bytes = 0  # by all stages together
-        self.reads = Reads()  # of the stage that is being built
+        self.reads = TaskReads()  # of the stage that is being built
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
         self.light: set[str] = set()  # keys of tasks whose results are small as a whole

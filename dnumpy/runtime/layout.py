@@ -17,10 +17,12 @@ from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
+from dnumpy.plan.model import Plan
 from dnumpy.plan.work import (
     contraction_work,
     copy_work,
     op_loops,
+    op_work,
     partial_bytes,
     phase_work,
     scratch_bytes,
@@ -61,15 +63,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.expr.expr import Expr, Params, Shape
-    from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.graph import Graph
+    from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.producers import Producer
 
 Placement = tuple[tuple[str, int], ...]
 AnyProducer = Union["Producer", ChainedRows, FoundRows, TakenRows, PutRows, SpannedRows]
 
+NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
+PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 TASK_BYTES = 2 << 20  # besides its arrays, of a node's tasks of one stage
 CALL_STEPS = 5  # times a block: what one call on a block of rows allocates
@@ -109,25 +113,41 @@ class Planner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Demand:
+    """What is asked of the planner for one stage: who computes how many of ``work.rows`` rows.
+
+    The rows of ``by_rows`` are read where they are computed with, those of ``across`` along another
+    axis or in another order, and ``whole`` operands on every node. What is ``alone`` is one task.
+    """
+
+    what: str
+    work: Work
+    granule: int
+    by_rows: tuple[Operand, ...] = ()
+    across: tuple[Operand, ...] = ()
+    whole: tuple[Operand, ...] = ()
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Laid:
     """A stage ready to be built: producer, ranges, and the work and plan that gave them.
 
-    What runs as one task has neither work nor plan.
+    ``number`` counts the demands of the run.
     """
 
     what: str
     producer: AnyProducer
     ranges: list[Range]
-    plan: Plan | None = None
-    work: Work | None = None
+    plan: Plan
+    work: Work
+    number: int = 0
 
     def peak_bytes(self, rows: int, held: int) -> int:
         """Return the most that a node with so many rows takes, ``held`` to be read among it."""
-        assert self.work is not None
         if not rows:
             return 0
-        kept = self.work.bytes_written - _left_by_a_tile(self.producer) / self.producer.granule()
-        made = rows * (max(kept, 0.0) + self.work.workspace_bytes_per_row)
+        made = rows * (self.work.bytes_written + self.work.workspace_bytes_per_row)
         return ceil(held + made + self._scratch() + self._blocks()) + TASK_BYTES
 
     def _scratch(self) -> float:
@@ -139,10 +159,7 @@ class Laid:
 
     def _blocks(self) -> float:
         """Return the bytes of blocks from files, and of what blocks leave behind to be folded."""
-        assert self.work is not None
-        tile = _left_by_a_tile(self.producer)
-        from_files = self.work.passing_bytes_per_row - tile / self.producer.granule()
-        return blocks_held(self.work, self.producer, max(from_files, 0.0))
+        return blocks_held(self.work, self.producer, self.work.passing_bytes_per_row)
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
@@ -157,6 +174,7 @@ class Layout:
     graph: Graph
     known: dict[int, Source]
     exchanged: dict[tuple[Source | None, Geometry], Operand] = field(default_factory=dict)
+    decided: int = 0
 
     def fused(self, stage: FusedStage) -> Laid:
         """Lay out a phase: tiles are its granules."""
@@ -211,13 +229,14 @@ class Layout:
             operands = tuple(self.in_order(o) if k in cut else o for k, o in enumerate(operands))
         grid = grid_rows(op, shapes, expr.params, expr.shape[0], _widest_row(expr, operands))
         rows = BlockedRows(op, expr.params, expr.shape, expr.dtype, operands, grid)
-        work, followed = _blocked_work(expr, rows)
+        work, followed, apart = _blocked_work(expr, rows)
         if op is TAKE:
             operands = (self.in_order(operands[0]), *operands[1:])
         if op is RUN:
             step = tile_rows_of(expr.shape, _widest_row(expr, operands))
             chained = ChainedRows(expr.params, expr.shape, operands[0], step)  # type: ignore[arg-type]
             return self._by_rows(op.name, chained, work, followed)
+        others = [o for o in operands if not any(o is f for f in followed)]
         if op in (FIND, ISIN_ROWS):
             operands = tuple(self.in_order(o) for o in operands)
         small = REPLICATED * self.planner.home_bytes
@@ -226,8 +245,10 @@ class Layout:
         )
         if exchanged is not None:
             work = replace(work, fixed_bytes=0.0)
-            return self._by_rows(op.name, exchanged, work, followed)
-        return self._by_rows(op.name, rows, work, followed)
+            return self._by_rows(op.name, exchanged, work, followed, across=others)
+        across = [o for o in others if any(o is x for x in apart)]
+        whole = [o for o in others if not any(o is x for x in across)]
+        return self._by_rows(op.name, rows, work, followed, whole, across)
 
     def _partials(self, expr: Expr, op: Fold, operands: tuple[Operand, ...]) -> Laid:
         shapes = tuple(operand.shape for operand in operands)
@@ -271,7 +292,14 @@ class Layout:
         else:
             updated = SpannedRows(base.source, value, region)
         work = copy_work(expr.shape, expr.dtype)
-        return self._by_rows(expr.op.name, updated, work, [base])
+        near = _goes_along(value, region, expr.shape[0])
+        return self._by_rows(
+            expr.op.name,
+            updated,
+            work,
+            [base, value] if near else [base],
+            across=[] if near or value.source is None else [value],
+        )
 
     def _whole_update(self, expr: Expr, base: Operand, value: Operand) -> Laid:
         producer = WholeResult(expr.op, expr.params, expr.shape, expr.dtype, (base, value))
@@ -302,9 +330,16 @@ class Layout:
         grid = grid_rows(op, (operand.shape,), params, shape[0], row_bytes)
         rows = BlockedRows(op, params, shape, dtype, (operand,), grid)
         work = Work(shape[0], bytes_read=row_bytes, bytes_written=row_bytes)
-        laid = self._by_rows(op.name, rows, work, [operand] if operand.shape == shape else [])
+        follows = operand.shape == shape and op is not PERMUTE
+        laid = self._by_rows(
+            op.name,
+            rows,
+            work,
+            [operand] if follows else [],
+            across=[] if follows else [operand],
+        )
         source = Source(shape, dtype, producer=rows)
-        made = rows.build(self.graph, laid.ranges)
+        made = self.built(laid, laid.ranges)
         self.graph.provide(source, self.graph.row_segments(rows, made, 0))
         return Operand(source)
 
@@ -315,35 +350,73 @@ class Layout:
         work: Work,
         by_rows: Sequence[Operand],
         whole: Sequence[Operand] = (),
+        across: Sequence[Operand] = (),
     ) -> Laid:
         granule = producer.granule()
         work = self._streamed(producer, work, by_rows)
-        current, moving = self._placement(by_rows, work.rows)
-        plan = self.planner.plan(what, work, granule, current, moving, self._replicated(whole))
+        rows, others, all_of = (self._sent(some) for some in (by_rows, across, whole))
+        demand = Demand(what, work, granule, rows, others, all_of)
+        plan, number = self._decided(demand)
         ranges = [
             piece
             for node, lo, hi in plan.ranges()
             for piece in cut_range(node, lo, hi, granule, self.planner.threads(node))
         ]
-        return Laid(what, producer, ranges, plan, work)
+        return Laid(what, producer, ranges, plan, work, number)
+
+    def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
+        reads = [(operand.shape, operand.dtype) for operand in expr.operands()]
+        work = op_work(expr.op, expr.shape, expr.dtype, reads)
+        operands = producer.operands
+        demand = Demand(what, work, max(work.rows, 1), whole=operands, alone=True)
+        plan, number = self._decided(demand)
+        (node, lo, hi), *_ = plan.ranges()
+        return Laid(what, producer, [Range(node, lo, hi)], plan, work, number)
+
+    def _decided(self, demand: Demand) -> tuple[Plan, int]:
+        number = self.decided
+        self.decided += 1
+        return self.decide(demand), number
+
+    def decide(self, demand: Demand) -> Plan:
+        """Return who computes the rows of one stage, planned by itself."""
+        if demand.alone:
+            node = self.planner.fastest()
+            return Plan(demand.what, ((node, demand.work.rows),), 0.0, (0.0,), (0.0,), "single")
+        current, moving = self._placement(demand.by_rows, demand.work.rows)
+        replicated = self._replicated(demand.whole)
+        return self.planner.plan(
+            demand.what, demand.work, demand.granule, current, moving, replicated
+        )
+
+    def built(self, laid: Laid, ranges: Sequence[Range]) -> list[tuple[Range, Ref]]:
+        """Add the tasks of a stage to the graph; each range with the reference of its task."""
+        return laid.producer.build(self.graph, ranges)
 
     def _streamed(self, producer: AnyProducer, work: Work, by_rows: Sequence[Operand]) -> Work:
-        """Return the work without what is read from files, of which a block is held at a time."""
+        """Return the work without what passes through: a block of it is held at a time.
+
+        That is what is read from files, and what tiles leave behind to be folded.
+        """
         if not streams(producer):
             return work
         read = {id(o): o for o in by_rows if self._file(o)}
         from_files = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in read.values())
-        tile = _left_by_a_tile(producer)
-        passing = from_files + tile / producer.granule()
-        if not passing:
+        folded = _left_by_a_tile(producer) / producer.granule()
+        if not from_files and not folded:
             return work
         threads = self.planner.threads(self.planner.fastest())
         held = blocks_held(work, producer, float(from_files), threads)
         return replace(
             work,
-            passing_bytes_per_row=float(passing),
+            bytes_written=max(work.bytes_written - folded, 0.0),
+            passing_bytes_per_row=float(from_files),
             fixed_bytes=work.fixed_bytes + held,
         )
+
+    def _sent(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
+        """Return those that nodes do not read from files."""
+        return tuple(operand for operand in operands if not self._file(operand))
 
     def _file(self, operand: Operand) -> bool:
         """Say whether the nodes read an operand from a file that they all see."""
@@ -357,20 +430,15 @@ class Layout:
             sum(
                 source.nbytes
                 for source in sources
-                if self.graph.file(source) is None
-                and (source.expr is None or not self.planner.mirrored(source.expr))
+                if source.expr is None or not self.planner.mirrored(source.expr)
             )
         )
-
-    def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
-        rows = expr.shape[0] if expr.shape else 1
-        return Laid(what, producer, [Range(self.planner.fastest(), 0, rows)])
 
     def _placement(self, operands: Sequence[Operand], rows: int) -> tuple[Placement | None, float]:
         """Return where most bytes of the rows lie now, and the bytes that a moved row costs."""
         by_place: dict[Placement | None, float] = {}
         for operand in operands:
-            if operand.source is None or self._file(operand):
+            if operand.source is None:
                 continue
             place = self._place_of(operand, rows)
             size = prod(operand.shape[1:]) * operand.dtype.itemsize
@@ -418,13 +486,23 @@ def blocks_held(work: Work, producer: AnyProducer, from_files: float, threads: i
     return block + min(max(BLOCK_BYTES, threads * tile), tiles * tile) + FOLD_LEVELS * tile
 
 
+def _goes_along(value: Operand, region: Geometry, rows: int) -> bool:
+    """Say whether a value's rows go to about as many rows, nearly all, of what is updated."""
+    shape = value.shape
+    along = len(shape) == len(region.shape) and shape[:1] == region.shape[:1]
+    return value.source is not None and along and abs(shape[0] - rows) <= NEAR * rows
+
+
 def _runs_on(expr: Expr) -> bool:
     """Say whether each block of a scan waits for the one before: none is told what goes before."""
     return isinstance(expr.op, Scan) and expr.op.join is not None and len(expr.args) == 1
 
 
-def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
-    """Return the work of a blocked op, and the operands whose rows the result's rows follow."""
+def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand], list[Operand]]:
+    """Return the work of a blocked op, and the operands that are cut.
+
+    First those whose rows the result's rows follow, then all of them.
+    """
     count = expr.shape[0]
     wants = rows.wants(0, count)
     by_rows = [w.operand for w in wants if w.lo is not None]
@@ -440,10 +518,23 @@ def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand]]:
         workspace_bytes_per_row=_workspace(expr, whole),
         fixed_bytes=whole,
     )
-    followed = [
-        w.operand for w in wants if (w.lo, w.hi) == (0, count) and w.operand.shape[0] == count
-    ]
-    return work, followed
+    followed = [operand for operand in apart if _follows(rows, operand, count)]
+    return work, followed, apart
+
+
+def _follows(rows: BlockedRows, operand: Operand, count: int) -> bool:
+    """Say whether rows of the result read the operand's rows beside them, away from the ends."""
+    held = operand.shape[0]
+    near = max(1.0, NEAR * held)
+    for part in PROBED:
+        lo = int(part * count) // rows.grid * rows.grid
+        hi = min(lo + rows.grid, count)
+        for want in rows.wants(lo, hi):
+            if want.operand is operand and want.lo is not None and want.hi is not None:
+                first, stop = lo * held / count, hi * held / count
+                if want.lo < first - near or want.hi > stop + near:
+                    return False
+    return True
 
 
 def _workspace(expr: Expr, whole: float) -> float:

@@ -41,45 +41,47 @@ def compiled_ns() -> tuple[tuple[tuple[str, float], ...], float]:
     is on disk.
     """
     source = np.random.default_rng(0)
-    x = _stored(source.uniform(0.5, 1.5, ROWS))
-    y = _stored(source.uniform(0.5, 1.5, ROWS))
-    product = _apply("multiply", x, y)
+    x = stored(source.uniform(0.5, 1.5, ROWS))
+    y = stored(source.uniform(0.5, 1.5, ROWS))
+    product = applied("multiply", x, y)
     alone = _phase_ns(product)
     table = []
-    for op_class, (program, times) in _programs(x, y, product).items():
+    for op_class, (program, times) in programs(x, y, product).items():
         beyond = (_phase_ns(program) - alone) / times
         table.append((op_class, max(LEAST_NS, beyond)))
-    return tuple(table), _compile_seconds(_programs(x, y, product)["arith"][0])
+    return tuple(table), _compile_seconds(programs(x, y, product)["arith"][0])
 
 
-def _programs(x: Expr, y: Expr, product: Expr) -> dict[str, tuple[Expr, int]]:
+def programs(x: Expr, y: Expr, product: Expr) -> dict[str, tuple[Expr, int]]:
     """Return per op class a program and how many ops of the class follow the product in it."""
     chain = product
     for name in ("add", "subtract", "multiply", "add", "multiply", "subtract", "add", "maximum"):
-        chain = _apply(name, chain, y if name in ("multiply", "maximum") else x)
-    greater = _apply("greater", product, y)
+        chain = applied(name, chain, y if name in ("multiply", "maximum") else x)
+    greater = applied("greater", product, y)
     chosen = make(WHERE, (greater, product, y), (), x.shape, x.dtype)
     single = np.dtype(np.float32)
     return {
         "arith": (chain, 8),
-        "div": (_apply("divide", _apply("divide", product, x), y), 2),
-        "sqrt": (_apply("sqrt", _apply("sqrt", product)), 2),
-        "exp": (_apply("log", _apply("exp", product)), 2),
-        "trig": (_apply("sin", _apply("cos", product)), 2),
-        "pow": (_apply("power", product, y), 1),
+        "div": (applied("divide", applied("divide", product, x), y), 2),
+        "sqrt": (applied("sqrt", applied("sqrt", product)), 2),
+        "exp": (applied("log", applied("exp", product)), 2),
+        "trig": (applied("sin", applied("cos", product)), 2),
+        "pow": (applied("power", product, y), 1),
         "compare": (greater, 1),
         "select": (chosen, 1),
         "cast": (make(CAST, (product,), (), x.shape, single), 1),
         "reduce": (_total(product), 1),
-        "other": (_apply("hypot", product, y), 1),
+        "other": (applied("hypot", product, y), 1),
     }
 
 
-def _stored(array: np.ndarray) -> Expr:
+def stored(array: np.ndarray) -> Expr:
+    """Return an Expr that has this value."""
     return leaf(array, array.shape, array.dtype)
 
 
-def _apply(name: str, *args: Expr) -> Expr:
+def applied(name: str, *args: Expr) -> Expr:
+    """Return the named ufunc of the operands."""
     dtypes = tuple(arg.dtype for arg in args)
     op = lookup(name)
     assert isinstance(op, Elementwise)
@@ -93,19 +95,20 @@ def _total(operand: Expr) -> Expr:
     return make(lookup("add.reduce"), (operand,), params, (), operand.dtype)
 
 
-def _stage_of(program: Expr) -> FusedStage:
-    (stage,) = cut(pending_in_order([program]), [program], GRAIN)
+def stage_of(program: Expr, grain: Grain = GRAIN) -> FusedStage:
+    """Return the one phase that the program is."""
+    (stage,) = cut(pending_in_order([program]), [program], grain)
     assert isinstance(stage, FusedStage)
     return stage
 
 
 def _phase_ns(program: Expr) -> float:
     """Return ns per row of the program as one compiled kernel."""
-    stage = _stage_of(program)
+    stage = stage_of(program)
     phase = stage.phase
     kernel = NumbaKernel(phase)
     values = [arg.value for arg in stage.inputs]
-    outs = _outputs(phase)
+    outs = outputs_of(phase)
 
     def run() -> None:
         kernel.run(values, outs, 0, phase.rows)
@@ -114,7 +117,8 @@ def _phase_ns(program: Expr) -> float:
     return measure.best_seconds(run, least=LEAST_RUNS) / ROWS * 1e9
 
 
-def _outputs(phase: Phase) -> list[np.ndarray]:
+def outputs_of(phase: Phase) -> list[np.ndarray]:
+    """Return memory for all that the phase gives, written to."""
     outs = []
     for output in phase.outputs:
         step = phase.steps[output.slot - len(phase.inputs)]
@@ -128,9 +132,9 @@ def _outputs(phase: Phase) -> list[np.ndarray]:
 
 def _compile_seconds(program: Expr) -> float:
     """Return the CPU time of making machine code of the program, which is warm by now."""
-    stage = _stage_of(program)
+    stage = stage_of(program)
     values: list[Any] = [arg.value for arg in stage.inputs]
-    variant = NumbaKernel(stage.phase).variant_for(values, _outputs(stage.phase))
+    variant = NumbaKernel(stage.phase).variant_for(values, outputs_of(stage.phase))
     assert variant is not None
     compile_it: Callable[[], bytes] = lambda: compiler.compile_source(variant.source)  # noqa: E731
     return measure.best_seconds(compile_it, least=1, clock=thread_time)

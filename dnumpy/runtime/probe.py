@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from time import monotonic, perf_counter, time
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 from dnumpy.config import thread_count
 from dnumpy.cost.profile import DeviceProfile
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from distributed import Client, Future, Worker
+    from distributed import Client, Worker
 
 ECHO_BYTES = (1 << 18, 4 << 20)
 ENOUGH_SECONDS = 0.02  # of a message: larger ones would tell no more
 CHAIN_TASKS = 8
+LEAST_CHAIN_SECONDS = 1e-3  # what longer chains are taken to cost where noise says less
 WORKER_IDLE_SECONDS = 0.2
 CALIBRATION_SECONDS = 60.0  # for which a worker may wait until it has nothing to do
 
@@ -225,21 +227,34 @@ def _echo_seconds(client: Client, address: str, payload: bytes) -> float:
 
 
 def _launch_seconds(client: Client, addresses: Sequence[str]) -> float:
-    """Return the time that one more task in a chain takes while all workers have such chains."""
+    """Return the time that one more task in a chain takes while all workers have such chains.
+
+    Chains go out as one graph each time, as runs do; what a graph costs whatever its tasks is the
+    same for a short and a long one.
+    """
     _run_chains(client, addresses, 1)
     started = perf_counter()
-    _run_chains(client, addresses, CHAIN_TASKS)
-    return (perf_counter() - started) / CHAIN_TASKS
+    _run_chains(client, addresses, 1)
+    alone = perf_counter() - started
+    started = perf_counter()
+    _run_chains(client, addresses, 1 + CHAIN_TASKS)
+    return max(perf_counter() - started - alone, LEAST_CHAIN_SECONDS) / CHAIN_TASKS
 
 
 def _run_chains(client: Client, addresses: Sequence[str], tasks: int) -> None:
-    ends = []
-    for address in addresses:
-        link: Future[int] | int = 0
-        for _ in range(tasks):
-            link = client.submit(_next, link, workers=[address], pure=False)
-        ends.append(link)
-    client.gather(ends)
+    from dask._task_spec import Task, TaskRef
+    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+    run = uuid4().hex
+    layers, ends = {}, []
+    for number, address in enumerate(addresses):
+        keys = [f"dnumpy-probe-{run}-{number}-{k}" for k in range(tasks)]
+        links: list[Any] = [0, *(TaskRef(key) for key in keys[:-1])]
+        chain = {key: Task(key, _next, link) for key, link in zip(keys, links, strict=True)}
+        layers[address] = MaterializedLayer(chain, annotations={"workers": [address]})
+        ends.append(keys[-1])
+    graph = HighLevelGraph(layers, {address: set() for address in layers})
+    client.get(graph, ends)
 
 
 def with_free_memory(

@@ -32,8 +32,10 @@ class Record(NamedTuple):
     a single op. ``nbytes`` is what the stage reads and writes. ``started`` is when the stage (on
     nodes: the run that it is a part of) began, by this process's ``time.perf_counter``;
     ``node_starts`` when each node's first task of the stage did, where it ran on nodes.
-    ``call`` is what ran where it was one op on whole operands. ``measured_peak_bytes`` is what each
-    node of ``where`` took at the peak, its operands and results included; empty where unknown.
+    ``call`` is what ran where it was one op on whole operands. ``predicted_node_starts`` says when
+    each node was to begin, in seconds after the run did, where its stages were planned together.
+    ``measured_peak_bytes`` is what each node of ``where`` took at the peak, its operands and
+    results included; empty where unknown.
     """
 
     what: str
@@ -50,6 +52,7 @@ class Record(NamedTuple):
     node_starts: tuple[float, ...] = ()
     call: Call | None = None
     measured_peak_bytes: tuple[int, ...] = ()
+    predicted_node_starts: tuple[float, ...] = ()
 
 
 def call_of(expr: Expr) -> Call:

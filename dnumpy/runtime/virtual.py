@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
     from dnumpy.runtime.files import Identity
+    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.sketch import Sketch
 
 
 INLINE_BYTES = 1 << 16  # made by all tasks together: waking threads would cost more
@@ -50,6 +52,7 @@ class VirtualCluster:
     embed_bytes = float("inf")
     remote = False
     predicts = False  # their speeds are relative
+    round_trip = 0.0
 
     def __init__(self, speeds: tuple[float, ...]) -> None:
         self.speeds = {f"node-{k}": speed for k, speed in enumerate(speeds)}
@@ -68,6 +71,10 @@ class VirtualCluster:
         """Return rows in proportion to the speeds."""
         spec = phase_spec(name, work)
         return plan_rows(spec, self._rates, granule, solver_below_seconds=float("inf"))
+
+    def plan_run(self, sketch: Sketch) -> Joint | None:  # noqa: ARG002 - speeds decide
+        """Return None: rows follow the speeds, stage by stage."""
+        return None
 
     def mirrored(self, owner: Expr) -> bool:  # noqa: ARG002 - all nodes read the same memory
         """Return True: nothing is copied."""
@@ -137,6 +144,9 @@ class VirtualCluster:
 
     def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
         """Do nothing: the speeds are given."""
+
+    def learn_round_trip(self, seconds: float) -> None:
+        """Do nothing: nothing is predicted."""
 
     def recover(self, attempt: int, lost: NodesLost) -> None:  # noqa: ARG002
         """Raise WorkerLost: the nodes of this process live as long as it does."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from itertools import product
+from math import isfinite
 
 import pytest
 from hypothesis import given, settings
@@ -223,3 +226,58 @@ def test_the_budget_is_a_twentieth_of_the_prediction_and_nothing_for_short_progr
     assert default_budget(0.019) == 0.0
     assert default_budget(1.0) == pytest.approx(0.05)
     assert default_budget(1e6) == 2.0
+
+
+@st.composite
+def mixed_programs(draw):
+    """Programs with everything at once: pins, copies, halos, folds, another axis, order alone."""
+    nodes, rows = draw(st.integers(2, 4)), draw(st.integers(1, 1000))
+    table = st.tuples(*[st.floats(1e-7, 1e-3)] * nodes)
+    starts = st.tuples(*[st.sampled_from([0.0, 1e-4, float("inf")])] * (nodes - 1))
+    pins = [
+        None,
+        None,
+        Placement((rows,) + (0,) * (nodes - 1)),
+        Placement((rows,) * nodes, replicated=True),
+        Placement((rows - rows // 3,) + (0,) * (nodes - 2) + (rows // 3,)),
+    ]
+    count = draw(st.integers(1, 4))
+    asks = []
+    for v in range(count):
+        pin = draw(st.sampled_from(pins))
+        fixed = (0.0,) * nodes if pin else (0.0, *draw(starts))
+        granule = draw(st.sampled_from([1, 64]))
+        asks.append(
+            Ask(f"p{v}", rows, draw(table), fixed, granule, 8.0, 1.0, 4.0, pin, draw(st.booleans()))
+        )
+    accesses = st.sampled_from(["aligned", "halo", "whole", "other axis", "fold", "none"])
+    edges = tuple(
+        Edge(draw(st.integers(0, v - 1)), v, draw(accesses), 8.0, 2, 8.0) for v in range(1, count)
+    )
+    places = tuple(Node(f"w{n}", draw(st.sampled_from([float("inf"), 1e6]))) for n in range(nodes))
+    return Program(places, Network.uniform(nodes, 1e-4, 1e8), tuple(asks), edges)
+
+
+@settings(deadline=None, max_examples=60)
+@given(mixed_programs(), st.sampled_from(["latency", "throughput"]))
+def test_any_program_gets_a_plan_that_holds_and_ends(program, objective):
+    clear_program_cache()
+    plan = plan_program(program, objective=objective)
+    plan.verify(program)
+    spans = [span for line in plan.spans for span in line if span is not None]
+    assert all(map(isfinite, (plan.predicted_seconds, plan.period_seconds, *plan.peak_bytes)))
+    assert all(isfinite(t) for span in spans for t in span)
+
+
+def test_a_short_program_needs_no_solver():
+    code = (
+        "import sys\n"
+        "from dnumpy.plan import Ask, Edge, Network, Node, Program, plan_program\n"
+        "asks = tuple(Ask(f'p{v}', 1000, (1e-6, 2e-6), (1e-4, 1e-4)) for v in range(3))\n"
+        "edges = (Edge(0, 1, 'aligned', 8.0), Edge(1, 2, 'halo', 8.0, 1))\n"
+        "nodes = (Node('a'), Node('b'))\n"
+        "plan_program(Program(nodes, Network.uniform(2, 1e-4, 1e9), asks, edges))\n"
+        "print(sorted({'pulp', 'highspy'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

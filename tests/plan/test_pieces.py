@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dnumpy.plan import joint, pieces
+from dnumpy.plan import pieces
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.events import simulate_program
 from dnumpy.plan.joint import clear_program_cache, plan_program
@@ -113,7 +113,7 @@ def test_pieces_are_as_good_as_the_whole_at_once(seed, monkeypatch):
     program = Program(places, Network.uniform(3, 0.001, 2000.0), asks, edges)
     clear_program_cache()
     in_pieces = plan_program(program, 2.0)
-    monkeypatch.setattr(joint, "PIECES_FROM_PHASES", 10**9)
+    monkeypatch.setattr(pieces, "PIECES_FROM_PHASES", 10**9)
     clear_program_cache()
     at_once = plan_program(program, 2.0)
     assert in_pieces.predicted_seconds <= at_once.predicted_seconds * 1.05

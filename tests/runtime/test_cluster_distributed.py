@@ -29,6 +29,8 @@ SPEEDS = (3.0, 1.0, 2.0, 1.0)
 class Uneven(DaskCluster):
     """The rows follow given speeds, whatever was measured, so that small data is cut too."""
 
+    joint = False
+
     def plan(self, name, work, granule, *_where_it_lies):
         rates = [NodeRate(a, 1.0 / s) for a, s in zip(self._alive, SPEEDS, strict=False)]
         return plan_rows(phase_spec(name, work), rates, granule, solver_below_seconds=float("inf"))

@@ -1,0 +1,481 @@
+"""dnumpy on unequal nodes: against its own even split, ``dask.array``, and the lower bound.
+
+``python -m benchmarks.hetero [programs ...] [--cluster "cpu=0.8/cpu=0.4" ...] [--repeats 5]`` makes
+clusters of real nodes (:mod:`benchmarks.nodes`; needs root) and runs on each the programs of
+:mod:`benchmarks.workloads`:
+
+- *planned*: dnumpy as it is;
+- *even*: the same engine with an equal share for every node;
+- *dask*: ``dask.array`` in its best chunking of those tried (:func:`benchmarks.rivals.chunkings`);
+- *bound*: total work over the sum of the measured rates (:mod:`benchmarks.bound`).
+
+The data lie in the cluster beforehand: generated there by dnumpy where its plan (or the even split)
+puts them, and persisted by Dask where its scheduler puts them. The clock runs from the first
+operation until the result is complete, in the cluster where it is as large as the data, else at
+home. Every rival's first run is not timed, and its result is compared with NumPy's; then they run
+in turn. dnumpy keeps programs that read less than 16 MB in the client's process, so a small
+``--scale`` measures another thing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import geometric_mean, median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from distributed import Client
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.bound import bound, speed_ratio
+from benchmarks.cluster import ended
+from benchmarks.contest import FixedCluster
+from benchmarks.machine import machine
+from benchmarks.nodes import NodeSpec, reap, unequal_nodes, why_no_nodes
+from benchmarks.rivals import Dask, Dnumpy, Reference, searched
+from benchmarks.workloads import WORKLOADS
+from dnumpy.runtime.dask_cluster import DaskCluster, adopt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from benchmarks.rivals import Rival
+    from benchmarks.workloads import Field, Workload
+    from dnumpy.cost.profile import DeviceProfile
+
+REPEATS = 5
+TRIPS = 10
+CLUSTERS = (
+    "cpu=0.8,mem=3G,net=1gbit/cpu=0.4,mem=3G,net=1gbit",
+    "cpu=0.8,mem=3G,net=1gbit/cpu=0.2,mem=2G,net=1gbit/cpu=0.2,mem=2G,net=1gbit",
+    (
+        "cpu=0.54,mem=2G,net=1gbit/cpu=0.54,mem=2G,net=1gbit"
+        "/cpu=0.27,mem=2G,net=300mbit/cpu=0.09,mem=1536M,net=100mbit"
+    ),
+)
+RIVALS = ("planned", "even", "dask")
+UNEQUAL = 2.0  # the ratio of CPU shares from which the even split has to be beaten clearly
+AIMS = {"planned / bound": 1.10, "even / planned": 1.5, "dask / planned": 5.0}
+
+
+@dataclass(slots=True)
+class Entry:
+    """One rival on one program: its seconds, or why there are none."""
+
+    seconds: list[float] = field(default_factory=list)
+    failed: str = ""
+
+    @property
+    def middle(self) -> float:
+        """The median; NaN where it failed."""
+        return median(self.seconds) if self.seconds and not self.failed else float("nan")
+
+    def __str__(self) -> str:
+        """Return best and median."""
+        if self.failed:
+            return "failed"
+        return f"{min(self.seconds):.3f}, {self.middle:.3f}" if self.seconds else "none"
+
+
+@dataclass(slots=True)
+class Result:
+    """One program on one cluster.
+
+    ``bound`` are the seconds of the lower bound and ``speeds`` the fastest node's measured rate
+    over the slowest's; ``rows`` each node's in the longest stage, as planned and evenly; ``graphs``
+    how often a planned run went to the cluster, ``home_bytes`` what it read and wrote at home.
+    """
+
+    program: str
+    title: str
+    bound: float
+    speeds: float
+    entries: dict[str, Entry] = field(default_factory=lambda: {name: Entry() for name in RIVALS})
+    rows: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    graphs: int = 0
+    home_bytes: int = 0
+    chunks: str = ""
+    searched: dict[str, float] = field(default_factory=dict)
+    not_run: dict[str, str] = field(default_factory=dict)
+
+    def ratios(self) -> dict[str, float]:
+        """Return the three ratios of medians; NaN where one of the two failed."""
+        planned, even, dask = (self.entries[name].middle for name in RIVALS)
+        return {
+            "planned / bound": planned / self.bound,
+            "even / planned": even / planned,
+            "dask / planned": dask / planned,
+        }
+
+    def to_dict(self, trip: float) -> dict[str, Any]:
+        """Return plain data; ``trip`` are the seconds of a round trip to the cluster."""
+        entries = {
+            name: {"seconds": entry.seconds, "median": entry.middle, "failed": entry.failed}
+            for name, entry in self.entries.items()
+        }
+        own = self.entries["planned"].middle - self.graphs * trip
+        return {
+            "program": self.program,
+            "title": self.title,
+            "bound_seconds": self.bound,
+            "speed_ratio": self.speeds,
+            **entries,
+            "ratios": self.ratios(),
+            "planned_without_round_trips / bound": own / self.bound,
+            "rows": self.rows,
+            "graphs": self.graphs,
+            "bytes_handled_at_home": self.home_bytes,
+            "dask_chunks": self.chunks,
+            "dask_chunks_tried_seconds": self.searched,
+            "dask_chunks_failed": self.not_run,
+        }
+
+
+@dataclass(slots=True)
+class Race:
+    """All programs on one cluster."""
+
+    specs: tuple[NodeSpec, ...]
+    profiles: list[DeviceProfile]
+    trip: float
+    results: list[Result] = field(default_factory=list)
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether the even split has to be beaten clearly."""
+        shares = [spec.cpu for spec in self.specs]
+        return max(shares) >= UNEQUAL * min(shares)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "nodes": [str(spec) for spec in self.specs],
+            "profiles": [json.loads(profile.to_json()) for profile in self.profiles],
+            "round_trip_seconds": self.trip,
+            "results": [result.to_dict(self.trip) for result in self.results],
+        }
+
+
+class Track:
+    """A cluster with the three rivals on it, each with a client of its own."""
+
+    def __init__(
+        self, client: Client, others: Sequence[Client], known: Mapping[str, DeviceProfile]
+    ) -> None:
+        planned = DaskCluster(client, dict(known))
+        planned.refresh()
+        even = FixedCluster(others[0], planned.profiles)
+        even.shares = (1.0,) * len(planned.nodes())
+        adopt(planned)
+        adopt(even)
+        self.planned, self.even = Dnumpy(planned), Dnumpy(even)
+        self.client = others[1]
+        self.threads = sum(planned.threads(node) for node in planned.nodes())
+        self.profiles = [planned.profiles[node] for node in planned.nodes()]
+        self.trip = round_trip(client)
+
+    def run(
+        self, workload: Workload, fields: Sequence[Field], expected: list[Any], repeats: int
+    ) -> Result:
+        """Return what the rivals took, running in turn."""
+        steps = workload.steps(*fields)
+        result = Result(
+            workload.name,
+            workload.title,
+            bound(steps, self.profiles),
+            speed_ratio(steps, self.profiles),
+        )
+        found = searched(self.client, workload, fields, self.threads)
+        result.chunks, result.searched, result.not_run = found.name, found.seconds, found.failed
+        rivals: dict[str, Rival] = {
+            "planned": self.planned,
+            "even": self.even,
+            "dask": Dask(self.client, found.chunks),
+        }
+        in_turn(workload, fields, expected, rivals, result, repeats)
+        result.rows = {"planned": self.planned.rows, "even": self.even.rows}
+        result.graphs, result.home_bytes = self.planned.graphs, self.planned.home_bytes
+        return result
+
+
+def round_trip(client: Client) -> float:
+    """Return the median seconds of a task that does nothing, until its result is here."""
+    seconds = []
+    for _ in range(TRIPS):
+        started = perf_counter()
+        client.submit(int, pure=False).result()
+        seconds.append(perf_counter() - started)
+    return median(seconds)
+
+
+def in_turn(
+    workload: Workload,
+    fields: Sequence[Field],
+    expected: list[Any],
+    rivals: Mapping[str, Rival],
+    result: Result,
+    repeats: int,
+) -> None:
+    """Run each rival once to compare its result with NumPy's, then all of them in turn."""
+    ready: dict[str, Any] = {}
+    for name, rival in rivals.items():
+        try:
+            arrays = rival.prepare(workload, fields)
+            _, got = rival.run(workload, arrays)
+            compare(workload, rival.sample(workload, got), expected)
+            del got  # its memory is for the runs that count
+            ready[name] = arrays
+        except Exception as problem:  # noqa: BLE001 - a rival that fails is part of the result
+            result.entries[name].failed = f"{type(problem).__name__}: {problem}"
+    for _ in range(repeats):
+        for name, arrays in list(ready.items()):
+            try:
+                result.entries[name].seconds.append(rivals[name].run(workload, arrays)[0])
+            except Exception as problem:  # noqa: BLE001 - likewise
+                result.entries[name].failed = f"{type(problem).__name__}: {problem}"
+                del ready[name]
+
+
+def compare(workload: Workload, got: list[Any], expected: list[Any]) -> None:
+    """Raise AssertionError unless this is NumPy's result, within the tolerance."""
+    for mine, theirs in zip(got, expected, strict=True):
+        least = workload.rtol * max(float(numpy.abs(theirs).max()), 1.0) * max(mine.size, 1) ** 0.5
+        if mine.shape != theirs.shape or not numpy.allclose(mine, theirs, workload.rtol, least):
+            off = numpy.abs(mine - theirs).max() if mine.shape == theirs.shape else mine.shape
+            msg = f"{workload.name}: not NumPy's result, off by {off}"
+            raise AssertionError(msg)
+
+
+class Expected:
+    """NumPy's results, computed once for all clusters."""
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+        self.known: dict[str, list[Any]] = {}
+
+    def of(self, workload: Workload) -> list[Any]:
+        """Return the part of NumPy's result that is compared, and its sum."""
+        if workload.name not in self.known:
+            numpy_itself = Reference()
+            arrays = numpy_itself.prepare(workload, workload.fields(self.scale))
+            _, result = numpy_itself.run(workload, arrays)
+            self.known[workload.name] = [
+                numpy.array(part) for part in numpy_itself.sample(workload, result)
+            ]
+        return self.known[workload.name]
+
+
+def race(
+    client: Client,
+    specs: Sequence[NodeSpec],
+    workloads: Sequence[Workload],
+    expected: Expected,
+    *,
+    repeats: int = REPEATS,
+    profiles: Mapping[str, DeviceProfile] | None = None,
+) -> Iterator[Race]:
+    """Yield the race after each program; the same object, with one result more.
+
+    Parameters
+    ----------
+    client : Client
+        Of the cluster.
+    profiles : mapping, optional
+        The nodes' profiles by address, where they are known; measured otherwise.
+    """
+    server = client.scheduler.address  # type: ignore[union-attr]
+    with (
+        Client(server, set_as_default=False) as second,  # type: ignore[no-untyped-call]
+        Client(server, set_as_default=False) as third,  # type: ignore[no-untyped-call]
+    ):
+        track = Track(client, (second, third), profiles or {})
+        run = Race(tuple(specs), track.profiles, track.trip)
+        for workload in workloads:
+            fields = workload.fields(expected.scale)
+            run.results.append(track.run(workload, fields, expected.of(workload), repeats))
+            yield run
+
+
+def table(one: Race) -> Table:
+    """Return the race as a table."""
+    trip = f"a round trip to the cluster takes {one.trip * 1e3:.1f} ms, and is not in the bound"
+    made = Table(
+        title="; ".join(f"node {k}: {spec}" for k, spec in enumerate(one.specs)),
+        caption=f"seconds as best, median; {trip}",
+        title_justify="left",
+        caption_justify="left",
+    )
+    made.add_column("program")
+    for name in (*RIVALS, "chunks", "bound", *AIMS, "graphs", "rows, planned"):
+        made.add_column(name, justify="right")
+    for result in one.results:
+        told = [_ratio(ratio) for ratio in result.ratios().values()]
+        rows = " ".join(f"{n:,}" for n in result.rows.get("planned", ()))
+        made.add_row(
+            result.title,
+            *(str(result.entries[name]) for name in RIVALS),
+            result.chunks,
+            f"{result.bound:.3f}",
+            *told,
+            str(result.graphs) + ("" if result.home_bytes < 1 << 20 else " (and at home)"),
+            rows,
+        )
+    return made
+
+
+def _ratio(ratio: float) -> str:
+    return "" if numpy.isnan(ratio) else f"{ratio:.2f}"
+
+
+def summary(races: Sequence[Race]) -> dict[str, dict[str, float]]:
+    """Return geometric mean, median, and how many reach the aim, of each ratio.
+
+    The even split counts where the CPU shares of the nodes differ by 2 or more.
+    """
+    told = {}
+    for name, aim in AIMS.items():
+        counted = [
+            result.ratios()[name]
+            for one in races
+            for result in one.results
+            if name != "even / planned" or one.is_unequal
+        ]
+        known = [ratio for ratio in counted if not numpy.isnan(ratio)]
+        if known:
+            good = sum(ratio <= aim if name.endswith("bound") else ratio >= aim for ratio in known)
+            told[name] = {
+                "geometric_mean": geometric_mean(known),
+                "median": median(known),
+                "least": min(known),
+                "most": max(known),
+                "aim": aim,
+                "reached": good,
+                "of": len(counted),
+            }
+    return told
+
+
+AIM_TEXTS = {
+    "planned / bound": "aim: median at most 1.10",
+    "even / planned": "aim: at least 1.5 where speeds differ by 2 or more",
+    "dask / planned": "aim: geometric mean at least 5",
+}
+
+
+def lines(races: Sequence[Race]) -> list[str]:
+    """Return the summary as text, and what failed."""
+    told = [
+        f"{name}: geometric mean {s['geometric_mean']:.2f}, median {s['median']:.2f}, "
+        f"{s['least']:.2f} to {s['most']:.2f} ({AIM_TEXTS[name]}; {s['reached']} of {s['of']})"
+        for name, s in summary(races).items()
+    ]
+    for k, one in enumerate(races):
+        for result in one.results:
+            told += [
+                f"cluster {k}, {result.program}, {name} failed: {entry.failed.strip()[:300]}"
+                for name, entry in result.entries.items()
+                if entry.failed
+            ]
+    return told
+
+
+def specs_of(text: str) -> list[NodeSpec]:
+    """Return the nodes of a cluster, separated by ``/``."""
+    try:
+        return [NodeSpec.parse(one) for one in text.split("/")]
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from problem
+
+
+def chosen(names: Sequence[str]) -> list[Workload]:
+    """Return the programs of these names, all where there are none; ValueError for others."""
+    by_name = {workload.name: workload for workload in WORKLOADS}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        msg = f"no program {', '.join(unknown)}; there are {', '.join(by_name)}"
+        raise ValueError(msg)
+    return [by_name[name] for name in names] or list(WORKLOADS)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the options; SystemExit with status 2 where they make no sense."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.hetero",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ", ".join(workload.name for workload in WORKLOADS)
+    parser.add_argument("programs", nargs="*", help=f"of {names}; all by default")
+    parser.add_argument(
+        "--cluster",
+        action="append",
+        type=specs_of,
+        metavar="NODE/NODE/...",
+        help="nodes as cpu=SHARE,mem=SIZE,net=RATE; may be given again (by default three clusters)",
+    )
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="timed runs of each")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies the elements")
+    parser.add_argument("--json", type=Path, help="where to store the figures")
+    options = parser.parse_args(argv)
+    options.cluster = options.cluster or [specs_of(text) for text in CLUSTERS]
+    try:
+        options.programs = chosen(options.programs)
+    except ValueError as problem:
+        parser.error(str(problem))
+    return options
+
+
+def stored(path: Path, options: argparse.Namespace, races: Sequence[Race]) -> None:
+    """Write what is known until now."""
+    record = {
+        "machine": machine(),
+        "scale": options.scale,
+        "repeats": options.repeats,
+        "clusters": [one.to_dict() for one in races],
+        "summary": summary(races),
+    }
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run, print and store; the status is 1 where no nodes can be made or dnumpy failed."""
+    options = parse(argv)
+    console = Console(width=None if sys.stdout.isatty() else 190, highlight=False)
+    reason = why_no_nodes()
+    if reason:
+        console.print(f"cannot make unequal nodes: {reason}")
+        return 1
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ended)
+    reap()
+    expected = Expected(options.scale)
+    races: list[Race] = []
+    for specs in options.cluster:
+        with unequal_nodes(specs) as running:
+            going = race(running.client, specs, options.programs, expected, repeats=options.repeats)
+            for count, one in enumerate(going):
+                races[:] = [*races[: len(races) - (count > 0)], one]
+                told = one.results[-1]
+                console.print(
+                    f"{told.program}: "
+                    + "; ".join(f"{name} {entry}" for name, entry in told.entries.items())
+                    + f"; bound {told.bound:.3f}"
+                )
+                if options.json:
+                    stored(options.json, options, races)
+        console.print(table(races[-1]))
+    for line in lines(races):
+        console.print(line)
+    failed = [r for one in races for r in one.results if r.entries["planned"].failed]
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,365 @@
+"""Jointly: all that a run asks of its nodes as one program of ``plan/``, and the answers.
+
+Stages whose rows follow one another (the rows of a stencil follow those of the grid, give or take a
+few) are brought to one number of rows and one granule, so that the planner may cut them alike; the
+answer is brought back to the rows and granules of each stage. Arrays at home are phases that are
+done, on a node that can do nothing else; one that several stages read by rows is sent once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from math import inf, lcm
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from dnumpy.plan import plan_program
+from dnumpy.plan.dag import SAME_ROWS, Ask, Edge, Network, Node, Placement, Program
+from dnumpy.plan.model import Plan
+from dnumpy.plan.rates import MEMORY_SHARE, node_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.cost.links import Links
+    from dnumpy.cost.profile import DeviceProfile
+    from dnumpy.cost.work import Work
+    from dnumpy.plan.dag import ProgramPlan
+    from dnumpy.plan.model import NodeRate
+    from dnumpy.runtime.layout import Demand
+    from dnumpy.runtime.sketch import Lying, Reads, Sketch
+
+HOME = "home"  # the node that arrays at home lie on
+PIECES = 8  # granules per node that a common granule of several stages must leave
+MOST_APART = 24  # nodes whose links are told apart; above, those of a class count as alike
+SAMPLED = 8  # links between two classes whose median stands for all
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is known of one worker: its profile, its class, and how far off predictions are."""
+
+    profile: DeviceProfile
+    label: str
+
+
+class Rating(NamedTuple):
+    """How a demand will run: its lowering, and for each worker the factor on its seconds."""
+
+    lowering: str
+    factors: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The plan of a run: a plan per demand, in the order of the demands."""
+
+    plans: tuple[Plan, ...]
+    predicted_seconds: float
+    peak_bytes: tuple[float, ...]
+    how: str
+
+
+class _Scale(NamedTuple):
+    """Rows and granule that a group of stages is planned in."""
+
+    rows: int
+    granule: int
+
+
+class _Builder:
+    """Makes the program of a sketch: lying arrays first, then those sent once, then demands."""
+
+    def __init__(self, sketch: Sketch, places: Sequence[Place], ratings: Sequence[Rating]) -> None:
+        order = {place.profile.name: k for k, place in enumerate(places)}
+        self.sketch, self.places = _in_order(sketch, order), places
+        self.first = len(sketch.lying)
+        self.rates = [
+            _rates(demand, places, rating)
+            for demand, rating in zip(sketch.demands, ratings, strict=True)
+        ]
+        self.from_home = any(not array.where for array in sketch.lying)
+        self.nodes = [
+            Node(place.profile.name, MEMORY_SHARE * place.profile.free_bytes) for place in places
+        ]
+        if self.from_home:
+            self.nodes.append(Node(HOME))
+        self.order = order
+        self.scale = self._scales()
+
+    def program(self, links: Links) -> tuple[Program, list[int]]:
+        """Return the program, and which of its phases each demand is."""
+        asks = [self._lying(k, array) for k, array in enumerate(self.sketch.lying)]
+        sent = self._sent_once()
+        numbers: dict[tuple[int, bool], int] = {}
+        edges: list[Edge] = []
+        for k in range(self.first):
+            numbers[k, True] = k
+        for k in sent:
+            edges.append(Edge(k, len(asks), "aligned", asks[k].bytes_per_row))
+            numbers[k, True] = len(asks)
+            asks.append(self._copy(k))
+        for k, demand in enumerate(self.sketch.demands):
+            numbers[k, False] = len(asks)
+            asks.append(self._ask(k, demand))
+        for read in self.sketch.reads:
+            by_rows = read.access in SAME_ROWS
+            producer = numbers[read.producer, read.lying]
+            if read.lying and not by_rows:
+                producer = read.producer
+            edges.append(self._edge(read, producer, numbers[read.consumer, False], asks))
+        program = Program(
+            tuple(self.nodes),
+            _network(self.places, links, home=self.from_home),
+            tuple(asks),
+            tuple(edges),
+        )
+        return program, [numbers[k, False] for k in range(len(self.sketch.demands))]
+
+    def _scales(self) -> list[_Scale]:
+        """Return rows and granule of each lying array and demand, equal where rows follow rows."""
+        sizes = [array.rows for array in self.sketch.lying]
+        sizes += [demand.work.rows for demand in self.sketch.demands]
+        granules = [1] * self.first + [demand.granule for demand in self.sketch.demands]
+        head = list(range(len(sizes)))
+        for read in self.sketch.reads:
+            if read.access in SAME_ROWS:
+                a = head[read.producer if read.lying else self.first + read.producer]
+                b = head[self.first + read.consumer]
+                if a != b:
+                    head = [min(a, b) if h in (a, b) else h for h in head]
+        found = {}
+        for h in set(head):
+            members = [k for k, of in enumerate(head) if of == h]
+            rows = max(1, *(sizes[k] for k in members))
+            scaled = [max(1, round(granules[k] * rows / max(sizes[k], 1))) for k in members]
+            common = lcm(*scaled)
+            if common * PIECES * len(self.places) > rows:
+                common = max(scaled)
+            found[h] = _Scale(rows, min(common, rows))
+        return [found[h] for h in head]
+
+    def _lying(self, k: int, array: Lying) -> Ask:
+        """Return an array that is there as a phase that is done."""
+        scale = self.scale[k]
+        if array.where:
+            counts = [0] * len(self.nodes)
+            for node, rows in array.where:
+                counts[self.order[node]] = rows
+            stops = _scaled(_stops(counts), max(array.rows, 1), scale.rows, 1)
+            pinned = Placement(tuple(b - a for a, b in zip([0, *stops], stops, strict=False)))
+        else:
+            pinned = Placement((0,) * (len(self.nodes) - 1) + (scale.rows,))
+        nothing = (0.0,) * len(self.nodes)
+        return Ask(f"array {k}", scale.rows, nothing, nothing, 1, pinned=pinned)
+
+    def _sent_once(self) -> list[int]:
+        """Return the arrays at home that several stages read by rows."""
+        readers = Counter(
+            read.producer for read in self.sketch.reads if read.lying and read.access in SAME_ROWS
+        )
+        return [k for k, n in readers.items() if n > 1 and not self.sketch.lying[k].where]
+
+    def _copy(self, k: int) -> Ask:
+        scale, array = self.scale[k], self.sketch.lying[k]
+        starts = (0.0,) * len(self.places) + (inf,)
+        row_bytes = array.row_bytes * array.rows / scale.rows
+        zero = (0.0,) * len(self.nodes)
+        return Ask(
+            f"copy of array {k}", scale.rows, zero, starts, scale.granule, row_bytes, copies=False
+        )
+
+    def _ask(self, k: int, demand: Demand) -> Ask:
+        work, scale = demand.work, self.scale[self.first + k]
+        part = work.rows / scale.rows
+        rates = self.rates[k]
+        away = (0.0,) if self.from_home else ()
+        never = (inf,) if self.from_home else ()
+        arrives = sum(
+            read.nbytes
+            for read in self.sketch.reads
+            if read.consumer == k and read.access == "whole"
+        )
+        return Ask(
+            demand.what,
+            scale.rows,
+            tuple(rate.seconds_per_row * part for rate in rates) + away,
+            tuple(rate.fixed_seconds for rate in rates) + never,
+            scale.rows if demand.alone else scale.granule,
+            work.bytes_written * part,
+            work.workspace_bytes_per_row * part,
+            max(0.0, work.fixed_bytes - arrives),
+            kept=k in self.sketch.kept,
+            copies=False,
+        )
+
+    def _edge(self, read: Reads, producer: int, consumer: int, asks: Sequence[Ask]) -> Edge:
+        if read.access == "fold":
+            return Edge(producer, consumer, "fold", partial_bytes=read.nbytes)
+        row_bytes = read.nbytes / asks[producer].rows
+        return Edge(producer, consumer, read.access, row_bytes, read.halo_rows)  # type: ignore[arg-type]
+
+    def answer(self, k: int, plan: ProgramPlan, number: int) -> Plan:
+        """Return the plan of demand ``k`` in its own rows, cut at its own granules."""
+        demand, scale = self.sketch.demands[k], self.scale[self.first + k]
+        work, count = demand.work, len(self.places)
+        granule = work.rows if demand.alone else demand.granule
+        placed = plan.placements[number].rows[:count]
+        stops = _scaled(_stops(placed), scale.rows, work.rows, max(granule, 1))
+        rows = tuple(b - a for a, b in zip([0, *stops], stops, strict=False))
+        seconds = tuple(
+            rate.fixed_seconds + n * rate.seconds_per_row if n else 0.0
+            for rate, n in zip(self.rates[k], rows, strict=True)
+        )
+        began = (span[0] if span is not None else 0.0 for span in plan.spans[number][:count])
+        held = tuple(n * work.bytes_per_row + work.fixed_bytes if n else 0.0 for n in rows)
+        names = [place.profile.name for place in self.places]
+        return Plan(
+            demand.what,
+            tuple(zip(names, rows, strict=True)),
+            max(seconds),
+            seconds,
+            held,
+            "joint",
+            plan.solver_seconds,
+            tuple(began),
+        )
+
+
+def plan_together(
+    sketch: Sketch,
+    places: Sequence[Place],
+    links: Links,
+    ratings: Sequence[Rating],
+    epoch: int = 0,
+) -> Joint:
+    """Return the plan of all that a run asks.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    places : sequence of Place
+        The workers, in the order in which ranges of rows follow one another.
+    links : Links
+        Between workers; what was not measured counts as the way to the client.
+    ratings : sequence of Rating
+        For each demand.
+    epoch : int
+        Of what is known of the workers: answers are remembered within one.
+
+    Raises
+    ------
+    dnumpy.errors.PlanInfeasible
+        When it does not fit in the workers' memory.
+    """
+    builder = _Builder(sketch, places, ratings)
+    program, numbers = builder.program(links)
+    plan = plan_program(program, epoch=epoch)
+    plans = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
+    peaks = plan.peak_bytes[: len(places)]
+    return Joint(plans, plan.predicted_seconds, peaks, plan.how)
+
+
+def _rates(demand: Demand, places: Sequence[Place], rating: Rating) -> list[NodeRate]:
+    """Return what each worker offers for about the rows that its speed earns."""
+    work, count = demand.work, len(places)
+    shares = [work.rows / (1 if demand.alone else count)] * count
+    if not demand.alone:
+        speeds = [1.0 / max(r.seconds_per_row, 1e-15) for r in _at(shares, work, places, rating)]
+        shares = [work.rows * speed / sum(speeds) for speed in speeds]
+    return _at(shares, work, places, rating)
+
+
+def _at(
+    shares: Sequence[float], work: Work, places: Sequence[Place], rating: Rating
+) -> list[NodeRate]:
+    return [
+        node_rate(work, place.profile, share, lowering=rating.lowering, correction=factor)
+        for place, share, factor in zip(places, shares, rating.factors, strict=True)
+    ]
+
+
+def _in_order(sketch: Sketch, order: dict[str, int]) -> Sketch:
+    """Return the sketch with arrays whose rows lie in another order of nodes read across."""
+    odd = {
+        k
+        for k, array in enumerate(sketch.lying)
+        if [order[node] for node, _ in array.where]
+        != sorted(order[node] for node, _ in array.where)
+    }
+    if not odd:
+        return sketch
+    reads = [
+        read._replace(access="other axis")
+        if read.lying and read.producer in odd and read.access in SAME_ROWS
+        else read
+        for read in sketch.reads
+    ]
+    return replace(sketch, reads=reads)
+
+
+def _stops(counts: Sequence[int]) -> list[int]:
+    stops, total = [], 0
+    for count in counts:
+        total += count
+        stops.append(total)
+    return stops
+
+
+def _scaled(stops: Sequence[int], rows: int, into: int, granule: int) -> list[int]:
+    """Return where cuts of so many rows fall in ``into`` rows that are cut at granules."""
+    found = [
+        into if stop >= rows else min(round(stop * into / rows / granule) * granule, into)
+        for stop in stops
+    ]
+    if found and found[-1] < into:  # nobody had the last rows: there are none
+        found[-1] = into
+    return found
+
+
+def _network(places: Sequence[Place], links: Links, *, home: bool) -> Network:
+    """Return the links between the workers, and between each and home."""
+    count = len(places)
+    groups = tuple(range(count))
+    if count > MOST_APART:
+        labels = sorted({place.label for place in places})
+        groups = tuple(labels.index(place.label) for place in places)
+    members: dict[int, list[DeviceProfile]] = {}
+    for place, group in zip(places, groups, strict=True):
+        members.setdefault(group, []).append(place.profile)
+    sides = [members[g] for g in sorted(members)]
+    table = [[_link(links, a, b) for b in sides] for a in sides]
+    if home:
+        out = [_to_home(side) for side in sides]
+        table = [[*line, way] for line, way in zip(table, out, strict=True)]
+        table.append([*out, (0.0, inf)])
+        groups = (*groups, len(sides))
+    return Network(
+        groups,
+        tuple(tuple(latency for latency, _ in line) for line in table),
+        tuple(tuple(rate for _, rate in line) for line in table),
+    )
+
+
+def _to_home(side: Sequence[DeviceProfile]) -> tuple[float, float]:
+    return (
+        median(profile.network_latency_seconds for profile in side),
+        median(profile.network_bytes_per_second for profile in side),
+    )
+
+
+def _link(
+    links: Links, side: Sequence[DeviceProfile], other: Sequence[DeviceProfile]
+) -> tuple[float, float]:
+    """Return latency and bandwidth between nodes of two groups."""
+    pairs = [(a.name, b.name) for a in side for b in other if a.name != b.name][:SAMPLED]
+    if not pairs:
+        return 0.0, inf
+    if not links.links:
+        ways = [_to_home(side), _to_home(other)]
+        return max(way[0] for way in ways), min(way[1] for way in ways)
+    return (
+        median(links.latency_seconds(a, b) for a, b in pairs),
+        median(links.bytes_per_second(a, b) for a, b in pairs),
+    )

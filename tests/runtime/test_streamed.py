@@ -1,0 +1,48 @@
+"""Ops as they run in phases, on all threads of a node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dnumpy.cost import Work, seconds
+from dnumpy.runtime import profiles, streamed
+from tests.cost.test_estimate import sample_profile
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_op_of_a_phase_has_a_time_and_the_profile_verifies(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    monkeypatch.setattr(streamed, "ROWS_PER_THREAD", 1 << 14)
+    profile = replace(sample_profile(), threads=threads)
+    found = streamed.phases_ns(profile)
+    calls = dict(dict(profile.ns_per_element)["tiled"])
+    assert {"arith", "exp", "reduce", "select"} < {c for c, _ in found} < set(calls)
+    assert all(ns >= streamed.LEAST_SHARE * calls[c] for c, ns in found)
+    replace(profile, ns_per_element=(*profile.ns_per_element, (streamed.PHASES, found))).verify()
+
+
+def test_rows_are_cut_so_that_all_threads_together_fit_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streamed.machine, "free_bytes", lambda: 1e6)
+    assert streamed._rows(2) * 4 * 8 <= 1e6
+    monkeypatch.setattr(streamed.machine, "free_bytes", lambda: 1e12)
+    assert streamed._rows(2) == 2 * streamed.ROWS_PER_THREAD
+
+
+def test_what_phases_take_counts_instead_of_single_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = sample_profile()
+    slower = replace(
+        profile, ns_per_element=(*profile.ns_per_element, (streamed.PHASES, (("exp", 8.0),)))
+    )
+    work = Work(rows=1, loops=(("exp", 1e6),))
+    launch = profile.launch_seconds
+    assert seconds(work, slower, 1) - launch == pytest.approx(
+        4 * (seconds(work, profile, 1) - launch)
+    )
+    for read in (profile, slower):  # a kept profile is compared with a single call
+        monkeypatch.setattr(profiles.measure, "exp_ns", lambda: 2.0)
+        assert profiles.still_true(read)
