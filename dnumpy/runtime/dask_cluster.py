@@ -23,7 +23,7 @@ from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.background import once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
-from dnumpy.runtime.files import sees
+from dnumpy.runtime.files import Seen
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
 from dnumpy.runtime.links import LARGE, MIDDLE, SIZES, measure_links
@@ -112,7 +112,7 @@ class DaskCluster:
         self._classes: dict[str, str] = {}
         self._mirrors: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
         self._mute: set[str] = set()
-        self._seen_files: dict[tuple[str, Identity], bool] = {}
+        self._files = Seen()
         self._direct: bool | None = None
         self._memory_seen = float("-inf")
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
@@ -438,15 +438,11 @@ class DaskCluster:
         return True
 
     def see(self, identity: Identity) -> bool:
-        """Say whether every worker sees this very file; each is asked once for each state of it."""
-        unknown = [a for a in self._alive if (a, identity) not in self._seen_files]
-        if unknown:
-            try:
-                told = self.client.run(sees, identity, workers=unknown)
-            except OSError as problem:  # one of them went away
-                raise NodesLost(frozenset(unknown), 0) from problem
-            self._seen_files |= {(a, identity): seen for a, seen in told.items()}
-        return all(self._seen_files.get((a, identity), False) for a in self._alive)
+        """Say whether every worker sees this very file."""
+        try:
+            return self._files.by_all(identity, self.client, self._alive)
+        except OSError as problem:  # one of them went away
+            raise NodesLost(frozenset(), 0) from problem
 
     def segment(self, part: Part) -> Segment | None:
         """Return where the part is; None when its worker is gone."""

@@ -20,6 +20,10 @@ from dnumpy.expr.geometry import address_of
 from dnumpy.runtime.memory import pool
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from distributed import Client
+
     from dnumpy.expr.expr import Shape
 
 BLOCK_BYTES = 8 << 20  # that all tasks of a node together read from files at a time
@@ -46,6 +50,21 @@ def identity_of(path: str) -> Identity | None:
 def sees(identity: Identity) -> bool:
     """Say whether this node sees the same file in the same state."""
     return identity_of(identity.path) == identity
+
+
+class Seen:
+    """Which workers see which files; each is asked once for each state of a file."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Identity], bool] = {}
+
+    def by_all(self, identity: Identity, client: Client, workers: Collection[str]) -> bool:
+        """Say whether all of these workers see this very file."""
+        unknown = [w for w in workers if (w, identity) not in self._known]
+        if unknown:
+            told = client.run(sees, identity, workers=unknown)
+            self._known |= {(worker, identity): seen for worker, seen in told.items()}
+        return all(self._known.get((w, identity), False) for w in workers)
 
 
 class FileRows(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dnumpy.runtime.operands import Inner, Ref, Take, taken
+from dnumpy.runtime.peaks import watch
 
 
 class Packed(NamedTuple):
@@ -17,7 +18,9 @@ class Packed(NamedTuple):
 
 def pack(takes: tuple[Take, ...], *data: Ref) -> Packed:
     """Return fresh arrays of the rows that are taken, to be sent to another node."""
-    return Packed(tuple([np.ascontiguousarray(taken(take, data)) for take in takes]))
+    rows = tuple([np.ascontiguousarray(taken(take, data)) for take in takes])
+    watch.note_leaving([array for array in rows if array.base is None])
+    return Packed(rows)
 
 
 class Parcel:

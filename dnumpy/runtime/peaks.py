@@ -14,11 +14,14 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import finalize
 
 from dnumpy.runtime.memory import pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    import numpy as np
 
 STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
@@ -48,6 +51,7 @@ class _Watch:
         self.on = False
         self._lock = threading.Lock()
         self._running: dict[object, list[int]] = {}  # of each: bytes when it began, and at the most
+        self._leaving = 0  # bytes of copies made for other nodes that are still here
 
     def start(self) -> bool:
         """Watch the tasks of this process from now on; False where the system does not tell."""
@@ -76,8 +80,18 @@ class _Watch:
             _forget()
             pool.forget_least_unused()
             now, _ = _held()
-            self._running[task] = [now - pool.unused, now - pool.unused]
+            held = now - pool.unused
+            self._running[task] = [held - self._leaving, held]
         return task
+
+    def note_leaving(self, arrays: Iterable[np.ndarray]) -> None:
+        """Count copies made for other nodes as taken by the tasks that run until they are gone."""
+        for array in arrays if self.on else ():
+            self._count_leaving(array.nbytes)
+            finalize(array, self._count_leaving, -array.nbytes)
+
+    def _count_leaving(self, nbytes: int) -> None:
+        self._leaving += nbytes  # without the lock: it may be called while one is held
 
     def end(self, task: object) -> Taken:
         """Return what the task took; others that run at the same time are counted with it."""
