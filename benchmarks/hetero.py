@@ -13,8 +13,8 @@ The data lie in the cluster beforehand: generated there by dnumpy where its plan
 puts them, and persisted by Dask where its scheduler puts them. The clock runs from the first
 operation until the result is complete, in the cluster where it is as large as the data, else at
 home. Every rival's first run is not timed, and its result is compared with NumPy's; then they run
-in turn. dnumpy keeps programs that read less than 16 MB in the client's process, so a small
-``--scale`` measures another thing.
+in turn. The nodes are calibrated beforehand, and not during the race. dnumpy keeps programs that
+read less than 16 MB in the client's process, so a small ``--scale`` measures another thing.
 """
 
 from __future__ import annotations
@@ -23,16 +23,14 @@ import argparse
 import json
 import signal
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import geometric_mean, median
+from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy
 from distributed import Client
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks.bound import bound, speed_ratio
 from benchmarks.cluster import ended
@@ -40,7 +38,9 @@ from benchmarks.contest import FixedCluster
 from benchmarks.machine import machine
 from benchmarks.nodes import NodeSpec, reap, unequal_nodes, why_no_nodes
 from benchmarks.rivals import Dask, Dnumpy, Reference, searched
+from benchmarks.standings import Race, Result, lines, summary, table
 from benchmarks.workloads import WORKLOADS
+from dnumpy.config import config
 from dnumpy.runtime.dask_cluster import DaskCluster, adopt
 
 if TYPE_CHECKING:
@@ -60,117 +60,23 @@ CLUSTERS = (
         "/cpu=0.27,mem=2G,net=300mbit/cpu=0.09,mem=1536M,net=100mbit"
     ),
 )
-RIVALS = ("planned", "even", "dask")
-UNEQUAL = 2.0  # the ratio of CPU shares from which the even split has to be beaten clearly
-AIMS = {"planned / bound": 1.10, "even / planned": 1.5, "dask / planned": 5.0}
-
-
-@dataclass(slots=True)
-class Entry:
-    """One rival on one program: its seconds, or why there are none."""
-
-    seconds: list[float] = field(default_factory=list)
-    failed: str = ""
-
-    @property
-    def middle(self) -> float:
-        """The median; NaN where it failed."""
-        return median(self.seconds) if self.seconds and not self.failed else float("nan")
-
-    def __str__(self) -> str:
-        """Return best and median."""
-        if self.failed:
-            return "failed"
-        return f"{min(self.seconds):.3f}, {self.middle:.3f}" if self.seconds else "none"
-
-
-@dataclass(slots=True)
-class Result:
-    """One program on one cluster.
-
-    ``bound`` are the seconds of the lower bound and ``speeds`` the fastest node's measured rate
-    over the slowest's; ``rows`` each node's in the longest stage, as planned and evenly; ``graphs``
-    how often a planned run went to the cluster, ``home_bytes`` what it read and wrote at home.
-    """
-
-    program: str
-    title: str
-    bound: float
-    speeds: float
-    entries: dict[str, Entry] = field(default_factory=lambda: {name: Entry() for name in RIVALS})
-    rows: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    graphs: int = 0
-    home_bytes: int = 0
-    chunks: str = ""
-    searched: dict[str, float] = field(default_factory=dict)
-    not_run: dict[str, str] = field(default_factory=dict)
-
-    def ratios(self) -> dict[str, float]:
-        """Return the three ratios of medians; NaN where one of the two failed."""
-        planned, even, dask = (self.entries[name].middle for name in RIVALS)
-        return {
-            "planned / bound": planned / self.bound,
-            "even / planned": even / planned,
-            "dask / planned": dask / planned,
-        }
-
-    def to_dict(self, trip: float) -> dict[str, Any]:
-        """Return plain data; ``trip`` are the seconds of a round trip to the cluster."""
-        entries = {
-            name: {"seconds": entry.seconds, "median": entry.middle, "failed": entry.failed}
-            for name, entry in self.entries.items()
-        }
-        own = self.entries["planned"].middle - self.graphs * trip
-        return {
-            "program": self.program,
-            "title": self.title,
-            "bound_seconds": self.bound,
-            "speed_ratio": self.speeds,
-            **entries,
-            "ratios": self.ratios(),
-            "planned_without_round_trips / bound": own / self.bound,
-            "rows": self.rows,
-            "graphs": self.graphs,
-            "bytes_handled_at_home": self.home_bytes,
-            "dask_chunks": self.chunks,
-            "dask_chunks_tried_seconds": self.searched,
-            "dask_chunks_failed": self.not_run,
-        }
-
-
-@dataclass(slots=True)
-class Race:
-    """All programs on one cluster."""
-
-    specs: tuple[NodeSpec, ...]
-    profiles: list[DeviceProfile]
-    trip: float
-    results: list[Result] = field(default_factory=list)
-
-    @property
-    def is_unequal(self) -> bool:
-        """Whether the even split has to be beaten clearly."""
-        shares = [spec.cpu for spec in self.specs]
-        return max(shares) >= UNEQUAL * min(shares)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "nodes": [str(spec) for spec in self.specs],
-            "profiles": [json.loads(profile.to_json()) for profile in self.profiles],
-            "round_trip_seconds": self.trip,
-            "results": [result.to_dict(self.trip) for result in self.results],
-        }
 
 
 class Track:
     """A cluster with the three rivals on it, each with a client of its own."""
 
     def __init__(
-        self, client: Client, others: Sequence[Client], known: Mapping[str, DeviceProfile]
+        self,
+        client: Client,
+        others: Sequence[Client],
+        known: Mapping[str, DeviceProfile],
+        *,
+        calibrate: bool,
     ) -> None:
         planned = DaskCluster(client, dict(known))
         planned.refresh()
+        if calibrate:
+            planned.calibrate()
         even = FixedCluster(others[0], planned.profiles)
         even.shares = (1.0,) * len(planned.nodes())
         adopt(planned)
@@ -280,6 +186,7 @@ def race(
     *,
     repeats: int = REPEATS,
     profiles: Mapping[str, DeviceProfile] | None = None,
+    calibrate: bool = True,
 ) -> Iterator[Race]:
     """Yield the race after each program; the same object, with one result more.
 
@@ -289,101 +196,20 @@ def race(
         Of the cluster.
     profiles : mapping, optional
         The nodes' profiles by address, where they are known; measured otherwise.
+    calibrate : bool
+        Whether to measure the nodes fully beforehand; nothing is measured during the race.
     """
     server = client.scheduler.address  # type: ignore[union-attr]
     with (
         Client(server, set_as_default=False) as second,  # type: ignore[no-untyped-call]
         Client(server, set_as_default=False) as third,  # type: ignore[no-untyped-call]
     ):
-        track = Track(client, (second, third), profiles or {})
+        track = Track(client, (second, third), profiles or {}, calibrate=calibrate)
         run = Race(tuple(specs), track.profiles, track.trip)
         for workload in workloads:
             fields = workload.fields(expected.scale)
             run.results.append(track.run(workload, fields, expected.of(workload), repeats))
             yield run
-
-
-def table(one: Race) -> Table:
-    """Return the race as a table."""
-    trip = f"a round trip to the cluster takes {one.trip * 1e3:.1f} ms, and is not in the bound"
-    made = Table(
-        title="; ".join(f"node {k}: {spec}" for k, spec in enumerate(one.specs)),
-        caption=f"seconds as best, median; {trip}",
-        title_justify="left",
-        caption_justify="left",
-    )
-    made.add_column("program")
-    for name in (*RIVALS, "chunks", "bound", *AIMS, "graphs", "rows, planned"):
-        made.add_column(name, justify="right")
-    for result in one.results:
-        told = [_ratio(ratio) for ratio in result.ratios().values()]
-        rows = " ".join(f"{n:,}" for n in result.rows.get("planned", ()))
-        made.add_row(
-            result.title,
-            *(str(result.entries[name]) for name in RIVALS),
-            result.chunks,
-            f"{result.bound:.3f}",
-            *told,
-            str(result.graphs) + ("" if result.home_bytes < 1 << 20 else " (and at home)"),
-            rows,
-        )
-    return made
-
-
-def _ratio(ratio: float) -> str:
-    return "" if numpy.isnan(ratio) else f"{ratio:.2f}"
-
-
-def summary(races: Sequence[Race]) -> dict[str, dict[str, float]]:
-    """Return geometric mean, median, and how many reach the aim, of each ratio.
-
-    The even split counts where the CPU shares of the nodes differ by 2 or more.
-    """
-    told = {}
-    for name, aim in AIMS.items():
-        counted = [
-            result.ratios()[name]
-            for one in races
-            for result in one.results
-            if name != "even / planned" or one.is_unequal
-        ]
-        known = [ratio for ratio in counted if not numpy.isnan(ratio)]
-        if known:
-            good = sum(ratio <= aim if name.endswith("bound") else ratio >= aim for ratio in known)
-            told[name] = {
-                "geometric_mean": geometric_mean(known),
-                "median": median(known),
-                "least": min(known),
-                "most": max(known),
-                "aim": aim,
-                "reached": good,
-                "of": len(counted),
-            }
-    return told
-
-
-AIM_TEXTS = {
-    "planned / bound": "aim: median at most 1.10",
-    "even / planned": "aim: at least 1.5 where speeds differ by 2 or more",
-    "dask / planned": "aim: geometric mean at least 5",
-}
-
-
-def lines(races: Sequence[Race]) -> list[str]:
-    """Return the summary as text, and what failed."""
-    told = [
-        f"{name}: geometric mean {s['geometric_mean']:.2f}, median {s['median']:.2f}, "
-        f"{s['least']:.2f} to {s['most']:.2f} ({AIM_TEXTS[name]}; {s['reached']} of {s['of']})"
-        for name, s in summary(races).items()
-    ]
-    for k, one in enumerate(races):
-        for result in one.results:
-            told += [
-                f"cluster {k}, {result.program}, {name} failed: {entry.failed.strip()[:300]}"
-                for name, entry in result.entries.items()
-                if entry.failed
-            ]
-    return told
 
 
 def specs_of(text: str) -> list[NodeSpec]:
@@ -422,6 +248,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--repeats", type=int, default=REPEATS, help="timed runs of each")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the elements")
+    parser.add_argument("--quick", action="store_true", help="leave the full calibration out")
     parser.add_argument("--json", type=Path, help="where to store the figures")
     options = parser.parse_args(argv)
     options.cluster = options.cluster or [specs_of(text) for text in CLUSTERS]
@@ -455,11 +282,19 @@ def main(argv: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, ended)
     reap()
+    config.calibrate = "off"  # it would run beside what is timed
     expected = Expected(options.scale)
     races: list[Race] = []
     for specs in options.cluster:
         with unequal_nodes(specs) as running:
-            going = race(running.client, specs, options.programs, expected, repeats=options.repeats)
+            going = race(
+                running.client,
+                specs,
+                options.programs,
+                expected,
+                repeats=options.repeats,
+                calibrate=not options.quick,
+            )
             for count, one in enumerate(going):
                 races[:] = [*races[: len(races) - (count > 0)], one]
                 told = one.results[-1]

@@ -282,6 +282,7 @@ def main(argv: Sequence[str]) -> int:
     if reason:
         console.print(f"cannot make unequal nodes: {reason}")
         return 1
+    config.calibrate = "off"  # it would run beside what is timed
     found = on_clusters(asked, console) if asked.cluster else here(asked, console)
     if asked.json:
         record = {"machine": machine(), **found}

@@ -7,6 +7,7 @@ import re
 import signal
 import time
 from contextlib import ExitStack, contextmanager, suppress
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
 PERIOD_US = 10_000  # short, so that a task of some milliseconds is held to the share too
+LEAST_QUOTA_US = 1_000  # the kernel refuses less
 WEIGHT = 100_000  # a process outside any group has 1024: what else runs hardly disturbs
 OURS = re.compile(r"dnumpy-(\d+)-.*")  # the process that made the group, then a label
 EMPTY_SECONDS = 5.0  # how long a killed process may take to leave its group
@@ -44,9 +46,10 @@ def why_no_memory_limit() -> str:
 @contextmanager
 def cpu_share(share: float, pids: Sequence[int]) -> Iterator[Path]:
     """Give these processes a share of one core: no more (quota), nor, against others, less."""
+    period = max(PERIOD_US, ceil(LEAST_QUOTA_US / share))
     settings = {
-        "cpu.cfs_period_us": PERIOD_US,
-        "cpu.cfs_quota_us": round(share * PERIOD_US),
+        "cpu.cfs_period_us": period,
+        "cpu.cfs_quota_us": max(round(share * period), LEAST_QUOTA_US),
         "cpu.shares": WEIGHT,
     }
     with _group(CPU_GROUPS, "-".join(map(str, pids)), settings) as group:

@@ -65,8 +65,9 @@ ASSUMPTIONS = (
     f"{BYTES_PER_SECOND / 1e9:g} GB/s out and one in per node, {LATENCY_SECONDS * 1e6:g} us "
     f"latency, no contention inside the network; {TASK_SECONDS * 1e3:g} ms for each phase on each "
     "node that is used; what starts the phases is free (a Dask scheduler needs about 1 ms for each "
-    "task, which is not in these figures); the data lie in memory where the first phase wants "
-    "them; the bound is the work of all phases over the sum of the rates, without network and starts"
+    "task, which is not in these figures); the data lie in memory where the first phase "
+    "wants them; the bound is the work of all phases over the sum of the rates, without network "
+    "and starts"
 )
 WORKS = {
     "sweep": Work(1, bytes_read=ROW_BYTES, bytes_written=ROW_BYTES, loops=(("arith", 4 * 1024.0),)),

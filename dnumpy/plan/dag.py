@@ -248,6 +248,8 @@ class ProgramPlan:
         started again and again. At best: ports and nodes are never made to wait.
     in_flight : int
         How many runs are under way at a time then; ``peak_bytes`` is for all of them.
+    ever_held_bytes : tuple of float
+        Per node, all that it holds at some time: in no order of events does it hold more at once.
     """
 
     placements: tuple[Placement, ...]
@@ -258,6 +260,7 @@ class ProgramPlan:
     solver_seconds: float = 0.0
     period_seconds: float = 0.0
     in_flight: int = 1
+    ever_held_bytes: tuple[float, ...] = ()
 
     def verify(self, program: Program) -> None:
         """Raise ValueError unless this answers the program within its nodes' memory."""

@@ -119,6 +119,7 @@ def _as_plan(judge: Judge, solver_seconds: float) -> ProgramPlan:
         solver_seconds,
         period,
         runs,
+        tuple(runs * held for held in line.ever_held_bytes),
     )
 
 

@@ -108,8 +108,8 @@ class KnownPlans:
 
     def keep(self, program: Program, asked: Hashable, plan: ProgramPlan) -> None:
         """Keep the plan, and for the same structure the ``MOST_ALIKE`` last ones."""
-        ever = simulate_program(program, plan.placements).ever_held_bytes
-        known = Known(plan, times_of(program), memory_of(program), np.array(ever) * plan.in_flight)
+        ever_held = np.array(plan.ever_held_bytes)
+        known = Known(plan, times_of(program), memory_of(program), ever_held)
         key = (asked, structure_key(program))
         with self._lock:
             others = self._kept.find(key) or ()

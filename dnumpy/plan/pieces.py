@@ -164,7 +164,8 @@ class Pieces:
         judge.score(pinned + plain, "plain")
         if all(templates):
             for placements, how in starts(piece, templates):
-                judge.score(placements, how)
+                if not judge.spent:
+                    judge.score(placements, how)
             search(piece, [list(options) for options in templates], judge)
         self.whole.solver_seconds += judge.solver_seconds
         best: dict[tuple[Placement, ...], tuple[Placements, float]] = {}

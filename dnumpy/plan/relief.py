@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_SIMULATIONS = 1500
 SEARCH_SECONDS = 0.2  # for each question
-MORE_NODES = (1, 2, 4, 8)
+MORE_NODES = (1, 2, 3, 4, 6, 8)  # tried in this order
 MOST_CLASSES = 4  # of nodes, that are offered
 MOST_BLOCKS = 4096
 Kind = Literal["memory", "nodes", "blocks"]
@@ -75,7 +75,7 @@ class Option:
 def options(program: Program, seconds: float = SEARCH_SECONDS) -> tuple[Option, ...]:
     """Return what would make the program fit, the fastest first; nothing where it fits.
 
-    Each question is searched for that many seconds; there are up to about twenty.
+    Each question is searched for that many seconds; there are up to about thirty.
     """
     program.verify()
     least = nearest(program, seconds)

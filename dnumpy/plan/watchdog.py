@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 LAST_WAIT_SECONDS = 1.0  # at exit, for solvers that were asked to stop
 SOLVED = (1, 2)  # sol_status of PuLP 3.3: optimal, or feasible at the time limit
-GRACE_SECONDS = 0.03  # for a solver that ends by itself to hand in the best that it has
+GRACE_SECONDS = 0.03  # at most, for a solver that ends by itself to hand in the best that it has
+GRACE_PART = 0.25  # of its time, so that many short solves do not add up
 
 
 class Solve(Generic[Answer]):
@@ -30,6 +31,7 @@ class Solve(Generic[Answer]):
 
     def __init__(self, seconds: float) -> None:
         self.deadline = perf_counter() + seconds
+        self.grace = min(GRACE_SECONDS, GRACE_PART * seconds)
         self.over = False
         self._model: Any = None
         self._box: SimpleQueue[tuple[Answer | None, BaseException | None]] = SimpleQueue()
@@ -67,7 +69,7 @@ class Solve(Generic[Answer]):
     def wait(self) -> Answer | None:
         """Return the answer if it comes in time; raise what the work raised."""
         try:
-            answer, problem = self._box.get(timeout=self.left + GRACE_SECONDS)
+            answer, problem = self._box.get(timeout=self.left + self.grace)
         except Empty:
             self.stop()
             return None

@@ -225,17 +225,22 @@ class _Run:
         return made
 
     def _add_fused(self, stage: FusedStage) -> None:
-        laid = self.layout.fused(stage)
         phase = stage.phase
         given = list(zip(stage.outputs, phase.outputs, strict=True))
-        nbytes = sum(expr.nbytes for expr, output in given if not output.partial)
+        by_rows = [k for k, output in enumerate(phase.outputs) if not output.partial]
+        update = stage.placed.get(by_rows[0]) if len(by_rows) == 1 else None
+        straight = None if update is None else self.layout.placed(stage, update)
+        laid = straight or self.layout.fused(stage)
+        nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
         made = self._build(laid, stage.steps, nbytes, fold)
         partial = [expr for expr, output in given if output.partial]
         for position, expr in enumerate(partial):
             self._give_folded(expr, position)
-        by_rows = [k for k, output in enumerate(phase.outputs) if not output.partial]
+        if straight is not None and update is not None:
+            self._give(update, laid, made, 0)
+            return
         for position, k in enumerate(by_rows):
             if k in stage.placed:
                 self._place(stage.outputs[k], stage.placed[k], laid, made, position)

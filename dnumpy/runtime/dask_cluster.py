@@ -70,8 +70,6 @@ NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 _REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 LOOKS_PER_SILENCE_CHECK = 10
 T = TypeVar("T")
-MOST_KERNELS = 4096
-NEVER_COMPILED = frozenset({"gather", "scatter", "scan", "sort", "fft", "lapack", "matmul"})
 
 
 def _cancelled() -> tuple[type[BaseException], ...]:
@@ -107,7 +105,6 @@ class DaskCluster:
         self.round_trip = ROUND_TRIP_SECONDS
         self._taught = Taught(self.correction)
         self._used = 0  # grows with every plan and every run
-        self._ran: dict[str, float] = {}  # seconds of each kernel on one node
         self._alive: dict[str, int] = {}
         self._classes: dict[str, str] = {}
         self._mirrors: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
@@ -266,7 +263,7 @@ class DaskCluster:
         """Return how workers will run it, and how far off the model was for that."""
         from dnumpy.runtime.jointly import Rating
 
-        lowering = self._lowering(what, work)
+        lowering = self._taught.lowering(what, work)
         kernel = kernel_name(what, work, lowering)
         factors = (self.correction.factor(kernel, self.label(a), a, what) for a in self._alive)
         return Rating(lowering, tuple(factors))
@@ -318,7 +315,7 @@ class DaskCluster:
     def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
         """Take in what each task took, against what was predicted for it."""
         self._used += 1
-        lowering = self._lowering(what, work)
+        lowering = self._taught.lowering(what, work)
         kernel = kernel_name(what, work, lowering)
         observations = []
         for r, observed in seen:
@@ -328,29 +325,13 @@ class DaskCluster:
             predicted -= profile.launch_seconds
             observations.append(Observation(kernel, label, r.node, predicted, observed, what))
         self.correction.observe(observations)
-        self._note_ran(what, work, seen)
-        self._taught.kept.write_sometimes()
+        self._taught.note_ran(what, work, max((s for _, s in seen), default=0.0))
         self._calibrate_soon()
 
     @property
     def epoch(self) -> int:
         """What plans depend on besides sizes: it grows when rates have changed for good."""
         return self.correction.epoch
-
-    def _lowering(self, what: str, work: Work) -> str:
-        """Return how workers will run it: compiled once it has run for as long as that takes."""
-        if any(op_class in NEVER_COMPILED for op_class, _ in work.loops) or work.flops:
-            return "tiled"
-        most = max((self.profiles[a].compile_seconds for a in self._alive), default=0.0)
-        ran = self._ran.get(kernel_name(what, work, "any"), 0.0)
-        return "numba" if ran > most else "tiled"
-
-    def _note_ran(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
-        if len(self._ran) >= MOST_KERNELS:
-            self._ran.clear()
-        name = kernel_name(what, work, "any")
-        longest = max((seconds for _, seconds in seen), default=0.0)
-        self._ran[name] = self._ran.get(name, 0.0) + longest
 
     def _calibrate_soon(self) -> None:
         """Measure in the background what is not known of workers, or was measured long ago."""

@@ -35,6 +35,7 @@ from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
 from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.lookup import FoundRows, lookup_for
+from dnumpy.runtime.placed import PlacedRows
 from dnumpy.runtime.producers import (
     STEP_BYTES,
     BlockedRows,
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.producers import Producer
 
 Placement = tuple[tuple[str, int], ...]
-AnyProducer = Union["Producer", ChainedRows, FoundRows, TakenRows, PutRows, SpannedRows]
+AnyProducer = Union["Producer", ChainedRows, FoundRows, PlacedRows, TakenRows, PutRows, SpannedRows]
 
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
 PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
@@ -163,7 +164,8 @@ class Laid:
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
-        return self.producer.phase if isinstance(self.producer, FusedRows) else None
+        rows = self.producer.rows if isinstance(self.producer, PlacedRows) else self.producer
+        return rows.phase if isinstance(rows, FusedRows) else None
 
 
 @dataclass(slots=True)
@@ -179,23 +181,38 @@ class Layout:
     def fused(self, stage: FusedStage) -> Laid:
         """Lay out a phase: tiles are its granules."""
         phase = stage.phase
-        given = [operand_of(arg, self.known) for arg in stage.inputs]
-        operands = tuple(
-            self.in_order(operand) if wanted.access is Access.ROWS else operand
-            for operand, wanted in zip(given, phase.inputs, strict=True)
-        )
-        by_rows = [
-            operand
-            for operand, given in zip(operands, phase.inputs, strict=True)
-            if given.access is Access.ROWS
-        ]
+        operands = self._operands_of(stage)
+        by_rows, whole = _by_access(phase, operands)
         producer = FusedRows(phase, operands)
-        whole = [
-            operand
-            for operand, given in zip(operands, phase.inputs, strict=True)
-            if given.access is Access.WHOLE
-        ]
         return self._by_rows(phase.title(), producer, phase_work(phase), by_rows, whole)
+
+    def placed(self, stage: FusedStage, update: Expr) -> Laid | None:
+        """Lay out a phase whose only row output fills a region of another array.
+
+        None where that takes more than one task: the region steps over rows, or is a small part.
+        """
+        if update.op is not UPDATE or not update.shape:
+            return None
+        base, region = operand_of(update.args[0], self.known), Geometry(*update.params)
+        row_map = region.row_map(update.shape, update.dtype)
+        if base.views or base.source is None or row_map is None or row_map.step != 1:
+            return None
+        phase = stage.phase
+        if phase.rows != region.shape[0] or update.shape[0] - phase.rows > NEAR * phase.rows:
+            return None
+        operands = self._operands_of(stage)
+        by_rows, whole = _by_access(phase, operands)
+        producer = PlacedRows(FusedRows(phase, operands), base.source, region, row_map.start)
+        work = replace(phase_work(phase), rows=update.shape[0])
+        laid = self._by_rows(phase.title(), producer, work, [*by_rows, base], whole)
+        return replace(laid, ranges=producer.shifted(laid.ranges))
+
+    def _operands_of(self, stage: FusedStage) -> tuple[Operand, ...]:
+        given = [operand_of(arg, self.known) for arg in stage.inputs]
+        return tuple(
+            self.in_order(operand) if wanted.access is Access.ROWS else operand
+            for operand, wanted in zip(given, stage.phase.inputs, strict=True)
+        )
 
     def whole(self, expr: Expr) -> Laid:
         """Lay out one op: by rows where the result's rows follow an operand's, else in one task."""
@@ -370,8 +387,9 @@ class Layout:
         operands = producer.operands
         demand = Demand(what, work, max(work.rows, 1), whole=operands, alone=True)
         plan, number = self._decided(demand)
-        (node, lo, hi), *_ = plan.ranges()
-        return Laid(what, producer, [Range(node, lo, hi)], plan, work, number)
+        node = next((name for name, count in plan.rows if count), None) or self.planner.fastest()
+        rows = expr.shape[0] if expr.shape else 1
+        return Laid(what, producer, [Range(node, 0, rows)], plan, work, number)
 
     def _decided(self, demand: Demand) -> tuple[Plan, int]:
         number = self.decided
@@ -484,6 +502,13 @@ def blocks_held(work: Work, producer: AnyProducer, from_files: float, threads: i
     tile = _left_by_a_tile(producer)
     tiles = -(-work.rows // rows)
     return block + min(max(BLOCK_BYTES, threads * tile), tiles * tile) + FOLD_LEVELS * tile
+
+
+def _by_access(phase: Phase, operands: Sequence[Operand]) -> tuple[list[Operand], list[Operand]]:
+    """Return the operands that a phase reads by rows, and those that it reads whole."""
+    given = list(zip(operands, phase.inputs, strict=True))
+    by_rows = [operand for operand, wanted in given if wanted.access is Access.ROWS]
+    return by_rows, [operand for operand, wanted in given if wanted.access is Access.WHOLE]
 
 
 def _goes_along(value: Operand, region: Geometry, rows: int) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from math import log2
 from threading import Barrier
 from time import perf_counter, thread_time
@@ -30,6 +31,7 @@ TILE_SETS = 4
 SMALLEST_BYTES = 1 << 18  # per thread: inside L2
 LARGEST_BYTES, QUICK_BYTES = 5 << 25, 3 << 24  # beyond most caches, and in little time
 BANDWIDTH_SIZES = 4
+PRIVATE_BYTES = 1 << 22  # more than a core keeps for itself
 STREAMED_BYTES = 1 << 30  # all threads together
 STREAMED_SHARE = 1 / 8  # of the free memory, likewise
 LEAST_TOUCHED = 1 / 4  # of the table
@@ -77,16 +79,18 @@ def best_seconds(
     return max(best, SHORTEST_SECONDS)
 
 
-def all_threads_seconds(make: Callable[[], Callable[[], object]], threads: int) -> float:
+def all_threads_seconds(
+    make: Callable[[], Callable[[], object]], threads: int, budget_seconds: float = BUDGET_SECONDS
+) -> float:
     """Return the best seconds of a call while each thread does one that ``make`` gives."""
     if threads == 1:
-        return best_seconds(make())
+        return best_seconds(make(), budget_seconds=budget_seconds)
     barrier = Barrier(threads)
 
     def task() -> float:
         call = make()
         barrier.wait()
-        return best_seconds(call)
+        return best_seconds(call, budget_seconds=budget_seconds)
 
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -110,23 +114,40 @@ def bandwidth_sizes(
 def bandwidth(
     threads: int, free_bytes: float, most_bytes: float = LARGEST_BYTES
 ) -> tuple[tuple[float, float], ...]:
-    """Return (bytes, bytes per second of one thread) of ``a + b -> c`` at growing sizes."""
+    """Return (bytes, bytes per second of one thread) of ``a + b -> c`` at growing sizes.
+
+    Small arrays are at hand in caches, while those that fit in no private cache are read from
+    memory: they are added a piece after the other of as much as is streamed at all.
+    """
+    sizes = bandwidth_sizes(threads, free_bytes, most_bytes)
     points: list[tuple[float, float]] = []
-    for size in bandwidth_sizes(threads, free_bytes, most_bytes):
-
-        def make(size: int = size) -> Callable[[], object]:
-            a, b, c = np.ones((3, size // 24))
-            return lambda: np.add(a, b, out=c)
-
-        seconds = all_threads_seconds(make, threads)
+    for size in sizes:
+        # what private caches cannot hold is seldom still in the shared one when it is read again
+        streamed = sizes[-1] if size > PRIVATE_BYTES else size
+        seconds = all_threads_seconds(partial(_adding, size, streamed), threads) * size / streamed
         if points:  # noise must not make more bytes take less time
             seconds = max(seconds, points[-1][0] / points[-1][1])
         points.append((float(size), size / seconds))
     return tuple(points)
 
 
+def _adding(size: int, streamed: int) -> Callable[[], object]:
+    """Return what adds arrays of ``streamed`` bytes together, ``size`` of them at a time."""
+    arrays = np.ones((3, streamed // 24))
+    step = size // 24
+    pieces = [arrays[:, k : k + step] for k in range(0, arrays.shape[1], step)]
+
+    def add() -> None:
+        for a, b, c in pieces:
+            np.add(a, b, out=c)
+
+    return add
+
+
 def gemm_rates(
-    threads: int, dtypes: Sequence[str] = ("float32", "float64")
+    threads: int,
+    dtypes: Sequence[str] = ("float32", "float64"),
+    budget_seconds: float = BUDGET_SECONDS,
 ) -> tuple[tuple[str, float], ...]:
     """Return (dtype, flops per second of one thread) of a square matrix product.
 
@@ -143,7 +164,8 @@ def gemm_rates(
             return lambda: np.matmul(a, a, out=out)
 
         with threadpool_limits(1, user_api="blas"):
-            rates.append((dtype, 2.0 * GEMM_SIZE**3 / all_threads_seconds(make, threads)))
+            seconds = all_threads_seconds(make, threads, budget_seconds)
+            rates.append((dtype, 2.0 * GEMM_SIZE**3 / seconds))
     return tuple(rates)
 
 
@@ -228,13 +250,14 @@ def page_ns(threads: int) -> float:
     return max(LEAST_PAGE_NS, beyond / FRESH_BYTES * 1e9)
 
 
-def first_touch_ns(most_bytes: float = 2 * FRESH_BYTES) -> float:
+def first_touch_ns(blocks: int = 3) -> float:
     """Return ns per byte of writing to memory beyond what the process ever held; one thread.
 
-    By the clock on the wall, since a machine that is lent its memory does not see who fetches it.
+    By the clock on the wall, since a machine that is lent its memory does not see who fetches it;
+    the least of several blocks, as a busy neighbour shows in that clock too.
     """
     kept, times = [], []
-    for _ in range(max(2, int(most_bytes / FRESH_BYTES))):
+    for _ in range(blocks):
         memory = _fresh_memory()
         started = perf_counter()
         memory.fill(1.0)
@@ -243,7 +266,7 @@ def first_touch_ns(most_bytes: float = 2 * FRESH_BYTES) -> float:
         memory.fill(1.0)
         times[-1] = max(0.0, times[-1] - (perf_counter() - started))
         kept.append(memory)
-    return max(LEAST_PAGE_NS, max(times) / FRESH_BYTES * 1e9)
+    return max(LEAST_PAGE_NS, min(times) / FRESH_BYTES * 1e9)
 
 
 def _fresh_memory() -> np.ndarray:

@@ -83,14 +83,18 @@ class FusedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
+        job, data = self.bound(graph, r)
+        return graph.add("rows", r.node, tasks.run_rows, job, *data)
+
+    def bound(self, graph: Graph, r: Range) -> tuple[tasks.RowJob, list[Ref]]:
+        """Return what computes rows ``r``, and the arguments that bring its operands."""
         runs: list[tuple[int, int, Bindings]] = []
         data: list[Ref] = []
         everything = self._wants(r.lo, r.hi)
         for lo, hi in self._runs(graph, r):
             bindings, data = bind(graph, r.node, self._wants(lo, hi), data, everything)
             runs.append((lo, hi, bindings))
-        job = tasks.RowJob(self.phase, r.lo, r.hi, tuple(runs))
-        return graph.add("rows", r.node, tasks.run_rows, job, *data)
+        return tasks.RowJob(self.phase, r.lo, r.hi, tuple(runs)), data
 
     def _wants(self, lo: int, hi: int) -> list[Want]:
         return [

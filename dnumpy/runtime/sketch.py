@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dnumpy.plan.dag import SAME_ROWS
 from dnumpy.plan.model import Plan
 from dnumpy.runtime.graph import Graph, Segment
 from dnumpy.runtime.layout import NEAR, Layout
@@ -149,14 +150,12 @@ class SketchLayout(Layout):
             return
         else:
             producer, lying = self._lying_number(source, segments), True
-        known = found.get((producer, lying, access))
-        halo = max(halo, known.halo_rows if known is not None else 0)
-        if access == "halo" or (access == "aligned" and halo):
-            found.pop((producer, lying, "aligned"), None)
-            access = "halo"
         nbytes: float = _bytes_seen(operand) if access == "whole" else source.nbytes
-        if known is not None:
-            nbytes = max(nbytes, known.nbytes)
+        same = ("aligned", "halo") if access in SAME_ROWS else (access,)
+        for known in [found.pop((producer, lying, kind), None) for kind in same]:
+            if known is not None:
+                nbytes, halo = max(nbytes, known.nbytes), max(halo, known.halo_rows)
+        access = "halo" if halo else access
         found[producer, lying, access] = Reads(producer, number, access, nbytes, halo, lying)
 
     def _is_everywhere(self, source: Source, access: str) -> bool:

@@ -144,7 +144,17 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
     phase = job.phase
-    rows = [None if output.partial else _allocated(job, output) for output in phase.outputs]
+    outs = [allocated(job, output) for output in phase.outputs]
+    partials, faults, lowering = fill_rows(job, outs, data)
+    rows = tuple([out for out in outs if out is not None])
+    return Made(rows, partials, time.perf_counter() - started, faults, lowering)
+
+
+def fill_rows(
+    job: RowJob, rows: Sequence[np.ndarray | None], data: Sequence[Ref]
+) -> tuple[tuple[Any, ...], frozenset[tuple[int, str]], str]:
+    """Compute the job's rows into ``rows``; return partial outputs, faults and the lowering."""
+    phase = job.phase
     kernel = kernel_for(phase)
     faults: set[tuple[int, str]] = set()
     folds = {k: TileFold(phase, o) for k, o in enumerate(phase.outputs) if o.partial}
@@ -159,13 +169,8 @@ def run_rows(job: RowJob, *data: Ref) -> Made:
             del values  # what was read from a file, before more of it is read
             for k, fold in folds.items():
                 faults |= fold.take_in(outs[k], lo)
-    return Made(
-        tuple([out for out in rows if out is not None]),
-        tuple([fold.left() for fold in folds.values()]),
-        time.perf_counter() - started,
-        frozenset(faults),
-        kernel.lowering,
-    )
+    left = tuple([fold.left() for fold in folds.values()])
+    return left, frozenset(faults), kernel.lowering
 
 
 class TileFold:
@@ -203,7 +208,10 @@ class TileFold:
         return Branches(self.phase.tiles, tuple(self.branches))
 
 
-def _allocated(job: RowJob, output: Output) -> np.ndarray:
+def allocated(job: RowJob, output: Output) -> np.ndarray | None:
+    """Return memory for the rows of an output, None for one that is folded."""
+    if output.partial:
+        return None
     step = job.phase.steps[output.slot - len(job.phase.inputs)]
     return pool.empty((job.hi - job.lo, *step.shape[1:]), step.dtype)
 

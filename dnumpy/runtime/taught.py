@@ -10,17 +10,20 @@ from math import log
 from typing import TYPE_CHECKING
 
 from dnumpy.config import thread_count
-from dnumpy.cost.correction import RESIDUAL_LIMIT, LogAverage
+from dnumpy.cost.correction import MOST_KERNELS, RESIDUAL_LIMIT, LogAverage
+from dnumpy.kernels.choose import COMPILE_SECONDS, IMPORT_AFTER
+from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dnumpy.cost import DeviceProfile, OnlineCorrection
+    from dnumpy.cost import DeviceProfile, OnlineCorrection, Work
 
 SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
 MOST_COUNT = 3  # runs that what was kept is worth, so that what has changed since is soon learnt
 SEPARATOR = "\t"
+NEVER_COMPILED = frozenset({"gather", "scatter", "scan", "sort", "fft", "lapack", "matmul"})
 _PARTS, _VALUES = 4, 3  # table, kind, name, class; rate, value, count
 
 
@@ -36,16 +39,37 @@ class Taught:
         self.correction = correction
         self.classes: dict[str, tuple[str, float]] = {}  # label -> kind, rate
         self.kept = Kept("cluster", thread_count(), self._collected)
+        self.ran: dict[str, float] = {}  # seconds of each kernel, on the node that had most to do
+        self.compile_seconds = COMPILE_SECONDS
 
     def enter(self, label: str, profile: DeviceProfile) -> None:
         """Take in what is kept of a device class, the first time that it is met."""
         if label in self.classes:
             return
         self.classes[label] = profile.kind, rate_of(profile)
+        self.compile_seconds = max(self.compile_seconds, profile.compile_seconds)
         for table, name, value, count in self._kept_of(profile):
             average = LogAverage(value, min(int(count), MOST_COUNT))
             known = self.correction.kernels if table == "kernel" else self.correction.families
             known.setdefault((name, label), average)
+
+    def lowering(self, what: str, work: Work) -> str:
+        """Return how workers will run it: compiled once it has run for as long as that takes.
+
+        A worker decides as :mod:`~dnumpy.kernels.choose` says: it imports the compiler first.
+        """
+        if work.flops or any(op_class in NEVER_COMPILED for op_class, _ in work.loops):
+            return "tiled"
+        ran = self.ran.get(kernel_name(what, work, "any"), 0.0)
+        return "numba" if ran > IMPORT_AFTER + self.compile_seconds else "tiled"
+
+    def note_ran(self, what: str, work: Work, seconds: float) -> None:
+        """Note what the longest task of a run took; write what there is to keep now and then."""
+        if len(self.ran) >= MOST_KERNELS:
+            self.ran.clear()
+        name = kernel_name(what, work, "any")
+        self.ran[name] = self.ran.get(name, 0.0) + seconds
+        self.kept.write_sometimes()
 
     def _kept_of(self, profile: DeviceProfile) -> list[tuple[str, str, float, float]]:
         found = []

@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from benchmarks import cluster_prediction, hetero, prediction, rivals
-from benchmarks.hetero import Entry, Expected, Race, Result, in_turn, summary
+from benchmarks.hetero import Expected, in_turn
 from benchmarks.nodes import NodeSpec, unequal_nodes, why_no_nodes
 from benchmarks.rivals import Reference
+from benchmarks.standings import RIVALS, Entry, Race, Result, lines, summary, table
 from benchmarks.workloads import WORKLOADS
 from dnumpy.config import config
 from dnumpy.engine import profile_here
@@ -65,14 +66,14 @@ def test_what_failed_counts_as_not_reached_and_is_told():
         1,
         2,
     )
-    told = "\n".join(hetero.lines([one]))
+    told = "\n".join(lines([one]))
     assert "p, dask failed: MemoryError: no such luck" in told
     assert "aim: geometric mean at least 5" in told
 
 
 def printed(one: Race) -> str:
     console = Console(width=220, file=(text := io.StringIO()))
-    console.print(hetero.table(one))
+    console.print(table(one))
     return text.getvalue()
 
 
@@ -117,7 +118,7 @@ class Wrong(Reference):
 def test_a_rival_that_fails_or_is_wrong_does_not_keep_the_others_from_running():
     workload, scale = BY_NAME["fma_sum"], 1e-4
     told = result(1.0, 1.0, 1.0, 1.0)
-    told.entries = {name: Entry() for name in hetero.RIVALS}
+    told.entries = {name: Entry() for name in RIVALS}
     three = {"planned": Reference(), "even": Failing(), "dask": Wrong()}
     in_turn(workload, workload.fields(scale), Expected(scale).of(workload), three, told, 4)
     assert len(told.entries["planned"].seconds) == 4
@@ -218,7 +219,13 @@ def test_every_rival_runs_on_real_nodes(running, profiles, monkeypatch):
     monkeypatch.setattr(rivals, "chunkings", lambda _: few)
     workload = BY_NAME["normalise"]
     going = hetero.race(
-        running.client, SPECS, [workload], Expected(0.1), repeats=1, profiles=profiles
+        running.client,
+        SPECS,
+        [workload],
+        Expected(0.1),
+        repeats=1,
+        profiles=profiles,
+        calibrate=False,
     )
     (one,) = list(going)
     (found,) = one.results

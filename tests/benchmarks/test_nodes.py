@@ -142,6 +142,16 @@ def share_of_a_core(seconds: float) -> float:
 
 
 @marked
+@pytest.mark.parametrize("share", [0.01, 0.09, 0.1, 0.55, 1.0])
+def test_the_kernel_takes_every_share_that_a_node_may_ask_for(share):
+    with quota.cpu_share(share, []) as group:
+        period, allowed = (
+            int((group / f"cpu.cfs_{name}_us").read_text()) for name in ("period", "quota")
+        )
+    assert allowed / period == pytest.approx(share, rel=0.01)
+
+
+@marked
 def test_no_node_gets_more_of_a_core_than_its_share(running):
     got = running.client.run(share_of_a_core, 0.6)
     for spec, address in zip(running.specs, running.addresses, strict=True):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from itertools import product
 from math import isfinite
+from threading import Event
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.events import simulate_program
 from dnumpy.plan.joint import clear_program_cache, default_budget, plan_program
 from dnumpy.plan.templates import fill, make_templates
+from dnumpy.plan.watchdog import Solve
 
 ENDLESS = st.just(float("inf"))
 MUCH = 2.0  # seconds of search: these programs need far less
@@ -281,3 +283,21 @@ def test_a_short_program_needs_no_solver():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_a_solver_that_never_answers_does_not_keep_a_plan_waiting(monkeypatch):
+    end, asked = Event(), []
+
+    def endless(solve, prob, gap):
+        asked.append(gap)
+        end.wait()
+
+    monkeypatch.setattr(Solve, "solve", endless)
+    asks = tuple(Ask(f"p{v}", 64, (0.01,) * 4, (0.001,) * 4) for v in range(6))
+    edges = tuple(Edge(v - 1, v, "halo", 8.0, 1) for v in range(1, 6))
+    places = tuple(Node(f"w{n}") for n in range(4))
+    program = Program(places, Network.uniform(4, 0.001, 100.0), asks, edges)
+    plan = planned(program)
+    assert len(asked) == 1  # while it runs, nothing else is solved
+    plan.verify(program)
+    end.set()

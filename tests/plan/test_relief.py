@@ -33,7 +33,7 @@ def fits(program):
     plan_program(program, 0.5).verify(program)
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=5)
 @given(st.floats(ROW, ROWS * ROW * 1.4), st.sampled_from(["aligned", "halo", "whole"]))
 def test_every_option_makes_the_program_fit(memory, access):
     program = chain(memory, access)

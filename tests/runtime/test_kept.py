@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from time import time
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnumpy.config import config
-from dnumpy.cost import Observation, OnlineCorrection
+from dnumpy.cost import Observation, OnlineCorrection, Work
 from dnumpy.runtime import kept, learnt
 from dnumpy.runtime.taught import Taught
 from tests.cost.test_estimate import sample_profile
@@ -160,3 +161,15 @@ def test_factors_are_the_same_in_the_next_process() -> None:
     later = runs()
     later.take_in([], sample_profile())
     assert later.factors[name].value == pytest.approx(teacher.factors[name].value)
+
+
+def test_a_kernel_is_taken_to_be_compiled_once_it_has_run_for_as_long_as_that_takes() -> None:
+    teacher = Taught(OnlineCorrection())
+    work, sort = (Work(10, loops=((c, 1.0),)) for c in ("arith", "sort"))
+    assert teacher.lowering("sum", work) == "tiled"
+    for _ in range(2):
+        teacher.note_ran("sum", work, teacher.compile_seconds)
+        teacher.note_ran("sort", sort, 100.0)
+    assert teacher.lowering("sum", work) == "numba"
+    assert teacher.lowering("sum", replace(work, rows=99)) == "numba"
+    assert teacher.lowering("other", work) == teacher.lowering("sort", sort) == "tiled"

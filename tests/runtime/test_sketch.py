@@ -111,10 +111,10 @@ def test_shifted_rows_are_a_halo_and_the_grid_of_a_sweep_keeps_its_rows() -> Non
         u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
     sketch = sketch_of(u)
     kinds = {r.access for r in sketch.reads}
-    assert kinds == {"aligned", "halo"}
+    assert kinds == {"halo"}
     assert all(r.halo_rows <= 4 for r in sketch.reads)
-    assert len(sketch.demands) == 4
-    assert sketch.kept == {3}
+    assert len(sketch.demands) == 2
+    assert sketch.kept == {1}
 
 
 def test_a_folded_result_is_read_whole_from_where_it_was_folded() -> None:
@@ -139,8 +139,17 @@ def test_all_stages_whose_rows_follow_one_another_are_planned_in_the_same_rows(
     program = program_of(sketch_of(u), monkeypatch)
     assert {ask.rows for ask in program.asks} == {ROWS}
     assert len({ask.granule for ask in program.asks if ask.pinned is None}) == 1
-    copies = [ask for ask in program.asks if ask.name.startswith("copy")]
-    assert len(copies) == 1  # the first sweep reads the grid twice, and it is sent once
+
+
+def test_an_array_at_home_that_two_stages_read_by_rows_is_sent_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = matrix()
+    program = program_of(sketch_of(dnp.cumsum(x, axis=1), x @ matrix(1)[:WIDTH]), monkeypatch)
+    copies = [k for k, ask in enumerate(program.asks) if ask.name.startswith("copy")]
+    assert len(copies) == 1
+    assert len(program.out_of(copies[0])) == 2
+    assert len(program.into(copies[0])) == 1
 
 
 def test_what_is_planned_together_keeps_its_cuts_through_a_loop() -> None:
