@@ -7,6 +7,7 @@ there, at home where it is small.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from time import perf_counter
@@ -21,10 +22,11 @@ from benchmarks.workloads import sizes_of
 from dnumpy import engine
 from dnumpy.api.array import expr_of
 from dnumpy.api.array import ndarray as Lazy  # noqa: N812 - beside NumPy's and Dask's
+from dnumpy.config import config
 from dnumpy.runtime.records import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from distributed import Client
 
@@ -95,7 +97,7 @@ class Dnumpy:
 
     def prepare(self, workload: Workload, fields: Sequence[Field]) -> Arrays:
         """Return arrays that were computed where this cluster's split puts them."""
-        with self.cluster.client.as_current():
+        with self.cluster.client.as_current(), recorded():
             arrays = [each.made(dnumpy) for each in fields]
             keep(arrays)
         return (*arrays, *(dnumpy.array(each) for each in workload.small()))
@@ -133,6 +135,17 @@ class Dnumpy:
         here = [r for r in records if {node for node, _ in r.where} <= {HERE}]
         self.graphs = len({r.started for r in records if r not in here})
         self.home_bytes = sum(r.nbytes for r in here)
+
+
+@contextmanager
+def recorded() -> Iterator[None]:
+    """Let nothing be computed as it is written: sums of two short axes would be made at home."""
+    before = config.eager_below
+    config.eager_below = 0
+    try:
+        yield
+    finally:
+        config.eager_below = before
 
 
 def keep(arrays: Sequence[Any]) -> None:

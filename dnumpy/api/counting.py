@@ -18,6 +18,7 @@ from dnumpy.api.record import Unmanaged, content, is_lazy, operand
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
+from dnumpy.expr import bounds
 from dnumpy.expr.expr import Expr
 from dnumpy.kernels import counts as counting_kernels
 from dnumpy.kernels.blocked import most_rows
@@ -61,7 +62,18 @@ def _numbers(a: Any, kinds: str = "iuf") -> bool:
 
 
 def ends(a: ndarray) -> np.ndarray:
-    """Return the least and the greatest element, computed now in one pass."""
+    """Return the least and the greatest element, computed now in one pass, or before."""
+    expr = content(a) if a.dtype.kind in "biu" else None
+    known = None if expr is None else bounds.noted(expr)
+    if known is not None:
+        return np.array([known.low, known.high], a.dtype)
+    found = _ends_now(a)
+    if expr is not None:
+        bounds.note(expr, *(int(end) for end in found))
+    return found
+
+
+def _ends_now(a: ndarray) -> np.ndarray:
     both = [reductions.amin(a), reductions.amax(a)]
     pending = [x.expr for x in both if type(x) is DeferredScalar and x.expr is not None]
     engine.compute(pending)
@@ -69,7 +81,10 @@ def ends(a: ndarray) -> np.ndarray:
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    """Count by NumPy's rules; the greatest value, computed now, decides the length."""
+    """Count by NumPy's rules; the greatest value decides the length.
+
+    It is computed now, but where it is known that ``minlength`` is longer.
+    """
     if not _numbers(x, "biu") or x.ndim != 1 or not np.can_cast(x.dtype, np.intp):
         return NotImplemented
     if weights is None and not blocks.spread(x):
@@ -78,8 +93,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         weights = np.asarray(weights) if type(weights) in (list, tuple) else weights
         if getattr(weights, "shape", None) != x.shape or weights.dtype.kind not in "biuf":
             return NotImplemented
-    low, high = ends(x).tolist()
     least = calls.unwrap(minlength)
+    within = bounds.bounds(content(x))
+    settled = isinstance(least, int) and within and within.low >= 0 and within.high < least
+    low, high = within if settled and within else ends(x).tolist()
     if low < 0 or not isinstance(least, int | np.integer) or least < 0:
         np.bincount(np.array([low]), minlength=least)  # says why
         return NotImplemented

@@ -38,12 +38,13 @@ def combine(
     """
     if note is None:
         with np.errstate(all="ignore"):
-            return _combine(step, partials)
+            return fold_tiles(step, partials)
     with np.errstate(all="call", call=note):
-        return _combine(step, partials)
+        return fold_tiles(step, partials)
 
 
-def _combine(step: Step, partials: np.ndarray) -> np.ndarray:
+def fold_tiles(step: Step, partials: np.ndarray) -> np.ndarray:
+    """Do what :func:`combine` does; faults go where the caller's error state says."""
     op, params = step.op, step.params
     if isinstance(op, Contraction):
         return np.ascontiguousarray(_up_the_tree(np.add, partials)[0]).reshape(step.shape)

@@ -332,7 +332,8 @@ class _Run:
         nbytes = 0
         told = zip(laid.ranges, stage.reports, strict=False)
         seen = [(r, one.report(results)) for r, one in told]
-        self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
+        if laid.as_planned:
+            self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo

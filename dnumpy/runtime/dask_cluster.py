@@ -34,6 +34,7 @@ from dnumpy.runtime.probe import (
     probe_cluster,
     with_free_memory,
 )
+from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
@@ -69,6 +70,7 @@ SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 _REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 LOOKS_PER_SILENCE_CHECK = 10
+WIRE = 1e9  # bytes per second between workers, where no link has been measured
 T = TypeVar("T")
 
 
@@ -275,6 +277,18 @@ class DaskCluster:
         _, copies = self._mirrors.get(id(owner), (owner, {}))
         nodes = {node for what, node in copies if not isinstance(what, Rows)}
         return nodes.issuperset(self._alive)
+
+    def parties(self, dtype: np.dtype) -> list[Party]:
+        """Return the workers' rates in products, and the rates at which bytes arrive."""
+        found = []
+        for node, threads in self._alive.items():
+            profile = self.profiles[node]
+            flops = profile.flops_per_second(dtype.name) * profile.speed * threads
+            others = [other for other in self._alive if other != node]
+            known = self.links.links and others
+            rate = min(self.links.bytes_per_second(o, node) for o in others) if known else WIRE
+            found.append(Party(node, flops / self.correction.node_factor(node), rate))
+        return found
 
     def threads(self, node: str) -> int:
         """Return the worker's threads."""

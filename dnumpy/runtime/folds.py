@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy.kernels import reference
-from dnumpy.kernels.partials import combine, join_neighbours
+from dnumpy.kernels.partials import fold_tiles, join_neighbours
 from dnumpy.runtime.branches import Branches, grown
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.tasks import Report, add_each, added_up, noted, report_of
@@ -49,7 +49,7 @@ class StepFold(NamedTuple):
 
     def result(self, found: Any) -> np.ndarray:
         """Return the step's result."""
-        return combine(self.step, found.root())
+        return fold_tiles(self.step, found.root())
 
 
 class BlockFold(NamedTuple):

@@ -140,7 +140,7 @@ class Graph:
         self.reads = TaskReads()  # of the stage that is being built
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
-        self.light: set[str] = set()  # keys of tasks whose results are small as a whole
+        self.light: set[str] = set()  # keys of tasks that give rows of one array and little else
         self._run = uuid4().hex
         self._count = 0
         self._task, self._ref = Task, TaskRef
@@ -223,6 +223,8 @@ class Graph:
         Where the tasks have several, each gets a task of its own, so that it can die alone.
         """
         if producer.row_outputs() == 1:
+            if not getattr(producer, "leaves_partials", False):
+                self.light |= {ref.key for _, ref in made}
             return [Segment(r.lo, r.hi, r.node, ref, position) for r, ref in made]
         return [
             Segment(r.lo, r.hi, r.node, self.add("pick", r.node, rows_of, ref, position), None)

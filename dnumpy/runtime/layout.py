@@ -48,6 +48,7 @@ from dnumpy.runtime.producers import (
     contraction_granule,
     tile_rows_of,
 )
+from dnumpy.runtime.products import GridRows, best_way, parties_of, places_of, sizes_of
 from dnumpy.runtime.regions import (
     SpannedRows,
     exchanged_axes,
@@ -69,9 +70,12 @@ if TYPE_CHECKING:
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.producers import Producer
+    from dnumpy.runtime.products import Way
 
 Placement = tuple[tuple[str, int], ...]
-AnyProducer = Union["Producer", ChainedRows, FoundRows, PlacedRows, TakenRows, PutRows, SpannedRows]
+AnyProducer = Union[
+    "Producer", ChainedRows, FoundRows, GridRows, PlacedRows, TakenRows, PutRows, SpannedRows
+]
 
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
 PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
@@ -134,7 +138,8 @@ class Demand:
 class Laid:
     """A stage ready to be built: producer, ranges, and the work and plan that gave them.
 
-    ``number`` counts the demands of the run.
+    ``number`` counts the demands of the run. What does not go ``as_planned`` takes less time than
+    its plan says, and teaches nothing.
     """
 
     what: str
@@ -143,6 +148,7 @@ class Laid:
     plan: Plan
     work: Work
     number: int = 0
+    as_planned: bool = True
 
     def peak_bytes(self, rows: int, held: int) -> int:
         """Return the most that a node with so many rows takes, ``held`` to be read among it."""
@@ -225,6 +231,9 @@ class Layout:
             return self._partials(expr, expr.op, operands)
         if expr.op is CROSSPROD and operands[0].shape[0]:
             return self._folded(expr, self.in_order(operands[0]), self.in_order(operands[1]))
+        way = self._way(expr, operands)
+        if way is not None:
+            return self._product(expr, operands, way)
         rows_first = _transposed_rows(expr, operands)
         if rows_first is not None:
             return self._folded(expr, rows_first, operands[1])
@@ -281,6 +290,34 @@ class Layout:
         work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=_whole_bytes(operands, by_rows))
         whole = [o for o in operands if not any(o is x for x in by_rows)]
         return self._by_rows(op.name, folded, work, by_rows, whole)
+
+    def _way(self, expr: Expr, operands: tuple[Operand, ...]) -> Way | None:
+        """Return how a product is computed otherwise than by rows, where that is sooner."""
+        if expr.op not in (MATMUL, DOT) or len(operands) != 2:
+            return None
+        sizes = sizes_of(*operands, expr.dtype)
+        parties = parties_of(self.planner, expr.dtype) if sizes else []
+        if sizes is None or len(parties) < 2:
+            return None
+        way = best_way(sizes, parties, *(places_of(operand, parties) for operand in operands))
+        return way if way.kind != "rows" else None
+
+    def _product(self, expr: Expr, operands: tuple[Operand, ...], way: Way) -> Laid:
+        """Lay out a product that does not go by rows; what is planned is that it did."""
+        left, right = operands
+        producer: FoldedRows | GridRows
+        if way.kind == "inner":
+            producer = FoldedRows(expr.shape, expr.dtype, left, right, across=True)
+            ranges = [Range(block.node, *block.inner) for block in way.blocks]
+        else:
+            producer = GridRows(expr.op, expr.params, expr.shape, expr.dtype, operands, way)
+            ranges = list(way.result)
+        others = float(prod(right.shape) * expr.dtype.itemsize)
+        work = contraction_work(expr.shape, expr.dtype, left.shape, others)
+        granule = contraction_granule(left.shape, left.dtype.itemsize)
+        demand = Demand(expr.op.name, work, granule, (left,), (), (right,))
+        plan, number = self._decided(demand)
+        return Laid(expr.op.name, producer, ranges, plan, work, number, as_planned=False)
 
     def _folded(self, expr: Expr, left: Operand, right: Operand) -> Laid:
         producer = FoldedRows(expr.shape, expr.dtype, left, right)

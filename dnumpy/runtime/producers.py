@@ -81,6 +81,11 @@ class FusedRows(ByRanges):
         """Return how many arrays each task gives rows of."""
         return sum(not output.partial for output in self.phase.outputs)
 
+    @property
+    def leaves_partials(self) -> bool:
+        """Say whether tasks give partial results beside rows."""
+        return any(output.partial for output in self.phase.outputs)
+
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
         job, data = self.bound(graph, r)
@@ -231,12 +236,16 @@ class ContractedRows(ByRanges):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldedRows(ByRanges):
-    """Partial results of ``left.T @ right``: rows of neither operand leave their node."""
+    """Partial results of ``left.T @ right``: rows of neither operand leave their node.
+
+    With ``across`` of ``left @ right``: columns of the first go where rows of the second are.
+    """
 
     shape: Shape
     dtype: np.dtype
     left: Operand
     right: Operand
+    across: bool = False
 
     def depth(self) -> int:
         """Return the number of stages that led here."""
@@ -244,7 +253,8 @@ class FoldedRows(ByRanges):
 
     def granule(self) -> int:
         """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
-        return contraction_granule(self.left.shape, self.left.dtype.itemsize)
+        first = self.right if self.across else self.left
+        return contraction_granule(first.shape, first.dtype.itemsize)
 
     def row_outputs(self) -> int:
         """Return zero: the tasks give partial results only."""
@@ -252,12 +262,15 @@ class FoldedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
-        bindings, data = bind(graph, r.node, [Want(x, r.lo, r.hi) for x in (self.left, self.right)])
-        size, rows = self.granule(), self.left.shape[0]
+        left = Want(self.left, r.lo, r.hi)
+        if self.across:
+            left = Want(self.left, 0, self.left.shape[0], ((r.lo, r.hi),))
+        bindings, data = bind(graph, r.node, [left, Want(self.right, r.lo, r.hi)])
+        size, rows = self.granule(), self.right.shape[0]
         place = r.lo // size, -(-rows // size)
         big = prod(self.shape) * self.dtype.itemsize > BIG_PRODUCT_BYTES
-        any_order = big and not config.reproducible
-        job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, any_order)
+        any_order = self.across or (big and not config.reproducible)
+        job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, any_order, self.across)
         return graph.add("fold", r.node, tasks.run_fold, job, *data)
 
 

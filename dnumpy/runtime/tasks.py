@@ -16,7 +16,7 @@ import numpy as np
 from dnumpy.kernels import reference
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.partials import join_neighbours, partial_dtype
-from dnumpy.ops.table import CROSSPROD
+from dnumpy.ops.table import CROSSPROD, MATMUL
 from dnumpy.runtime.branches import Branch, Branches, branches_of, put_on
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Made
@@ -70,7 +70,8 @@ class FoldJob(NamedTuple):
     """A product summed over a block of rows of both operands, ``granule`` rows at a time.
 
     The block begins with granule ``first`` of ``total``; ``any_order``: they may be added in any.
-    The operands are the rows of the matrix whose transpose is multiplied, and of the other factor.
+    The operands are the rows of the matrix whose transpose is multiplied, or its columns themselves
+    where it lies ``across``, and the rows of the other factor.
     """
 
     shape: Shape
@@ -80,6 +81,7 @@ class FoldJob(NamedTuple):
     first: int
     total: int
     any_order: bool
+    across: bool
 
 
 class BlockJob(NamedTuple):
@@ -326,9 +328,11 @@ def run_fold(job: FoldJob, *data: Ref) -> Made:
     total: list[Any] = []
 
     def fold() -> None:
-        for k, lo in enumerate(range(0, left.shape[0], job.granule)):
-            block = (left[lo : lo + job.granule], right[lo : lo + job.granule])
-            product = reference.apply(CROSSPROD, block, (), job.shape, job.dtype)
+        for k, lo in enumerate(range(0, right.shape[0], job.granule)):
+            rows = slice(lo, lo + job.granule)
+            op = MATMUL if job.across else CROSSPROD
+            block = (left[:, rows] if job.across else left[rows], right[rows])
+            product = reference.apply(op, block, (), job.shape, job.dtype)
             if job.any_order:
                 add_to(total, product)
             else:

@@ -141,3 +141,43 @@ def test_sliding_products_are_numpys(a: np.ndarray, v: np.ndarray, mode: Any) ->
 )
 def test_what_numpy_refuses_is_refused(call: Any) -> None:
     assert_as_numpy(call)
+
+
+def test_labels_are_counted_without_looking_for_their_ends_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from dnumpy import engine
+    from dnumpy.config import config
+
+    monkeypatch.setattr(config, "mode", "split")
+    monkeypatch.setattr(config, "eager_below", 0)
+    points = np.random.default_rng(0).random((3_000, 5))
+    labels = dnumpy.array(points).argmin(axis=1)
+    engine.history.clear()
+    counts = dnumpy.bincount(labels, minlength=5)
+    sums = dnumpy.bincount(labels, weights=points[:, 0], minlength=5)
+    assert not engine.history
+    theirs = points.argmin(axis=1)
+    assert np.array_equal(np.asarray(counts), np.bincount(theirs, minlength=5))
+    assert np.allclose(np.asarray(sums), np.bincount(theirs, points[:, 0], 5), rtol=1e-15)
+    longer = dnumpy.bincount(labels + 3, minlength=2)
+    assert np.array_equal(np.asarray(longer), np.bincount(theirs + 3, minlength=2))
+
+
+def test_ends_are_computed_once_for_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dnumpy import engine
+    from dnumpy.config import config
+
+    monkeypatch.setattr(config, "mode", "split")
+    monkeypatch.setattr(config, "eager_below", 0)
+    values = np.random.default_rng(0).integers(0, 9, 3_000)
+    x = dnumpy.array(values)
+    first = np.asarray(dnumpy.bincount(x))
+    engine.history.clear()
+    again = dnumpy.bincount(x)
+    assert not engine.history
+    assert np.array_equal(first, np.bincount(values))
+    assert np.array_equal(np.asarray(again), first)
+    x[0] = 20  # another content has other ends
+    values[0] = 20
+    assert np.array_equal(np.asarray(dnumpy.bincount(x)), np.bincount(values))
