@@ -34,6 +34,7 @@ from dnumpy.runtime.peaks import peak_of
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
 from dnumpy.runtime.records import Record
 from dnumpy.runtime.sketch import SketchLayout, following
+from dnumpy.runtime.streaming import peak_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -391,7 +392,11 @@ def _predicted_peaks(stage: _StageRun, rows: Mapping[str, int]) -> dict[str, int
     """Return what each node takes at the peak; nothing for calls whose workspace is not known."""
     if isinstance(stage.laid.producer, WholeResult):
         return {}
-    return {node: stage.laid.peak_bytes(n, stage.reads.held(node)) for node, n in rows.items()}
+    laid = stage.laid
+    return {
+        node: peak_bytes(laid.work, laid.producer, n, stage.reads.held(node))
+        for node, n in rows.items()
+    }
 
 
 def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import ceil, prod
+from math import prod
 from typing import TYPE_CHECKING, Protocol, Union
 
 from dnumpy.cost.work import Work
@@ -23,21 +23,17 @@ from dnumpy.plan.work import (
     copy_work,
     op_loops,
     op_work,
-    partial_bytes,
     phase_work,
-    scratch_bytes,
 )
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
-from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.lookup import FoundRows, lookup_for
 from dnumpy.runtime.placed import PlacedRows
 from dnumpy.runtime.producers import (
-    STEP_BYTES,
     BlockedRows,
     ContractedRows,
     FoldedBlocks,
@@ -60,6 +56,7 @@ from dnumpy.runtime.regions import (
     value_for,
     with_axes,
 )
+from dnumpy.runtime.streaming import phase_of, streamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,10 +77,7 @@ AnyProducer = Union[
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
 PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
-TASK_BYTES = 2 << 20  # besides its arrays, of a node's tasks of one stage
-CALL_STEPS = 5  # times a block: what one call on a block of rows allocates
 PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
-FOLD_LEVELS = 8  # results of tiles that wait for their neighbours, or are just being joined
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
 
@@ -150,28 +144,9 @@ class Laid:
     number: int = 0
     as_planned: bool = True
 
-    def peak_bytes(self, rows: int, held: int) -> int:
-        """Return the most that a node with so many rows takes, ``held`` to be read among it."""
-        if not rows:
-            return 0
-        made = rows * (self.work.bytes_written + self.work.workspace_bytes_per_row)
-        return ceil(held + made + self._scratch() + self._blocks()) + TASK_BYTES
-
-    def _scratch(self) -> float:
-        """Return the bytes that a node takes meanwhile, whatever its rows."""
-        phase = self.phase()
-        if phase is not None:
-            return scratch_bytes(phase)
-        return CALL_STEPS * STEP_BYTES
-
-    def _blocks(self) -> float:
-        """Return the bytes of blocks from files, and of what blocks leave behind to be folded."""
-        return blocks_held(self.work, self.producer, self.work.passing_bytes_per_row)
-
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
-        rows = self.producer.rows if isinstance(self.producer, PlacedRows) else self.producer
-        return rows.phase if isinstance(rows, FusedRows) else None
+        return phase_of(self.producer)
 
 
 @dataclass(slots=True)
@@ -449,25 +424,11 @@ class Layout:
         return laid.producer.build(self.graph, ranges)
 
     def _streamed(self, producer: AnyProducer, work: Work, by_rows: Sequence[Operand]) -> Work:
-        """Return the work without what passes through: a block of it is held at a time.
-
-        That is what is read from files, and what tiles leave behind to be folded.
-        """
-        if not streams(producer):
-            return work
-        read = {id(o): o for o in by_rows if self._file(o)}
-        from_files = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in read.values())
-        folded = _left_by_a_tile(producer) / producer.granule()
-        if not from_files and not folded:
-            return work
+        """Return the work without what passes through: a block of it is held at a time."""
+        from_files = {id(operand): operand for operand in by_rows if self._file(operand)}
+        row_bytes = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in from_files.values())
         threads = self.planner.threads(self.planner.fastest())
-        held = blocks_held(work, producer, float(from_files), threads)
-        return replace(
-            work,
-            bytes_written=max(work.bytes_written - folded, 0.0),
-            passing_bytes_per_row=float(from_files),
-            fixed_bytes=work.fixed_bytes + held,
-        )
+        return streamed(work, producer, float(row_bytes), threads)
 
     def _sent(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
         """Return those that nodes do not read from files."""
@@ -515,30 +476,6 @@ class Layout:
             lo, hi = rows_beginning(operand, segment.start, segment.stop, rows)
             counts[segment.node] = counts.get(segment.node, 0) + hi - lo
         return tuple(counts.items()) if any(counts.values()) else None
-
-
-def streams(producer: AnyProducer) -> bool:
-    """Say whether the tasks read their operands block by block, and hold no more than a block."""
-    if isinstance(producer, BlockedRows):
-        return producer.op.rows is not None or producer.goes_by_rows()
-    return isinstance(producer, (FusedRows, FoldedBlocks))
-
-
-def _left_by_a_tile(producer: AnyProducer) -> float:
-    return partial_bytes(producer.phase) if isinstance(producer, FusedRows) else 0.0
-
-
-def blocks_held(work: Work, producer: AnyProducer, from_files: float, threads: int = 1) -> float:
-    """Return the bytes that a node holds of what passes through it.
-
-    A block of what is read from files, ``from_files`` bytes of each row; of what tiles leave behind
-    to be folded, a block (or all, if that is less) and one or two for each level of the tree.
-    """
-    rows = producer.granule()
-    block = max(BLOCK_BYTES, threads * rows * from_files) if from_files >= 1.0 else 0.0
-    tile = _left_by_a_tile(producer)
-    tiles = -(-work.rows // rows)
-    return block + min(max(BLOCK_BYTES, threads * tile), tiles * tile) + FOLD_LEVELS * tile
 
 
 def _by_access(phase: Phase, operands: Sequence[Operand]) -> tuple[list[Operand], list[Operand]]:

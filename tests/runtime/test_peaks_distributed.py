@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 RUNS = 3  # of which the last is looked at
 OVER = 1.15
+LARGE = 16 << 20  # bytes, beside which what a task takes besides its arrays is little
 ROWS = 1_000_000
 
 
@@ -101,7 +102,7 @@ def test_no_peak_is_predicted_too_low(peaks: dict[str, list[tuple[int, int]]]) -
 
 
 def test_peaks_are_predicted_little_too_high(peaks: dict[str, list[tuple[int, int]]]) -> None:
-    large = [(p, m) for pairs in peaks.values() for p, m in pairs if m > 1 << 22]
-    assert len(large) > len(PROGRAMS)
+    large = [(p, m) for pairs in peaks.values() for p, m in pairs if m > LARGE]
+    assert len(large) >= len(PROGRAMS)
     over = median(p / m for p, m in large)
     assert over <= OVER, over
