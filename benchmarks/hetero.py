@@ -25,7 +25,7 @@ import signal
 import sys
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 REPEATS = 5
 TRIPS = 10
+SETTLE_SECONDS = 0.1  # in which workers let go of the result before
 CLUSTERS = (
     "cpu=0.8,mem=3G,net=1gbit/cpu=0.4,mem=3G,net=1gbit",
     "cpu=0.8,mem=3G,net=1gbit/cpu=0.2,mem=2G,net=1gbit/cpu=0.2,mem=2G,net=1gbit",
@@ -140,8 +141,10 @@ def in_turn(
             ready[name] = arrays
         except Exception as problem:  # noqa: BLE001 - a rival that fails is part of the result
             result.entries[name].failed = f"{type(problem).__name__}: {problem}"
-    for _ in range(repeats):
-        for name, arrays in list(ready.items()):
+    for count in range(repeats):
+        turn = count % max(len(ready), 1)  # nobody always runs after the same rival
+        for name, arrays in [*ready.items()][turn:] + [*ready.items()][:turn]:
+            sleep(SETTLE_SECONDS)
             try:
                 result.entries[name].seconds.append(rivals[name].run(workload, arrays)[0])
             except Exception as problem:  # noqa: BLE001 - likewise

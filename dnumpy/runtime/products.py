@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.operands import Ref
 
-TASK_SECONDS = 2e-3  # what each further task costs on the way
+TASK_SECONDS = 2e-3  # what each task costs on the way
+FURTHER = {"rows": 0, "inner": 1, "grid": 3}  # tasks one after the other, beside the product
+CLEARLY = 0.8  # of the seconds by rows: what is not sooner than that is within the model's error
 INNER_BYTES = 16 << 20  # of a result that is added up in one place, at most
 Span = tuple[int, int]
 
@@ -166,7 +168,7 @@ def costed(
     rate = {node: party.bytes_per_second for node, party in by_node.items()}
     seconds = max(work[node] + first[node] / rate[node] for node in by_node)
     seconds += max((nbytes / rate[node] for node, nbytes in after.items()), default=0.0)
-    seconds += TASK_SECONDS * (way.kind != "rows")
+    seconds += TASK_SECONDS * FURTHER[way.kind]
     received = {node: first[node] + after.get(node, 0.0) for node in by_node}
     return way._replace(seconds=seconds, received=tuple(received.items()))
 
@@ -192,8 +194,10 @@ def _result_bytes(way: Way, sizes: Sizes) -> dict[str, float]:
 def best_way(
     sizes: Sizes, parties: Sequence[Party], left: Sequence[Range], right: Sequence[Range]
 ) -> Way:
-    """Return the way that takes the fewest seconds; by rows where others are no sooner."""
-    return min(ways(sizes, parties, left, right), key=lambda way: way.seconds)
+    """Return the way that takes the fewest seconds; by rows unless another is clearly sooner."""
+    first, *others = ways(sizes, parties, left, right)
+    best = min(others, key=lambda way: way.seconds, default=first)
+    return best if best.seconds < CLEARLY * first.seconds else first
 
 
 def parties_of(planner: Any, dtype: np.dtype) -> list[Party]:

@@ -124,6 +124,17 @@ def test_few_nodes_and_a_small_second_operand_go_by_rows() -> None:
     assert best_way(Sizes(90_000, 30, 30, 8), there, lies, []).kind == "rows"
 
 
+def test_what_is_hardly_sooner_does_not_leave_the_rows() -> None:
+    for rate in np.geomspace(1e6, 1e12, 13):
+        there = parties((1.0,) * 9, rate)
+        lies = [Range(p.node, *cut) for p, cut in zip(there, shares(3000, [1] * 9), strict=True)]
+        sizes = Sizes(3000, 3000, 3000, 8)
+        by_rows, *others = ways(sizes, there, lies, lies)
+        assert by_rows.kind == "rows"
+        sooner = min(way.seconds for way in others) < 0.8 * by_rows.seconds
+        assert (best_way(sizes, there, lies, lies).kind != "rows") == sooner
+
+
 def test_faster_nodes_get_larger_blocks() -> None:
     way = products.in_grid(Sizes(1000, 10, 900, 8), [parties((6.0, 3.0)), parties((2.0, 1.0))])
     area = [np.subtract(*b.rows) * np.subtract(*b.columns) for b in way.blocks]
