@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from typing import Any
 
 from distributed import WorkerPlugin
 
 from dnumpy.runtime import machine, peaks
 
+COMPILERS_BYTES = 100e6  # that a process holds more once it has compiled a kernel
+
 
 def free_bytes_of(worker: Any) -> float:
-    """Return the bytes that new arrays may take on the worker now."""
-    return machine.free_bytes(worker.memory_manager.memory_limit)
+    """Return the bytes that new arrays may take on the worker now.
+
+    The compilers will take some of what is free, once they are imported.
+    """
+    free = machine.free_bytes(worker.memory_manager.memory_limit)
+    return free if "numba" in sys.modules else max(free - COMPILERS_BYTES, 0.0)
 
 
 class NodeSetup(WorkerPlugin):
