@@ -212,8 +212,9 @@ class _Run:
     ) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
-        self.graph.reads = reads = TaskReads()
+        self.graph.reads = reads = self.graph.reads.after()
         made = self.layout.built(laid, laid.ranges)
+        self.graph.reads = TaskReads()
         stage = _StageRun(laid, steps, [], reads)
         if fold:
             stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())

@@ -108,6 +108,7 @@ class TaskReads:
         self._read: dict[str, dict[Any, list[int]]] = {}  # node -> argument -> bytes read, and all
         self._kept: list[Ref] = []  # so that no other argument gets the same id
         self._assembled: dict[str, int] = {}
+        self._sent: dict[str, int] = {}
 
     def note(self, node: str, piece: Piece) -> None:
         """Note that a task reads a piece of an argument."""
@@ -120,10 +121,21 @@ class TaskReads:
         """Note that a task puts so many bytes together in one array."""
         self._assembled[node] = self._assembled.get(node, 0) + nbytes
 
+    def note_sent(self, node: str, nbytes: int) -> None:
+        """Note that a node makes a copy of so many bytes for another."""
+        self._sent[node] = self._sent.get(node, 0) + nbytes
+
+    def after(self) -> TaskReads:
+        """Return the record of the stage that this led to: copies that leave are still there."""
+        later = TaskReads()
+        later._sent = dict(self._sent)
+        return later
+
     def held(self, node: str) -> int:
         """Return the bytes that the node holds so that the stage can read them."""
         pieces = self._read.get(node, {}).values()
-        return sum(min(piece) for piece in pieces) + self._assembled.get(node, 0)
+        copies = self._assembled.get(node, 0) + self._sent.get(node, 0)
+        return sum(min(piece) for piece in pieces) + copies
 
 
 class Graph:
@@ -286,7 +298,7 @@ class Graph:
         contents = parcel.contents()
         if contents not in self._sent:
             takes = tuple(parcel.takes)
-            self.reads.note_assembled(parcel.origin, parcel.nbytes)
+            self.reads.note_sent(parcel.origin, parcel.copied_bytes)
             self._sent[contents] = self.add("slice", parcel.origin, pack, takes, *parcel.data)
         self._note_sent(self._sent[contents], node, parcel.nbytes)
         return self._sent[contents]

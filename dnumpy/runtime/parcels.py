@@ -29,6 +29,7 @@ class Parcel:
     def __init__(self, origin: str) -> None:
         self.origin = origin
         self.nbytes = 0
+        self.copied_bytes = 0  # of rows that do not follow one another: others leave as they lie
         self.data: list[Ref] = []
         self.takes: list[Take] = []
         self._numbers: dict[Any, int] = {}
@@ -41,6 +42,8 @@ class Parcel:
             self._numbers[key] = len(self.takes)
             self.takes.append(Take(self._argument(arg), item, rows, inner))
             self.nbytes += nbytes
+            if inner or (rows is not None and rows.step != 1):
+                self.copied_bytes += nbytes
         return self._numbers[key]
 
     def contents(self) -> tuple[Any, ...]:

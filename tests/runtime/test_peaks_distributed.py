@@ -105,4 +105,4 @@ def test_peaks_are_predicted_little_too_high(peaks: dict[str, list[tuple[int, in
     large = [(p, m) for pairs in peaks.values() for p, m in pairs if m > LARGE]
     assert len(large) >= len(PROGRAMS)
     over = median(p / m for p, m in large)
-    assert over <= OVER, over
+    assert over <= OVER, peaks
