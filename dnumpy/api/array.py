@@ -12,6 +12,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_dtype
 from dnumpy.ops.table import CAST, VIEW
+from dnumpy.runtime.files import file_of
 from dnumpy.runtime.memory import Leased
 
 if TYPE_CHECKING:
@@ -232,10 +233,13 @@ def wrap(array: np.ndarray) -> ndarray:
 
 
 def adopt(array: np.ndarray) -> ndarray:
-    """Return a handle that aliases a NumPy array from outside, which others may write to."""
+    """Return a handle that aliases a NumPy array from outside, which others may write to.
+
+    A file mapped for reading alone is taken for one that nobody changes.
+    """
     if array.size < config.eager_below or not is_managed_dtype(array.dtype):
         return small(array)
-    return _wrap_managed(array, foreign=True)
+    return _wrap_managed(array, foreign=array.flags.writeable or file_of(array) is None)
 
 
 def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:

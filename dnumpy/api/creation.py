@@ -12,7 +12,6 @@ import numpy as np
 from dnumpy import engine
 from dnumpy.api import calls, overrides
 from dnumpy.api.array import (
-    adopt,
     bare,
     facts,
     from_expr,
@@ -437,7 +436,7 @@ def load(*args: Any, **kwargs: Any) -> Any:
     """As ``numpy.load``; a read-only memory map becomes a lazy array read by tiles."""
     loaded = np.load(*args, **kwargs)
     if type(loaded) is np.memmap and loaded.mode == "r" and is_managed_dtype(loaded.dtype):
-        return adopt(loaded.view(_np_array))
+        return wrap(loaded.view(_np_array))
     if type(loaded) is np.lib.npyio.NpzFile:
         loaded.__class__ = Archive
     return calls.wrap_result(loaded)

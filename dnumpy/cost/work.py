@@ -60,6 +60,8 @@ class Work:
         Bytes that every node taking part must hold whatever its rows: replicated inputs, tiles.
     dtype : str
         The dtype that dominates; picks the GEMM rate and scales vector loops.
+    passing_bytes_per_row : float
+        Of the bytes read, those that are not held: they are read from a file block by block.
     """
 
     rows: int
@@ -71,6 +73,7 @@ class Work:
     fixed_bytes: float = 0.0
     dtype: str = "float64"
     bytes_fresh: float = 0.0
+    passing_bytes_per_row: float = 0.0
 
     def __add__(self, other: Work) -> Work:
         """Return the work of a phase that does both on the same rows; everything adds up."""
@@ -88,12 +91,14 @@ class Work:
             fixed_bytes=self.fixed_bytes + other.fixed_bytes,
             dtype=wider.dtype,
             bytes_fresh=self.bytes_fresh + other.bytes_fresh,
+            passing_bytes_per_row=self.passing_bytes_per_row + other.passing_bytes_per_row,
         )
 
     @property
     def bytes_per_row(self) -> float:
         """Bytes of memory that one row takes: inputs, outputs and workspace."""
-        return self.bytes_read + self.bytes_written + self.workspace_bytes_per_row
+        read = max(self.bytes_read - self.passing_bytes_per_row, 0.0)
+        return read + self.bytes_written + self.workspace_bytes_per_row
 
     def verify(self) -> None:
         """Raise ValueError unless all amounts are finite and not negative and classes are known."""
@@ -105,6 +110,7 @@ class Work:
             "workspace_bytes_per_row": self.workspace_bytes_per_row,
             "fixed_bytes": self.fixed_bytes,
             "bytes_fresh": self.bytes_fresh,
+            "passing_bytes_per_row": self.passing_bytes_per_row,
             **{f"loops[{c}]": n for c, n in self.loops},
         }
         for name, amount in amounts.items():

@@ -43,19 +43,29 @@ def phase_work(phase: Phase) -> Work:
     whole = sum(
         prod(i.shape) * _itemsize(i.dtype) for i in phase.inputs if i.access is Access.WHOLE
     )
-    scratch = sum(_scratch_bytes(phase, step) for step in phase.steps)
     return Work(
         rows=phase.rows,
         flops=sum(_flops(phase, step) for step in phase.steps),
         bytes_read=read,
         bytes_written=sum(_output_bytes(phase, o.slot, partial=o.partial) for o in phase.outputs),
         loops=loops,
-        fixed_bytes=whole + scratch,
+        fixed_bytes=whole + scratch_bytes(phase),
         dtype=_widest(phase),
         bytes_fresh=sum(
             _output_bytes(phase, o.slot, partial=False) for o in phase.outputs if not o.partial
         ),
     )
+
+
+def partial_bytes(phase: Phase) -> float:
+    """Return the bytes that one tile leaves behind of what is folded over rows."""
+    sizes = [_output_bytes(phase, o.slot, partial=True) for o in phase.outputs if o.partial]
+    return sum(sizes) * phase.tile_rows
+
+
+def scratch_bytes(phase: Phase) -> float:
+    """Return the bytes of the tiles that a phase works in."""
+    return sum(_scratch_bytes(phase, step) for step in phase.steps)
 
 
 def step_works(phase: Phase) -> list[Work]:

@@ -14,6 +14,7 @@ from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime.chunked import Source, refuse_above_limit
+from dnumpy.runtime.graph import Piece
 from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Take, cut_inside
 from dnumpy.runtime.parcels import Parcel
 
@@ -95,13 +96,18 @@ class _Need(NamedTuple):
 
 
 def bind(
-    graph: Graph, node: str, wants: Sequence[Want], data: list[Ref] | None = None
+    graph: Graph,
+    node: str,
+    wants: Sequence[Want],
+    data: list[Ref] | None = None,
+    around: Sequence[Want] = (),
 ) -> tuple[Bindings, list[Ref]]:
     """Return how a task on ``node`` gets its operands, and the arguments that bring them.
 
-    The arguments come after those in ``data``, which the task has already.
+    The arguments come after those in ``data``, which the task has already. ``around`` is what the
+    task reads of the same operands altogether, where this is a part of it.
     """
-    return _Binder(graph, node, data if data is not None else []).bind(wants)
+    return _Binder(graph, node, data if data is not None else [], around).bind(wants)
 
 
 def in_one_piece(graph: Graph, wants: Sequence[Want]) -> bool:
@@ -115,10 +121,14 @@ def in_one_piece(graph: Graph, wants: Sequence[Want]) -> bool:
 
 
 class _Binder:
-    def __init__(self, graph: Graph, node: str, data: list[Ref]) -> None:
+    def __init__(
+        self, graph: Graph, node: str, data: list[Ref], around: Sequence[Want] = ()
+    ) -> None:
         self.graph = graph
         self.node = node
         self.data = data
+        needs = [need for want in around if (need := _need(want)) is not None]
+        self.around = set(_merged(needs).values())
         self.windows: list[tuple[Take, ...]] = []
         self._argument = {id(arg): number for number, arg in enumerate(data)}
         self._placed: dict[_Need, int] = {}
@@ -149,7 +159,7 @@ class _Binder:
             array = cut_inside(array[want.lo : want.hi], want.inner)
         what = (want.operand.views, want.lo, want.hi, want.inner)
         argument = self.graph.place(source, what, array, self.node)
-        return Read(self._window([(argument, None, None, ())]))
+        return Read(self._window([_whole_of(argument, array)]))
 
     def _read(self, want: Want, need: _Need, window: _Need) -> Read:
         if window not in self._placed:
@@ -174,6 +184,10 @@ class _Binder:
         array = source.at_home()
         rows = need.stop - need.first
         plain = need.stride == 1 and not need.inner
+        file = self.graph.file(source)
+        if file is not None:
+            rows_read = slice(need.first, need.stop, need.stride)
+            return self._window([Piece(file, None, rows_read, need.inner, 0, 0)])
         if array is not None and self.graph.sends_rows(source, rows) and plain:
             self.graph.send_missing(source, self.node, need.first, need.stop)
         elif array is not None:
@@ -182,20 +196,32 @@ class _Binder:
             what = need[1:]
             array = cut_inside(array, need.inner)
             ref = self.graph.place(source, what, array, self.node)
-            return self._window([(ref, None, None, ())])
+            return self._window([_whole_of(ref, array)])
         if rows >= max(source.shape[0] if source.shape else 1, 1) and not need.inner:
             refuse_above_limit(source.nbytes, f"an operand of shape {source.shape} needed whole")
         wanted = (need.first, need.stop, need.stride)
-        pieces = self.graph.pieces(source, self.node, wanted, need.inner, self._parcels)
+        around = self._around(need) if plain else None
+        pieces = self.graph.pieces(source, self.node, wanted, need.inner, self._parcels, around)
         if not pieces:  # an array without rows
             segment = self.graph.segments(source)[0]
-            pieces = [(segment.arg, segment.item, None, ())]
+            pieces = [Piece(segment.arg, segment.item, None, (), 0, 0)]
         return self._window(pieces)
 
-    def _window(self, pieces: list[tuple[Ref, int | None, slice | None, Inner]]) -> int:
-        takes = [
-            Take(self._argument_number(arg), item, rows, inner) for arg, item, rows, inner in pieces
-        ]
+    def _around(self, need: _Need) -> tuple[int, int] | None:
+        """Return the rows that the task reads altogether, those of this need among them."""
+        for window in self.around:
+            inside = window.first <= need.first and need.stop <= window.stop
+            if window.source is need.source and inside and window.stride == 1 and not window.inner:
+                return window.first, window.stop
+        return None
+
+    def _window(self, pieces: list[Piece]) -> int:
+        reads = self.graph.reads
+        for piece in pieces:
+            reads.note(self.node, piece)
+        if len(pieces) > 1:
+            reads.note_assembled(self.node, sum(piece.nbytes for piece in pieces))
+        takes = [Take(self._argument_number(p.arg), p.item, p.rows, p.inner) for p in pieces]
         self.windows.append(tuple(takes))
         return len(self.windows) - 1
 
@@ -205,6 +231,11 @@ class _Binder:
             self._argument[identity] = len(self.data)
             self.data.append(arg)
         return self._argument[identity]
+
+
+def _whole_of(arg: Ref, array: np.ndarray) -> Piece:
+    """Return all of an array of this process, which ``arg`` brings to the node."""
+    return Piece(arg, None, None, (), array.nbytes, array.nbytes)
 
 
 def _row_map(want: Want) -> RowMap | None:

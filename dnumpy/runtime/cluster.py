@@ -30,23 +30,27 @@ from dnumpy.runtime.folds import (
     told_by_fold,
     told_by_nodes,
 )
-from dnumpy.runtime.graph import Graph, Outputs, Range, Segment
+from dnumpy.runtime.graph import Graph, Outputs, Range, Segment, TaskReads
 from dnumpy.runtime.layout import LIGHT, Layout
 from dnumpy.runtime.operands import Made
-from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
+from dnumpy.runtime.peaks import peak_of
+from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
 from dnumpy.runtime.records import Record
 from dnumpy.runtime.sketch import SketchLayout, following
+from dnumpy.runtime.streaming import peak_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.files import Identity
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.peaks import Taken
     from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.tasks import Report
 
@@ -116,6 +120,10 @@ class Cluster(Protocol):
         """Return where the part's rows are, or None if they were lost."""
         ...
 
+    def see(self, identity: Identity) -> bool:
+        """Say whether every node sees this very file, and would rather read it than be sent it."""
+        ...
+
     def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
         """Return ranges over the nodes that tile ``lo:hi``."""
         ...
@@ -168,6 +176,7 @@ class _StageRun:
     laid: Laid
     steps: tuple[Expr, ...]
     reports: list[Told]
+    reads: TaskReads
     folded: tuple[str, Ref] | None = None
     first: int = 0  # position of its first row output in what its task gives
 
@@ -206,8 +215,10 @@ class _Run:
     ) -> list[tuple[Range, Ref]]:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
+        self.graph.reads = reads = self.graph.reads.after()
         made = self.layout.built(laid, laid.ranges)
-        stage = _StageRun(laid, steps, [])
+        self.graph.reads = TaskReads()
+        stage = _StageRun(laid, steps, [], reads)
         if laid.number == LIGHT and not fold and len(made) == 1:
             return self._glued(stage, made)
         if fold:
@@ -355,7 +366,7 @@ class _Run:
             nbytes += report.nbytes
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
-        peaks = dict(zip(planned, plan.peak_bytes, strict=True)) if plan else {}
+        peaks = _predicted_peaks(stage, rows) if self.cluster.predicts else {}
         starts: dict[str, float] = {}
         if plan is not None and plan.starts:
             begun = [self.cluster.round_trip + start for start in plan.starts]
@@ -373,6 +384,7 @@ class _Run:
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
+            measured_peak_bytes=_peaks([(r.node, report) for r, report in seen]),
             predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
         )
 
@@ -399,6 +411,27 @@ def _starts(
         began = min(max(report.ended - report.seconds - since, first), last)
         starts[node] = min(starts.get(node, began), began)
     return tuple(starts.values())
+
+
+def _predicted_peaks(stage: _StageRun, rows: Mapping[str, int]) -> dict[str, int]:
+    """Return what each node takes at the peak; nothing for calls whose workspace is not known."""
+    if isinstance(stage.laid.producer, WholeResult):
+        return {}
+    laid = stage.laid
+    return {
+        node: peak_bytes(laid.work, laid.producer, n, stage.reads.held(node))
+        for node, n in rows.items()
+    }
+
+
+def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:
+    """Return what each node took at the peak, in the order of first mention; () where unknown."""
+    taken: dict[str, list[Taken]] = {}
+    for node, report in seen:
+        if report.memory is None:
+            return ()
+        taken.setdefault(node, []).append(report.memory)
+    return tuple(map(peak_of, taken.values()))
 
 
 def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.background import once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
+from dnumpy.runtime.files import Seen
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
 from dnumpy.runtime.links import LARGE, MIDDLE, SIZES, measure_links
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
+    from dnumpy.runtime.files import Identity
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.jointly import Joint, Rating
     from dnumpy.runtime.layout import Placement
@@ -109,6 +111,7 @@ class DaskCluster:
         self._classes: dict[str, str] = {}
         self._mirrors: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
         self._mute: set[str] = set()
+        self._files = Seen()
         self._direct: bool | None = None
         self._memory_seen = float("-inf")
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
@@ -428,6 +431,13 @@ class DaskCluster:
         except (OSError, TimeoutError):
             return False
         return True
+
+    def see(self, identity: Identity) -> bool:
+        """Say whether every worker sees this very file."""
+        try:
+            return self._files.by_all(identity, self.client, self._alive)
+        except OSError as problem:  # one of them went away
+            raise NodesLost(frozenset(), 0) from problem
 
     def segment(self, part: Part) -> Segment | None:
         """Return where the part is; None when its worker is gone."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from dnumpy.errors import WorkerLost
+from dnumpy.runtime.files import file_of
 from dnumpy.runtime.parcels import Parcel, pack
 from dnumpy.runtime.tasks import rows_of
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
+    from dnumpy.runtime.files import FileRows, Identity
     from dnumpy.runtime.operands import Inner, Ref
 
 
@@ -46,6 +48,28 @@ class Outputs(NamedTuple):
     partials: int
 
 
+class Piece(NamedTuple):
+    """Some rows of one argument: ``nbytes`` of the ``held`` bytes that lie on the node."""
+
+    arg: Ref
+    item: int | None
+    rows: slice | None
+    inner: Inner
+    nbytes: int
+    held: int
+
+
+class _There(NamedTuple):
+    """Rows of a segment of another node that ``node`` wants, of those that travel together."""
+
+    source: Source
+    segment: Segment
+    node: str
+    rows: slice
+    apart: slice
+    inner: Inner
+
+
 class Nodes(Protocol):
     """What a graph asks of the cluster that it is made for."""
 
@@ -71,9 +95,54 @@ class Nodes(Protocol):
         """Return where the part's rows are, or None if they were lost."""
         ...
 
+    def see(self, identity: Identity) -> bool:
+        """Say whether every node sees this very file."""
+        ...
+
+    def threads(self, node: str) -> int:
+        """Return how many tasks the node runs at the same time."""
+        ...
+
     def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
         """Return ranges over the nodes that tile ``lo:hi``, to compute lost rows again."""
         ...
+
+
+class TaskReads:
+    """What the tasks of one stage read on each node, and put together there from pieces."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, dict[Any, list[int]]] = {}  # node -> argument -> bytes read, and all
+        self._kept: list[Ref] = []  # so that no other argument gets the same id
+        self._assembled: dict[str, int] = {}
+        self._sent: dict[str, int] = {}
+
+    def note(self, node: str, piece: Piece) -> None:
+        """Note that a task reads a piece of an argument."""
+        key = (id(piece.arg), piece.item)
+        seen = self._read.setdefault(node, {}).setdefault(key, [0, piece.held])
+        seen[0] += piece.nbytes
+        self._kept.append(piece.arg)
+
+    def note_assembled(self, node: str, nbytes: int) -> None:
+        """Note that a task puts so many bytes together in one array."""
+        self._assembled[node] = self._assembled.get(node, 0) + nbytes
+
+    def note_sent(self, node: str, nbytes: int) -> None:
+        """Note that a node makes a copy of so many bytes for another."""
+        self._sent[node] = self._sent.get(node, 0) + nbytes
+
+    def after(self) -> TaskReads:
+        """Return the record of the stage that this led to: copies that leave are still there."""
+        later = TaskReads()
+        later._sent = dict(self._sent)
+        return later
+
+    def held(self, node: str) -> int:
+        """Return the bytes that the node holds so that the stage can read them."""
+        pieces = self._read.get(node, {}).values()
+        copies = self._assembled.get(node, 0) + self._sent.get(node, 0)
+        return sum(min(piece) for piece in pieces) + copies
 
 
 class Graph:
@@ -87,6 +156,7 @@ class Graph:
         self.kept: list[Any] = []  # what the references into this graph depend on
         self.moved_bytes = 0
         self.made_bytes = 0  # by all stages together
+        self.reads = TaskReads()  # of the stage that is being built
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
         self.sole: set[str] = set()  # keys of tasks that give rows of one array and little else
@@ -99,6 +169,7 @@ class Graph:
         self._task, self._ref = Task, TaskRef
         self._segments: dict[Source, list[Segment]] = {}
         self._sent: dict[Any, Any] = {}
+        self._files: dict[Source, FileRows | None] = {}
         self._arrived: set[tuple[int, str]] = set()  # ids of what travelled, and where it went
 
     def add(self, what: str, node: str, function: Callable[..., Any], *args: object) -> Ref:
@@ -221,31 +292,50 @@ class Graph:
         rows_wanted: tuple[int, int, int],
         inner: Inner,
         parcels: dict[str, Parcel],
-    ) -> list[tuple[Ref, int | None, slice | None, Inner]]:
-        """Return (argument, item, rows, inner) of each piece of the rows wanted on ``node``.
+        around: tuple[int, int] | None = None,
+    ) -> list[Piece]:
+        """Return the pieces of the rows wanted on ``node``.
 
         Rows on other nodes go into the parcels, by node, that the task gets from there, so that
-        only what is needed travels.
+        only what is needed travels: with ``around``, all of these rows at once, of which other
+        reads of the task want the rest.
         """
         first, stop, stride = rows_wanted
-        found: list[tuple[Ref, int | None, slice | None, Inner]] = []
+        found: list[Piece] = []
         for segment in self.require(source, first, stop):
             rows = rows_inside(segment, first, stop, stride)
             if rows is None:
                 continue
-            if rows == slice(0, segment.stop - segment.start, 1):
-                rows = None
-            if segment.node == node:
-                found.append((segment.arg, segment.item, rows, inner))
-            elif self._is_light(segment) or (rows is None and not inner and self._is_sole(segment)):
-                self._note_sent(segment.arg, node, nbytes_of(source, segment))
-                found.append((segment.arg, segment.item, rows, inner))
-            else:
-                parcel = parcels.setdefault(segment.node, Parcel(segment.node))
-                nbytes = nbytes_of(source, segment, rows, inner)
-                number = parcel.add(segment.arg, segment.item, rows, inner, nbytes)
-                found.append((parcel, number, None, ()))
+            if segment.node != node:
+                apart = rows if around is None else rows_inside(segment, *around, 1) or rows
+                there = _There(source, segment, node, rows, apart, inner)
+                found.append(self._from_there(there, parcels))
+                continue
+            nbytes, held = nbytes_of(source, segment, rows, inner), nbytes_of(source, segment)
+            taken = None if _is_all(rows, segment) else rows
+            found.append(Piece(segment.arg, segment.item, taken, inner, nbytes, held))
         return found
+
+    def _from_there(self, there: _There, parcels: dict[str, Parcel]) -> Piece:
+        """Return rows of a segment on another node, which travel with the others set apart."""
+        source, segment, node, rows, apart, inner = there
+        if self._is_light(segment):
+            everything = nbytes_of(source, segment)
+            self._note_sent(segment.arg, node, everything)
+            taken = None if _is_all(rows, segment) else rows
+            nbytes = nbytes_of(source, segment, rows, inner)
+            return Piece(segment.arg, segment.item, taken, inner, nbytes, everything)
+        part = slice(rows.start - apart.start, rows.stop - apart.start, 1)
+        taken = None if rows == apart else part
+        nbytes = nbytes_of(source, segment, rows, inner)
+        held = nbytes_of(source, segment, apart, inner)
+        if _is_all(apart, segment) and not inner and self._is_sole(segment):
+            self._note_sent(segment.arg, node, held)
+            return Piece(segment.arg, segment.item, taken, (), nbytes, held)
+        parcel = parcels.setdefault(segment.node, Parcel(segment.node))
+        cut = None if _is_all(apart, segment) else apart
+        number = parcel.add(segment.arg, segment.item, cut, inner, held)
+        return Piece(parcel, number, taken, (), nbytes, held)
 
     def _is_sole(self, segment: Segment) -> bool:
         """Say whether nothing else would travel with the segment."""
@@ -260,6 +350,7 @@ class Graph:
         contents = parcel.contents()
         if contents not in self._sent:
             takes = tuple(parcel.takes)
+            self.reads.note_sent(parcel.origin, parcel.copied_bytes)
             self._sent[contents] = self.add("slice", parcel.origin, pack, takes, *parcel.data)
         self._note_sent(self._sent[contents], node, parcel.nbytes)
         return self._sent[contents]
@@ -270,12 +361,25 @@ class Graph:
             self._arrived.add((id(ref), node))
             self.moved_bytes += nbytes
 
+    def file(self, source: Source) -> FileRows | None:
+        """Return the file in which an array lies that all nodes see, None if there is none."""
+        if source not in self._files:
+            array = source.at_home()
+            known = file_of(array) if array is not None else None
+            seen = known is not None and self.nodes.see(known.identity)
+            self._files[source] = known if seen else None
+        return self._files[source]
+
     def place(self, source: Source, what: Hashable, array: np.ndarray, node: str) -> Ref:
         """Return an argument that gives part ``what`` of a home array on ``node``, sent once."""
         key = (source, what, node)
         if key not in self._sent:
             self._sent[key] = self.nodes.place(array, node, source.expr, what)
         return self._sent[key]
+
+
+def _is_all(rows: slice, segment: Segment) -> bool:
+    return rows == slice(0, segment.stop - segment.start, 1)
 
 
 def nbytes_of(

@@ -11,14 +11,20 @@ from dnumpy.cost.work import Work
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.blocked import grid_rows
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
-from dnumpy.ops.families import Blocked, Fold, RowParams, Scan, rowwise_of
+from dnumpy.ops.families import Blocked, Fold, Indexing, RowParams, Scan, rowwise_of
 from dnumpy.ops.gufuncs import GUFUNC
 from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
 from dnumpy.plan.model import Plan
-from dnumpy.plan.work import contraction_work, copy_work, op_loops, op_work, phase_work
+from dnumpy.plan.work import (
+    contraction_work,
+    copy_work,
+    op_loops,
+    op_work,
+    phase_work,
+)
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
@@ -51,6 +57,7 @@ from dnumpy.runtime.regions import (
     value_for,
     with_axes,
 )
+from dnumpy.runtime.streaming import phase_of, streamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +80,7 @@ AnyProducer = Union[
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
 PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
+PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
 
@@ -147,8 +155,7 @@ class Laid:
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""
-        rows = self.producer.rows if isinstance(self.producer, PlacedRows) else self.producer
-        return rows.phase if isinstance(rows, FusedRows) else None
+        return phase_of(self.producer)
 
 
 @dataclass(slots=True)
@@ -385,7 +392,10 @@ class Layout:
     ) -> Laid:
         granule = producer.granule()
         demand = Demand(what, work, granule, tuple(by_rows), tuple(across), tuple(whole))
-        demand = replace(demand, light=self._is_light(demand))
+        light = self._is_light(demand)
+        work = self._streamed(producer, work, by_rows)
+        rows, others, all_of = (self._sent(some) for some in (by_rows, across, whole))
+        demand = Demand(what, work, granule, rows, others, all_of, light=light)
         plan, number = self._decided(demand)
         ranges = [
             piece
@@ -447,6 +457,22 @@ class Layout:
     def glued(self, ref: Ref) -> Glued | None:
         """Make a light task, just added, a step of one that it waits for, if there is one."""
         return glue(self.graph, ref)
+
+    def _streamed(self, producer: AnyProducer, work: Work, by_rows: Sequence[Operand]) -> Work:
+        """Return the work without what passes through: a block of it is held at a time."""
+        from_files = {id(operand): operand for operand in by_rows if self._file(operand)}
+        row_bytes = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in from_files.values())
+        threads = self.planner.threads(self.planner.fastest())
+        return streamed(work, producer, float(row_bytes), threads)
+
+    def _sent(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
+        """Return those that nodes do not read from files."""
+        return tuple(operand for operand in operands if not self._file(operand))
+
+    def _file(self, operand: Operand) -> bool:
+        """Say whether the nodes read an operand from a file that they all see."""
+        source = operand.source
+        return source is not None and self.graph.file(source) is not None
 
     def _replicated(self, whole: Sequence[Operand]) -> float:
         """Return the bytes that each node must receive to read these operands whole."""
@@ -523,7 +549,7 @@ def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand], l
         bytes_read=read,
         bytes_written=prod(expr.shape[1:]) * expr.dtype.itemsize,
         loops=op_loops(rows.op, elements, max([expr.shape, *(o.shape for o in apart)], key=prod)),
-        workspace_bytes_per_row=LAPACK_SHARE * whole if _is_one_call(expr) else 0.0,
+        workspace_bytes_per_row=_workspace(expr, whole),
         fixed_bytes=whole,
     )
     followed = [operand for operand in apart if _follows(rows, operand, count)]
@@ -543,6 +569,14 @@ def _follows(rows: BlockedRows, operand: Operand, count: int) -> bool:
                 if want.lo < first - near or want.hi > stop + near:
                     return False
     return True
+
+
+def _workspace(expr: Expr, whole: float) -> float:
+    """Return the bytes per row that a blocked op allocates besides its result."""
+    if _is_one_call(expr):
+        return LAPACK_SHARE * whole
+    picks = isinstance(expr.op, Indexing)
+    return PICKED_SHARE * prod(expr.shape[1:]) * expr.dtype.itemsize if picks else 0.0
 
 
 def _is_one_call(expr: Expr) -> bool:

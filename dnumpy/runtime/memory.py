@@ -12,6 +12,7 @@ import ctypes
 import sys
 import threading
 from collections import OrderedDict
+from contextlib import nullcontext
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,9 @@ from dnumpy.expr.geometry import address_of
 from dnumpy.expr.walk import REFERENCES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from dnumpy.expr.expr import Expr
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
@@ -45,14 +49,15 @@ class Leased(np.ndarray):
     NumPy makes it the base of every array over the block, since its own base is no array.
     """
 
-    __slots__ = ("block", "pool")
+    __slots__ = ("block", "pool", "spare")
 
     block: Block
     pool: Pool
+    spare: int  # bytes of the block beyond what was asked for
 
     def __del__(self) -> None:
         """Return the block."""
-        self.pool.give_back(self.block)
+        self.pool.give_back(self.block, self.spare)
 
 
 class Pool:
@@ -63,7 +68,19 @@ class Pool:
         self._bytes = 0
         self._live = 0  # bytes of blocks in use
         self._most = 0  # at any time so far
+        self._spare = 0  # bytes of blocks in use beyond what was asked for
+        self.least_unused = 0  # since :meth:`forget_least_unused`
+        self.trimming: Callable[[], AbstractContextManager[object]] = nullcontext
         self._lock = threading.RLock()
+
+    @property
+    def unused(self) -> int:
+        """Bytes that no array lies in."""
+        return self._bytes + self._spare
+
+    def forget_least_unused(self) -> None:
+        """Note from now on how few bytes are unused."""
+        self.least_unused = self.unused  # without the lock: who watches has one of its own
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """Return an uninitialised C-contiguous array."""
@@ -72,7 +89,7 @@ class Pool:
             return np.empty(shape, dtype)
         block = self._block(nbytes)
         leased = _new(Leased, (block.nbytes,), _BYTE, block.buffer)
-        leased.block, leased.pool = block, self
+        leased.block, leased.pool, leased.spare = block, self, block.nbytes - nbytes
         return np.ndarray(shape, dtype, leased)
 
     def _block(self, nbytes: int) -> Block:
@@ -80,7 +97,10 @@ class Pool:
             found = nbytes if nbytes in self._free else self._fitting(nbytes)
             if found is not None:
                 self._live += found
-                return self._pop(found)
+                self._spare += found - nbytes
+                block = self._pop(found)
+                self.least_unused = min(self.least_unused, self.unused)
+                return block
             self._live += nbytes
             self._most = max(self._most, self._live)
             self._trim_to(self._most - self._live)
@@ -101,11 +121,12 @@ class Pool:
             return nbytes
         return min([n for n in self._free if nbytes <= n <= SLACK * nbytes], default=None)
 
-    def give_back(self, block: Block) -> None:
+    def give_back(self, block: Block, spare: int = 0) -> None:
         """Keep ``block`` for the next array of its size, within the cap."""
         with self._lock:
             nbytes = block.nbytes
             self._live -= nbytes
+            self._spare -= spare
             self._free.setdefault(nbytes, []).append(block)
             self._free.move_to_end(nbytes)
             self._bytes += nbytes
@@ -122,14 +143,19 @@ class Pool:
 
     def _trim_to(self, most: int) -> None:
         """Give back blocks until they take no more than this."""
-        while self._bytes > most:
-            self._pop(next(iter(self._free)))
+        if self._bytes <= most:
+            return
+        with self.trimming():
+            while self._bytes > most:
+                self._pop(next(iter(self._free)))
+            self.least_unused = min(self.least_unused, self.unused)
 
     def trim(self) -> int:
         """Give every unused block back to the system; return the bytes released."""
         with self._lock:
             released, self._bytes = self._bytes, 0
             self._free.clear()
+            self.least_unused = min(self.least_unused, self.unused)
             return released
 
 

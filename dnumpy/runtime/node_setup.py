@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from typing import Any
 
 from distributed import WorkerPlugin
 
-from dnumpy.runtime import machine
+from dnumpy.runtime import machine, peaks
+
+COMPILERS_BYTES = 100e6  # that a process holds more once it has compiled a kernel
 
 
 def free_bytes_of(worker: Any) -> float:
-    """Return the bytes that new arrays may take on the worker now."""
-    return machine.free_bytes(worker.memory_manager.memory_limit)
+    """Return the bytes that new arrays may take on the worker now.
+
+    The compilers will take some of what is free, once they are imported.
+    """
+    free = machine.free_bytes(worker.memory_manager.memory_limit)
+    return free if "numba" in sys.modules else max(free - COMPILERS_BYTES, 0.0)
 
 
 class NodeSetup(WorkerPlugin):
     """The worker's heartbeats say how much memory is free, within all limits that it runs under.
+
+    Its tasks say how much memory they took.
 
     BLAS in a worker uses one thread: the worker's own threads are the parallelism.
 
@@ -32,9 +41,10 @@ class NodeSetup(WorkerPlugin):
         self._limits: Any = None
 
     def setup(self, worker: Any) -> None:
-        """Limit BLAS for the life of this process; report free memory."""
+        """Limit BLAS for the life of this process; report free memory, and what tasks take."""
         worker.metrics[machine.FREE_METRIC] = free_bytes_of
         if (socket.gethostname(), os.getpid()) != self.client:
             from threadpoolctl import threadpool_limits
 
             self._limits = threadpool_limits(1, user_api="blas")
+            peaks.watch.start()

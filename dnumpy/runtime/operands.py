@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+
+from dnumpy.expr.geometry import address_of
+from dnumpy.runtime.files import FileRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.expr.geometry import Geometry
+    from dnumpy.runtime.peaks import Taken
 
 Ref = Any  # what a task is given: a value, or Dask's reference to the result of another task
 
@@ -23,12 +28,14 @@ class _Made(NamedTuple):
     faults: frozenset[tuple[int, str]]
     lowering: str
     ended: float
+    memory: Taken | None
 
 
 class Made(_Made):
     """What a task gives: row outputs, partial outputs with an entry per tile, and how it went.
 
-    It ``ended`` when this was made, in seconds since the epoch by the clock of its node.
+    It ``ended`` when this was made, in seconds since the epoch by the clock of its node; ``memory``
+    is what it took, where that was watched.
     """
 
     __slots__ = ()
@@ -41,10 +48,15 @@ class Made(_Made):
         faults: frozenset[tuple[int, str]],
         lowering: str = "numpy",
         ended: float | None = None,
+        memory: Taken | None = None,
     ) -> Self:
         """Return what a task that has just ended gives."""
         at = time.time() if ended is None else ended
-        return super().__new__(cls, rows, partials, seconds, faults, lowering, at)
+        return super().__new__(cls, rows, partials, seconds, faults, lowering, at, memory)
+
+    def noting(self, memory: Taken) -> Made:
+        """Return the same, with what the task took."""
+        return Made(*self[:-1], memory)
 
     @property
     def nbytes(self) -> int:
@@ -97,6 +109,18 @@ class Bindings:
             for read in self.reads
         ]
 
+    def given(self, data: Sequence[Any]) -> list[tuple[int, int, int]]:
+        """Return of each piece of memory that is read here: address, bytes read, all bytes."""
+        found = []
+        for take in chain.from_iterable(self.windows):
+            piece = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
+            if isinstance(piece, np.ndarray) and piece.nbytes > UNNOTICED:
+                found.append((address_of(piece), taken(take, data).nbytes, piece.nbytes))
+        return found
+
+
+UNNOTICED = 1 << 12  # bytes of an operand that is not worth counting
+
 
 def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
     """Return the rows of a window in one array."""
@@ -105,9 +129,12 @@ def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
 
 
 def taken(take: Take, data: Sequence[Any]) -> np.ndarray:
-    """Return the rows that ``take`` names, without a copy."""
-    piece: np.ndarray = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
-    piece = piece if take.rows is None else piece[take.rows]
+    """Return the rows that ``take`` names, without a copy unless they lie in a file."""
+    piece = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
+    if isinstance(piece, FileRows):
+        piece = piece.rows(take.rows)
+    elif take.rows is not None:
+        piece = piece[take.rows]
     return cut_inside(piece, take.inner)
 
 

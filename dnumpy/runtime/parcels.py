@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dnumpy.runtime.operands import Inner, Ref, Take, taken
+from dnumpy.runtime.peaks import watch
 
 
 class Packed(NamedTuple):
@@ -17,7 +18,9 @@ class Packed(NamedTuple):
 
 def pack(takes: tuple[Take, ...], *data: Ref) -> Packed:
     """Return fresh arrays of the rows that are taken, to be sent to another node."""
-    return Packed(tuple([np.ascontiguousarray(taken(take, data)) for take in takes]))
+    rows = tuple([np.ascontiguousarray(taken(take, data)) for take in takes])
+    watch.note_leaving([array for array in rows if array.base is None])
+    return Packed(rows)
 
 
 class Parcel:
@@ -26,6 +29,7 @@ class Parcel:
     def __init__(self, origin: str) -> None:
         self.origin = origin
         self.nbytes = 0
+        self.copied_bytes = 0  # of rows that do not follow one another: others leave as they lie
         self.data: list[Ref] = []
         self.takes: list[Take] = []
         self._numbers: dict[Any, int] = {}
@@ -38,6 +42,8 @@ class Parcel:
             self._numbers[key] = len(self.takes)
             self.takes.append(Take(self._argument(arg), item, rows, inner))
             self.nbytes += nbytes
+            if inner or (rows is not None and rows.step != 1):
+                self.copied_bytes += nbytes
         return self._numbers[key]
 
     def contents(self) -> tuple[Any, ...]:

@@ -71,8 +71,7 @@ def run_placed(job: PlaceJob, *data: Ref) -> Made:
     ]
     partials, faults, lowering = tasks.fill_rows(job.job, outs, data)
     if not exact:
-        given = zip(job.job.phase.outputs, outs, strict=True)
-        (values,) = [out for output, out in given if not output.partial]
+        (values,) = [out for out in outs if out is not None]
         target[...] = values[job.skipped : job.skipped + job.filled]
     return Made((block,), partials, time.perf_counter() - started, faults, lowering)
 

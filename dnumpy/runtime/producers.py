@@ -7,22 +7,25 @@ lost.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.config import config
 from dnumpy.expr.geometry import Geometry
 from dnumpy.ops.families import read_by_rows
+from dnumpy.plan.work import partial_bytes
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
 from dnumpy.runtime.bind import Operand, Want, bind, in_one_piece
+from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.operands import Bindings, Ref
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
@@ -92,8 +95,9 @@ class FusedRows(ByRanges):
         """Return what computes rows ``r``, and the arguments that bring its operands."""
         runs: list[tuple[int, int, Bindings]] = []
         data: list[Ref] = []
+        everything = self._wants(r.lo, r.hi)
         for lo, hi in self._runs(graph, r):
-            bindings, data = bind(graph, r.node, self._wants(lo, hi), data)
+            bindings, data = bind(graph, r.node, self._wants(lo, hi), data, everything)
             runs.append((lo, hi, bindings))
         return tasks.RowJob(self.phase, r.lo, r.hi, tuple(runs)), data
 
@@ -104,19 +108,48 @@ class FusedRows(ByRanges):
         ]
 
     def _runs(self, graph: Graph, r: Range) -> list[tuple[int, int]]:
-        """Return runs of tiles: those at an end whose halo is elsewhere apart, the rest in place.
+        """Return runs of tiles, each as long as no operand has to be put together for it.
 
-        Putting operands together costs a copy, so it is done for as few rows as possible.
+        Putting operands together costs a copy, and memory: it is done for single tiles only.
         """
         size = self.phase.tile_rows
-        second, last = r.lo + size, r.lo + (r.hi - r.lo - 1) // size * size
-        inner_runs = [(second, last), (r.lo, last), (second, r.hi)] if second < last else []
-        if inner_runs and not in_one_piece(graph, self._wants(r.lo, r.hi)):
-            for lo, hi in inner_runs:
-                if in_one_piece(graph, self._wants(lo, hi)):
-                    cuts = sorted({r.lo, lo, hi, r.hi})
-                    return list(pairwise(cuts))
-        return [(r.lo, r.hi)]
+        read = rows_read_at_a_time(graph, r.node, self.operands) // size
+        at_most = max(min(read, self._tiles_folded_at_a_time(graph, r.node)), 1)
+        runs: list[tuple[int, int]] = []
+        lo = r.lo
+        while lo < r.hi:
+            tiles = min(-(-(r.hi - lo) // size), at_most)
+            fit = _most(tiles, partial(self._fits, graph, lo))
+            hi = min(lo + max(fit, 1) * size, r.hi)
+            runs.append((lo, hi))
+            lo = hi
+        return runs or [(r.lo, r.hi)]
+
+    def _tiles_folded_at_a_time(self, graph: Graph, node: str) -> int:
+        left = partial_bytes(self.phase)
+        return int(BLOCK_BYTES // graph.nodes.threads(node) // left) if left else sys.maxsize
+
+    def _fits(self, graph: Graph, lo: int, tiles: int) -> bool:
+        hi = min(lo + tiles * self.phase.tile_rows, self.phase.rows)
+        return in_one_piece(graph, self._wants(lo, hi))
+
+
+def rows_read_at_a_time(graph: Graph, node: str, operands: Sequence[Operand]) -> int:
+    """Return how many rows a task on the node may read from files before it lets them go."""
+    read = {o.source: o.source.row_bytes for o in operands if o.source is not None and o.shape}
+    in_files = sum(size for source, size in read.items() if graph.file(source) is not None)
+    return BLOCK_BYTES // graph.nodes.threads(node) // in_files if in_files else sys.maxsize
+
+
+def _most(upto: int, holds: Callable[[int], bool]) -> int:
+    """Return the largest number up to ``upto`` that holds, where all below one that holds do."""
+    if holds(upto):
+        return upto
+    low, high = 0, upto  # the first holds or is 0, the second does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,16 +291,36 @@ class BlockedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
-        step = self.grid if self.op.rows is not None else max(r.hi - r.lo, 1)
+        step = self.step(r)
         blocks: list[tuple[int, int, Bindings]] = []
         data: list[Ref] = []
+        everything = self.wants(r.lo, r.hi)
         for lo in range(r.lo, r.hi, step):
             hi = min(lo + step, r.hi)
-            bindings, data = bind(graph, r.node, self.wants(lo, hi), data)
+            bindings, data = bind(graph, r.node, self.wants(lo, hi), data, everything)
             blocks.append((lo, hi, bindings))
         shape = (r.hi - r.lo, *self.shape[1:])
         job = tasks.BlockJob(self.op, self.params, shape, self.dtype, r.lo, tuple(blocks))
         return graph.add(_word(self.op), r.node, tasks.run_blocks, job, *data)
+
+    def step(self, r: Range) -> int:
+        """Return the rows of one call: few enough that what a call allocates is little."""
+        if self.op.rows is not None:
+            return self.grid
+        if not self.goes_by_rows():
+            return max(r.hi - r.lo, 1)
+        widths = [prod(o.shape[1:]) * o.dtype.itemsize for o in self._cut()]
+        row_bytes = max([prod(self.shape[1:]) * self.dtype.itemsize, *widths, 1])
+        return max(STEP_BYTES // row_bytes // self.grid, 1) * self.grid
+
+    def goes_by_rows(self) -> bool:
+        """Say whether rows of the result need the same rows of some operands, and others whole."""
+        ends = (0, self.shape[0])
+        wants = self.wants(*ends)
+        return all(w.lo is None or ((w.lo, w.hi) == ends and not w.inner) for w in wants)
+
+    def _cut(self) -> list[Operand]:
+        return [w.operand for w in self.wants(0, self.shape[0]) if w.lo is not None]
 
     def wants(self, lo: int, hi: int) -> list[Want]:
         """Return what rows ``lo:hi`` read."""
@@ -345,6 +398,7 @@ Producer = (
     FusedRows | UpdatedRows | ContractedRows | FoldedRows | BlockedRows | FoldedBlocks | WholeResult
 )
 
+STEP_BYTES = 1 << 20  # of an operand or result that one call on blocks of rows takes
 BIG_PRODUCT_BYTES = 1 << 18  # from which on a node sends one sum, unless bits are to be the same
 CONTRACTION_ROWS = 256  # of the first operand in one library call, or the bytes below if more
 CONTRACTION_BYTES = 1 << 19

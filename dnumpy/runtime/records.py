@@ -34,6 +34,8 @@ class Record(NamedTuple):
     ``node_starts`` when each node's first task of the stage did, where it ran on nodes.
     ``call`` is what ran where it was one op on whole operands. ``predicted_node_starts`` says when
     each node was to begin, in seconds after the run did, where its stages were planned together.
+    ``measured_peak_bytes`` is what each node of ``where`` took at the peak, its operands and
+    results included; empty where unknown.
     """
 
     what: str
@@ -49,6 +51,7 @@ class Record(NamedTuple):
     started: float = 0.0
     node_starts: tuple[float, ...] = ()
     call: Call | None = None
+    measured_peak_bytes: tuple[int, ...] = ()
     predicted_node_starts: tuple[float, ...] = ()
 
 

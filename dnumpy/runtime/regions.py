@@ -97,6 +97,7 @@ class SpanJob(NamedTuple):
     bindings: Bindings
 
 
+@tasks.noting_memory
 def run_span(job: SpanJob, *data: Ref) -> Made:
     """Return the block with its part of the region replaced."""
     started = time.perf_counter()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,10 +20,11 @@ from dnumpy.ops.table import CROSSPROD, MATMUL
 from dnumpy.runtime.branches import Branch, Branches, branches_of, put_on
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Made
+from dnumpy.runtime.peaks import Given, Taken, watched
 from dnumpy.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import Geometry
@@ -112,68 +113,112 @@ class Report(NamedTuple):
     lowering: str
     nbytes: int
     ended: float
+    memory: Taken | None
 
 
+def noting_memory(run: Callable[..., Made]) -> Callable[..., Made]:
+    """Return the task that also says what it took, where this process is watched."""
+
+    @wraps(run)
+    def task(job: Any, *data: Ref) -> Made:
+        seen: list[Taken] = []
+        with watched(seen):
+            made = run(job, *data)
+        if not seen:
+            return made
+        given = [Given(*piece) for b in _bindings_of(job) for piece in b.given(data)]
+        return made.noting(seen[0]._replace(given=tuple(given)))
+
+    return task
+
+
+def _bindings_of(job: Any) -> Iterator[Bindings]:
+    if isinstance(job, RowJob):
+        yield from (bindings for _, _, bindings in job.runs)
+    elif isinstance(job, (BlockJob, PartialJob)):
+        yield from (bindings for _, _, bindings in job.blocks)
+    else:
+        yield job.bindings
+
+
+@noting_memory
 def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
     phase = job.phase
     outs = [allocated(job, output) for output in phase.outputs]
     partials, faults, lowering = fill_rows(job, outs, data)
-    rows = tuple(out for o, out in zip(phase.outputs, outs, strict=True) if not o.partial)
+    rows = tuple([out for out in outs if out is not None])
     return Made(rows, partials, time.perf_counter() - started, faults, lowering)
 
 
 def fill_rows(
-    job: RowJob, outs: Sequence[np.ndarray], data: Sequence[Ref]
+    job: RowJob, rows: Sequence[np.ndarray | None], data: Sequence[Ref]
 ) -> tuple[tuple[Any, ...], frozenset[tuple[int, str]], str]:
-    """Compute the job's rows into ``outs``; return partial outputs, faults and the lowering."""
+    """Compute the job's rows into ``rows``; return partial outputs, faults and the lowering."""
     phase = job.phase
     kernel = kernel_for(phase)
     faults: set[tuple[int, str]] = set()
+    folds = {k: TileFold(phase, o) for k, o in enumerate(phase.outputs) if o.partial}
     with one_blas_thread() if phase.multiplies else nullcontext():
         for lo, hi, bindings in job.runs:
             values = bindings.values(data)
-            faults |= kernel.run(values, _rows_from(job, outs, lo), lo, hi, lo)
-    given = zip(phase.outputs, outs, strict=True)
-    partials = [_folded(job, output, out, faults) for output, out in given if output.partial]
-    return tuple(partials), frozenset(faults), kernel.lowering
+            outs = [
+                folds[k].room(lo, hi) if out is None else out[lo - job.lo :]
+                for k, out in enumerate(rows)
+            ]
+            faults |= kernel.run(values, outs, lo, hi, lo)
+            del values  # what was read from a file, before more of it is read
+            for k, fold in folds.items():
+                faults |= fold.take_in(outs[k], lo)
+    left = tuple([fold.left() for fold in folds.values()])
+    return left, frozenset(faults), kernel.lowering
 
 
-def _folded(
-    job: RowJob, output: Output, tiles: np.ndarray, faults: set[tuple[int, str]]
-) -> Branches:
-    """Return what the tiles leave behind, folded as far as it may be."""
-    phase = job.phase
-    number = output.slot - len(phase.inputs)
-    step, size = phase.steps[number], phase.tile_rows
+class TileFold:
+    """What the tiles of one partial output leave behind, folded run by run as far as it may be."""
 
-    def note(kind: str, _flag: int) -> None:
-        faults.add((number, kind))
+    def __init__(self, phase: Phase, output: Output) -> None:
+        self.phase = phase
+        self.number = output.slot - len(phase.inputs)
+        self.step = phase.steps[self.number]
+        self.branches: list[Branch] = []
 
-    with np.errstate(all="call", call=note):
-        join = partial(join_neighbours, step)
-        return branches_of(join, tiles, job.lo // size, -(-phase.rows // size))
+    def room(self, lo: int, hi: int) -> np.ndarray:
+        """Return memory for what the tiles of rows ``lo:hi`` leave behind."""
+        tiles = -(-(hi - lo) // self.phase.tile_rows)
+        dtype = partial_dtype(self.step, self.phase.dtype_of(self.step.args[0]))
+        return np.empty((tiles, *self.phase.partial_shape(self.step)), dtype)
+
+    def take_in(self, tiles: np.ndarray, lo: int) -> set[tuple[int, str]]:
+        """Fold what the tiles from row ``lo`` on left behind; return the faults met."""
+        faults: set[tuple[int, str]] = set()
+
+        def note(kind: str, _flag: int) -> None:
+            faults.add((self.number, kind))
+
+        with np.errstate(all="call", call=note):
+            join = partial(join_neighbours, self.step)
+            first = lo // self.phase.tile_rows
+            for level, number, value in branches_of(join, tiles, first, self.phase.tiles).branches:
+                own = value if value.base is None else value.copy()  # a view would keep all tiles
+                put_on(join, self.phase.tiles, self.branches, Branch(level, number, own))
+        return faults
+
+    def left(self) -> Branches:
+        """Return what is left behind."""
+        return Branches(self.phase.tiles, tuple(self.branches))
 
 
-def _rows_from(job: RowJob, outs: Sequence[np.ndarray], lo: int) -> list[np.ndarray]:
-    """Return the outputs without the rows and tiles before row ``lo``."""
-    tiles = (lo - job.lo) // job.phase.tile_rows
-    given = zip(job.phase.outputs, outs, strict=True)
-    return [out[tiles:] if output.partial else out[lo - job.lo :] for output, out in given]
-
-
-def allocated(job: RowJob, output: Output) -> np.ndarray:
-    """Return memory for an output of the job: rows, or an entry per tile."""
-    phase = job.phase
-    step = phase.steps[output.slot - len(phase.inputs)]
+def allocated(job: RowJob, output: Output) -> np.ndarray | None:
+    """Return memory for the rows of an output, None for one that is folded."""
     if output.partial:
-        tiles = -(-(job.hi - job.lo) // phase.tile_rows)
-        dtype = partial_dtype(step, phase.dtype_of(step.args[0]))
-        return np.empty((tiles, *phase.partial_shape(step)), dtype)
+        return None
+    step = job.phase.steps[output.slot - len(job.phase.inputs)]
     return pool.empty((job.hi - job.lo, *step.shape[1:]), step.dtype)
 
 
+@noting_memory
 def run_update(job: UpdateJob, *data: Ref) -> Made:
     """Return the block with its part of the region replaced."""
     started = time.perf_counter()
@@ -192,6 +237,7 @@ def _assign(target: np.ndarray, value: object) -> None:
     target[...] = value
 
 
+@noting_memory
 def run_whole(job: WholeJob, *data: Ref) -> Made:
     """Return the op's result."""
     started = time.perf_counter()
@@ -215,6 +261,7 @@ def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
     return out
 
 
+@noting_memory
 def run_blocks(job: BlockJob, *data: Ref) -> Made:
     """Compute the job's rows, block by block."""
     started = time.perf_counter()
@@ -229,6 +276,7 @@ def run_blocks(job: BlockJob, *data: Ref) -> Made:
     return Made((out,), (), time.perf_counter() - started, faults)
 
 
+@noting_memory
 def run_partials(job: PartialJob, *data: Ref) -> Made:
     """Return what the fold makes of the blocks, as one partial output."""
     started = time.perf_counter()
@@ -271,6 +319,7 @@ def add_each(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
     return [x + y for x, y in zip(left, right, strict=True)]
 
 
+@noting_memory
 def run_fold(job: FoldJob, *data: Ref) -> Made:
     """Return the products of the block's granules, added up as far as they may be."""
     started = time.perf_counter()
@@ -308,7 +357,7 @@ def noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
 
 def report_of(made: Made) -> Report:
     """Return how the task went."""
-    return Report(made.seconds, made.faults, made.lowering, made.nbytes, made.ended)
+    return Report(made.seconds, made.faults, made.lowering, made.nbytes, made.ended, made.memory)
 
 
 def rows_of(made: Made, position: int) -> np.ndarray:

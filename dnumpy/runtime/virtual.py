@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
+    from dnumpy.runtime.files import Identity
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
@@ -116,6 +117,10 @@ class VirtualCluster:
     def segment(self, part: Part) -> Segment | None:
         """Return the part as a segment."""
         return Segment(part.start, part.stop, part.node, part.data, part.item)
+
+    def see(self, identity: Identity) -> bool:  # noqa: ARG002 - the map is memory of this process
+        """Return False: nothing is sent anyway."""
+        return False
 
     def spread(self, lo: int, hi: int, granule: int) -> list[Range]:  # noqa: ARG002
         """Return one range: nothing is ever lost here."""

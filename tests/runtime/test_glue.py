@@ -90,8 +90,7 @@ def test_several_folds_and_what_is_made_of_all_of_them(nodes: Remote) -> None:
 def test_a_fault_of_a_glued_step_is_told_at_the_users_line(nodes: Remote) -> None:
     a = dnp.array(np.zeros((6_000, 5)))
     with pytest.warns(RuntimeWarning, match="invalid value"):
-        ratio = a.sum(axis=0) / a.sum(axis=0)
-        found = np.asarray(ratio)
+        found = np.asarray(a.sum(axis=0) / a.sum(axis=0))
     assert np.isnan(found).all()
 
 

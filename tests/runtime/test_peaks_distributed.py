@@ -1,0 +1,108 @@
+"""What tasks took at the peak is measured, and was predicted: never too little, and not much more.
+
+A program runs until its kernels are compiled before its memory is looked at: compilers take memory
+that is not the program's.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import dnumpy
+from dnumpy import engine
+from dnumpy.api.array import ndarray
+from dnumpy.config import config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dnumpy.runtime.records import Record
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+RUNS = 3  # of which the last is looked at
+OVER = 1.15
+LARGE = 16 << 20  # bytes, beside which what a task takes besides its arrays is little
+ROWS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def arrays() -> Iterator[tuple[Any, Any]]:
+    """Tall and square arrays that lie on two workers."""
+    default, config.mode = config.mode, "default"
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="4GB"
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        rng = np.random.default_rng(7)
+        tall = dnumpy.asarray(rng.random((ROWS, 8))) * 2.0
+        square = dnumpy.asarray(rng.random((2_400, 2_400))) * 2.0
+        computed(tall)
+        computed(square)
+        yield tall, square
+    config.mode = default
+
+
+def computed(result: Any) -> list[Record]:
+    """Compute a lazy array and return what was done for it."""
+    assert type(result) is ndarray
+    known = len(engine.history)
+    engine.compute([result._buf.expr])
+    return list(engine.history)[known:]
+
+
+PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
+    "fused": lambda tall, _: tall * 2 + tall / 3,
+    "fold of rows": lambda tall, _: (tall * 2).sum(axis=1),
+    "row-normalise": lambda tall, _: tall / tall.sum(axis=1, keepdims=True),
+    "halo": lambda _, square: square[1:-1] + square[:-2] + square[2:],
+    "stencil": lambda _, square: square[1:-1, 1:-1] + square[:-2, 1:-1] + square[1:-1, 2:],
+    "product": lambda _, square: square @ square,
+    "sort of rows": lambda _, square: dnumpy.sort(square, axis=1),
+    "argsort of rows": lambda _, square: dnumpy.argsort(square, axis=1),
+    "quantiles of rows": lambda _, square: dnumpy.percentile(square, 50, axis=1),
+    "transforms of rows": lambda _, square: dnumpy.fft.fft(square, axis=1),
+    "transpose": lambda _, square: square + square.T,
+    "every third row": lambda tall, _: tall[::3] * 2,
+    "picked rows": lambda tall, _: tall[tall[:, 0] > 1.0],
+}
+
+
+@pytest.fixture(scope="module")
+def peaks(arrays: tuple[Any, Any]) -> dict[str, list[tuple[int, int]]]:
+    """Predicted and measured bytes of each node of each stage of each program."""
+    found = {}
+    for name, program in PROGRAMS.items():
+        for _ in range(RUNS):
+            records = computed(program(*arrays))
+        found[name] = [
+            pair
+            for record in records
+            for pair in zip(record.predicted_peak_bytes, record.measured_peak_bytes, strict=False)
+        ]
+    return found
+
+
+def test_no_peak_is_predicted_too_low(peaks: dict[str, list[tuple[int, int]]]) -> None:
+    measured = {name for name, pairs in peaks.items() if pairs}
+    assert len(measured) >= len(PROGRAMS) - 1
+    low = {
+        name: pairs
+        for name, pairs in peaks.items()
+        if any(seen > predicted for predicted, seen in pairs)
+    }
+    assert not low
+
+
+def test_peaks_are_predicted_little_too_high(peaks: dict[str, list[tuple[int, int]]]) -> None:
+    large = [(p, m) for pairs in peaks.values() for p, m in pairs if m > LARGE]
+    assert len(large) >= len(PROGRAMS)
+    over = median(p / m for p, m in large)
+    assert over <= OVER, peaks

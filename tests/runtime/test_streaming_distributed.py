@@ -1,0 +1,113 @@
+"""Data larger than all memory of a cluster streams through it, block by block."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import dnumpy
+from benchmarks.nodes import NodeSpec, unequal_nodes, why_no_nodes
+from benchmarks.quota import MEMORY_GROUPS
+from dnumpy import engine
+from dnumpy.config import config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+
+LIMIT = 320 << 20  # bytes of each node, of which an idle worker with its compilers takes half
+NODES = 2
+TIMES = 4  # as much data as the cluster may hold
+COLUMNS = 8_192
+ROWS = TIMES * NODES * LIMIT // (COLUMNS * 8) + 1
+BLOCK = 512
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file with holes: two columns are not zero, and one of them is never."""
+    file = tmp_path_factory.mktemp("large") / "x.npy"
+    made = np.lib.format.open_memmap(file, "w+", "f8", (ROWS, COLUMNS))
+    rows = np.arange(ROWS)
+    made[:, 3] = rows % 7 + 1
+    made[:, 4] = rows % 5
+    made.flush()
+    del made
+    yield file
+    file.unlink()
+
+
+@pytest.fixture(autouse=True)
+def by_default() -> Iterator[None]:
+    before, config.mode = config.mode, "default"
+    yield
+    config.mode = before
+
+
+def normalised_totals(x: Any) -> Any:
+    """Return the column sums of the matrix with its rows normalised."""
+    return (x / x.sum(axis=1, keepdims=True)).sum(axis=0)
+
+
+def expected(path: Path) -> np.ndarray:
+    """Return the same by NumPy, from blocks of rows."""
+    x = np.load(path, mmap_mode="r")
+    return sum(normalised_totals(np.array(x[k : k + BLOCK])) for k in range(0, ROWS, BLOCK))
+
+
+@contextmanager
+def watching(groups: list[Path]) -> Iterator[list[int]]:
+    """Give the most bytes that the processes of each control group hold meanwhile."""
+    most = [0] * len(groups)
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.002):
+            for k, group in enumerate(groups):
+                lines = (group / "memory.stat").read_text().splitlines()
+                held = dict(line.split() for line in lines)
+                most[k] = max(most[k], int(held["total_rss"]))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield most
+    finally:
+        done.set()
+        watcher.join()
+
+
+def group_of(pid: int) -> Path:
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, inside = line.split(":", 2)
+        if controllers == "memory":
+            return MEMORY_GROUPS / inside.lstrip("/")
+    raise AssertionError(pid)
+
+
+def test_four_times_the_memory_of_a_cluster_streams_through_it(path: Path) -> None:
+    if reason := why_no_nodes():
+        pytest.skip(reason)
+    specs = [NodeSpec(1.0, LIMIT), NodeSpec(0.5, LIMIT)]
+    x = dnumpy.load(path, mmap_mode="r")
+    assert x.nbytes > TIMES * sum(spec.memory_bytes or 0 for spec in specs)
+    with unequal_nodes(specs) as nodes, nodes.client.as_current():
+        groups = [group_of(pid) for pid in nodes.pids]
+        before = [(group / "memory.failcnt").read_text() for group in groups]
+        known = len(engine.history)
+        with watching(groups) as most:
+            totals = np.asarray(normalised_totals(x))
+        records = list(engine.history)[known:]
+        assert set(nodes.client.nthreads()) == set(nodes.addresses)
+        assert all(Path(f"/proc/{pid}").exists() for pid in nodes.pids), before
+    np.testing.assert_allclose(totals, expected(path), rtol=1e-12)
+    assert all(0 < held < LIMIT for held in most), most
+    assert {node for node, _ in records[-1].where} == set(nodes.addresses)
+    assert max(records[-1].predicted_peak_bytes) < LIMIT
