@@ -181,12 +181,17 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Phases in topological order, what they read, and where they may run."""
+    """Phases in topological order, what they read, and where they may run.
+
+    Of two plans, one that sends more bytes is only worth it where it ends sooner by
+    ``moving_margin`` (a part of the time): bytes sent are certain, times are predicted.
+    """
 
     nodes: tuple[Node, ...]
     network: Network
     asks: tuple[Ask, ...]
     edges: tuple[Edge, ...]
+    moving_margin: float = 0.0
 
     def into(self, ask: int) -> tuple[Edge, ...]:
         """Return what the phase reads."""

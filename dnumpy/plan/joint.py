@@ -104,7 +104,7 @@ def _decide(program: Program, budget_seconds: float | None, objective: Objective
 
 def _as_plan(judge: Judge, solver_seconds: float) -> ProgramPlan:
     """Return the judge's best as a plan."""
-    found = judge.chosen()
+    found = judge.settled()
     line = found.timeline
     period, runs = 0.0, 1
     if judge.objective == "throughput":

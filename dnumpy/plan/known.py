@@ -46,6 +46,7 @@ def structure_key(program: Program) -> Hashable:
     """Return what must be equal for two programs to have one plan; names, times, memory do not."""
     return (
         program.network.groups,
+        program.moving_margin,
         tuple((e.producer, e.consumer, e.access, e.bytes_per_row, e.halo_rows, e.partial_bytes)
               for e in program.edges),
         tuple((a.rows, a.granule, a.bytes_per_row, a.work_bytes_per_row, a.work_fixed_bytes,

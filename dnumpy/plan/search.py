@@ -87,6 +87,15 @@ class Judge:
         assert self.best is not None
         return self.best
 
+    def settled(self) -> Found:
+        """Return the plan that sends least among those that end about as soon as the best."""
+        best = self.chosen()
+        if not self.program.moving_margin or self.objective != "latency" or best.score[0]:
+            return best
+        latest = (1 + self.program.moving_margin) * best.timeline.makespan
+        near = [f for f in self.seen.values() if not f.score[0] and f.timeline.makespan <= latest]
+        return min(near, key=lambda found: (found.timeline.sent_bytes, found.score))
+
 
 def _better(one: Score, other: Score) -> bool:
     for ours, theirs in zip(one, other, strict=True):

@@ -8,6 +8,7 @@ room, where the rows lie now, rows in proportion to memory, and the even split.
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
+from itertools import accumulate, pairwise
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
@@ -209,6 +210,8 @@ def make_templates(program: Program, most: int = MOST_PER_PHASE) -> list[dict[Pl
         for v in free:
             _singles_and_fastest(program, templates, v)
             _copies(program, templates, v)
+    for members in groups(program):
+        _where_it_lies(program, templates, members)
     for v in range(len(program.asks)):
         _others(program, templates, v)
     return templates.found
@@ -271,17 +274,45 @@ def _copies(program: Program, templates: Templates, v: int) -> None:
 
 
 def _others(program: Program, templates: Templates, v: int) -> None:
-    """Add where the rows lie now, the even split, and the split by memory."""
+    """Add the even split, and the split by memory."""
     ask, room = program.asks[v], templates.room[v]
-    for edge in program.into(v):
-        lies = program.asks[edge.producer].pinned
-        if edge.access in SAME_ROWS and lies is not None:
-            templates.add(v, "current", lies)
     if sum(room) < ask.granules or ask.pinned is not None:
         return
     memory = [min(node.memory_bytes, 1e18) for node in program.nodes]
     for how, shares in (("even", [1.0] * len(room)), ("memory", memory)):
         templates.add(v, how, in_proportion(ask, room, shares))
+
+
+def _where_it_lies(program: Program, templates: Templates, members: Sequence[int]) -> None:
+    """Add for all phases of a group where the rows lie now that some of them read."""
+    lying = _lying(program, members)
+    for v in members if lying is not None else ():
+        if program.asks[v].pinned is None:
+            templates.add(v, "current", near(lying, program.asks[v]))  # type: ignore[arg-type]
+
+
+def _lying(program: Program, members: Sequence[int]) -> Placement | None:
+    """Return where most bytes of what a group reads lie, if that is where it may be computed."""
+    able = [
+        all(isfinite(program.asks[v].fixed_seconds[n]) for v in members)
+        for n in range(len(program.nodes))
+    ]
+    most: dict[Placement, float] = {}
+    for v in members:
+        pinned = program.asks[v].pinned
+        if pinned is not None and all(able[n] for n in pinned.used) and not pinned.replicated:
+            read = [edge.bytes_per_row for edge in program.out_of(v)]
+            most[pinned] = most.get(pinned, 0.0) + max(read, default=0.0)
+    return max(most, key=lambda placement: most[placement]) if most else None
+
+
+def near(placement: Placement, ask: Ask) -> Placement:
+    """Return the placement cut at the nearest granules of a phase."""
+    stops = [
+        ask.rows if stop >= ask.rows else min(round(stop / ask.granule) * ask.granule, ask.rows)
+        for stop in accumulate(placement.rows)
+    ]
+    return Placement(tuple(b - a for a, b in pairwise([0, *stops])))
 
 
 def in_proportion(ask: Ask, room: Sequence[int], shares: Sequence[float]) -> Placement:
@@ -293,7 +324,8 @@ def in_proportion(ask: Ask, room: Sequence[int], shares: Sequence[float]) -> Pla
 def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
     """Return the whole plans that take least time to find, those of them that have room.
 
-    Every group of phases filled as one, every phase filled alone, and everything even.
+    Every group of phases filled as one, or where what it reads lies, every phase filled alone, and
+    everything even.
     """
     templates = Templates(program)
     filled: dict[int, Placement | None] = {}
@@ -308,8 +340,16 @@ def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
         if sum(templates.room[v]) >= program.asks[v].granules
     }
     alone = {v: templates.filled([v]) for v in filled}
+    current = dict(filled)
+    for members in groups(program):
+        lies = _lying(program, members)
+        if lies is not None:
+            rounded = {v: near(lies, program.asks[v]) for v in members}
+            current |= {v: p for v, p in rounded.items() if templates.legal(v, p)}
     plans = []
-    for how, chosen in (("window", filled), ("alone", alone), ("even", even)):
+    for how, chosen in (
+        ("window", filled), ("current", current), ("alone", alone), ("even", even)
+    ):  # fmt: skip
         placements = [ask.pinned or chosen.get(v) for v, ask in enumerate(program.asks)]
         found = tuple(placement for placement in placements if placement is not None)
         if len(found) == len(placements):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 HOME = "home"  # the node that arrays at home lie on
 PIECES = 8  # granules per node that a common granule of several stages must leave
+MOVING_MARGIN = 0.08  # of the time: predictions of warm programs are off by about as much
 MOST_APART = 24  # nodes whose links are told apart; above, those of a class count as alike
 SAMPLED = 8  # links between two classes whose median stands for all
 
@@ -114,6 +115,7 @@ class _Builder:
             _network(self.places, links, home=self.from_home),
             tuple(asks),
             tuple(edges),
+            MOVING_MARGIN,
         )
         return program, [numbers[k, False] for k in range(len(self.sketch.demands))]
 
