@@ -40,17 +40,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 BLOCK = 65_536  # rows: NumPy's own block of a histogram, so that weights are added in its order
+LABELS = 16_384  # rows of labels: nodes that have others may have made them, cut at fewer rows
 NUMPYS_SECONDS = 1e-8  # of a value in a histogram
 LONG = 1 << 20  # rows of which whole numbers are counted: in a short call threads wait for Python
 FEWEST = 16  # blocks that are made longer
 
 
-def block_rows(rows: int, partial_size: int, *, exact: bool = False) -> int:
+def block_rows(rows: int, partial_size: int, *, exact: bool = False, block: int = BLOCK) -> int:
     """Return the rows counted at a time: blocks are few beside the size of their counts.
 
     ``exact`` says that sums of counts are the same in any order.
     """
-    block = BLOCK * max(1, -(-partial_size // BLOCK))
+    block *= max(1, -(-partial_size // block))
     if exact:
         block = max(block, min(LONG, rows // FEWEST))
     return max(1, min(rows, block, most_rows(rows)))
@@ -103,7 +104,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     size = max(int(high) + 1, operator.index(least))
     dtype = np.dtype(np.intp if weights is None else np.float64)
     by_rows = (True,) if weights is None else (True, True)
-    params = BinParams(by_rows, size, (), weights is not None, block_rows(x.size, size))
+    block = block_rows(x.size, size, block=LABELS)
+    params = BinParams(by_rows, size, (), weights is not None, block)
     args = [content(x)] if weights is None else [content(x), operand(weights)]
     return from_expr(blocks.record(BINCOUNT, args, params, (size,), dtype))
 
