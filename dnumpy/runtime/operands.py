@@ -129,12 +129,16 @@ def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
 
 
 def taken(take: Take, data: Sequence[Any]) -> np.ndarray:
-    """Return the rows that ``take`` names, without a copy where they lie aligned in memory.
+    """Return the rows that ``take`` names.
 
-    What arrived in a message may lie anywhere in it; compiled kernels need whole words.
+    Without a copy, unless they lie in a file, or not aligned: what arrived in a message may lie
+    anywhere in it, and compiled kernels need whole words.
     """
-    piece: np.ndarray = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
-    piece = piece if take.rows is None else piece[take.rows]
+    piece = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
+    if isinstance(piece, FileRows):
+        piece = piece.rows(take.rows)
+    elif take.rows is not None:
+        piece = piece[take.rows]
     piece = cut_inside(piece, take.inner)
     return piece if piece.flags.aligned else piece.copy()
 
