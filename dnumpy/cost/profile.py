@@ -77,6 +77,8 @@ class DeviceProfile:
     versions : tuple of (package, version)
     measured_at : float
         Seconds since the epoch.
+    processor : str
+        What the processor calls itself; empty where that is not known.
     """
 
     name: str
@@ -104,6 +106,7 @@ class DeviceProfile:
     calibrated: bool = False
     page_ns_per_byte: float = 0.0
     first_touch_ns_per_byte: float = 0.0
+    processor: str = ""
 
     def gather_ns_at(self, table_bytes: float) -> float:
         """Return ns per element read at random from a table of this size.

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dnumpy.errors import WorkerLost
-from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import typed
-from dnumpy.expr.walk import base_of
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime import local
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect
@@ -32,6 +29,7 @@ from dnumpy.runtime.folds import (
 )
 from dnumpy.runtime.graph import Graph, Outputs, Range, Segment, TaskReads
 from dnumpy.runtime.layout import LIGHT, Layout
+from dnumpy.runtime.light import light_ones_at_home
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.peaks import peak_of
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from dnumpy.cost.work import Work
+    from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.files import Identity
@@ -479,7 +478,7 @@ def execute(
     possible. When a task raises, the stages are run one by one, and what depends on the one that
     fails stays pending.
     """
-    done, found, failed = _light_ones_at_home(stages, cluster)
+    done, found, failed = light_ones_at_home(stages, cluster.home_bytes if cluster.remote else -1)
     if failed:
         more = _each_alone(stages, cluster)
         return [*done, *more[0]], [*found, *more[1]], [*failed, *more[2]]
@@ -493,39 +492,6 @@ def execute(
         records, faults, failed = _one_by_one(stages, cluster, error)
     stages.clear()
     return [*done, *records], [*found, *faults], failed
-
-
-def _light_ones_at_home(
-    stages: list[Stage], cluster: Cluster
-) -> tuple[list[Record], list[StepFault], list[Failure]]:
-    """Run here, and take out of the list, what reads little that is here, and gives little."""
-    records: list[Record] = []
-    faults: list[StepFault] = []
-    failures: list[Failure] = []
-    away: list[Stage] = []
-    for stage in stages if cluster.remote else ():
-        if not _is_light_here(stage, cluster.home_bytes):
-            away.append(stage)
-            continue
-        done, found, failed = local.execute([stage])
-        records += done
-        faults += found
-        failures += failed
-    if cluster.remote:
-        stages[:] = away
-    return records, faults, failures
-
-
-def _is_light_here(stage: Stage, most_bytes: int) -> bool:
-    """Say whether all that a stage reads is in this process, and that and what it gives little."""
-    if isinstance(stage, FusedStage):
-        read, given = stage.inputs, [*stage.outputs, *stage.placed.values()]
-    else:
-        read, given = stage.expr.args, [stage.expr]
-    bases = [base_of(arg) for arg in read if isinstance(arg, Expr)]
-    if not all(isinstance(base.value, np.ndarray) for base in bases):
-        return False
-    return sum(base.nbytes for base in bases) + sum(expr.nbytes for expr in given) <= most_bytes
 
 
 def _persistently(

@@ -11,18 +11,20 @@ import sys
 import time
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dnumpy.cost.alike import levelled
 from dnumpy.cost.correction import Observation, OnlineCorrection
 from dnumpy.cost.estimate import seconds as cost_seconds
 from dnumpy.cost.links import Links
 from dnumpy.errors import WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.plan.work import kernel_name
-from dnumpy.runtime.background import once_idle
+from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
+from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
 from dnumpy.runtime.files import Seen
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
@@ -39,7 +41,7 @@ from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from distributed import Client, Future
 
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
 HOME_BYTES = (
     1 << 16
 )  # smaller results come home with the run: the round trip costs more than the bytes
-EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
 CALIBRATED_LINKS_SECONDS = 10.0
 LINKS_SECONDS = 1.0  # after which no further links are measured before the first run
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
@@ -68,7 +69,6 @@ ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
-_REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 LOOKS_PER_SILENCE_CHECK = 10
 WIRE = 1e9  # bytes per second between workers, where no link has been measured
 T = TypeVar("T")
@@ -79,13 +79,6 @@ def _cancelled() -> tuple[type[BaseException], ...]:
     from asyncio import CancelledError
 
     return CancelledError, FutureCancelled
-
-
-class Rows(NamedTuple):
-    """Rows ``lo:hi`` of a home array, copied to a worker."""
-
-    lo: int
-    hi: int
 
 
 class DaskCluster:
@@ -109,10 +102,9 @@ class DaskCluster:
         self._used = 0  # grows with every plan and every run
         self._alive: dict[str, int] = {}
         self._classes: dict[str, str] = {}
-        self._mirrors: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
+        self._copies = Copies(client)
         self._mute: set[str] = set()
         self._files = Seen()
-        self._direct: bool | None = None
         self._memory_seen = float("-inf")
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
         client.register_plugin(NodeSetup())
@@ -124,7 +116,7 @@ class DaskCluster:
 
         Waits a while for one where there is none; raises WorkerLost when none comes.
         """
-        self._forget_unused_copies()
+        self._copies.forget_unused()
         deadline = time.monotonic() + NEW_WORKER_SECONDS
         self._alive = self._responsive()
         while not self._alive:
@@ -147,11 +139,17 @@ class DaskCluster:
         if not unknown:
             return
         try:
-            self.profiles.update(probe_cluster(self.client, workers=unknown))
+            self._take_in(probe_cluster(self.client, workers=unknown))
             self._measure_links(MIDDLE, LINKS_SECONDS)
         except OSError as problem:  # one of them went away again
             raise NodesLost(frozenset(unknown), 0) from problem
         self._alive = {a: n for a, n in self._alive.items() if a in self.profiles}
+
+    def _take_in(self, found: Mapping[str, DeviceProfile]) -> None:
+        """Keep what was measured; nodes that are alike are as fast as the least hindered."""
+        self.profiles.update(found)
+        pairs = zip(self.profiles, levelled(self.profiles.values()), strict=True)
+        self.profiles = dict(pairs)
 
     def calibrate(self) -> None:
         """Measure all that the first look left out, in at most 15 s for nodes and 10 s for links.
@@ -160,7 +158,7 @@ class DaskCluster:
         """
         self.refresh()
         there = {address: self.profiles[address] for address in self._alive}
-        self.profiles.update(calibrate_cluster(self.client, there))
+        self._take_in(calibrate_cluster(self.client, there))
         self._measure_links(LARGE, CALIBRATED_LINKS_SECONDS)
 
     def _measure_links(self, largest: int, seconds: float) -> None:
@@ -272,11 +270,7 @@ class DaskCluster:
 
     def mirrored(self, owner: Expr) -> bool:
         """Say whether every worker has a copy of all of a home array, or gets one in its tasks."""
-        if owner.value.nbytes <= EMBED_BYTES:
-            return True
-        _, copies = self._mirrors.get(id(owner), (owner, {}))
-        nodes = {node for what, node in copies if not isinstance(what, Rows)}
-        return nodes.issuperset(self._alive)
+        return self._copies.everywhere(owner, self._alive)
 
     def parties(self, dtype: np.dtype) -> list[Party]:
         """Return the workers' rates in products, and the rates at which bytes arrive."""
@@ -359,8 +353,13 @@ class DaskCluster:
             return
 
         def calibrate(_: Idle) -> None:
-            found = calibrate_idle_cluster(self.client, stale)
-            self.profiles.update({a: p for a, p in found.items() if a in self.profiles})
+            try:
+                found = calibrate_idle_cluster(self.client, stale)
+            except OSError as problem:
+                if self.client.status == "running":
+                    raise
+                raise Busy from problem  # the client was closed meanwhile
+            self._take_in({a: p for a, p in found.items() if a in self.profiles})
             self.correction.new_epoch()
 
         once_idle((id(self), frozenset(stale)), calibrate, lambda: self._used)
@@ -372,65 +371,16 @@ class DaskCluster:
     # data --------------------------------------------------------------------------------------
 
     def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
-        """Return the array itself when small, else the key of its copy on the worker.
-
-        Copies are kept while anything else refers to the owner, so that a loop sends them once.
-        They refer to it too, which keeps its memory from being written in place meanwhile.
-        """
-        if array.nbytes <= EMBED_BYTES:
-            return np.array(array, order="C")
-        if owner is None:
-            return self._scatter(np.require(array, requirements="C"), node)
-        return self._ref(self._copy(owner, what, array, node))
-
-    def _copy(self, owner: Expr, what: Hashable, array: np.ndarray, node: str) -> Future[Any]:
-        _, copies = self._mirrors.setdefault(id(owner), (owner, {}))
-        found = copies.get((what, node))
-        if found is None or found.status != "finished":
-            found = copies[what, node] = self._scatter(np.require(array, requirements="C"), node)
-        return found
+        """Return the array itself when small, else the key of its copy on the worker."""
+        return self._copies.place(array, node, owner, what)
 
     def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
         """Copy rows ``lo:hi`` of a home array to a worker, where they stay as copies do."""
-        future = self._copy(owner, Rows(lo, hi), owner.value[lo:hi], node)
-        return Segment(lo, hi, node, self._ref(future), None)
+        return self._copies.send(owner, lo, hi, node)
 
     def copies(self, owner: Expr) -> list[Segment]:
         """Return the rows of a home array that were sent to workers which are still there."""
-        _, copies = self._mirrors.get(id(owner), (owner, {}))
-        return [
-            Segment(what.lo, what.hi, node, self._ref(future), None)
-            for (what, node), future in copies.items()
-            if isinstance(what, Rows) and node in self._alive and future.status == "finished"
-        ]
-
-    def _forget_unused_copies(self) -> None:
-        """Drop copies of arrays that nothing but they refer to."""
-        for key in list(self._mirrors):
-            owner = self._mirrors[key][0]
-            if sys.getrefcount(owner) <= _REFERENCES_WHEN_UNUSED:
-                del self._mirrors[key]
-
-    def _ref(self, future: Future[Any]) -> Ref:
-        from dask._task_spec import TaskRef
-
-        return TaskRef(future.key)
-
-    def _scatter(self, array: np.ndarray, node: str) -> Future[Any]:
-        if self._direct is None:
-            self._direct = self._reachable(node)
-        try:
-            return self.client.scatter(array, workers=[node], hash=False, direct=self._direct)
-        except (OSError, TimeoutError) as problem:
-            raise NodesLost(frozenset({node}), 0) from problem
-
-    def _reachable(self, node: str) -> bool:
-        """Say whether this process can connect to workers without going through the scheduler."""
-        try:
-            self.client.scatter(b"", workers=[node], hash=False, direct=True, timeout=3)
-        except (OSError, TimeoutError):
-            return False
-        return True
+        return self._copies.rows(owner, self._alive)
 
     def see(self, identity: Identity) -> bool:
         """Say whether every worker sees this very file."""
@@ -443,7 +393,7 @@ class DaskCluster:
         """Return where the part is; None when its worker is gone."""
         if part.node not in self._alive or part.data.status != "finished":
             return None
-        return Segment(part.start, part.stop, part.node, self._ref(part.data), part.item)
+        return Segment(part.start, part.stop, part.node, ref_of(part.data), part.item)
 
     # running -----------------------------------------------------------------------------------
 

@@ -8,11 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING, Protocol, Union
 
 from dnumpy.cost.work import Work
-from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels.blocked import grid_rows
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
-from dnumpy.ops.families import Blocked, Fold, Indexing, RowParams, Scan, rowwise_of
-from dnumpy.ops.gufuncs import GUFUNC
+from dnumpy.ops.families import Blocked, Fold, RowParams, rowwise_of
 from dnumpy.ops.indexing import TAKE
 from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
@@ -46,6 +45,17 @@ from dnumpy.runtime.producers import (
     tile_rows_of,
 )
 from dnumpy.runtime.products import GridRows, best_way, parties_of, places_of, sizes_of
+from dnumpy.runtime.reading import (
+    NEAR,
+    blocked_work,
+    by_access,
+    contracts_rows,
+    goes_along,
+    runs_on,
+    transposed_rows,
+    whole_bytes,
+    widest_row,
+)
 from dnumpy.runtime.regions import (
     SpannedRows,
     exchanged_axes,
@@ -77,10 +87,6 @@ AnyProducer = Union[
     "Producer", ChainedRows, FoundRows, GridRows, PlacedRows, TakenRows, PutRows, SpannedRows
 ]
 
-NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
-PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
-LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
-PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
 
@@ -172,7 +178,7 @@ class Layout:
         """Lay out a phase: tiles are its granules."""
         phase = stage.phase
         operands = self._operands_of(stage)
-        by_rows, whole = _by_access(phase, operands)
+        by_rows, whole = by_access(phase, operands)
         producer = FusedRows(phase, operands)
         return self._by_rows(phase.title(), producer, phase_work(phase), by_rows, whole)
 
@@ -191,7 +197,7 @@ class Layout:
         if phase.rows != region.shape[0] or update.shape[0] - phase.rows > NEAR * phase.rows:
             return None
         operands = self._operands_of(stage)
-        by_rows, whole = _by_access(phase, operands)
+        by_rows, whole = by_access(phase, operands)
         producer = PlacedRows(FusedRows(phase, operands), base.source, region, row_map.start)
         work = replace(phase_work(phase), rows=update.shape[0])
         laid = self._by_rows(phase.title(), producer, work, [*by_rows, base], whole)
@@ -209,7 +215,7 @@ class Layout:
         if expr.op is UPDATE:
             return self.update(expr)
         operands = tuple(operand_of(arg, self.known) for arg in expr.args)
-        if isinstance(expr.op, Blocked) and expr.shape[0] and not _runs_on(expr):
+        if isinstance(expr.op, Blocked) and expr.shape[0] and not runs_on(expr):
             return self._blocked(expr, expr.op, operands)
         if isinstance(expr.op, Fold) and operands[0].shape[0]:
             return self._partials(expr, expr.op, operands)
@@ -218,10 +224,10 @@ class Layout:
         way = self._way(expr, operands)
         if way is not None:
             return self._product(expr, operands, way)
-        rows_first = _transposed_rows(expr, operands)
+        rows_first = transposed_rows(expr, operands)
         if rows_first is not None:
             return self._folded(expr, rows_first, operands[1])
-        if _contracts_rows(expr, operands):
+        if contracts_rows(expr, operands):
             operands = (self.in_order(operands[0]), *operands[1:])
             first, *rest = operands
             others = sum(prod(o.shape) * expr.dtype.itemsize for o in rest)
@@ -237,13 +243,13 @@ class Layout:
             pieces = op.reads(shapes, expr.params, 0, expr.shape[0])
             cut = {p.operand for p in pieces if p.first is not None}
             operands = tuple(self.in_order(o) if k in cut else o for k, o in enumerate(operands))
-        grid = grid_rows(op, shapes, expr.params, expr.shape[0], _widest_row(expr, operands))
+        grid = grid_rows(op, shapes, expr.params, expr.shape[0], widest_row(expr, operands))
         rows = BlockedRows(op, expr.params, expr.shape, expr.dtype, operands, grid)
-        work, followed, apart = _blocked_work(expr, rows)
+        work, followed, apart = blocked_work(expr, rows)
         if op is TAKE:
             operands = (self.in_order(operands[0]), *operands[1:])
         if op is RUN:
-            step = tile_rows_of(expr.shape, _widest_row(expr, operands))
+            step = tile_rows_of(expr.shape, widest_row(expr, operands))
             chained = ChainedRows(expr.params, expr.shape, operands[0], step)  # type: ignore[arg-type]
             return self._by_rows(op.name, chained, work, followed)
         others = [o for o in operands if not any(o is f for f in followed)]
@@ -271,7 +277,7 @@ class Layout:
         by_rows = [o for o, goes in zip(operands, expr.params[0], strict=True) if goes]
         read = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in by_rows)
         loops = op_loops(op, sum(prod(o.shape[1:]) for o in by_rows), operands[0].shape)
-        work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=_whole_bytes(operands, by_rows))
+        work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=whole_bytes(operands, by_rows))
         whole = [o for o in operands if not any(o is x for x in by_rows)]
         return self._by_rows(op.name, folded, work, by_rows, whole)
 
@@ -330,7 +336,7 @@ class Layout:
         else:
             updated = SpannedRows(base.source, value, region)
         work = copy_work(expr.shape, expr.dtype)
-        near = _goes_along(value, region, expr.shape[0])
+        near = goes_along(value, region, expr.shape[0])
         return self._by_rows(
             expr.op.name,
             updated,
@@ -513,117 +519,9 @@ class Layout:
         return tuple(counts.items()) if any(counts.values()) else None
 
 
-def _by_access(phase: Phase, operands: Sequence[Operand]) -> tuple[list[Operand], list[Operand]]:
-    """Return the operands that a phase reads by rows, and those that it reads whole."""
-    given = list(zip(operands, phase.inputs, strict=True))
-    by_rows = [operand for operand, wanted in given if wanted.access is Access.ROWS]
-    return by_rows, [operand for operand, wanted in given if wanted.access is Access.WHOLE]
-
-
-def _goes_along(value: Operand, region: Geometry, rows: int) -> bool:
-    """Say whether a value's rows go to about as many rows, nearly all, of what is updated."""
-    shape = value.shape
-    along = len(shape) == len(region.shape) and shape[:1] == region.shape[:1]
-    return value.source is not None and along and abs(shape[0] - rows) <= NEAR * rows
-
-
-def _runs_on(expr: Expr) -> bool:
-    """Say whether each block of a scan waits for the one before: none is told what goes before."""
-    return isinstance(expr.op, Scan) and expr.op.join is not None and len(expr.args) == 1
-
-
-def _blocked_work(expr: Expr, rows: BlockedRows) -> tuple[Work, list[Operand], list[Operand]]:
-    """Return the work of a blocked op, and the operands that are cut.
-
-    First those whose rows the result's rows follow, then all of them.
-    """
-    count = expr.shape[0]
-    wants = rows.wants(0, count)
-    by_rows = [w.operand for w in wants if w.lo is not None]
-    apart = list({id(o): o for o in by_rows}.values())
-    read = sum(prod(o.shape) * o.dtype.itemsize for o in apart) / count
-    elements = max([prod(expr.shape[1:]), *(prod(o.shape) / count for o in apart)])
-    whole = _whole_bytes(rows.operands, apart)
-    work = Work(
-        count,
-        bytes_read=read,
-        bytes_written=prod(expr.shape[1:]) * expr.dtype.itemsize,
-        loops=op_loops(rows.op, elements, max([expr.shape, *(o.shape for o in apart)], key=prod)),
-        workspace_bytes_per_row=_workspace(expr, whole),
-        fixed_bytes=whole,
-    )
-    followed = [operand for operand in apart if _follows(rows, operand, count)]
-    return work, followed, apart
-
-
-def _follows(rows: BlockedRows, operand: Operand, count: int) -> bool:
-    """Say whether rows of the result read the operand's rows beside them, away from the ends."""
-    held = operand.shape[0]
-    near = max(1.0, NEAR * held)
-    for part in PROBED:
-        lo = int(part * count) // rows.grid * rows.grid
-        hi = min(lo + rows.grid, count)
-        for want in rows.wants(lo, hi):
-            if want.operand is operand and want.lo is not None and want.hi is not None:
-                first, stop = lo * held / count, hi * held / count
-                if want.lo < first - near or want.hi > stop + near:
-                    return False
-    return True
-
-
-def _workspace(expr: Expr, whole: float) -> float:
-    """Return the bytes per row that a blocked op allocates besides its result."""
-    if _is_one_call(expr):
-        return LAPACK_SHARE * whole
-    picks = isinstance(expr.op, Indexing)
-    return PICKED_SHARE * prod(expr.shape[1:]) * expr.dtype.itemsize if picks else 0.0
-
-
-def _is_one_call(expr: Expr) -> bool:
-    return expr.op is GUFUNC and bool(expr.params.single)  # type: ignore[attr-defined]
-
-
-def _whole_bytes(operands: Sequence[Operand], by_rows: Sequence[Operand]) -> float:
-    """Return the bytes of the operands that every node must hold whole."""
-    whole = [o for o in operands if o.source is not None and not any(o is x for x in by_rows)]
-    return float(sum(prod(o.shape) * o.dtype.itemsize for o in whole))
-
-
-def _widest_row(expr: Expr, operands: Sequence[Operand]) -> int:
-    arrays = [(o.shape, o.dtype) for o in operands if o.source is not None and o.shape]
-    return max(prod(s[1:]) * d.itemsize for s, d in [*arrays, (expr.shape, expr.dtype)])
-
-
 def cut_range(node: str, lo: int, hi: int, granule: int, pieces: int) -> list[Range]:
     """Return at most ``pieces`` ranges of about equal size that tile ``lo:hi``, cut at granules."""
     granules = -(-(hi - lo) // granule)
     pieces = max(1, min(pieces, granules))
     cuts = [min(lo + granules * k // pieces * granule, hi) for k in range(pieces + 1)]
     return [Range(node, a, b) for a, b in pairwise(cuts) if a < b]
-
-
-def _transposed_rows(expr: Expr, operands: Sequence[Operand]) -> Operand | None:
-    """Return ``x`` if the expression is ``x.T @ y`` and sums over enough rows to be cut."""
-    if expr.op not in (MATMUL, DOT) or len(operands) != 2 or expr.dtype.kind not in "iufc":
-        return None
-    first, second = operands
-    if first.source is None or second.source is None or len(first.views) != 1:
-        return None
-    source, view = first.source, first.views[0]
-    strides = contiguous_strides(source.shape, source.dtype.itemsize)
-    transposed = Geometry(0, source.shape[::-1], strides[::-1], source.dtype)
-    long = len(source.shape) == 2 and source.shape[0] > 2 * source.shape[1]
-    if view != transposed or not long or not prod(source.shape) or not prod(expr.shape):
-        return None
-    return Operand(source)
-
-
-def _contracts_rows(expr: Expr, operands: Sequence[Operand]) -> bool:
-    """Say whether row ``i`` of the result needs only row ``i`` of the first operand."""
-    if expr.op not in (MATMUL, DOT) or len(operands) != 2 or not expr.shape or 0 in expr.shape:
-        return False
-    first, second = operands
-    two_dimensional = len(first.shape) == 2 and len(second.shape) in (1, 2)
-    if not two_dimensional or first.source is None:
-        return False
-    return expr.shape[0] > contraction_granule(first.shape, first.dtype.itemsize)

@@ -418,6 +418,7 @@ def measure(
         speed=max(LEAST_SPEED, allowed_share(threads)),
         versions=machine.versions(),
         measured_at=now,
+        processor=machine.cpu_model(),
     )
     profile.verify()
     return profile

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dnumpy.plan.dag import SAME_ROWS
 from dnumpy.plan.model import Plan
 from dnumpy.runtime.graph import Graph, Segment
-from dnumpy.runtime.layout import LIGHT, NEAR, Layout
+from dnumpy.runtime.layout import LIGHT, Layout
+from dnumpy.runtime.reading import NEAR
 from dnumpy.runtime.regions import exchanged_axes, rows_beginning
 from dnumpy.runtime.tasks import rows_of
 

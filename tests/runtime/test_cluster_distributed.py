@@ -137,16 +137,16 @@ def test_a_home_array_is_sent_once_to_be_read_twice(shared):
     x = p.data(np.random.default_rng(0).normal(size=(4000, 8)))
     p.run([p.call("negative", x)], shared)
     assert [lo for lo, _ in sorted((s.start, s.stop) for s in shared.copies(x))] == [0, 3000]
-    copies = dict(shared._mirrors[id(x)][1])
+    copies = dict(shared._copies.of[id(x)][1])
     assert len(copies) == 2
     roots = [p.call("square", x)]
     p.run(roots, shared)
-    assert shared._mirrors[id(x)][1] == copies
+    assert shared._copies.of[id(x)][1] == copies
     np.testing.assert_array_equal(p.values(roots)[0], np.square(x.value))
     key = id(x)
     del x, roots
     shared.refresh()
-    assert key not in shared._mirrors
+    assert key not in shared._copies.of
 
 
 def test_the_users_own_error_comes_back_unchanged(shared):

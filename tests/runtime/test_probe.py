@@ -7,7 +7,6 @@ import warnings
 from dataclasses import replace
 from itertools import chain, pairwise, permutations, repeat
 from pathlib import Path
-from time import perf_counter, sleep
 
 import pytest
 
@@ -264,13 +263,18 @@ def test_a_busy_neighbour_in_some_periods_does_not_change_the_speed(
 def test_time_in_which_others_have_the_processor_is_left_out_unless_a_quota_may_hide_in_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    started = perf_counter()
-    monkeypatch.setattr(machine, "waited_seconds", lambda: 0.8 * (perf_counter() - started))
+    clock = [0.0]
+    monkeypatch.setattr(measure, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(machine, "waited_seconds", lambda: 0.8 * clock[0])
+
+    def pause(seconds: float) -> None:
+        clock[0] += seconds
+
     shares = []
     for known in (True, False):
         monkeypatch.setattr(machine, "quota_is_known", lambda known=known: known)
-        pauses = chain([0.0], repeat(1e-3))  # one quick call, as if others had the rest
-        window = measure._window(lambda pauses=pauses: sleep(next(pauses)))
+        pauses = chain([1e-5], repeat(1e-3))  # one quick call, as if others had the rest
+        window = measure._window(lambda pauses=pauses: pause(next(pauses)))
         shares.append(window.seconds)
     assert shares[1] >= measure.WINDOW_SECONDS
     assert shares[0] < 0.5 * shares[1]

@@ -1,0 +1,53 @@
+"""Light stages: those that read little that is in this process are not worth a message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnumpy.expr.expr import Expr
+from dnumpy.expr.walk import base_of
+from dnumpy.rewrite.cut import FusedStage
+from dnumpy.runtime import local
+
+if TYPE_CHECKING:
+    from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.failures import Failure
+    from dnumpy.runtime.faults import StepFault
+    from dnumpy.runtime.records import Record
+
+
+def light_ones_at_home(
+    stages: list[Stage], most_bytes: int
+) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    """Run here, and take out of the list, what reads little that is here, and gives little.
+
+    That is at most ``most_bytes`` together.
+    """
+    records: list[Record] = []
+    faults: list[StepFault] = []
+    failures: list[Failure] = []
+    away: list[Stage] = []
+    for stage in stages:
+        if not _is_light_here(stage, most_bytes):
+            away.append(stage)
+            continue
+        done, found, failed = local.execute([stage])
+        records += done
+        faults += found
+        failures += failed
+    stages[:] = away
+    return records, faults, failures
+
+
+def _is_light_here(stage: Stage, most_bytes: int) -> bool:
+    """Say whether all that a stage reads is in this process, and that and what it gives little."""
+    if isinstance(stage, FusedStage):
+        read, given = stage.inputs, [*stage.outputs, *stage.placed.values()]
+    else:
+        read, given = stage.expr.args, [stage.expr]
+    bases = [base_of(arg) for arg in read if isinstance(arg, Expr)]
+    if not all(isinstance(base.value, np.ndarray) for base in bases):
+        return False
+    return sum(base.nbytes for base in bases) + sum(expr.nbytes for expr in given) <= most_bytes
