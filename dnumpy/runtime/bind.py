@@ -219,7 +219,7 @@ class _Binder:
         reads = self.graph.reads
         for piece in pieces:
             reads.note(self.node, piece)
-        if len(pieces) > 1:
+        if len(pieces) > 1 or pieces[0].arrives:
             reads.note_assembled(self.node, sum(piece.nbytes for piece in pieces))
         takes = [Take(self._argument_number(p.arg), p.item, p.rows, p.inner) for p in pieces]
         self.windows.append(tuple(takes))

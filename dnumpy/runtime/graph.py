@@ -49,7 +49,10 @@ class Outputs(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Some rows of one argument: ``nbytes`` of the ``held`` bytes that lie on the node."""
+    """Some rows of one argument: ``nbytes`` of the ``held`` bytes that lie on the node.
+
+    What ``arrives`` from another node may not lie aligned there, and is copied to be read.
+    """
 
     arg: Ref
     item: int | None
@@ -57,6 +60,7 @@ class Piece(NamedTuple):
     inner: Inner
     nbytes: int
     held: int
+    arrives: bool = False
 
 
 class _There(NamedTuple):
@@ -324,18 +328,18 @@ class Graph:
             self._note_sent(segment.arg, node, everything)
             taken = None if _is_all(rows, segment) else rows
             nbytes = nbytes_of(source, segment, rows, inner)
-            return Piece(segment.arg, segment.item, taken, inner, nbytes, everything)
+            return Piece(segment.arg, segment.item, taken, inner, nbytes, everything, arrives=True)
         part = slice(rows.start - apart.start, rows.stop - apart.start, 1)
         taken = None if rows == apart else part
         nbytes = nbytes_of(source, segment, rows, inner)
         held = nbytes_of(source, segment, apart, inner)
         if _is_all(apart, segment) and not inner and self._is_sole(segment):
             self._note_sent(segment.arg, node, held)
-            return Piece(segment.arg, segment.item, taken, (), nbytes, held)
+            return Piece(segment.arg, segment.item, taken, (), nbytes, held, arrives=True)
         parcel = parcels.setdefault(segment.node, Parcel(segment.node))
         cut = None if _is_all(apart, segment) else apart
         number = parcel.add(segment.arg, segment.item, cut, inner, held)
-        return Piece(parcel, number, taken, (), nbytes, held)
+        return Piece(parcel, number, taken, (), nbytes, held, arrives=True)
 
     def _is_sole(self, segment: Segment) -> bool:
         """Say whether nothing else would travel with the segment."""

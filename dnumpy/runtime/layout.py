@@ -51,6 +51,7 @@ from dnumpy.runtime.reading import (
     by_access,
     contracts_rows,
     goes_along,
+    is_little,
     runs_on,
     transposed_rows,
     whole_bytes,
@@ -427,7 +428,7 @@ class Layout:
         """Say whether a stage reads and gives so little that it is no work of its own."""
         read = sum({o.source: o.source.nbytes for o in demand.operands() if o.source}.values())
         given = demand.work.rows * demand.work.bytes_written
-        return max(read, given) <= self.planner.home_bytes
+        return max(read, given) <= self.planner.home_bytes and is_little(demand.work)
 
     def _decided(self, demand: Demand) -> tuple[Plan, int]:
         """Return the plan of a stage, and its number among those that are no light ones, or -1."""

@@ -8,8 +8,10 @@ import numpy as np
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
+from dnumpy.plan.work import op_work, phase_work
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import local
+from dnumpy.runtime.reading import is_little
 
 if TYPE_CHECKING:
     from dnumpy.rewrite.cut import Stage
@@ -45,9 +47,14 @@ def _is_light_here(stage: Stage, most_bytes: int) -> bool:
     """Say whether all that a stage reads is in this process, and that and what it gives little."""
     if isinstance(stage, FusedStage):
         read, given = stage.inputs, [*stage.outputs, *stage.placed.values()]
+        work = phase_work(stage.phase)
     else:
-        read, given = stage.expr.args, [stage.expr]
+        expr = stage.expr
+        read, given = expr.args, [expr]
+        reads = [(arg.shape, arg.dtype) for arg in expr.operands()]
+        work = op_work(expr.op, expr.shape, expr.dtype, reads)
     bases = [base_of(arg) for arg in read if isinstance(arg, Expr)]
     if not all(isinstance(base.value, np.ndarray) for base in bases):
         return False
-    return sum(base.nbytes for base in bases) + sum(expr.nbytes for expr in given) <= most_bytes
+    nbytes = sum(base.nbytes for base in bases) + sum(expr.nbytes for expr in given)
+    return nbytes <= most_bytes and is_little(work)

@@ -23,10 +23,27 @@ def free_bytes_of(worker: Any) -> float:
     return free if "numba" in sys.modules else max(free - COMPILERS_BYTES, 0.0)
 
 
+def receive_aligned() -> None:
+    """Let arrays that this process receives lie aligned in memory, as compiled kernels need them.
+
+    In a message they lie behind headers of any length.
+    """
+    import numpy as np
+    from distributed.protocol.serialize import dask_deserialize
+
+    received = dask_deserialize.dispatch(np.ndarray)
+
+    def aligned(header: Any, frames: Any) -> Any:
+        array = received(header, frames)
+        return array if array.flags.aligned else array.copy()
+
+    dask_deserialize.register(np.ndarray)(aligned)
+
+
 class NodeSetup(WorkerPlugin):
     """The worker's heartbeats say how much memory is free, within all limits that it runs under.
 
-    Its tasks say how much memory they took.
+    Its tasks say how much memory they took. Arrays that it receives lie aligned in memory.
 
     BLAS in a worker uses one thread: the worker's own threads are the parallelism.
 
@@ -47,4 +64,5 @@ class NodeSetup(WorkerPlugin):
             from threadpoolctl import threadpool_limits
 
             self._limits = threadpool_limits(1, user_api="blas")
+            receive_aligned()
             peaks.watch.start()

@@ -123,24 +123,24 @@ UNNOTICED = 1 << 12  # bytes of an operand that is not worth counting
 
 
 def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
-    """Return the rows of a window in one array."""
+    """Return the rows of a window in one array, without a copy where they lie together.
+
+    But what arrived in a message may not lie aligned in it, and compiled kernels need whole words.
+    """
     pieces = [taken(take, data) for take in window]
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    if len(pieces) > 1:
+        return np.concatenate(pieces)
+    return pieces[0] if pieces[0].flags.aligned else pieces[0].copy()
 
 
 def taken(take: Take, data: Sequence[Any]) -> np.ndarray:
-    """Return the rows that ``take`` names.
-
-    Without a copy, unless they lie in a file, or not aligned: what arrived in a message may lie
-    anywhere in it, and compiled kernels need whole words.
-    """
+    """Return the rows that ``take`` names, without a copy unless they lie in a file."""
     piece = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
     if isinstance(piece, FileRows):
         piece = piece.rows(take.rows)
     elif take.rows is not None:
         piece = piece[take.rows]
-    piece = cut_inside(piece, take.inner)
-    return piece if piece.flags.aligned else piece.copy()
+    return cut_inside(piece, take.inner)
 
 
 def cut_inside(array: np.ndarray, inner: Inner) -> np.ndarray:

@@ -29,8 +29,15 @@ if TYPE_CHECKING:
 
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
 PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
+LIGHT_STEPS = 1 << 19  # elements of loops and operations of BLAS: half a millisecond at most
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
+
+
+def is_little(work: Work) -> bool:
+    """Say whether work takes microseconds, on any device."""
+    steps = sum(elements for _, elements in work.loops) + work.flops
+    return work.rows * steps <= LIGHT_STEPS
 
 
 def by_access(phase: Phase, operands: Sequence[Operand]) -> tuple[list[Operand], list[Operand]]:

@@ -117,3 +117,10 @@ def test_tasks_that_would_wait_for_one_another_are_not_glued() -> None:
     assert found is not None
     assert found.ref is made
     assert alone.key not in graph.node_of
+
+
+def test_much_that_is_made_of_nothing_and_summed_up_is_no_light_work(nodes: Remote) -> None:
+    rows = 2_000_000
+    total = (dnp.arange(rows) * 0.5).sum()
+    assert float(total) == 0.5 * (np.arange(rows)).sum()
+    assert len([word for word in nodes.tasks() if word == "rows"]) == len(SPEEDS)
