@@ -1,9 +1,11 @@
 """The judge of programs: every phase on every node and every transfer, in the order of events.
 
 What is simulated: a node runs its phases one at a time, in the program's order, each as soon as the
-rows that it reads are there; it sends to one node and receives from one node at a time, while it
-computes. A message takes its place at both ports when its bytes are ready, in order of readiness;
-it needs latency + bytes / bandwidth of its pair. A result is held from the start of its phase until
+rows that it reads are there; it sends and receives while it computes. A message takes its turn at
+its source's and at its target's port when its bytes are ready, in order of readiness, each for
+latency + bytes / bandwidth of its pair, and has arrived when it is through both: a message that
+waits at one port keeps no other from the other one, as connections that share a link do not. A
+result is held from the start of its phase until
 its last reader on the node has ended and its last message has left; what is received is held from
 the message's start until the reader ends.
 """
@@ -158,10 +160,11 @@ class _Run:
         """Give the message its place at both ports."""
         transfer = self.transfers[index]
         source, target = transfer.message.source, transfer.message.target
-        transfer.start = max(now, self.sending[source], self.receiving[target])
         transfer.took = self.program.network.seconds(source, target, transfer.message.amount)
-        transfer.end = transfer.start + transfer.took
-        self.sending[source] = self.receiving[target] = transfer.end
+        leaves, enters = max(now, self.sending[source]), max(now, self.receiving[target])
+        self.sending[source] = leaves + transfer.took
+        self.receiving[target] = enters + transfer.took
+        transfer.start, transfer.end = leaves, max(leaves, enters) + transfer.took
         heappush(self.heap, (transfer.end, ARRIVES, 0, index, 0))
 
     def _arrive(self, index: int, now: float) -> None:
