@@ -19,7 +19,7 @@ from dnumpy.cost.alike import levelled
 from dnumpy.cost.correction import Observation, OnlineCorrection
 from dnumpy.cost.estimate import seconds as cost_seconds
 from dnumpy.cost.links import Links
-from dnumpy.errors import WorkerLost
+from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE, plan_work
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.background import Busy, once_idle
@@ -257,7 +257,10 @@ class DaskCluster:
         self._used += 1
         places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
         ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
-        return plan_together(sketch, places, self.links, ratings, self.epoch)
+        try:
+            return plan_together(sketch, places, self.links, ratings, self.epoch)
+        except PlanInfeasible:  # all that is alive together; each stage may fit, and rows be put
+            return None  # aside by their worker meanwhile
 
     def _rating(self, what: str, work: Work) -> Rating:
         """Return how workers will run it, and how far off the model was for that."""
