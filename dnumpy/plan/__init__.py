@@ -12,9 +12,9 @@ travel, and ``events`` simulates every plan; the best one wins. ``pieces`` cuts 
 ``throughput`` is the other objective, ``known`` finds plans made before, ``watchdog`` ends what
 takes too long, and ``relief`` says what would make a program fit: ``options(program)``.
 
-The runtime asks ``plan_program`` for all stages of a run on a cluster (``runtime.jointly`` makes the
-program), and ``plan_rows`` for one stage where stages are planned one by one. Long programs are cut
-into ``pieces``; ``known`` finds plans again; ``watchdog`` ends solves that outlast their time;
+The runtime asks ``plan_program`` for all stages of a run on a cluster (``runtime.jointly`` makes
+the program), and ``plan_rows`` for one stage where stages are planned one by one. Long programs are
+cut into ``pieces``; ``known`` finds plans again; ``watchdog`` ends solves that outlast their time;
 ``throughput`` is the other objective; ``relief`` tells what makes an infeasible program fit.
 
 Invariants: a plan's row ranges are contiguous, in the order of the nodes, cut at whole granules,

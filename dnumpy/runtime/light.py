@@ -8,6 +8,7 @@ import numpy as np
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
+from dnumpy.ops.table import UPDATE
 from dnumpy.plan.work import op_work, phase_work
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import local
@@ -46,7 +47,9 @@ def light_ones_at_home(
 def _is_light_here(stage: Stage, most_bytes: int) -> bool:
     """Say whether all that a stage reads is in this process, and that and what it gives little."""
     if isinstance(stage, FusedStage):
-        read, given = stage.inputs, [*stage.outputs, *stage.placed.values()]
+        bases_of_regions = [u.args[0] for u in stage.placed.values() if u.op is UPDATE]
+        read = (*stage.inputs, *bases_of_regions)
+        given = [*stage.outputs, *stage.placed.values()]
         work = phase_work(stage.phase)
     else:
         expr = stage.expr
