@@ -63,7 +63,7 @@ def plan_program(
         (0.15 s for small programs), and nothing where they predict less than 20 ms.
     epoch : int
         Of the capabilities. Known plans are for one epoch; within it, one is answered for programs
-        whose times differ by no more than 5 % and whose nodes have room for it now.
+        whose times differ by no more than 10 % and whose nodes have room for it now.
     objective : {"latency", "throughput"}
         Whether one run shall end soon, or many runs started one after another shall end often:
         then the busiest node or port has least to do, and the plan has its ``period_seconds`` and

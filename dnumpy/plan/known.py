@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dnumpy.plan.dag import Program, ProgramPlan
 
-SAME_SECONDS = 0.05  # two measurements with 2 % of noise differ by 4 %
+SAME_SECONDS = 0.10  # rates learnt from noisy runs move by some per cent a run: a plan stays good
 SAME_MEMORY = 0.05
 TIGHT = 0.5  # a plan that holds more than this part of a node's memory was shaped by it
 MOST_ALIKE = 8  # plans of one structure that are kept for different times

@@ -134,8 +134,8 @@ class Cluster(Protocol):
         """
         ...
 
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
-        """Take in the seconds that each range of a stage took."""
+    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
+        """Take in the seconds that each range of a stage took, and its lowering."""
         ...
 
     def learn_round_trip(self, seconds: float) -> None:
@@ -358,7 +358,8 @@ class _Run:
         told = zip(laid.ranges, stage.reports, strict=False)
         seen = [(r, one.report(results)) for r, one in told]
         if laid.as_planned:
-            self.cluster.learn(laid.what, laid.work, [(r, report.seconds) for r, report in seen])
+            took = [(r, report.seconds, report.lowering) for r, report in seen]
+            self.cluster.learn(laid.what, laid.work, took)
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo

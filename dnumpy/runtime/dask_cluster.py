@@ -71,6 +71,7 @@ SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 LOOKS_PER_SILENCE_CHECK = 10
 WIRE = 1e9  # bytes per second between workers, where no link has been measured
+COMPILED = frozenset({"numba", "chain"})  # what tasks say of kernels that are machine code
 T = TypeVar("T")
 
 
@@ -323,20 +324,23 @@ class DaskCluster:
             done = upto
         return ranges
 
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
-        """Take in what each task took, against what was predicted for it."""
+    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
+        """Take in what each task took as it was run, against what is predicted for that."""
         self._used += 1
-        lowering = self._taught.lowering(what, work)
-        kernel = kernel_name(what, work, lowering)
         observations = []
-        for r, observed in seen:
+        for r, observed, ran_as in seen:
+            lowering = "numba" if ran_as in COMPILED else "tiled"
+            kernel = kernel_name(what, work, lowering)
             label, profile = self.label(r.node), self.profiles[r.node]
             factor = self.correction.factor(kernel, label, r.node, what)
             predicted = cost_seconds(work, profile, r.hi - r.lo, lowering, factor)
             predicted -= profile.launch_seconds
             observations.append(Observation(kernel, label, r.node, predicted, observed, what))
         self.correction.observe(observations)
-        self._taught.note_ran(what, work, max((s for _, s in seen), default=0.0))
+        compiled = all(ran_as in COMPILED for *_, ran_as in seen)
+        self._taught.note_ran(
+            what, work, max((s for _, s, _ in seen), default=0.0), compiled=compiled
+        )
         self._calibrate_soon()
 
     @property

@@ -40,6 +40,7 @@ class Taught:
         self.classes: dict[str, tuple[str, float]] = {}  # label -> kind, rate
         self.kept = Kept("cluster", thread_count(), self._collected)
         self.ran: dict[str, float] = {}  # seconds of each kernel, on the node that had most to do
+        self.compiled: dict[str, bool] = {}  # whether all tasks of a kernel ran so the last time
         self.compile_seconds = COMPILE_SECONDS
 
     def enter(self, label: str, profile: DeviceProfile) -> None:
@@ -56,18 +57,26 @@ class Taught:
     def lowering(self, what: str, work: Work) -> str:
         """Return how workers will run it: compiled once it has run for as long as that takes.
 
-        A worker decides as :mod:`~dnumpy.kernels.choose` says: it imports the compiler first.
+        A worker decides as :mod:`~dnumpy.kernels.choose` says: it imports the compiler first. What
+        it did the last time tells what it will do.
         """
+        if self.compiled.get(kernel_name(what, work, "any")):
+            return "numba"
         if work.flops or any(op_class in NEVER_COMPILED for op_class, _ in work.loops):
             return "tiled"
         ran = self.ran.get(kernel_name(what, work, "any"), 0.0)
         return "numba" if ran > IMPORT_AFTER + self.compile_seconds else "tiled"
 
-    def note_ran(self, what: str, work: Work, seconds: float) -> None:
-        """Note what the longest task of a run took; write what there is to keep now and then."""
+    def note_ran(self, what: str, work: Work, seconds: float, *, compiled: bool = False) -> None:
+        """Note what the longest task of a run took, and whether all of them ran compiled.
+
+        Writes what there is to keep now and then.
+        """
         if len(self.ran) >= MOST_KERNELS:
             self.ran.clear()
+            self.compiled.clear()
         name = kernel_name(what, work, "any")
+        self.compiled[name] = compiled
         self.ran[name] = self.ran.get(name, 0.0) + seconds
         self.kept.write_sometimes()
 

@@ -142,7 +142,7 @@ class VirtualCluster:
     def refresh(self) -> None:
         """Do nothing: the nodes are always there."""
 
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float]]) -> None:
+    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
         """Do nothing: the speeds are given."""
 
     def learn_round_trip(self, seconds: float) -> None:
