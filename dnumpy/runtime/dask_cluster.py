@@ -362,10 +362,10 @@ class DaskCluster:
         def calibrate(_: Idle) -> None:
             try:
                 found = calibrate_idle_cluster(self.client, stale)
-            except OSError as problem:
+            except Exception as problem:
                 if self.client.status == "running":
                     raise
-                raise Busy from problem  # the client was closed meanwhile
+                raise Busy from problem  # the client was closed meanwhile, at any point of this
             self._take_in({a: p for a, p in found.items() if a in self.profiles})
             self.correction.new_epoch()
 

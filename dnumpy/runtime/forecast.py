@@ -9,6 +9,7 @@ from dnumpy.cost import seconds
 from dnumpy.cost.estimate import peak_bytes
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
+from dnumpy.plan.model import Plan
 from dnumpy.plan.work import phase_work, step_works
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import learnt
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from dnumpy.cost import DeviceProfile, Work
-    from dnumpy.plan import Plan
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.records import Record
@@ -180,15 +180,20 @@ def forecast_on(
     found = []
     for number, stage in enumerate(stages):
         mine = [k for k, of in enumerate(sketch.stages) if of == number]
-        main = next((k for k in mine if sketch.demands[k].what == title(stage)), mine[-1:])
-        if joint is None or not isinstance(main, int):
+        if joint is None:
             granule = stage.phase.tile_rows if isinstance(stage, FusedStage) else 1
             plan = cluster.plan(title(stage), work_of(stage), granule, None, 0.0)
             found.append(_planned(stage, plan, plan.how))
-            continue
-        plan = joint.plans[main]
-        starts = tuple(cluster.round_trip + start for start in plan.starts)
-        found.append(replace(_planned(stage, plan, joint.how), node_starts=starts))
+        elif mine:
+            named = [k for k in mine if sketch.demands[k].what == title(stage)]
+            plan = joint.plans[(named or mine)[-1]]
+            starts = tuple(cluster.round_trip + start for start in plan.starts)
+            found.append(replace(_planned(stage, plan, joint.how), node_starts=starts))
+        else:  # so little that it goes with what it waits for
+            where = ((cluster.fastest(), work_of(stage).rows),)
+            plan = Plan(title(stage), where, 0.0, (0.0,), (0.0,), "single", starts=(0.0,))
+            light = _planned(stage, plan, "with what it waits for")
+            found.append(replace(light, node_starts=plan.starts))
     return _with_reads(stages, found)
 
 
@@ -261,11 +266,12 @@ def end_of(
 ) -> float | None:
     """Return when the last node has done its last stage, from starts and seconds of each.
 
-    None where it is not known when the nodes are to begin.
+    None where it is not known when the nodes are to begin; stages of which nothing is predicted do
+    not count.
     """
     ends: list[float] = []
     for starts, node_seconds in stages:
-        if not starts:
+        if not starts and node_seconds:
             return None
         ends += [at + took for at, took in zip(starts, node_seconds, strict=True) if took]
     return max(ends, default=None)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnumpy.plan.dag import SAME_ROWS
 from dnumpy.plan.model import Plan
 from dnumpy.runtime.graph import Graph, Segment
 from dnumpy.runtime.layout import LIGHT, Layout
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from dnumpy.runtime.graph import Nodes, Range
     from dnumpy.runtime.layout import Demand, Laid, Planner
     from dnumpy.runtime.operands import Ref
+
+FOLLOWING = ("aligned", "halo")  # reads of the rows beside those that are computed
 
 
 class Promise(NamedTuple):
@@ -169,7 +170,7 @@ class SketchLayout(Layout):
         else:
             producer, lying = self._lying_number(source, segments), True
         nbytes: float = _bytes_seen(operand) if access == "whole" else source.nbytes
-        same = ("aligned", "halo") if access in SAME_ROWS else (access,)
+        same = FOLLOWING if access in FOLLOWING else (access,)
         for known in [found.pop((producer, lying, kind), None) for kind in same]:
             if known is not None:
                 nbytes, halo = max(nbytes, known.nbytes), max(halo, known.halo_rows)
