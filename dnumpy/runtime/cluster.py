@@ -33,6 +33,7 @@ from dnumpy.runtime.light import light_ones_at_home
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.peaks import peak_of
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
+from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.records import Record
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.streaming import peak_bytes
@@ -195,6 +196,27 @@ class _Run:
         self.graph = self.layout.graph
         self.outputs: list[_Output] = []
         self.stages: list[_StageRun] = []
+
+    def add_all(self, stages: Sequence[Stage]) -> None:
+        """Put all stages into the graph."""
+        for self.layout.stage, group in folds_together(stages):
+            if len(group) > 1:
+                self._add_folds(
+                    [stage.expr for stage in group if not isinstance(stage, FusedStage)]
+                )
+            else:
+                self.add(group[0])
+
+    def _add_folds(self, exprs: list[Expr]) -> None:
+        """Put folds of the same rows into the graph, as one stage."""
+        laid = self.layout.together(exprs)
+        folds = [
+            BlockFold(expr.op, expr.params, expr.shape, expr.dtype, number)  # type: ignore[arg-type]
+            for number, expr in enumerate(exprs)
+        ]
+        self._build(laid, tuple(exprs), sum(expr.nbytes for expr in exprs), folds)
+        for position, expr in enumerate(exprs):
+            self._give_folded(expr, position)
 
     def add(self, stage: Stage) -> None:
         """Put a stage into the graph."""
@@ -541,8 +563,7 @@ def _attempt(
     joint = cluster.plan_run(sketched(stages, cluster, wanted)) if cluster.predicts else None
     plans = None if joint is None else joint.plans
     run = _Run(cluster, wanted, following(cluster, Graph(cluster), plans))
-    for stage in stages:
-        run.add(stage)
+    run.add_all(stages)
     return run.finish()
 
 
@@ -552,8 +573,7 @@ def sketched(
     """Return what running the stages asks of the nodes, without running anything."""
     layout = SketchLayout(cluster, cluster)
     run = _Run(cluster, wanted, layout)
-    for layout.stage, stage in enumerate(stages):
-        run.add(stage)
+    run.add_all(stages)
     for output in run.outputs:
         layout.keep(run.graph.segments(output.source))
     return layout.sketch

@@ -54,17 +54,16 @@ class StepFold(NamedTuple):
 
 
 class BlockFold(NamedTuple):
-    """Folds what a fold makes of blocks of rows: branches where it adds, else a list."""
+    """Folds what a fold makes of blocks of rows: branches where it adds, else a list.
+
+    Its faults are those of step ``number``.
+    """
 
     op: Fold
     params: Params
     shape: Shape
     dtype: np.dtype
-
-    @property
-    def number(self) -> int:
-        """The step whose faults its faults are."""
-        return 0
+    number: int = 0
 
     @property
     def adds(self) -> bool:

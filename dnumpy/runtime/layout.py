@@ -38,6 +38,7 @@ from dnumpy.runtime.producers import (
     ContractedRows,
     FoldedBlocks,
     FoldedRows,
+    FoldedTogether,
     FusedRows,
     UpdatedRows,
     WholeResult,
@@ -51,6 +52,7 @@ from dnumpy.runtime.reading import (
     by_access,
     contracts_rows,
     goes_along,
+    grid_of_fold,
     is_little,
     runs_on,
     transposed_rows,
@@ -174,6 +176,7 @@ class Layout:
     known: dict[int, Source]
     exchanged: dict[tuple[Source | None, Geometry], Operand] = field(default_factory=dict)
     decided: int = 0
+    stage: int = 0  # the number of the stage that is laid out
 
     def fused(self, stage: FusedStage) -> Laid:
         """Lay out a phase: tiles are its granules."""
@@ -219,7 +222,7 @@ class Layout:
         if isinstance(expr.op, Blocked) and expr.shape[0] and not runs_on(expr):
             return self._blocked(expr, expr.op, operands)
         if isinstance(expr.op, Fold) and operands[0].shape[0]:
-            return self._partials(expr, expr.op, operands)
+            return self._partials(expr)
         if expr.op is CROSSPROD and operands[0].shape[0]:
             return self._folded(expr, self.in_order(operands[0]), self.in_order(operands[1]))
         way = self._way(expr, operands)
@@ -267,20 +270,35 @@ class Layout:
         whole = [o for o in others if not any(o is x for x in across)]
         return self._by_rows(op.name, rows, work, followed, whole, across)
 
-    def _partials(self, expr: Expr, op: Fold, operands: tuple[Operand, ...]) -> Laid:
+    def together(self, exprs: Sequence[Expr]) -> Laid:
+        """Lay out folds of the same rows in the same blocks as one stage."""
+        parts = [self._fold_of(expr) for expr in exprs]
+        works = [work for _, work, _, _ in parts]
+        producer = FoldedTogether(tuple(folded for folded, *_ in parts))
+        by_rows = list({id(o): o for *_, rows, _ in parts for o in rows}.values())
+        whole = list({id(o): o for *_, others in parts for o in others}.values())
+        what = f"{exprs[0].op.name} x {len(exprs)}"
+        return self._by_rows(what, producer, sum(works[1:], works[0]), by_rows, whole)
+
+    def _partials(self, expr: Expr) -> Laid:
+        return self._by_rows(expr.op.name, *self._fold_of(expr))
+
+    def _fold_of(self, expr: Expr) -> tuple[FoldedBlocks, Work, list[Operand], list[Operand]]:
+        """Return the producer of a fold, its work, and what it reads by rows and whole."""
+        op = expr.op
+        assert isinstance(op, Fold)
+        operands = tuple(operand_of(arg, self.known) for arg in expr.args)
         shapes = tuple(operand.shape for operand in operands)
         by_row = zip(operands, expr.params[0], strict=True)
         operands = tuple(self.in_order(o) if goes else o for o, goes in by_row)
-        rows = operands[0].shape[0]
-        row_bytes = prod(operands[0].shape[1:]) * operands[0].dtype.itemsize
-        grid = grid_rows(op, shapes, expr.params, rows, row_bytes)
+        grid = grid_of_fold(expr)
         folded = FoldedBlocks(op, expr.params, expr.shape, expr.dtype, operands, grid)
         by_rows = [o for o, goes in zip(operands, expr.params[0], strict=True) if goes]
         read = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in by_rows)
-        loops = op_loops(op, sum(prod(o.shape[1:]) for o in by_rows), operands[0].shape)
-        work = Work(rows, bytes_read=read, loops=loops, fixed_bytes=whole_bytes(operands, by_rows))
-        whole = [o for o in operands if not any(o is x for x in by_rows)]
-        return self._by_rows(op.name, folded, work, by_rows, whole)
+        loops = op_loops(op, sum(prod(o.shape[1:]) for o in by_rows), shapes[0])
+        fixed = whole_bytes(operands, by_rows)
+        work = Work(shapes[0][0], bytes_read=read, loops=loops, fixed_bytes=fixed)
+        return folded, work, by_rows, [o for o in operands if not any(o is x for x in by_rows)]
 
     def _way(self, expr: Expr, operands: tuple[Operand, ...]) -> Way | None:
         """Return how a product is computed otherwise than by rows, where that is sooner."""

@@ -350,9 +350,16 @@ class FoldedBlocks(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
+        job, data = self.bound(graph, r, [])
+        return graph.add(_word(self.op), r.node, tasks.run_partials, job, *data)
+
+    def bound(self, graph: Graph, r: Range, data: list[Ref]) -> tuple[tasks.PartialJob, list[Ref]]:
+        """Return what folds rows ``r``, and the arguments that bring its operands.
+
+        They come after those in ``data``, which the task has already.
+        """
         shapes = tuple(operand.shape for operand in self.operands)
         blocks: list[tuple[int, int, Bindings]] = []
-        data: list[Ref] = []
         for lo in range(r.lo, r.hi, self.grid):
             hi = min(lo + self.grid, r.hi)
             pieces = read_by_rows(shapes, self.params, lo, hi)
@@ -360,8 +367,36 @@ class FoldedBlocks(ByRanges):
             bindings, data = bind(graph, r.node, wants, data)
             blocks.append((lo, hi, bindings))
         place = r.lo // self.grid, -(-shapes[0][0] // self.grid)
-        job = tasks.PartialJob(self.op, self.params, tuple(blocks), *place)
-        return graph.add(_word(self.op), r.node, tasks.run_partials, job, *data)
+        return tasks.PartialJob(self.op, self.params, tuple(blocks), *place), data
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedTogether(ByRanges):
+    """What several folds of the same rows, in the same blocks, make of them: one task for all."""
+
+    folds: tuple[FoldedBlocks, ...]
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:  # type: ignore[override]
+        """The operands of all folds."""
+        return tuple(operand for fold in self.folds for operand in fold.operands)
+
+    def granule(self) -> int:
+        """Return the rows of a block; fixed, so that bits do not depend on the cut."""
+        return self.folds[0].grid
+
+    def row_outputs(self) -> int:
+        """Return zero: the tasks give partial results only."""
+        return 0
+
+    def task(self, graph: Graph, r: Range) -> Ref:
+        """Add the task for rows ``r``."""
+        jobs: list[tasks.PartialJob] = []
+        data: list[Ref] = []
+        for fold in self.folds:
+            job, data = fold.bound(graph, r, data)
+            jobs.append(job)
+        return graph.add("folds", r.node, tasks.run_partials_together, tuple(jobs), *data)
 
 
 def _word(op: Op) -> str:
@@ -395,7 +430,14 @@ class WholeResult(ByRanges):
 
 
 Producer = (
-    FusedRows | UpdatedRows | ContractedRows | FoldedRows | BlockedRows | FoldedBlocks | WholeResult
+    FusedRows
+    | UpdatedRows
+    | ContractedRows
+    | FoldedRows
+    | BlockedRows
+    | FoldedBlocks
+    | FoldedTogether
+    | WholeResult
 )
 
 STEP_BYTES = 1 << 20  # of an operand or result that one call on blocks of rows takes

@@ -6,13 +6,17 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.cost.work import Work
+from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides
-from dnumpy.ops.families import Indexing, Scan
+from dnumpy.expr.walk import base_of
+from dnumpy.kernels.blocked import grid_rows
+from dnumpy.ops.families import Fold, Indexing, Scan
 from dnumpy.ops.gufuncs import GUFUNC
 from dnumpy.ops.table import DOT, MATMUL
 from dnumpy.plan.work import (
     op_loops,
 )
+from dnumpy.rewrite.cut import FusedStage
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.bind import Operand
 from dnumpy.runtime.producers import (
@@ -23,12 +27,13 @@ from dnumpy.runtime.producers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnumpy.expr.expr import Expr
+    from dnumpy.rewrite.cut import Stage
     from dnumpy.rewrite.phase import Phase
 
 
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read
 PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
+MOST_TOGETHER = 32  # folds in one task
 LIGHT_STEPS = 1 << 19  # elements of loops and operations of BLAS: half a millisecond at most
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
 PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
@@ -109,6 +114,61 @@ def workspace(expr: Expr, whole: float) -> float:
 def is_one_call(expr: Expr) -> bool:
     """Say whether a generalised ufunc has nothing to cut: one call does it all."""
     return expr.op is GUFUNC and bool(expr.params.single)  # type: ignore[attr-defined]
+
+
+def grid_of_fold(expr: Expr) -> int:
+    """Return the rows of the blocks that a fold takes one by one."""
+    shapes = tuple(arg.shape if isinstance(arg, Expr) else () for arg in expr.args)
+    first = expr.operands()[0]
+    row_bytes = prod(first.shape[1:]) * first.dtype.itemsize
+    return grid_rows(expr.op, shapes, expr.params, first.shape[0], row_bytes)  # type: ignore[arg-type]
+
+
+def folds_together(stages: Sequence[Stage]) -> list[tuple[int, tuple[Stage, ...]]]:
+    """Return the stages in an order in which they may run, each with its number.
+
+    Folds of the same rows, in the same blocks, that wait for nothing in between are one entry.
+    """
+    made: set[int] = set()
+    taken: set[int] = set()
+    found: list[tuple[int, tuple[Stage, ...]]] = []
+    for number, stage in enumerate(stages):
+        if number in taken:
+            continue
+        group = [stage]
+        if _is_fold(stage):
+            for later, other in enumerate(stages[number + 1 :], number + 1):
+                if len(group) < MOST_TOGETHER and later not in taken and _joins(stage, other, made):
+                    group.append(other)
+                    taken.add(later)
+        found.append((number, tuple(group)))
+        for each in group:
+            made |= {id(expr) for expr in _given(each)}
+    return found
+
+
+def _given(stage: Stage) -> list[Expr]:
+    if isinstance(stage, FusedStage):
+        return [*stage.outputs, *stage.placed.values()]
+    return [stage.expr]
+
+
+def _is_fold(stage: Stage) -> bool:
+    if isinstance(stage, FusedStage) or not isinstance(stage.expr.op, Fold):
+        return False
+    first = stage.expr.args[0]
+    return isinstance(first, Expr) and bool(first.shape and first.shape[0])
+
+
+def _joins(stage: Stage, other: Stage, made: set[int]) -> bool:
+    """Say whether a fold folds the same rows as another, and could run when that does."""
+    if not _is_fold(other) or isinstance(other, FusedStage) or isinstance(stage, FusedStage):
+        return False
+    ours, theirs = stage.expr.args[0], other.expr.args[0]
+    if ours is not theirs or grid_of_fold(stage.expr) != grid_of_fold(other.expr):
+        return False
+    bases = [base_of(arg) for arg in other.expr.operands()]
+    return all(base.value is not None or id(base) in made for base in bases)
 
 
 def whole_bytes(operands: Sequence[Operand], by_rows: Sequence[Operand]) -> float:

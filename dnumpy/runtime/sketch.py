@@ -102,7 +102,6 @@ class SketchLayout(Layout):
         self._lying: dict[Source, int] = {}
         self._first = planner.fastest()
         self._waited_for = Promise(LIGHT, rows=False)
-        self.stage = 0
 
     def decide(self, demand: Demand) -> Plan:
         """Write the demand down, with what it reads."""

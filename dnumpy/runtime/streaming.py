@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 from dnumpy.plan.work import partial_bytes, scratch_bytes
 from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.placed import PlacedRows
-from dnumpy.runtime.producers import STEP_BYTES, BlockedRows, FoldedBlocks, FusedRows
+from dnumpy.runtime.producers import (
+    STEP_BYTES,
+    BlockedRows,
+    FoldedBlocks,
+    FoldedTogether,
+    FusedRows,
+)
 
 if TYPE_CHECKING:
     from dnumpy.cost.work import Work
@@ -35,7 +41,7 @@ def streams(producer: Producer) -> bool:
     """Say whether the tasks read their operands block by block, and hold no more than a block."""
     if isinstance(producer, BlockedRows):
         return producer.op.rows is not None or producer.goes_by_rows()
-    return isinstance(producer, (FusedRows, FoldedBlocks))
+    return isinstance(producer, (FusedRows, FoldedBlocks, FoldedTogether))
 
 
 def streamed(work: Work, producer: Producer, from_files: float, threads: int) -> Work:

@@ -298,6 +298,18 @@ def run_partials(job: PartialJob, *data: Ref) -> Made:
     return Made((), (left,), time.perf_counter() - started, faults)
 
 
+def run_partials_together(jobs: tuple[PartialJob, ...], *data: Ref) -> Made:
+    """Return what each fold makes of the blocks, a partial output for each; faults by fold."""
+    started = time.perf_counter()
+    partials: list[Any] = []
+    faults: set[tuple[int, str]] = set()
+    for number, job in enumerate(jobs):
+        made = run_partials(job, *data)
+        partials += made.partials
+        faults |= {(number, kind) for _, kind in made.faults}
+    return Made((), tuple(partials), time.perf_counter() - started, frozenset(faults))
+
+
 EXACT = "iub"  # kinds whose sums have the same bits in any order
 
 

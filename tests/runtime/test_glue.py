@@ -9,6 +9,7 @@ import pytest
 
 import dnumpy as dnp
 from dnumpy import engine
+from dnumpy.api import blocks
 from dnumpy.config import config
 from dnumpy.runtime import glue as module
 from dnumpy.runtime.glue import run_steps
@@ -124,3 +125,22 @@ def test_much_that_is_made_of_nothing_and_summed_up_is_no_light_work(nodes: Remo
     total = (dnp.arange(rows) * 0.5).sum()
     assert float(total) == 0.5 * (np.arange(rows)).sum()
     assert len([word for word in nodes.tasks() if word == "rows"]) == len(SPEEDS)
+
+
+def test_counts_and_weighted_counts_of_one_labelling_are_one_stage(
+    nodes: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(0).normal(size=(60_000, 4))
+    theirs = np.abs(x).argmax(axis=1)
+    points = dnp.array(x)
+    labels = dnp.abs(points).argmax(axis=1)
+    monkeypatch.setattr(blocks, "spread", lambda *_: True)
+    counts = dnp.bincount(labels, minlength=4)
+    sums = [dnp.bincount(labels, weights=points[:, k], minlength=4) / counts for k in range(4)]
+    ours = np.asarray(dnp.stack(sums))
+    expected = [
+        np.bincount(theirs, x[:, k], 4) / np.bincount(theirs, minlength=4) for k in range(4)
+    ]
+    assert np.allclose(ours, np.stack(expected), rtol=1e-12)
+    assert len([word for word in nodes.tasks() if word == "folds"]) <= 2 * len(SPEEDS)
+    assert "bincount" not in nodes.tasks()
