@@ -36,7 +36,7 @@ PROBED = (0.25, 0.5, 0.75)  # where it is looked which rows are read
 MOST_TOGETHER = 32  # folds in one task
 LIGHT_STEPS = 1 << 19  # elements of loops and operations of BLAS: half a millisecond at most
 LAPACK_SHARE = 2.0  # times the operands: what a call that is one task allocates besides its result
-PICKED_SHARE = 2.0  # times the result: what picking by an index or a mask allocates besides it
+PICKED_SHARE = 2.1  # times the result: what picking by an index or a mask allocates besides it
 
 
 def is_little(work: Work) -> bool:
