@@ -98,9 +98,10 @@ class _Builder:
         for k in range(self.first):
             numbers[k, True] = k
         for k in sent:
-            edges.append(Edge(k, len(asks), "aligned", asks[k].bytes_per_row))
+            copy = self._copy(k)
+            edges.append(Edge(k, len(asks), "aligned", copy.bytes_per_row))
             numbers[k, True] = len(asks)
-            asks.append(self._copy(k))
+            asks.append(copy)
         for k, demand in enumerate(self.sketch.demands):
             numbers[k, False] = len(asks)
             asks.append(self._ask(k, demand))
