@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.chunked import Producer
 
-TASK_BYTES = 4 << 20  # besides its arrays, of a node's tasks of one stage
+TASK_BYTES = 3 << 20  # besides its arrays, of a node's tasks of one stage
 CALL_STEPS = 5  # times a block: what one call on a block of rows allocates
 FOLD_LEVELS = 8  # results of tiles that wait for their neighbours, or are just being joined
 
