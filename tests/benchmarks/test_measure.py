@@ -79,7 +79,7 @@ def test_sessions_run_in_turn_and_warm_ups_are_not_counted() -> None:
 
 @pytest.mark.skipif(not resident_bytes("VmHWM"), reason="the system does not tell memory at peak")
 def test_the_peak_is_what_a_run_needs_above_its_data() -> None:
-    size = 32 << 20
+    size = 256 << 20  # more than the heap of any test before has left to be used again
     program = Program(
         "p", "p", lambda _: (np.ones(size // 8),), lambda _, data: float((data[0] + 1).sum()), 0.0
     )
