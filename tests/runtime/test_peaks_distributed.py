@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from dnumpy.runtime.records import Record
 
 distributed = pytest.importorskip("distributed")
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(120),
+    pytest.mark.skipif(config.mode != "default", reason="tiles of five rows take minutes here"),
+]
 
 RUNS = 4  # of which the first, that imports, is left out
 OVER = 1.15
