@@ -235,7 +235,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     options.split = SPLIT in options.programs
     others = [name for name in options.programs if name != SPLIT]
     try:
-        options.programs = [] if options.split and not others else chosen(others)
+        options.programs = [] if options.split and not others else chosen(others, PROGRAMS)
     except ValueError as problem:
         parser.error(str(problem))
     return options

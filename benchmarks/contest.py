@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import isclose
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy
 from distributed import Client
@@ -147,7 +147,19 @@ class Result:
         return median(self.even.seconds) / median(self.planned.seconds)
 
 
-def chosen(names: Sequence[str]) -> list[Program]:
+class Named(Protocol):
+    """What is chosen by its name."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+
+Chosen = TypeVar("Chosen", bound=Named)
+
+
+def chosen(names: Sequence[str], among: Sequence[Chosen]) -> list[Chosen]:
     """Return the programs of these names, all where there are none.
 
     Raises
@@ -155,12 +167,12 @@ def chosen(names: Sequence[str]) -> list[Program]:
     ValueError
         No program has one of the names.
     """
-    by_name = {program.name: program for program in PROGRAMS}
+    by_name = {program.name: program for program in among}
     unknown = [name for name in names if name not in by_name]
     if unknown:
         msg = f"no program {', '.join(unknown)}; there are {', '.join(by_name)}"
         raise ValueError(msg)
-    return [by_name[name] for name in names] or list(PROGRAMS)
+    return [by_name[name] for name in names] or list(among)
 
 
 def compete(

@@ -34,7 +34,7 @@ from rich.console import Console
 
 from benchmarks.bound import bound, speed_ratio
 from benchmarks.cluster import ended
-from benchmarks.contest import FixedCluster
+from benchmarks.contest import FixedCluster, chosen
 from benchmarks.machine import machine
 from benchmarks.nodes import NodeSpec, reap, unequal_nodes, why_no_nodes
 from benchmarks.rivals import Dask, Dnumpy, Reference, searched
@@ -223,16 +223,6 @@ def specs_of(text: str) -> list[NodeSpec]:
         raise argparse.ArgumentTypeError(str(problem)) from problem
 
 
-def chosen(names: Sequence[str]) -> list[Workload]:
-    """Return the programs of these names, all where there are none; ValueError for others."""
-    by_name = {workload.name: workload for workload in WORKLOADS}
-    unknown = [name for name in names if name not in by_name]
-    if unknown:
-        msg = f"no program {', '.join(unknown)}; there are {', '.join(by_name)}"
-        raise ValueError(msg)
-    return [by_name[name] for name in names] or list(WORKLOADS)
-
-
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the options; SystemExit with status 2 where they make no sense."""
     parser = argparse.ArgumentParser(
@@ -256,7 +246,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args(argv)
     options.cluster = options.cluster or [specs_of(text) for text in CLUSTERS]
     try:
-        options.programs = chosen(options.programs)
+        options.programs = chosen(options.programs, WORKLOADS)
     except ValueError as problem:
         parser.error(str(problem))
     return options

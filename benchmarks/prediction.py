@@ -233,10 +233,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 def on_clusters(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Run on each cluster; return plain data."""
     from benchmarks import cluster_prediction as clustered
-    from benchmarks.hetero import chosen
+    from benchmarks.contest import chosen
     from benchmarks.nodes import unequal_nodes
+    from benchmarks.workloads import WORKLOADS
 
-    workloads = chosen(asked.programs or [])
+    workloads = chosen(asked.programs or [], WORKLOADS)
     found: list[clustered.ClusterRow] = []
     clusters = []
     for specs in asked.cluster:

@@ -171,12 +171,13 @@ class _Output:
 
 @dataclass(slots=True)
 class _StageRun:
-    """A stage in the graph: where every range reports, and the task that folds, on its node."""
+    """A stage in the graph: its tasks, where they report, and the task that folds, on its node."""
 
     laid: Laid
     steps: tuple[Expr, ...]
-    reports: list[Told]
     reads: TaskReads
+    made: list[tuple[Range, Ref]]
+    reports: list[Told]
     folded: tuple[str, Ref] | None = None
     first: int = 0  # position of its first row output in what its task gives
 
@@ -214,9 +215,9 @@ class _Run:
             BlockFold(expr.op, expr.params, expr.shape, expr.dtype, number)  # type: ignore[arg-type]
             for number, expr in enumerate(exprs)
         ]
-        self._build(laid, tuple(exprs), sum(expr.nbytes for expr in exprs), folds)
+        built = self._build(laid, tuple(exprs), sum(expr.nbytes for expr in exprs), folds)
         for position, expr in enumerate(exprs):
-            self._give_folded(expr, position)
+            self._give_folded(expr, built, position)
 
     def add(self, stage: Stage) -> None:
         """Put a stage into the graph."""
@@ -225,49 +226,47 @@ class _Run:
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
             fold = _fold_of(laid.producer)
-            made = self._build(laid, (stage.expr,), stage.expr.nbytes, (fold,) if fold else ())
+            built = self._build(laid, (stage.expr,), stage.expr.nbytes, (fold,) if fold else ())
             if fold:
-                self._give_folded(stage.expr, 0)
+                self._give_folded(stage.expr, built, 0)
             else:
-                self._give(stage.expr, laid, made, 0, self.stages[-1].first)
+                self._give(stage.expr, built, 0)
 
     def _build(
         self, laid: Laid, steps: tuple[Expr, ...], nbytes: int, fold: Sequence[AnyFold] = ()
-    ) -> list[tuple[Range, Ref]]:
+    ) -> _StageRun:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
         self.graph.reads = reads = self.graph.reads.after()
         made = self.layout.built(laid, laid.ranges)
         self.graph.reads = TaskReads()
-        stage = _StageRun(laid, steps, [], reads)
+        stage = _StageRun(laid, steps, reads, made, [])
+        self.stages.append(stage)
         if laid.number == LIGHT and not fold and len(made) == 1:
-            return self._glued(stage, made)
-        if fold:
+            self._glue(stage)
+        elif fold:
             stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())
             stage.reports = told_by_fold(stage.folded[1], made)
         elif self.cluster.remote and nbytes > self.cluster.home_bytes:
             stage.reports = told_by_nodes(self.graph, made)
         else:
             stage.reports = [Told(ref) for _, ref in made]
-        self.stages.append(stage)
-        return made
+        return stage
 
-    def _glued(self, stage: _StageRun, made: list[tuple[Range, Ref]]) -> list[tuple[Range, Ref]]:
+    def _glue(self, stage: _StageRun) -> None:
         """Let a light stage be a step of the task that it waits for, if it can be."""
-        ((r, ref),) = made
-        self.stages.append(stage)
+        ((r, ref),) = stage.made
         self.graph.light[ref.key] = Outputs(stage.laid.producer.row_outputs(), 0)
         found = self.layout.glued(ref)
         if found is None:
             stage.reports = [Told(ref)]
-            return made
+            return
+        stage.made = [(r, found.ref)]
         stage.first = found.rows
         stage.reports = [Told(found.ref, found.report)]
-        return [(r, found.ref)]
 
     def _add_fused(self, stage: FusedStage) -> None:
         phase = stage.phase
-        given = list(zip(stage.outputs, phase.outputs, strict=True))
         by_rows = [k for k, output in enumerate(phase.outputs) if not output.partial]
         update = stage.placed.get(by_rows[0]) if len(by_rows) == 1 else None
         straight = None if update is None else self.layout.placed(stage, update)
@@ -275,62 +274,46 @@ class _Run:
         nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
-        made = self._build(laid, stage.steps, nbytes, fold)
-        first = self.stages[-1].first
-        partial = [expr for expr, output in given if output.partial]
-        for position, expr in enumerate(partial):
-            self._give_folded(expr, position)
+        built = self._build(laid, stage.steps, nbytes, fold)
+        partial = [k for k, output in enumerate(phase.outputs) if output.partial]
+        for position, k in enumerate(partial):
+            self._give_folded(stage.outputs[k], built, position)
         if straight is not None and update is not None:
-            self._give(update, laid, made, 0, first)
+            self._give(update, built, 0)
             return
         for position, k in enumerate(by_rows):
             if k in stage.placed:
-                self._source(stage.outputs[k], laid, made, position, first)
+                self._source(stage.outputs[k], built, position)
                 self._place(stage.placed[k])
             else:
-                self._give(stage.outputs[k], laid, made, position, first)
+                self._give(stage.outputs[k], built, position)
 
-    def _give(
-        self,
-        expr: Expr,
-        laid: Laid,
-        made: Sequence[tuple[Range, Ref]],
-        position: int,
-        first: int,
-    ) -> None:
-        source = self._source(expr, laid, made, position, first)
+    def _give(self, expr: Expr, built: _StageRun, position: int) -> None:
+        """Let the Expr be row output ``position`` of a stage."""
+        source = self._source(expr, built, position)
         if self.wanted is None or id(expr) in self.wanted:
             small = not source.shape or source.nbytes <= self.cluster.home_bytes
             self.outputs.append(_Output(expr, source, small))
 
-    def _source(
-        self,
-        expr: Expr,
-        laid: Laid,
-        made: Sequence[tuple[Range, Ref]],
-        position: int,
-        first: int,
-    ) -> Source:
-        """Return where output ``position`` of a stage is; its outputs begin at ``first``."""
-        source = Source(expr.shape, expr.dtype, producer=laid.producer, position=position)
-        segments = self.graph.row_segments(laid.producer, list(made), first + position)
+    def _source(self, expr: Expr, built: _StageRun, position: int) -> Source:
+        producer = built.laid.producer
+        source = Source(expr.shape, expr.dtype, producer=producer, position=position)
+        segments = self.graph.row_segments(producer, built.made, built.first + position)
         self.graph.provide(source, segments)
         self.layout.known[id(expr)] = source
         return source
 
     def _place(self, update: Expr) -> None:
         """Let rows just made become part of another array; they are nobody else's."""
-        updated = self.layout.whole(update)
-        built = self._build(updated, (update,), update.nbytes)
-        self._give(update, updated, built, 0, self.stages[-1].first)
+        built = self._build(self.layout.whole(update), (update,), update.nbytes)
+        self._give(update, built, 0)
 
-    def _give_folded(self, expr: Expr, position: int) -> None:
-        """Let the Expr be what the last stage's fold gives at ``position``."""
-        folded = self.stages[-1].folded
-        assert folded is not None
+    def _give_folded(self, expr: Expr, built: _StageRun, position: int) -> None:
+        """Let the Expr be what a stage's fold gives at ``position``."""
+        assert built.folded is not None
         source = Source(expr.shape, expr.dtype)
         rows = expr.shape[0] if expr.shape else 1
-        self.graph.provide(source, [Segment(0, rows, *folded, position)])
+        self.graph.provide(source, [Segment(0, rows, *built.folded, position)])
         self.layout.known[id(expr)] = source
         self.outputs.append(_Output(expr, source, home=True))
 

@@ -13,17 +13,16 @@ import warnings
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import isfinite
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 from time import monotonic, time
 from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.config import config
 from dnumpy.runtime import machine
-from dnumpy.runtime.profiles import default_cache_dir
+from dnumpy.runtime.profiles import default_cache_dir, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 KEPT_SECONDS = 30 * 24 * 3600.0
 MOST_KEPT = 2048
@@ -97,13 +96,9 @@ def read_figures(path: Path) -> list[Figure]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as problem:  # msgspec's errors are ValueErrors
-        if path not in _warned:
-            _warned.add(path)
-            warnings.warn(
-                f"what runs taught cannot be read from {path} ({problem}); learning it again",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        _warn_once(
+            path, f"what runs taught cannot be read from {path} ({problem}); learning it again"
+        )
         return []
     now = time()
     return [
@@ -118,18 +113,15 @@ def write_figures(path: Path, figures: list[Figure]) -> None:
     import msgspec
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-            part.write(msgspec.json.encode(figures))
-        Path(part.name).replace(path)
+        write_whole(path, msgspec.json.encode(figures))
     except OSError as problem:
-        if path not in _warned:
-            _warned.add(path)
-            warnings.warn(
-                f"what runs taught could not be kept ({problem}); it will be learnt again",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        _warn_once(path, f"what runs taught could not be kept ({problem}); it will be learnt again")
+
+
+def _warn_once(path: Path, text: str) -> None:
+    if path not in _warned:
+        _warned.add(path)
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def digest_of(text: str) -> str:

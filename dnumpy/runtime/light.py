@@ -15,6 +15,7 @@ from dnumpy.runtime import local
 from dnumpy.runtime.reading import is_little
 
 if TYPE_CHECKING:
+    from dnumpy.cost.work import Work
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.failures import Failure
     from dnumpy.runtime.faults import StepFault
@@ -50,14 +51,17 @@ def _is_light_here(stage: Stage, most_bytes: int) -> bool:
         bases_of_regions = [u.args[0] for u in stage.placed.values() if u.op is UPDATE]
         read = (*stage.inputs, *bases_of_regions)
         given = [*stage.outputs, *stage.placed.values()]
-        work = phase_work(stage.phase)
     else:
-        expr = stage.expr
-        read, given = expr.args, [expr]
-        reads = [(arg.shape, arg.dtype) for arg in expr.operands()]
-        work = op_work(expr.op, expr.shape, expr.dtype, reads)
+        read, given = stage.expr.args, [stage.expr]
     bases = [base_of(arg) for arg in read if isinstance(arg, Expr)]
-    if not all(isinstance(base.value, np.ndarray) for base in bases):
+    if sum(expr.nbytes for expr in (*bases, *given)) > most_bytes:
         return False
-    nbytes = sum(base.nbytes for base in bases) + sum(expr.nbytes for expr in given)
-    return nbytes <= most_bytes and is_little(work)
+    return all(isinstance(base.value, np.ndarray) for base in bases) and is_little(_work_of(stage))
+
+
+def _work_of(stage: Stage) -> Work:
+    if isinstance(stage, FusedStage):
+        return phase_work(stage.phase)
+    expr = stage.expr
+    reads = [(arg.shape, arg.dtype) for arg in expr.operands()]
+    return op_work(expr.op, expr.shape, expr.dtype, reads)

@@ -56,13 +56,18 @@ def read_profile(path: Path) -> DeviceProfile | None:
     return profile if 0 <= age < KEPT_SECONDS else None
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file; a reader sees the old one or the new one, never a part of either."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+        part.write(content)
+    Path(part.name).replace(path)
+
+
 def write_profile(path: Path, profile: DeviceProfile) -> None:
-    """Keep the profile; a reader sees the old file or the new one, never a part of either."""
+    """Keep the profile; a folder that cannot be written to warns."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-            part.write(profile.to_json())
-        Path(part.name).replace(path)
+        write_whole(path, profile.to_json())
     except OSError as problem:
         warnings.warn(
             f"the device profile could not be kept ({problem}); it will be measured again",
