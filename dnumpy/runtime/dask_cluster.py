@@ -7,7 +7,6 @@ one is lost.
 
 from __future__ import annotations
 
-import sys
 import time
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
@@ -534,24 +533,3 @@ def dask_cluster(client: Client) -> DaskCluster:
 def adopt(cluster: DaskCluster) -> None:
     """Let this be the one DaskCluster of its client, in place of any other."""
     _clusters[cluster.client] = cluster
-
-
-def current_client() -> Client | None:
-    """Return the user's client, or None; distributed is not imported for the question.
-
-    Inside a task of a worker there is none: waiting there for other tasks would block the worker.
-    """
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    try:
-        distributed.get_worker()
-    except ValueError:
-        pass
-    else:
-        return None
-    try:
-        client = distributed.Client.current()
-    except ValueError:
-        return None
-    return client if client.status == "running" else None
