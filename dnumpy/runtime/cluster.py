@@ -19,11 +19,13 @@ from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.folds import (
+    COPIED_BYTES,
     BlockFold,
     StepFold,
     SumFold,
     Told,
     add_fold,
+    may_be_copied,
     told_by_fold,
     told_by_nodes,
 )
@@ -35,6 +37,7 @@ from dnumpy.runtime.peaks import peak_of
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
 from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.records import Record
+from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.streaming import peak_bytes
 
@@ -195,6 +198,7 @@ class _Run:
         self.wanted = wanted
         self.layout = layout if layout is not None else Layout(cluster, Graph(cluster), {})
         self.graph = self.layout.graph
+        self.replicas = Replicas(self.graph)
         self.outputs: list[_Output] = []
         self.stages: list[_StageRun] = []
 
@@ -215,7 +219,8 @@ class _Run:
             BlockFold(expr.op, expr.params, expr.shape, expr.dtype, number)  # type: ignore[arg-type]
             for number, expr in enumerate(exprs)
         ]
-        built = self._build(laid, tuple(exprs), sum(expr.nbytes for expr in exprs), folds)
+        nbytes = sum(expr.nbytes for expr in exprs)
+        built = self._build(laid, tuple(exprs), nbytes, folds, nbytes)
         for position, expr in enumerate(exprs):
             self._give_folded(expr, built, position)
 
@@ -226,14 +231,20 @@ class _Run:
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
             fold = _fold_of(laid.producer)
-            built = self._build(laid, (stage.expr,), stage.expr.nbytes, (fold,) if fold else ())
+            nbytes = stage.expr.nbytes
+            built = self._build(laid, (stage.expr,), nbytes, (fold,) if fold else (), nbytes)
             if fold:
                 self._give_folded(stage.expr, built, 0)
             else:
                 self._give(stage.expr, built, 0)
 
     def _build(
-        self, laid: Laid, steps: tuple[Expr, ...], nbytes: int, fold: Sequence[AnyFold] = ()
+        self,
+        laid: Laid,
+        steps: tuple[Expr, ...],
+        nbytes: int,
+        fold: Sequence[AnyFold] = (),
+        folded_bytes: int = 0,
     ) -> _StageRun:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
@@ -242,15 +253,21 @@ class _Run:
         self.graph.reads = TaskReads()
         stage = _StageRun(laid, steps, reads, made, [])
         self.stages.append(stage)
+        copied = False
         if laid.number == LIGHT and not fold and len(made) == 1:
             self._glue(stage)
         elif fold:
-            stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())
+            row_outputs = laid.producer.row_outputs()
+            copied = may_be_copied(fold, row_outputs, folded_bytes)
+            stage.folded = add_fold(self.graph, fold, made, row_outputs, copied=copied)
             stage.reports = told_by_fold(stage.folded[1], made)
+            if copied:
+                self.replicas.may_copy(stage.folded[1])
         elif self.cluster.remote and nbytes > self.cluster.home_bytes:
             stage.reports = told_by_nodes(self.graph, made)
         else:
             stage.reports = [Told(ref) for _, ref in made]
+        self.replicas.take_in([ref for _, ref in made], small=copied)
         return stage
 
     def _glue(self, stage: _StageRun) -> None:
@@ -261,6 +278,8 @@ class _Run:
         if found is None:
             stage.reports = [Told(ref)]
             return
+        if sum(step.nbytes for step in stage.steps) > COPIED_BYTES:
+            self.replicas.must_not_copy(found.ref)
         stage.made = [(r, found.ref)]
         stage.first = found.rows
         stage.reports = [Told(found.ref, found.report)]
@@ -274,8 +293,9 @@ class _Run:
         nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
-        built = self._build(laid, stage.steps, nbytes, fold)
         partial = [k for k, output in enumerate(phase.outputs) if output.partial]
+        folded_bytes = sum(stage.outputs[k].nbytes for k in partial)
+        built = self._build(laid, stage.steps, nbytes, fold, folded_bytes)
         for position, k in enumerate(partial):
             self._give_folded(stage.outputs[k], built, position)
         if straight is not None and update is not None:
@@ -319,15 +339,18 @@ class _Run:
 
     def finish(self) -> tuple[list[Record], list[StepFault]]:
         """Run the graph and give every output Expr its value."""
-        home = [told.ref for stage in self.stages for told in stage.reports]
+        wanted = [told.ref for stage in self.stages for told in stage.reports]
         stay: list[Ref] = []
         for output in self.outputs:
             refs = [segment.arg for segment in self.graph.segments(output.source)]
-            (home if output.home else stay).extend(refs)
+            (wanted if output.home else stay).extend(refs)
         healed = [s for segments in self.graph.healed.values() for s in segments]
         stay += [s.arg for s in healed if s.arg.key in self.graph.node_of]
+        self.replicas.drop_unread({ref.key for ref in stay}, remote=self.cluster.remote)
+        home = [needed for ref in wanted for needed in self.replicas.needed_for(ref)]
         started = time.perf_counter()
         results = self.cluster.run(self.graph, home, stay)
+        self.replicas.complete(results)
         ran = started, time.perf_counter() - started
         for output in self.outputs:
             self._settle(output, results)

@@ -410,6 +410,7 @@ class DaskCluster:
         layers = {
             node: MaterializedLayer(tasks, annotations={"workers": [node], "retries": 1})
             for node, tasks in graph.tasks.items()
+            if tasks
         }
         wanted = list(dict.fromkeys(ref.key for ref in (*home, *stay)))
         high = HighLevelGraph(layers, {node: set() for node in layers})
