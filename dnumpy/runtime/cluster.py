@@ -348,6 +348,8 @@ class _Run:
         stay += [s.arg for s in healed if s.arg.key in self.graph.node_of]
         self.replicas.drop_unread({ref.key for ref in stay}, remote=self.cluster.remote)
         home = [needed for ref in wanted for needed in self.replicas.needed_for(ref)]
+        longest = max((stage.laid.plan.predicted_seconds for stage in self.stages), default=0.0)
+        self.graph.longest_seconds = longest
         started = time.perf_counter()
         results = self.cluster.run(self.graph, home, stay)
         self.replicas.complete(results)

@@ -37,6 +37,8 @@ from dnumpy.runtime.probe import (
 )
 from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
+from dnumpy.runtime.relay import RelayBroken
+from dnumpy.runtime.relayed import is_worth_it, relayed
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ LINKS_SECONDS = 1.0  # after which no further links are measured before the firs
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
 ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
+RELAY_SHARE = 0.2  # of the free memory of a node, for what all stages of a relay make
+RELAY_PAUSE_SECONDS = 60.0  # after a relay was broken, in which graphs are run task by task
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
@@ -104,6 +108,7 @@ class DaskCluster:
         self._classes: dict[str, str] = {}
         self._copies = Copies(client)
         self._mute: set[str] = set()
+        self._relays_again = float("-inf")
         self._files = Seen()
         self._memory_seen = float("-inf")
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
@@ -405,25 +410,58 @@ class DaskCluster:
 
     def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
         """Run the graph; return arrays for ``home`` and Futures for ``stay``, by key."""
+        staying = dict.fromkeys(ref.key for ref in stay)
+        coming = dict.fromkeys(ref.key for ref in home)
+        nodes = frozenset(graph.tasks)
+        if not self._relays(graph, staying.keys() | coming.keys()):
+            futures, brought = self._results(graph.tasks, [*coming], [*staying], nodes, retries=1)
+            return {**futures, **dict(zip(coming, brought, strict=True))}
+        legs = relayed(graph, coming, staying)
+        sources = list(dict.fromkeys(one.ref.key for one in legs.home.values()))
+        try:
+            keys = [*staying, *legs.others]
+            futures, found = self._results(legs.tasks, sources, keys, nodes, retries=0)
+        except NodesLost:
+            self._relays_again = time.monotonic() + RELAY_PAUSE_SECONDS
+            raise
+        results = dict(zip(sources, found, strict=True))
+        at_home = {key: results[one.ref.key][one.position] for key, one in legs.home.items()}
+        return {**{key: futures[key] for key in staying}, **at_home}
+
+    def _relays(self, graph: Graph, wanted: set[str]) -> bool:
+        """Say whether a graph is run as a relay, which takes less waiting and more memory."""
+        if time.monotonic() < self._relays_again or not wanted <= graph.node_of.keys():
+            return False
+        room = RELAY_SHARE * min(self.profiles[node].free_bytes for node in self._alive)
+        return is_worth_it(graph, room)
+
+    def _results(
+        self,
+        tasks: Mapping[str, dict[str, Any]],
+        home: list[str],
+        stay: list[str],
+        nodes: frozenset[str],
+        *,
+        retries: int,
+    ) -> tuple[dict[str, Future[Any]], list[Any]]:
+        """Run tasks; return Futures of what is to stay, and the values that come home."""
         from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
         layers = {
-            node: MaterializedLayer(tasks, annotations={"workers": [node], "retries": 1})
-            for node, tasks in graph.tasks.items()
-            if tasks
+            node: MaterializedLayer(own, annotations={"workers": [node], "retries": retries})
+            for node, own in tasks.items()
+            if own
         }
-        wanted = list(dict.fromkeys(ref.key for ref in (*home, *stay)))
+        wanted = list(dict.fromkeys([*home, *stay]))
         high = HighLevelGraph(layers, {node: set() for node in layers})
         futures = dict(zip(wanted, self.client.get(high, wanted, sync=False), strict=True))
-        nodes = frozenset(graph.tasks)
         try:
             self._wait(list(futures.values()), nodes)
-            keys = [ref.key for ref in home]
-            brought = self._brought([futures[key] for key in keys], nodes)
+            brought = self._brought([futures[key] for key in home], nodes)
         except BaseException:
             self.client.cancel(list(futures.values()), force=True)
             raise
-        return {**futures, **dict(zip(keys, brought, strict=True))}
+        return {key: futures[key] for key in stay}, brought
 
     def _wait(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> None:
         """Return when all are done; raise the first task's error, or NodesLost."""
@@ -469,10 +507,12 @@ class DaskCluster:
 
         states = {future.status: future for future in futures}
         if "error" in states:
-            problem = states["error"].exception()
-            if isinstance(problem, KilledWorker):
-                raise NodesLost(nodes - set(self._workers()), 1) from problem
-            raise problem.with_traceback(states["error"].traceback())
+            failed = [future for future in futures if future.status == "error"]
+            problems = [future.exception() for future in failed]
+            for future, problem in zip(failed, problems, strict=True):
+                if not isinstance(problem, (KilledWorker, RelayBroken)):
+                    raise problem.with_traceback(future.traceback())
+            raise NodesLost(nodes - set(self._workers()), 1) from problems[0]
         if "cancelled" in states or "lost" in states:
             raise NodesLost(nodes - set(self._workers()), len(states))
 

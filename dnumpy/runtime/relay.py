@@ -22,11 +22,12 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 STALL_SECONDS = 30.0  # without a result or a message
 YIELD_SECONDS = 0.1  # of waiting, after which other tasks may have the thread
 LOOK_SECONDS = 0.5  # how often a leg that waits looks whether it is still wanted
+SEND_SECONDS = 0.05  # at most, before a lane goes on while its results are being sent
 FORGOTTEN_SECONDS = 600.0  # after which messages for a leg that never came are dropped
 ENDED_RUNS = 1024  # of which late messages are recognised
 HAND_OVER = "dnumpy_hand_over"  # the name of the message
@@ -82,6 +83,7 @@ class _Running:
         self.leg: Leg | None = None
         self.problem: BaseException | None = None
         self.left = 0  # steps that have not ended
+        self.unbegun = 0
         self.given: dict[str, Any] = {}
         self._values: dict[str, Any] = {}
         self._steps: list[Step] = []
@@ -95,7 +97,7 @@ class _Running:
         """Take up the leg."""
         with self.changed:
             self._steps, self._external = list(leg.steps), external
-            self.left = len(leg.steps)
+            self.left = self.unbegun = len(leg.steps)
             for number, step in enumerate(leg.steps):
                 needed = {a.key for a in step.arguments if a.key is not None}
                 for key in needed:
@@ -123,9 +125,16 @@ class _Running:
             if not self._missing[number]:
                 heappush(self._ready, number)
 
+    def can_go_on(self) -> bool:
+        """Say whether a step is ready, or none is left to begin; the lock is held."""
+        return bool(self._ready) or not self.unbegun
+
     def next_step(self) -> Step | None:
-        """Return a step that is ready, the earliest; the lock is held."""
-        return self._steps[heappop(self._ready)] if self._ready else None
+        """Return a step that is ready, the earliest, None if none is; the lock is held."""
+        if not self._ready:
+            return None
+        self.unbegun -= 1
+        return self._steps[heappop(self._ready)]
 
     def arguments(self, step: Step) -> list[Any]:
         """Return the values of a step's arguments; who reads a result last lets go of it."""
@@ -170,16 +179,15 @@ class Station:
 
     async def receive(self, run: str, key: str, value: Any) -> str:
         """Take in a result that another worker hands over."""
-        with self._lock:
-            running = None if run in self._ended else self._of(run)
+        running = self.running(run)
         if running is not None:
             running.take(key, value)
         return "taken"
 
-    def running(self, run: str) -> _Running:
-        """Return a run, which may have had messages before its leg arrived."""
+    def running(self, run: str) -> _Running | None:
+        """Return a run, which may have had messages before its leg arrived; None if it is over."""
         with self._lock:
-            return self._of(run)
+            return None if run in self._ended else self._of(run)
 
     def _of(self, run: str) -> _Running:
         if run not in self._running:
@@ -196,20 +204,41 @@ class Station:
             self._running.pop(run, None)
             self._ended.append(run)
 
-    def hand_over(self, running: _Running, run: str, key: str, value: Any, to: Iterable[str]) -> None:
-        """Send a result to other workers; the leg fails where one cannot be reached."""
+    def hand_over(
+        self, running: _Running, run: str, key: str, value: Any, to: Sequence[str]
+    ) -> None:
+        """Send a result to other workers; the leg fails where one cannot be reached.
+
+        Returns when the messages are on their way, at most ``SEND_SECONDS`` later: the next step
+        would take the time, of a worker whose time is limited, that sending them needs.
+        """
+        sent = threading.Semaphore(0)
         for address in to:
-            self.worker.loop.add_callback(self._send, running, run, key, value, address)
+            message = {"run": run, "key": key, "value": value}
+            self.worker.loop.add_callback(self._send, running, message, address, sent)
+        until = time.monotonic() + SEND_SECONDS
+        for _ in to:
+            sent.acquire(timeout=max(until - time.monotonic(), 0.0))
 
     async def _send(
-        self, running: _Running, run: str, key: str, value: Any, address: str
+        self, running: _Running, message: dict[str, Any], address: str, sent: threading.Semaphore
     ) -> None:
-        from distributed.protocol import to_serialize
+        from distributed.protocol.serialize import to_serialize
 
-        message = {"run": run, "key": key, "value": to_serialize(value)}
+        message["value"] = to_serialize(message["value"])
         try:
-            reply = await getattr(self.worker.rpc(address), HAND_OVER)(**message)
+            comm = await self.worker.rpc.connect(address)
+            try:
+                await comm.write({"op": HAND_OVER, "reply": True, **message})
+                sent.release()
+                reply = await comm.read()
+            except BaseException:
+                comm.abort()
+                raise
+            finally:
+                self.worker.rpc.reuse(address, comm)
         except Exception as problem:  # noqa: BLE001 - told to the lanes
+            sent.release()
             running.fail(_broken(f"{address} cannot be reached", problem))
             return
         if reply != "taken":
@@ -232,14 +261,21 @@ def open_station(worker: Any) -> None:
 
 
 def run_leg(leg: Leg, *external: Any) -> tuple[Any, ...]:
-    """Run a node's part of a run, with other lanes if there are any; return what it gives."""
+    """Run a node's part of a run, with other lanes if there are any; return what it gives.
+
+    Raises RelayBroken where that cannot be.
+    """
     station = _station_here()
     running = station.running(leg.run)
+    if running is None:
+        msg = f"run {leg.run} is over on {station.worker.address}"
+        raise RelayBroken(msg)
+    lane = _Lane(station, running, leg.run)
     try:
         running.begin(leg, external)
-        _Lane(station, running, leg.run).run()
+        lane.run()
         with running.changed:
-            _Lane(station, running, leg.run).wait(lambda: not running.left)
+            lane.wait(lambda: not running.left)
         return tuple([running.given[key] for key in leg.gives])
     finally:
         running.fail(RelayBroken("the leg has ended"))
@@ -250,8 +286,9 @@ def run_lane(run: str) -> None:
     """Help to run a leg of this worker, on a thread more."""
     station = _station_here()
     running = station.running(run)
-    with suppress(RelayBroken):  # the lane with the leg tells what there is to tell
-        _Lane(station, running, run).run()
+    if running is not None:
+        with suppress(RelayBroken):  # the lane with the leg tells what there is to tell
+            _Lane(station, running, run).run()
 
 
 def _station_here() -> Station:
@@ -277,14 +314,13 @@ class _Lane:
     def run(self) -> None:
         """Run steps until none is left to begin."""
         running = self.running
-        begun: Callable[[], bool] = lambda: running.leg is not None  # noqa: E731
         with running.changed:
-            self.wait(begun)
+            self.wait(lambda: running.leg is not None)
         leg = running.leg
         assert leg is not None
         while True:
             with running.changed:
-                self.wait(lambda: running.has_work())
+                self.wait(running.can_go_on)
                 step = running.next_step()
             if step is None:
                 return
@@ -319,7 +355,7 @@ class _Lane:
 
         if not self.yielded:
             self.yielded = True
-            secede()  # type: ignore[no-untyped-call]
+            secede()
         task = self.station.worker.state.tasks.get(self.key)
         if task is None or task.state in ("cancelled", "resumed", "released", "forgotten"):
             msg = f"{self.key} was cancelled"
