@@ -62,10 +62,13 @@ def seconds(
     rows: float,
     lowering: str = "tiled",
     correction: float = 1.0,
+    *,
+    together: bool = True,
 ) -> float:
     """Return the predicted seconds of one task doing ``rows`` rows of the work on one thread.
 
     Grows with rows; ``correction`` is what :class:`OnlineCorrection` learnt. No rows take no time.
+    Unless ``together``, no other thread of the device is as busy.
     """
     if rows <= 0:
         return 0.0
@@ -77,6 +80,8 @@ def seconds(
     )
     busy = smooth_max(parts, OVERLAP.get(lowering, FULL_OVERLAP))
     busy += rows * work.bytes_fresh * profile.page_ns_per_byte * 1e-9
+    if lowering == "tiled" and together:
+        busy += rows * work.calls * profile.call_seconds
     return profile.launch_seconds + busy * correction / profile.speed
 
 
@@ -91,6 +96,23 @@ def seconds_per_row(
     rows = max(rows, 1.0)
     total = seconds(work, profile, rows, lowering, correction)
     return (total - profile.launch_seconds) / rows
+
+
+def first_seconds(
+    tiled: float, compiled: float, begins: float, compiling: float, threads: int
+) -> float:
+    """Return what a run takes that goes on compiled once its kernel is there.
+
+    ``tiled`` and ``compiled`` are what it would take one way alone; after ``begins`` seconds one
+    more thread compiles for ``compiling`` seconds of its own, on the processors of the others.
+    """
+    if tiled <= begins:
+        return tiled
+    crowding = (threads + 1) / threads  # while it compiles, all threads get so much less
+    left = tiled - begins
+    if left <= compiling:
+        return begins + left * crowding
+    return begins + compiling * crowding + (left - compiling) / tiled * min(compiled, tiled)
 
 
 def peak_bytes(work: Work, rows: float) -> float:

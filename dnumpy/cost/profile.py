@@ -19,6 +19,7 @@ ONLY_WHEN_CALIBRATED = (
     "disk_write_bytes_per_second",
     "page_ns_per_byte",
     "first_touch_ns_per_byte",
+    "lowering_seconds",
 )
 NsPerElement = tuple[tuple[str, float], ...]
 
@@ -79,6 +80,12 @@ class DeviceProfile:
         Seconds since the epoch.
     processor : str
         What the processor calls itself; empty where that is not known.
+    call_seconds : float
+        What a short call of NumPy's takes longer while all threads make such calls: each ends with
+        waiting for the interpreter.
+    lowering_seconds : float
+        Of writing down what is to be compiled and looking for its machine code on disk, which
+        every first run longer than a moment does.
     """
 
     name: str
@@ -107,6 +114,8 @@ class DeviceProfile:
     page_ns_per_byte: float = 0.0
     first_touch_ns_per_byte: float = 0.0
     processor: str = ""
+    call_seconds: float = 0.0
+    lowering_seconds: float = 0.0
 
     def gather_ns_at(self, table_bytes: float) -> float:
         """Return ns per element read at random from a table of this size.
@@ -198,6 +207,7 @@ class DeviceProfile:
             "network_latency_seconds": self.network_latency_seconds,
             **{name: getattr(self, name) for name in ONLY_WHEN_CALIBRATED},
             "idle_bytes": self.idle_bytes,
+            "call_seconds": self.call_seconds,
         }
         bad = {n: v for n, v in positive.items() if not 0 < v < float("inf")}
         bad |= {n: v for n, v in not_negative.items() if not 0 <= v < float("inf")}

@@ -54,7 +54,15 @@ def phase_work(phase: Phase) -> Work:
         bytes_fresh=sum(
             _output_bytes(phase, o.slot, partial=False) for o in phase.outputs if not o.partial
         ),
+        calls=_calls(phase),
     )
+
+
+def _calls(phase: Phase) -> float:
+    """Return the calls per row of a phase whose tiles are run one by one; of others, none."""
+    if not phase.multiplies:
+        return 0.0
+    return sum(not isinstance(step.op, Movement) for step in phase.steps) / phase.tile_rows
 
 
 def partial_bytes(phase: Phase) -> float:
@@ -197,7 +205,16 @@ def _loops(phase: Phase, step: Step) -> Loops:
         by_blas = step.dtype.kind in "fc"
         return () if by_blas else (("matmul", phase.flops(step) / 2 / phase.rows),)
     assert isinstance(op, Elementwise)
-    return ((_known_class(op.loop), float(prod(step.shape[1:]))),)
+    loops: Loops = ((_known_class(op.loop), float(prod(step.shape[1:]))),)
+    return (
+        merged_loops(loops, (("run", prod(step.shape[1:-1])),)) if _restarts(phase, step) else loops
+    )
+
+
+def _restarts(phase: Phase, step: Step) -> bool:
+    """Say whether an operand is broadcast, so that one loop cannot go through a whole tile."""
+    shapes = [phase.shape_of(a) for a in step.args if phase.is_array(a)]
+    return len(step.shape) > 1 and any(prod(s) > 1 and s != step.shape for s in shapes)
 
 
 def _fold_loops(op: Reduction, step: Step, operand: Shape) -> Loops:
@@ -206,7 +223,8 @@ def _fold_loops(op: Reduction, step: Step, operand: Shape) -> Loops:
     axes: tuple[int, ...] = step.params.axis  # type: ignore[attr-defined]
     runs = float(prod(step.shape[1:])) if 0 not in axes and len(operand) - 1 in axes else 0.0
     loops: Loops = ((_known_class(op.loop), elements),)
-    return merged_loops(loops, (("fold", runs),)) if runs else loops
+    each = "pick" if op.loop == "index" else "fold"
+    return merged_loops(loops, ((each, runs),)) if runs else loops
 
 
 def _known_class(loop: str) -> str:
