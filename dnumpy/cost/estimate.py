@@ -82,7 +82,19 @@ def seconds(
     busy += rows * work.bytes_fresh * profile.page_ns_per_byte * 1e-9
     if lowering == "tiled" and together:
         busy += rows * work.calls * profile.call_seconds
-    return profile.launch_seconds + busy * correction / profile.speed
+    reading = _reading_seconds(work, profile, rows)
+    return profile.launch_seconds + (busy / profile.speed + reading) * correction
+
+
+def _reading_seconds(work: Work, profile: DeviceProfile, rows: float) -> float:
+    """Return the seconds in which a task's share of a file comes from the disk, 0 if unknown.
+
+    The threads of a device wait for the same disk, each for what all of them read.
+    """
+    if not (work.passing_bytes_per_row and profile.disk_read_bytes_per_second):
+        return 0.0
+    together = rows * work.passing_bytes_per_row * profile.threads
+    return together / profile.disk_read_bytes_per_second
 
 
 def seconds_per_row(

@@ -61,7 +61,8 @@ class DeviceProfile:
     scatter_ns : float
         Per element written at random into a table far larger than the caches.
     serialise_bytes_per_second : float
-        Of making the bytes that leave a node and reading those that arrive.
+        Of making the bytes that leave a node and reading those that arrive: a part of what
+        messages between nodes were measured to take.
     disk_read_bytes_per_second, disk_write_bytes_per_second : float
         Of a file in the folder for temporary files.
     page_ns_per_byte : float

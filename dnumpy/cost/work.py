@@ -66,6 +66,8 @@ class Work:
         Of the bytes read, those that are not held: they are read from a file block by block.
     calls : float
         Calls of NumPy's per row, where they cannot be made as long as one likes.
+    program : str
+        What tells kernels apart that do as much work: the same for any number of rows.
     """
 
     rows: int
@@ -79,6 +81,7 @@ class Work:
     bytes_fresh: float = 0.0
     passing_bytes_per_row: float = 0.0
     calls: float = 0.0
+    program: str = ""
 
     def __add__(self, other: Work) -> Work:
         """Return the work of a phase that does both on the same rows; everything adds up."""
@@ -98,6 +101,7 @@ class Work:
             bytes_fresh=self.bytes_fresh + other.bytes_fresh,
             passing_bytes_per_row=self.passing_bytes_per_row + other.passing_bytes_per_row,
             calls=self.calls + other.calls,
+            program="+".join(filter(None, (self.program, other.program))),
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from math import log2, prod
 from typing import TYPE_CHECKING
@@ -55,7 +56,18 @@ def phase_work(phase: Phase) -> Work:
             _output_bytes(phase, o.slot, partial=False) for o in phase.outputs if not o.partial
         ),
         calls=_calls(phase),
+        program=_program(phase),
     )
+
+
+@lru_cache(maxsize=4096)
+def _program(phase: Phase) -> str:
+    """Return a digest of the steps, what they read and how wide rows are, not of how many."""
+    steps = [
+        (step.op.name, step.args, str(step.dtype), step.shape[1:], repr(step.params))
+        for step in phase.steps
+    ]
+    return blake2b(repr(steps).encode(), digest_size=8).hexdigest()
 
 
 def _calls(phase: Phase) -> float:
@@ -149,7 +161,8 @@ def op_work(op: Op, shape: Shape, dtype: np.dtype, reads: Sequence[tuple[Shape, 
 
 def kernel_name(what: str, work: Work, lowering: str) -> str:
     """Return a name for what does this work by this lowering, on any number of rows."""
-    program = (what, work.flops, work.bytes_read, work.bytes_written, work.loops, work.dtype)
+    amounts = (work.flops, work.bytes_read, work.bytes_written, work.loops, work.dtype)
+    program = (what, work.program, *amounts)
     return f"{blake2b(repr(program).encode(), digest_size=8).hexdigest()}:{lowering}"
 
 

@@ -241,3 +241,20 @@ def test_short_calls_wait_for_the_interpreter_only_tiled_and_among_others(
     expected = alone + rows * 2.0 * waits / profile.speed
     assert math.isclose(seconds(calling, profile, rows), expected, rel_tol=1e-9)
     assert seconds(calling, profile, rows, "numba") == seconds(work, profile, rows, "numba")
+
+
+@given(works(), profiles(), st.floats(1, 1e6), st.floats(1, 1e9), st.floats(1e6, 1e10))
+def test_reading_files_takes_at_least_what_the_disk_does_for_all_threads(
+    work: Work, profile: DeviceProfile, rows: float, each: float, rate: float
+) -> None:
+    reading = replace(work, passing_bytes_per_row=each)
+    unknown = replace(profile, disk_read_bytes_per_second=0.0)
+    known = replace(profile, disk_read_bytes_per_second=rate)
+    assert seconds(reading, unknown, rows) == seconds(work, unknown, rows)
+    assert seconds(work, known, rows) == seconds(work, unknown, rows)
+    least = rows * each * profile.threads / rate
+    took = seconds(reading, known, rows)
+    assert took >= least * (1 - 1e-9)
+    assert took >= seconds(work, known, rows) * (1 - 1e-9)
+    faster = replace(known, disk_read_bytes_per_second=2 * rate)
+    assert seconds(reading, faster, rows) <= took * (1 + 1e-9)
