@@ -36,6 +36,7 @@ from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
 from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.records import Record
 from dnumpy.runtime.sketch import SketchLayout, following
+from dnumpy.runtime.sketches import sketched_again
 from dnumpy.runtime.streaming import peak_bytes
 
 if TYPE_CHECKING:
@@ -561,6 +562,10 @@ def sketched(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
 ) -> Sketch:
     """Return what running the stages asks of the nodes, without running anything."""
+    return sketched_again(stages, cluster, wanted, lambda: _sketched(stages, cluster, wanted))
+
+
+def _sketched(stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None) -> Sketch:
     layout = SketchLayout(cluster, cluster)
     run = _Run(cluster, wanted, layout)
     run.add_all(stages)
