@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,12 +35,11 @@ PERIOD = 35  # rows, after which they repeat
 def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file with holes: two columns are not zero, and one of them is never."""
     file = tmp_path_factory.mktemp("large") / "x.npy"
-    made = np.lib.format.open_memmap(file, "w+", "f8", (ROWS, COLUMNS))
-    rows = np.arange(ROWS)
-    made[:, 3] = rows % 7 + 1
-    made[:, 4] = rows % 5
-    made.flush()
-    del made
+    start = np.lib.format.open_memmap(file, "w+", "f8", (ROWS, COLUMNS)).offset
+    with file.open("r+b") as rows:
+        for k in range(ROWS):
+            pair = np.array([k % 7 + 1.0, k % 5])
+            os.pwrite(rows.fileno(), pair.tobytes(), start + (k * COLUMNS + 3) * 8)
     yield file
     file.unlink()
 
