@@ -21,6 +21,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "reproducible": (True, False),
     "calibrate": ("auto", "off"),
     "remember": (True, False),
+    "objective": ("latency", "throughput"),
 }
 
 
@@ -78,6 +79,10 @@ class Config:
         only what is asked for is measured.
     remember : bool
         What runs teach about later ones is kept in the user's cache directory.
+    objective : str
+        What runs on a cluster are planned for. ``latency``: each is to end soon. ``throughput``:
+        many are computed at the same time (from several threads or processes), and are to end
+        often: the busiest worker or link has least to do.
     """
 
     mode: str = "default"
@@ -96,6 +101,7 @@ class Config:
     reproducible: bool = False
     calibrate: str = "auto"
     remember: bool = True
+    objective: str = "latency"
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set a setting; raises ValueError for what is not among its choices."""
@@ -119,6 +125,7 @@ def config_from(environ: Mapping[str, str]) -> Config:
     settings.threads = int(environ.get("DNUMPY_THREADS", settings.threads))
     settings.kernels = environ.get("DNUMPY_KERNELS", settings.kernels)
     settings.calibrate = environ.get("DNUMPY_CALIBRATE", settings.calibrate)
+    settings.objective = environ.get("DNUMPY_OBJECTIVE", settings.objective)
     settings.remember = environ.get("DNUMPY_REMEMBER", "1") not in ("0", "off")
     settings.memory_limit = int(environ.get("DNUMPY_MEMORY_LIMIT", settings.memory_limit))
     return settings

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.config import EAGER_BELOW, config, thread_count
+from dnumpy.errors import PlanInfeasible
 from dnumpy.expr import unread
 from dnumpy.expr.expr import make
 from dnumpy.expr.origin import told_at_once
@@ -185,6 +186,7 @@ def compute(roots: Iterable[Expr]) -> None:
         # nothing is computed twice; all but what will probably never be read
         known = {id(root) for root in roots}
         along = [e for e in window.drain() if id(e) not in known]
+        more = bool(along)
         left = _to_be_left(along) if along else []
         roots += along
         del along
@@ -195,7 +197,11 @@ def compute(roots: Iterable[Expr]) -> None:
             del left
     fp_faults.tell(found)
     if failed:
-        raise_for([root for ref in asked if (root := ref()) is not None], failed)
+        wait = [root for ref in asked if (root := ref()) is not None]
+        if more and any(isinstance(failure.error, PlanInfeasible) for failure in failed):
+            compute_apart(wait)  # with less computed along it may fit
+        else:
+            raise_for(wait, failed)
 
 
 def compute_apart(roots: Iterable[Expr]) -> None:
