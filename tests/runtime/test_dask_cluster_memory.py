@@ -21,7 +21,11 @@ from tests.runtime.programs import data
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.cluster
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.cluster,
+    pytest.mark.modeless("the memory of workers is asked for, and nothing computed"),
+]
 HELD = 300_000_000
 LIMIT = 1_000_000_000
 

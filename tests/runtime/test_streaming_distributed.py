@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 distributed = pytest.importorskip("distributed")
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.cluster,
+    pytest.mark.modeless("the mode is set here, and the blocks are as large as memory allows"),
+    pytest.mark.timeout(180),
+]
 
 LIMIT = 320 << 20  # bytes of each node, of which an idle worker with its compilers takes half
 NODES = 2
