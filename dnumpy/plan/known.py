@@ -101,7 +101,9 @@ class KnownPlans:
             return None
         times, memory = times_of(program), memory_of(program)
         for known in known_plans:
-            if alike(times, known.times, SAME_SECONDS) and _as_free(known, memory):
+            if alike(times, known.times, SAME_SECONDS) and as_free(
+                known.memory, memory, known.ever_held
+            ):
                 plan = _fitted(known, program, times, memory)
                 if plan is not None:
                     return plan
@@ -122,12 +124,13 @@ def memory_of(program: Program) -> NDArray[np.float64]:
     return np.array([node.memory_bytes for node in program.nodes], np.float64)
 
 
-def _as_free(known: Known, memory: NDArray[np.float64]) -> bool:
+def as_free(
+    then: NDArray[np.float64], now: NDArray[np.float64], ever_held: NDArray[np.float64]
+) -> bool:
     """Return whether as much is free as then, or the plan was not shaped by what was free."""
-    if alike(memory, known.memory, SAME_MEMORY):
+    if alike(now, then, SAME_MEMORY):
         return True
-    least = np.minimum(memory, known.memory)
-    return bool((known.ever_held <= TIGHT * least).all())
+    return bool((ever_held <= TIGHT * np.minimum(now, then)).all())
 
 
 def _fitted(

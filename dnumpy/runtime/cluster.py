@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dnumpy.errors import WorkerLost
+from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.chunked import Chunked, Part, Source
@@ -39,6 +39,7 @@ from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.records import Record
 from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.sketch import SketchLayout, following
+from dnumpy.runtime.sketches import sketched_again
 from dnumpy.runtime.streaming import peak_bytes
 
 if TYPE_CHECKING:
@@ -541,19 +542,27 @@ def _one_by_one(
     stages: list[Stage], cluster: Cluster, met: Exception
 ) -> tuple[list[Record], list[StepFault], list[Failure]]:
     """Run what can be run after all stages together met an error; one alone met that very one."""
-    if len(stages) == 1:
+    if isinstance(met, PlanInfeasible):
+        met.__traceback__ = None  # which would keep what stages read from being let go of
+    if len(stages) == 1 or (isinstance(met, PlanInfeasible) and met.final):
         return [], [], [failure(stages.pop(), met)]
-    return _each_alone(stages, cluster)
+    records, faults, failures = _each_alone(stages, cluster)
+    for found in failures:
+        if isinstance(found.error, PlanInfeasible) and isinstance(met, PlanInfeasible):
+            found.error.add_note(str(met))
+    return records, faults, failures
 
 
 def _each_alone(
     stages: list[Stage], cluster: Cluster
 ) -> tuple[list[Record], list[StepFault], list[Failure]]:
-    """Run what can be run, stage by stage, emptying the list."""
+    """Run what can be run, stage by stage, emptying the list: what was read last is let go of."""
     records: list[Record] = []
     faults: list[StepFault] = []
     failures: list[Failure] = []
-    for stage in stages:
+    stages.reverse()
+    while stages:
+        stage = stages.pop()
         given = not isinstance(stage, FusedStage) and stage.expr.value is not None
         if given or not is_ready(stage):
             continue
@@ -561,7 +570,6 @@ def _each_alone(
         records += done
         faults += found
         failures += failed
-    stages.clear()
     return records, faults, failures
 
 
@@ -579,6 +587,10 @@ def sketched(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
 ) -> Sketch:
     """Return what running the stages asks of the nodes, without running anything."""
+    return sketched_again(stages, cluster, wanted, lambda: _sketched(stages, cluster, wanted))
+
+
+def _sketched(stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None) -> Sketch:
     layout = SketchLayout(cluster, cluster)
     run = _Run(cluster, wanted, layout)
     run.add_all(stages)

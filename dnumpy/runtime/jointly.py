@@ -9,57 +9,41 @@ done, on a node that can do nothing else; one that several stages read by rows i
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, lcm
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from dnumpy.config import config
 from dnumpy.plan import plan_program
 from dnumpy.plan.dag import SAME_ROWS, Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.model import Plan
 from dnumpy.plan.rates import MEMORY_SHARE, node_rate
+from dnumpy.runtime import answers
+from dnumpy.runtime.answers import MOST_ANSWERS, Answer, Joint, Place, Question, Rating
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from dnumpy.cost.links import Links
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.cost.work import Work
-    from dnumpy.plan.dag import ProgramPlan
+    from dnumpy.plan.dag import Objective, ProgramPlan
     from dnumpy.plan.model import NodeRate
     from dnumpy.runtime.layout import Demand
     from dnumpy.runtime.sketch import Lying, Reads, Sketch
+
+__all__ = ["Joint", "Place", "Rating", "plan_together"]
 
 HOME = "home"  # the node that arrays at home lie on
 PIECES = 8  # granules per node that a common granule of several stages must leave
 MOVING_MARGIN = 0.08  # of the time: predictions of warm programs are off by about as much
 MOST_APART = 24  # nodes whose links are told apart; above, those of a class count as alike
 SAMPLED = 8  # links between two classes whose median stands for all
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What is known of one worker: its profile, its class, and how far off predictions are."""
-
-    profile: DeviceProfile
-    label: str
-
-
-class Rating(NamedTuple):
-    """How a demand will run: its lowering, and for each worker the factor on its seconds."""
-
-    lowering: str
-    factors: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Joint:
-    """The plan of a run: a plan per demand, in the order of the demands."""
-
-    plans: tuple[Plan, ...]
-    predicted_seconds: float
-    peak_bytes: tuple[float, ...]
-    how: str
 
 
 class _Scale(NamedTuple):
@@ -229,6 +213,16 @@ class _Builder:
             tuple(began),
         )
 
+    def seconds(self, plans: Sequence[Plan]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what starting and what rows take, of each demand on each worker by its plan."""
+        pairs = [zip(p.row_counts, rates, strict=True) for p, rates in zip(plans, self.rates)]  # noqa: B905
+        parts = [
+            [(rate.fixed_seconds, n * rate.seconds_per_row) if n else (0.0, 0.0) for n, rate in of]
+            for of in pairs
+        ]
+        both = np.array(parts, np.float64)
+        return both[..., 0], both[..., 1]
+
 
 def plan_together(
     sketch: Sketch,
@@ -251,17 +245,37 @@ def plan_together(
     epoch : int
         Of what is known of the workers: answers are remembered within one.
 
+    The objective is that of ``config.objective``. A sketch that was planned before has its answer
+    with it (:mod:`dnumpy.runtime.answers`).
+
     Raises
     ------
     dnumpy.errors.PlanInfeasible
         When it does not fit in the workers' memory.
     """
+    objective: Objective = config.objective  # type: ignore[assignment]
+    question = Question.of(places, links, ratings, (epoch, objective))
+    known = answers.find(sketch.answers, question)
+    if known is not None:
+        return known
     builder = _Builder(sketch, places, ratings)
     program, numbers = builder.program(links)
-    plan = plan_program(program, epoch=epoch)
+    plan = plan_program(program, epoch=epoch, objective=objective)
+    count = len(places)
     plans = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
-    peaks = plan.peak_bytes[: len(places)]
-    return Joint(plans, plan.predicted_seconds, peaks, plan.how)
+    joint = Joint(plans, plan.predicted_seconds, plan.peak_bytes[:count], plan.how)
+    fixed, busy = builder.seconds(plans)
+    held = np.array(plan.ever_held_bytes[:count])
+    answer = Answer(question, joint, fixed, busy, question.memory(), held)
+    sketch.answers = [answer, *sketch.answers[: MOST_ANSWERS - 1]]
+    return joint
+
+
+def program_of(
+    sketch: Sketch, places: Sequence[Place], links: Links, ratings: Sequence[Rating]
+) -> tuple[Program, list[int]]:
+    """Return the program that a run is planned as, and which of its phases each demand is."""
+    return _Builder(sketch, places, ratings).program(links)
 
 
 def _rates(demand: Demand, places: Sequence[Place], rating: Rating) -> list[NodeRate]:

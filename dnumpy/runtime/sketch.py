@@ -22,6 +22,7 @@ from dnumpy.runtime.tasks import rows_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dnumpy.runtime.answers import Answer
     from dnumpy.runtime.bind import Operand
     from dnumpy.runtime.chunked import Chunked, Source
     from dnumpy.runtime.graph import Nodes, Range
@@ -69,7 +70,8 @@ class Reads(NamedTuple):
 class Sketch:
     """The demands of a run in the order of the layout, and what they read.
 
-    ``stages`` has for each demand the number of the stage that it belongs to.
+    ``stages`` has for each demand the number of the stage that it belongs to. The ``answers`` are
+    the plans that were made for it, see :mod:`dnumpy.runtime.answers`.
     """
 
     demands: list[Demand] = field(default_factory=list)
@@ -77,6 +79,7 @@ class Sketch:
     lying: list[Lying] = field(default_factory=list)
     reads: list[Reads] = field(default_factory=list)
     kept: set[int] = field(default_factory=set)
+    answers: list[Answer] = field(default_factory=list, init=False, repr=False, compare=False)
 
 
 class SketchGraph(Graph):

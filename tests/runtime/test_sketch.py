@@ -20,6 +20,7 @@ from dnumpy.runtime import jointly
 from dnumpy.runtime.cluster import sketched
 from dnumpy.runtime.jointly import Place, Rating, plan_together
 from dnumpy.runtime.links import SIZES
+from dnumpy.runtime.sketches import clear_sketches
 from dnumpy.runtime.virtual import VirtualCluster
 from tests.plan.test_rates import PROFILE
 
@@ -38,6 +39,7 @@ ROWS, WIDTH = 4_000, 200
 def lazy() -> Iterator[None]:
     mode, eager = config.mode, config.eager_below
     config.mode, config.eager_below = "lazy", 0
+    clear_sketches()
     yield
     config.mode, config.eager_below = mode, eager
 
