@@ -12,7 +12,6 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime.at_home import limited_home
 from dnumpy.runtime.chunked import Chunked
 
 if TYPE_CHECKING:
@@ -42,16 +41,21 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
     for value in _stored(stages):
         if type(value) is Chunked:
             return value.home
-<<<<<<< HEAD
-    if config.cluster == "off" or "distributed" not in sys.modules:
-        return None
-    return users_cluster() if sum(map(_bytes, stages)) >= LEAST_BYTES else None
+    nbytes = sum(map(_bytes, stages)) if config.memory_limit or "distributed" in sys.modules else 0
+    theirs = users_cluster() if nbytes >= LEAST_BYTES else None
+    return theirs or (_limited_home(nbytes) if config.memory_limit else None)
 
 
 def _virtual_nodes(rows: tuple[float, ...]) -> VirtualCluster:
     from dnumpy.runtime.virtual import VirtualCluster
 
     return _virtual.setdefault(rows, VirtualCluster(rows))
+
+
+def _limited_home(nbytes: int) -> Cluster | None:
+    from dnumpy.runtime.at_home import limited_home
+
+    return limited_home(nbytes)
 
 
 def users_cluster() -> DaskCluster | None:
@@ -62,14 +66,6 @@ def users_cluster() -> DaskCluster | None:
     from dnumpy.runtime.dask_cluster import dask_cluster
 
     return dask_cluster(client)
-=======
-    nbytes = sum(map(_bytes, stages)) if config.memory_limit or "distributed" in modules else 0
-    if config.cluster != "off" and "distributed" in modules and nbytes >= LEAST_BYTES:
-        client = current_client()
-        if client is not None:
-            return dask_cluster(client)
-    return limited_home(nbytes)
->>>>>>> main
 
 
 def _bytes(stage: Stage) -> int:
