@@ -17,7 +17,6 @@ from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
-from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.folds import (
     COPIED_BYTES,
     BlockFold,
@@ -33,30 +32,28 @@ from dnumpy.runtime.graph import Graph, Outputs, Range, Segment, TaskReads
 from dnumpy.runtime.layout import LIGHT, Layout
 from dnumpy.runtime.light import light_ones_at_home
 from dnumpy.runtime.operands import Made
-from dnumpy.runtime.peaks import peak_of
-from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
+from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.reading import folds_together
-from dnumpy.runtime.records import Record
 from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import sketched_again
-from dnumpy.runtime.streaming import peak_bytes
+from dnumpy.runtime.stage_runs import StageRun
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.files import Identity
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
-    from dnumpy.runtime.peaks import Taken
+    from dnumpy.runtime.records import Record
     from dnumpy.runtime.sketch import Sketch
-    from dnumpy.runtime.tasks import Report
 
 
 class Cluster(Protocol):
@@ -173,19 +170,6 @@ class _Output:
     home: bool
 
 
-@dataclass(slots=True)
-class _StageRun:
-    """A stage in the graph: its tasks, where they report, and the task that folds, on its node."""
-
-    laid: Laid
-    steps: tuple[Expr, ...]
-    reads: TaskReads
-    made: list[tuple[Range, Ref]]
-    reports: list[Told]
-    folded: tuple[str, Ref] | None = None
-    first: int = 0  # position of its first row output in what its task gives
-
-
 class _Run:
     """One evaluation being put into a graph."""
 
@@ -201,7 +185,7 @@ class _Run:
         self.graph = self.layout.graph
         self.replicas = Replicas(self.graph)
         self.outputs: list[_Output] = []
-        self.stages: list[_StageRun] = []
+        self.stages: list[StageRun] = []
 
     def add_all(self, stages: Sequence[Stage]) -> None:
         """Put all stages into the graph."""
@@ -246,13 +230,13 @@ class _Run:
         nbytes: int,
         fold: Sequence[AnyFold] = (),
         folded_bytes: int = 0,
-    ) -> _StageRun:
+    ) -> StageRun:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
         self.graph.reads = reads = self.graph.reads.after()
         made = self.layout.built(laid, laid.ranges)
         self.graph.reads = TaskReads()
-        stage = _StageRun(laid, steps, reads, made, [])
+        stage = StageRun(laid, steps, reads, made, [])
         self.stages.append(stage)
         copied = False
         if laid.number == LIGHT and not fold and len(made) == 1:
@@ -271,7 +255,7 @@ class _Run:
         self.replicas.take_in([ref for _, ref in made], small=copied)
         return stage
 
-    def _glue(self, stage: _StageRun) -> None:
+    def _glue(self, stage: StageRun) -> None:
         """Let a light stage be a step of the task that it waits for, if it can be."""
         ((r, ref),) = stage.made
         self.graph.light[ref.key] = Outputs(stage.laid.producer.row_outputs(), 0)
@@ -309,14 +293,14 @@ class _Run:
             else:
                 self._give(stage.outputs[k], built, position)
 
-    def _give(self, expr: Expr, built: _StageRun, position: int) -> None:
+    def _give(self, expr: Expr, built: StageRun, position: int) -> None:
         """Let the Expr be row output ``position`` of a stage."""
         source = self._source(expr, built, position)
         if self.wanted is None or id(expr) in self.wanted:
             small = not source.shape or source.nbytes <= self.cluster.home_bytes
             self.outputs.append(_Output(expr, source, small))
 
-    def _source(self, expr: Expr, built: _StageRun, position: int) -> Source:
+    def _source(self, expr: Expr, built: StageRun, position: int) -> Source:
         producer = built.laid.producer
         source = Source(expr.shape, expr.dtype, producer=producer, position=position)
         segments = self.graph.row_segments(producer, built.made, built.first + position)
@@ -329,7 +313,7 @@ class _Run:
         built = self._build(self.layout.whole(update), (update,), update.nbytes)
         self._give(update, built, 0)
 
-    def _give_folded(self, expr: Expr, built: _StageRun, position: int) -> None:
+    def _give_folded(self, expr: Expr, built: StageRun, position: int) -> None:
         """Let the Expr be what a stage's fold gives at ``position``."""
         assert built.folded is not None
         source = Source(expr.shape, expr.dtype)
@@ -359,12 +343,12 @@ class _Run:
             self._settle(output, results)
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
-        records = [self._record(stage, results, ran) for stage in self.stages]
+        records = [stage.record(self.cluster, results, ran) for stage in self.stages]
         if attended := [told.report(results) for stage in self.stages for told in stage.reports]:
             first = min(report.ended - report.seconds for report in attended)
             busy = max(report.ended for report in attended) - first
             self.cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
-        faults = [f for stage in self.stages for f in self._faults(stage, results)]
+        faults = [f for stage in self.stages for f in stage.faults(results)]
         return records, faults
 
     def _settle(self, output: _Output, results: dict[str, Any]) -> None:
@@ -377,92 +361,6 @@ class _Run:
         else:
             expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
         expr.args = ()
-
-    def _record(
-        self, stage: _StageRun, results: dict[str, Any], ran: tuple[float, float]
-    ) -> Record:
-        laid = stage.laid
-        plan = laid.plan if self.cluster.predicts and laid.plan.predicted_seconds else None
-        node_seconds: dict[str, float] = {}
-        rows: dict[str, int] = {}
-        nbytes = 0
-        told = zip(laid.ranges, stage.reports, strict=False)
-        seen = [(r, one.report(results)) for r, one in told]
-        if laid.as_planned:
-            took = [(r, report.seconds, report.lowering) for r, report in seen]
-            self.cluster.learn(laid.what, laid.work, took)
-        for r, report in seen:
-            node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
-            rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
-            nbytes += report.nbytes
-        planned = dict(plan.rows) if plan is not None else {}
-        predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
-        peaks = _predicted_peaks(stage, rows) if self.cluster.predicts else {}
-        starts: dict[str, float] = {}
-        if plan is not None and plan.starts:
-            begun = [self.cluster.round_trip + start for start in plan.starts]
-            starts = dict(zip(planned, begun, strict=True))
-        return Record(
-            what=laid.what,
-            where=tuple(rows.items()),
-            seconds=max(node_seconds.values(), default=ran[1]),
-            nbytes=nbytes,
-            node_seconds=tuple(node_seconds.values()),
-            lowering=max((report.lowering for _, report in seen), default="numpy"),
-            phase=laid.phase(),
-            started=ran[0],
-            node_starts=_starts([(r.node, report) for r, report in seen], ran),
-            predicted_seconds=plan.predicted_seconds if plan is not None else None,
-            predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
-            predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
-            measured_peak_bytes=_peaks([(r.node, report) for r, report in seen]),
-            predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
-        )
-
-    def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
-        found: set[tuple[int, str]] = set()
-        for told in stage.reports:
-            found |= told.report(results).faults
-        if stage.folded is not None:
-            found |= results[stage.folded[1].key].faults
-        return collect(stage.steps, found)
-
-
-def _starts(
-    seen: Sequence[tuple[str, Made | Report]], ran: tuple[float, float]
-) -> tuple[float, ...]:
-    """Return when each node began, by this process's clock.
-
-    Clocks of nodes may go wrong by more than a run takes: what they say is kept within the run.
-    """
-    since = time.time() - time.perf_counter()
-    first, last = ran[0], ran[0] + ran[1]
-    starts: dict[str, float] = {}
-    for node, report in seen:
-        began = min(max(report.ended - report.seconds - since, first), last)
-        starts[node] = min(starts.get(node, began), began)
-    return tuple(starts.values())
-
-
-def _predicted_peaks(stage: _StageRun, rows: Mapping[str, int]) -> dict[str, int]:
-    """Return what each node takes at the peak; nothing for calls whose workspace is not known."""
-    if isinstance(stage.laid.producer, WholeResult):
-        return {}
-    laid = stage.laid
-    return {
-        node: peak_bytes(laid.work, laid.producer, n, stage.reads.held(node))
-        for node, n in rows.items()
-    }
-
-
-def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:
-    """Return what each node took at the peak, in the order of first mention; () where unknown."""
-    taken: dict[str, list[Taken]] = {}
-    for node, report in seen:
-        if report.memory is None:
-            return ()
-        taken.setdefault(node, []).append(report.memory)
-    return tuple(map(peak_of, taken.values()))
 
 
 def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:
