@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class DnumpyError(Exception):
     """Base of the errors that NumPy has no name for."""
 
 
 class PlanInfeasible(DnumpyError, MemoryError):  # noqa: N818 - the name states the fact, as in the docs
-    """No assignment of rows fits in the nodes' memory; the text says which phase, and the bytes."""
+    """No assignment of rows fits in the nodes' memory; the text says which phase, and the bytes.
+
+    Attributes
+    ----------
+    options : tuple
+        What would make it fit, the fastest first, each with ``kind`` and ``predicted_seconds``.
+    """
+
+    options: tuple[Any, ...] = ()
+    final: bool = False  # whether it holds for whatever was asked for, and nothing need be tried
 
 
 class GatherTooLarge(DnumpyError, MemoryError):  # noqa: N818 - likewise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,23 @@ from dnumpy.expr import origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# What reads no settings is the same in every mode; tests/test_repository.py says that plans and
+# costs read none, and what ops say of their work is left out as these may.
+MODELESS = re.compile(r"tests/(plan/(?!test_op_work)|cost/)")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, in the modes that are no default, what is the same in all of them; say why it is."""
+    if config.mode == "default":
+        return
+    for item in items:
+        why = [mark.args[0] for mark in item.iter_markers("modeless")]
+        if MODELESS.match(item.nodeid):
+            why.append("plans and costs read no settings")
+        if why:
+            item.add_marker(pytest.mark.skip(reason=f"the same in every mode: {why[0]}"))
+
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")

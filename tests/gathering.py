@@ -28,7 +28,7 @@ class Meter:
 
 
 @contextmanager
-def spread_out(*speeds: float) -> Iterator[Meter]:
+def spread_out(*speeds: float, tile_rows: int = 5) -> Iterator[Meter]:
     """Cut every array unevenly over in-process nodes, and meter what leaves them whole."""
     kept = config.mode, config.eager_below, config.tile_rows_max, config.split_rows
     refuse = chunked.refuse_above_limit
@@ -38,7 +38,7 @@ def spread_out(*speeds: float) -> Iterator[Meter]:
         meter.gathered.append(nbytes)
         refuse(nbytes, what)
 
-    config.mode, config.eager_below, config.tile_rows_max = "split", 0, 5
+    config.mode, config.eager_below, config.tile_rows_max = "split", 0, tile_rows
     config.split_rows = speeds or config.split_rows
     chunked.refuse_above_limit = bind.refuse_above_limit = note
     try:

@@ -15,7 +15,8 @@ takes too long, and ``relief`` says what would make a program fit: ``options(pro
 The runtime asks ``plan_program`` for all stages of a run on a cluster (``runtime.jointly`` makes
 the program), and ``plan_rows`` for one stage where stages are planned one by one. Long programs are
 cut into ``pieces``; ``known`` finds plans again; ``watchdog`` ends solves that outlast their time;
-``throughput`` is the other objective; ``relief`` tells what makes an infeasible program fit.
+``throughput`` is the other objective; ``relief`` tells what makes an infeasible program fit, and
+``refusal`` puts it into the error.
 
 Invariants: a plan's row ranges are contiguous, in the order of the nodes, cut at whole granules,
 and tile the rows exactly; no node holds more than its memory; what cannot fit raises

@@ -1,4 +1,6 @@
-"""What would make a program fit that does not: memory, nodes, or row blocks, each with its time.
+"""What would make a program fit that does not, each with its time.
+
+Memory, nodes, blocks of rows, fewer results that stay, or elements of half the bytes.
 
 The elastic question first: of all placements, whatever they hold, which holds least too much? Then
 the same for the program with more nodes, and for a block of its rows. Every answer is scored by the
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import inf
+from math import inf, isinf
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -29,7 +31,7 @@ SEARCH_SECONDS = 0.2  # for each question
 MORE_NODES = (1, 2, 3, 4, 6, 8)  # tried in this order
 MOST_CLASSES = 4  # of nodes, that are offered
 MOST_BLOCKS = 4096
-Kind = Literal["memory", "nodes", "blocks"]
+Kind = Literal["memory", "nodes", "blocks", "fewer", "narrower"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Option:
 
     Attributes
     ----------
-    kind : {"memory", "nodes", "blocks"}
+    kind : {"memory", "nodes", "blocks", "fewer", "narrower"}
     predicted_seconds : float
         Of the program then, by the simulator. Where results are written out, without that.
     more_bytes : tuple of (str, float)
@@ -49,6 +51,8 @@ class Option:
         For ``blocks``: how many blocks of rows go through the same phases one after another.
     written_bytes : float
         For ``blocks``: results that stay to the end and have to leave the memory, block by block.
+    let_go : tuple of str
+        For ``fewer``: the results that are not to stay to the end.
     """
 
     kind: Kind
@@ -58,6 +62,7 @@ class Option:
     count: int = 0
     blocks: int = 0
     written_bytes: float = 0.0
+    let_go: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the option as a sentence's part."""
@@ -69,19 +74,29 @@ class Option:
             case "nodes":
                 return f"add {self.count} like {self.like} {then}"
             case "blocks":
-                return f"stream the rows in {self.blocks} blocks {then}"
+                written = readable_bytes(self.written_bytes)
+                rest = f" and write the {written} of results to files" if self.written_bytes else ""
+                return f"go through the rows in {self.blocks} blocks{rest} {then}"
+            case "fewer":
+                return f"do not keep {', '.join(self.let_go)} {then}"
+            case "narrower":
+                return f"use float32 in place of float64 {then}"
 
 
-def options(program: Program, seconds: float = SEARCH_SECONDS) -> tuple[Option, ...]:
+def options(
+    program: Program, seconds: float = SEARCH_SECONDS, *, doubles: bool = False
+) -> tuple[Option, ...]:
     """Return what would make the program fit, the fastest first; nothing where it fits.
 
-    Each question is searched for that many seconds; there are up to about thirty.
+    Each question is searched for that many seconds; there are up to about thirty. ``doubles`` says
+    that the elements are such as could have half the bytes.
     """
     program.verify()
     least = nearest(program, seconds)
     if not least.score[0]:
         return ()
     found = [_memory(program, least), *_nodes(program, seconds), _blocks(program, seconds)]
+    found += [_fewer(program, seconds), _narrower(program, seconds) if doubles else None]
     offered = [option for option in found if option is not None]
     return tuple(sorted(offered, key=lambda option: option.predicted_seconds))
 
@@ -123,6 +138,8 @@ def _classes(program: Program) -> list[int]:
     """Return one node of each class, those with most memory first."""
     first: dict[object, int] = {}
     for n, node in enumerate(program.nodes):
+        if isinf(node.memory_bytes):  # where arrays come from, and nothing is computed
+            continue
         tables = tuple((a.seconds_per_row[n], a.fixed_seconds[n]) for a in program.asks)
         first.setdefault((node.memory_bytes, program.network.groups[n], tables), n)
     most = sorted(first.values(), key=lambda n: -program.nodes[n].memory_bytes)
@@ -177,6 +194,69 @@ def _all_blocks(block: Program, plan: Found, streamed: set[int], count: int) -> 
     )
     next_one = simulate_program(replace(block, asks=asks), plan.placements)
     return plan.timeline.makespan + (count - 1) * next_one.makespan
+
+
+def _fewer(program: Program, seconds: float) -> Option | None:
+    """Return which results not to keep, the largest first; None where that is no help."""
+    last = program.last_readers()
+    stay = [
+        v
+        for v, ask in enumerate(program.asks)
+        if ask.pinned is None and ask.bytes_per_row and (ask.kept or last[v] == v)
+    ]
+    stay.sort(key=lambda v: -program.asks[v].rows * program.asks[v].bytes_per_row)
+    if len(stay) < 2:
+        return None
+    for count in range(1, len(stay)):
+        gone = set(stay[:count])
+        plan = nearest(without(program, gone), seconds)
+        if not plan.score[0]:
+            names = tuple(_sized(program.asks[v]) for v in stay[:count])
+            return Option("fewer", plan.timeline.makespan, let_go=names)
+    return None
+
+
+def without(program: Program, gone: set[int]) -> Program:
+    """Return the program in which some results are let go of once they are read."""
+    last = program.last_readers()
+    asks = tuple(
+        ask
+        if v not in gone
+        else replace(ask, kept=False, bytes_per_row=ask.bytes_per_row if last[v] != v else 0.0)
+        for v, ask in enumerate(program.asks)
+    )
+    return replace(program, asks=asks)
+
+
+def _sized(ask: Ask) -> str:
+    return f"{ask.name} ({readable_bytes(ask.rows * ask.bytes_per_row)})"
+
+
+def _narrower(program: Program, seconds: float) -> Option | None:
+    """Return what elements of half the bytes take; None where they do not fit either.
+
+    Memory is half as busy then, and so is what it bounds.
+    """
+    plan = nearest(halved(program), seconds)
+    return None if plan.score[0] else Option("narrower", plan.timeline.makespan)
+
+
+def halved(program: Program) -> Program:
+    """Return the program with elements of half the bytes, each row taking half the time."""
+    asks = tuple(
+        replace(
+            ask,
+            seconds_per_row=tuple(s / 2 for s in ask.seconds_per_row),
+            bytes_per_row=ask.bytes_per_row / 2,
+            work_bytes_per_row=ask.work_bytes_per_row / 2,
+        )
+        for ask in program.asks
+    )
+    edges = tuple(
+        replace(e, bytes_per_row=e.bytes_per_row / 2, partial_bytes=e.partial_bytes / 2)
+        for e in program.edges
+    )
+    return replace(program, asks=asks, edges=edges)
 
 
 def _written(program: Program, streamed: set[int]) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dnumpy.errors import WorkerLost
+from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.chunked import Chunked, Part, Source
@@ -517,19 +517,27 @@ def _one_by_one(
     stages: list[Stage], cluster: Cluster, met: Exception
 ) -> tuple[list[Record], list[StepFault], list[Failure]]:
     """Run what can be run after all stages together met an error; one alone met that very one."""
-    if len(stages) == 1:
+    if isinstance(met, PlanInfeasible):
+        met.__traceback__ = None  # which would keep what stages read from being let go of
+    if len(stages) == 1 or (isinstance(met, PlanInfeasible) and met.final):
         return [], [], [failure(stages.pop(), met)]
-    return _each_alone(stages, cluster)
+    records, faults, failures = _each_alone(stages, cluster)
+    for found in failures:
+        if isinstance(found.error, PlanInfeasible) and isinstance(met, PlanInfeasible):
+            found.error.add_note(str(met))
+    return records, faults, failures
 
 
 def _each_alone(
     stages: list[Stage], cluster: Cluster
 ) -> tuple[list[Record], list[StepFault], list[Failure]]:
-    """Run what can be run, stage by stage, emptying the list."""
+    """Run what can be run, stage by stage, emptying the list: what was read last is let go of."""
     records: list[Record] = []
     faults: list[StepFault] = []
     failures: list[Failure] = []
-    for stage in stages:
+    stages.reverse()
+    while stages:
+        stage = stages.pop()
         given = not isinstance(stage, FusedStage) and stage.expr.value is not None
         if given or not is_ready(stage):
             continue
@@ -537,7 +545,6 @@ def _each_alone(
         records += done
         faults += found
         failures += failed
-    stages.clear()
     return records, faults, failures
 
 

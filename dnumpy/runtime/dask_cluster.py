@@ -11,6 +11,7 @@ import sys
 import time
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ from dnumpy.runtime.probe import (
 )
 from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
+from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.jointly import Joint, Rating
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.refused import Refusal
     from dnumpy.runtime.sketch import Sketch
 
 HOME_BYTES = (
@@ -63,6 +66,7 @@ HOME_BYTES = (
 )  # smaller results come home with the run: the round trip costs more than the bytes
 CALIBRATED_LINKS_SECONDS = 10.0
 LINKS_SECONDS = 1.0  # after which no further links are measured before the first run
+LET_GO_SECONDS = 0.05  # until workers have let go of what nobody wants any more
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
 ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
@@ -107,6 +111,8 @@ class DaskCluster:
         self._mute: set[str] = set()
         self._files = Seen()
         self._memory_seen = float("-inf")
+        self._tight = 0  # runs to come that are planned within what the workers find free just then
+        self._refused: Refusal | None = None  # why the latest run was, where it was
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
         client.register_plugin(NodeSetup())
 
@@ -172,13 +178,24 @@ class DaskCluster:
     def _refresh_memory(self) -> None:
         """Take in the free memory that the workers last reported, every few seconds."""
         now = time.monotonic()
-        if now - self._memory_seen < MEMORY_SECONDS:
+        if not self._tight and now - self._memory_seen < MEMORY_SECONDS:
             return
         self._memory_seen = now
         try:
-            self.profiles.update(with_free_memory(self.client, self.profiles))
+            if self._tight:
+                self._measure_memory()
+            else:
+                self.profiles.update(with_free_memory(self.client, self.profiles))
         except OSError as problem:
             raise NodesLost(frozenset(), 0) from problem
+
+    def _measure_memory(self) -> None:
+        """Ask the workers themselves how much memory is free now."""
+        from dnumpy.runtime.node_setup import free_now
+
+        time.sleep(LET_GO_SECONDS)
+        for address, free in self.client.run(free_now, workers=list(self._alive)).items():
+            self.profiles[address] = replace(self.profiles[address], free_bytes=free)
 
     def nodes(self) -> tuple[str, ...]:
         """Return the workers' addresses, in the order in which row ranges follow one another."""
@@ -237,31 +254,54 @@ class DaskCluster:
         self._used += 1
         profiles = [self.profiles[address] for address in self._alive]
         rating = self._rating(name, work)
-        return plan_work(
-            name,
-            work,
-            profiles,
-            granule=granule,
-            current=current,
-            lowering=rating.lowering,
-            corrections=rating.factors,
-            transfer_bytes_per_row=transfer_bytes_per_row,
-            transfer_fixed_bytes=transfer_fixed_bytes,
-        )
+        try:
+            return plan_work(
+                name,
+                work,
+                profiles,
+                granule=granule,
+                current=current,
+                lowering=rating.lowering,
+                corrections=rating.factors,
+                transfer_bytes_per_row=transfer_bytes_per_row,
+                transfer_fixed_bytes=transfer_fixed_bytes,
+            )
+        except PlanInfeasible as alone:
+            if self._refused is None:
+                raise
+            raise self._refused() from alone
 
     def plan_run(self, sketch: Sketch) -> Joint | None:
-        """Return who computes how many rows of all stages of a run, planned together."""
+        """Return who computes how many rows of all stages of a run, planned together.
+
+        None where a single stage is to be planned by itself.
+
+        Raises
+        ------
+        dnumpy.errors.PlanInfeasible
+            Where what is to stay on the workers is more than these have room for, and where stages
+            have to be run one after another.
+        """
         if not self.joint or not sketch.demands:
             return None
-        from dnumpy.runtime.jointly import Place, plan_together  # with all that it needs of plan/
+        from dnumpy.runtime.jointly import Place  # with all that it needs of plan/
 
         self._used += 1
         places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
+        if not self._tight and cannot_stay(sketch, places):  # by what was free some time ago
+            self._tight = 1
+            self._refresh_memory()
+            places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
+        self._tight = max(self._tight - 1, 0)
         ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
         try:
-            return plan_together(sketch, places, self.links, ratings, self.epoch)
-        except PlanInfeasible:  # all that is alive together; each stage may fit, and rows be put
-            return None  # aside by their worker meanwhile
+            joint, self._refused = plan_within(sketch, places, self.links, ratings, self.epoch)
+        except NotTogether:
+            self._tight = len(sketch.demands) + len(set(sketch.stages))
+            raise
+        if joint is None or takes_much(joint, places):
+            self._tight = max(self._tight, 1)
+        return joint
 
     def _rating(self, what: str, work: Work) -> Rating:
         """Return how workers will run it, and how far off the model was for that."""

@@ -271,6 +271,13 @@ def plan_together(
     return joint
 
 
+def program_of(
+    sketch: Sketch, places: Sequence[Place], links: Links, ratings: Sequence[Rating]
+) -> tuple[Program, list[int]]:
+    """Return the program that a run is planned as, and which of its phases each demand is."""
+    return _Builder(sketch, places, ratings).program(links)
+
+
 def _rates(demand: Demand, places: Sequence[Place], rating: Rating) -> list[NodeRate]:
     """Return what each worker offers for about the rows that its speed earns."""
     work, count = demand.work, len(places)

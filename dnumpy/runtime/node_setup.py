@@ -10,6 +10,7 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from dnumpy.runtime import machine, peaks
+from dnumpy.runtime.memory import pool
 
 COMPILERS_BYTES = 100e6  # that a process holds more once it has compiled a kernel
 
@@ -21,6 +22,12 @@ def free_bytes_of(worker: Any) -> float:
     """
     free = machine.free_bytes(worker.memory_manager.memory_limit)
     return free if "numba" in sys.modules else max(free - COMPILERS_BYTES, 0.0)
+
+
+def free_now(dask_worker: Any) -> float:
+    """Return the bytes that new arrays may take, once what dead ones left is given back."""
+    pool.trim()
+    return free_bytes_of(dask_worker)
 
 
 def receive_aligned() -> None:

@@ -84,7 +84,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=", ".join)
 def test_print_options_hold(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(printing, "LARGE", 1)
     for values in (np.linspace(-3, 1e5, 1200), np.arange(60.0).reshape(3, 4, 5) / 7):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,17 +14,17 @@ import dnumpy
 from dnumpy.api import factors, spectral
 from dnumpy.api import polar as polars
 from dnumpy.config import config
-from tests.gathering import computed, on_nodes, spread_out
+from tests.gathering import computed, on_nodes
+from tests.gathering import spread_out as spread_in_tiles
 
-pytestmark = pytest.mark.skipif(
-    config.mode != "default", reason="every test here sets the mode itself: once is enough"
-)
+pytestmark = pytest.mark.modeless("every test here sets the mode itself")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+spread_out = partial(spread_in_tiles, tile_rows=12)  # enough to be three tiles, and few stages
 EPS = float(np.finfo(np.float64).eps)
-SIZE = 34  # above the least that is factored on nodes, and twice what one takes
+SIZE = 34  # above the least that is factored on nodes, and above what one takes
 BOUND = 8.0  # times size, rounding and norm: what an error may be
 _rng = np.random.default_rng(31)
 GENERAL = _rng.standard_normal((SIZE, SIZE))
@@ -37,6 +38,13 @@ VECTOR = _rng.standard_normal(SIZE)
 def with_spectrum(values: np.ndarray, basis: np.ndarray = BASIS) -> np.ndarray:
     made: np.ndarray = (basis * values) @ basis.conj().T
     return (made + made.conj().T) / 2
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_node_takes_two_panels() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spectral, "LEAF_PANELS", 2)
+        yield
 
 
 def norm_of(values: np.ndarray) -> float:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(dnumpy.__file__).parent
 MADE_WITH = re.search(r"NumPy (\S+) by", (PACKAGE / "__init__.pyi").read_text())
+pytestmark = pytest.mark.modeless("types are the checker's")
 same_numpy = pytest.mark.skipif(
     MADE_WITH is None or MADE_WITH[1] != np.__version__,
     reason="the stubs in the repository are of another NumPy",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,16 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
-from dnumpy.api import subspaces
-from dnumpy.config import config
-from tests.gathering import computed, on_nodes, spread_out
+from dnumpy.api import spectral, subspaces
+from tests.gathering import computed, on_nodes
+from tests.gathering import spread_out as spread_in_tiles
 
-pytestmark = pytest.mark.skipif(
-    config.mode != "default", reason="every test here sets the mode itself: once is enough"
-)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
+pytestmark = pytest.mark.modeless("every test here sets the mode itself")
+
+spread_out = partial(spread_in_tiles, tile_rows=12)  # enough to be three tiles, and few stages
 EPS = float(np.finfo(np.float64).eps)
-SIZE = 34  # above the least that is factored on nodes, and twice what one takes
+SIZE = 34  # above the least that is factored on nodes, and above what one takes
 BOUND = 8.0  # times size, rounding and norm: what an error may be
 _rng = np.random.default_rng(37)
 GENERAL = _rng.standard_normal((SIZE, SIZE))
@@ -46,6 +49,13 @@ DIVIDED: dict[str, np.ndarray] = {
     "integers": np.rint(GENERAL * 4).astype(int),
     "single": GENERAL.astype("f4"),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_node_takes_two_panels() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spectral, "LEAF_PANELS", 2)
+        yield
 
 
 def norm_of(values: np.ndarray) -> float:
@@ -92,7 +102,7 @@ def test_a_matrix_without_symmetry_is_diagonalised_to_rounding(name: str) -> Non
 def test_no_matrix_comes_together_and_no_complex_number_is_taken_for_real_ones() -> None:
     size = 60
     values = _rng.standard_normal((size, size))
-    with spread_out() as meter:
+    with spread_in_tiles(tile_rows=10) as meter:
         computed(dnumpy.linalg.eig(on_nodes(values)))
     assert meter.most() < 0.7 * values.nbytes, meter.gathered
 

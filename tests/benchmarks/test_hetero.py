@@ -202,6 +202,7 @@ def profiles(running):
 def real(test):
     """Mark a test as one that needs a cluster."""
     for mark in (
+        pytest.mark.alone,
         pytest.mark.cluster,
         pytest.mark.timeout(120),
         pytest.mark.skipif(bool(REASON), reason=REASON or "nodes can be made"),

@@ -18,7 +18,6 @@ from rich.console import Console
 
 from benchmarks import contest, netns, nodes, quota
 from benchmarks.nodes import NodeSpec, StartError, unequal_nodes, why_no_nodes
-from dnumpy.config import config
 from dnumpy.engine import profile_here
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +27,10 @@ SPARE = 1.25  # what a burst, or one more period of the quota, adds to a short m
 REASON = why_no_nodes()
 
 cluster = [
+    pytest.mark.alone,
     pytest.mark.cluster,
     pytest.mark.timeout(120),
+    pytest.mark.modeless("quotas and networks are the system's"),
     pytest.mark.skipif(bool(REASON), reason=REASON or "nodes can be made"),
 ]
 
@@ -280,7 +281,6 @@ def profiles(running):
 
 
 @marked
-@pytest.mark.skipif(config.mode != "default", reason="small tiles make no plan worth its name")
 def test_a_program_on_the_nodes_gives_what_numpy_gives(running, profiles):
     program = next(program for program in contest.PROGRAMS if program.name == "fma_sum")
     (result,) = contest.compete(running.client, [program], scale=0.25, runs=1, profiles=profiles)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,7 +13,16 @@ from hypothesis import strategies as st
 from dnumpy.errors import PlanInfeasible
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.joint import clear_program_cache, plan_program
-from dnumpy.plan.relief import nearest, one_block, options, streamable, with_more
+from dnumpy.plan.refusal import crowded, refusal
+from dnumpy.plan.relief import (
+    halved,
+    nearest,
+    one_block,
+    options,
+    streamable,
+    with_more,
+    without,
+)
 
 SHORT = 0.03  # seconds of search
 ROWS, ROW = 64, 8.0
@@ -37,7 +48,7 @@ def fits(program):
 @given(st.floats(ROW, ROWS * ROW * 1.4), st.sampled_from(["aligned", "halo", "whole"]))
 def test_every_option_makes_the_program_fit(memory, access):
     program = chain(memory, access)
-    found = options(program, SHORT)
+    found = options(program, SHORT, doubles=True)
     for option in found:
         assert option.predicted_seconds > 0
         if option.kind == "memory":
@@ -51,6 +62,11 @@ def test_every_option_makes_the_program_fit(memory, access):
         elif option.kind == "nodes":
             names = [node.name for node in program.nodes]
             fits(with_more(program, names.index(option.like), option.count))
+        elif option.kind == "fewer":
+            assert 1 <= len(option.let_go) < len(program.asks)
+            fits(without(program, set(range(len(option.let_go)))))
+        elif option.kind == "narrower":
+            fits(halved(program))
         else:
             block = one_block(program, streamable(program), option.blocks)
             clear_program_cache()
@@ -66,8 +82,8 @@ def test_a_program_that_does_not_fit_is_offered_memory_nodes_and_blocks():
     program = chain(1.1 * ROWS * ROW)
     with pytest.raises(PlanInfeasible):
         fits(program)
-    found = {option.kind: option for option in options(program, SHORT)}
-    assert set(found) == {"memory", "nodes", "blocks"}
+    found = {option.kind: option for option in options(program, SHORT, doubles=True)}
+    assert set(found) == {"memory", "nodes", "blocks", "fewer", "narrower"}
     short = sum(b for _, b in found["memory"].more_bytes)
     # three results are kept, and two nodes hold 1.1 each
     assert short == pytest.approx(0.8 * ROWS * ROW, rel=0.05)
@@ -75,6 +91,30 @@ def test_a_program_that_does_not_fit_is_offered_memory_nodes_and_blocks():
     assert found["blocks"].written_bytes == 3 * ROWS * ROW
     for option in found.values():
         assert f"{option.predicted_seconds:.3g} s" in str(option)
+
+
+def test_a_refusal_names_phase_live_arrays_needs_offers_shortfall_and_options():
+    program = chain(1.1 * ROWS * ROW)
+    error = refusal(program, SHORT)
+    text = str(error)
+    assert isinstance(error, MemoryError)
+    assert "phase p2 needs 1.5 kB, with p0 512 B, p1 512 B, p2 512 B alive" in text
+    assert "the nodes offer 1.1 kB" in text
+    assert re.search(r"a would hold \S+ k?B of 563 B; b would hold \S+ k?B of 563 B", text)
+    assert re.search(r"Short by 4\d\d B", text)
+    assert {option.kind for option in error.options} >= {"memory", "nodes", "blocks", "fewer"}
+    for option in error.options:
+        assert str(option) in text
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == text
+    assert copy.options == error.options
+
+
+def test_what_is_let_go_of_before_the_crowd_is_not_named():
+    program = chain(1.1 * ROWS * ROW, kept=False)
+    at = crowded(program)
+    assert at.phase == "p1"
+    assert [name for name, _ in at.live] == ["p0", "p1"]
 
 
 def test_what_needs_all_rows_or_neighbours_is_not_streamed():

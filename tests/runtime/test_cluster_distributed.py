@@ -23,6 +23,7 @@ from tests.runtime.test_cluster import PROGRAMS
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
+LOST = pytest.mark.modeless("workers are lost, and what they held is computed again, alike")
 SPEEDS = (3.0, 1.0, 2.0, 1.0)
 
 
@@ -166,6 +167,7 @@ def test_what_does_not_fit_at_home_is_not_gathered(shared, monkeypatch):
         p.values([x])
 
 
+@LOST
 def test_lost_rows_are_computed_again_for_a_later_run(mortal):
     x = p.call("negative", p.data(np.arange(600.0).reshape(200, 3)))
     p.run([x], mortal)
@@ -181,6 +183,7 @@ def test_lost_rows_are_computed_again_for_a_later_run(mortal):
     assert len({part.node for part in y.value.parts}) <= 2
 
 
+@LOST
 def test_lost_rows_are_computed_again_when_they_are_looked_at(mortal):
     roots = PROGRAMS[0]()
     expected = p.meaning(roots)
@@ -190,6 +193,7 @@ def test_lost_rows_are_computed_again_when_they_are_looked_at(mortal):
     np.testing.assert_allclose(p.values(roots)[0], expected[0], rtol=1e-12)
 
 
+@LOST
 @pytest.mark.parametrize("victims", [1, 2])
 def test_killing_workers_during_a_run_gives_the_right_answer(mortal, victims, monkeypatch):
     grid = np.random.default_rng(1).integers(0, 9, size=(200, 200))
@@ -224,6 +228,7 @@ def test_killing_workers_during_a_run_gives_the_right_answer(mortal, victims, mo
         np.testing.assert_array_equal(got, want)
 
 
+@LOST
 def test_a_worker_that_falls_silent_is_worked_around(mortal, monkeypatch):
     monkeypatch.setattr(module, "SILENT_SECONDS", 3.0)
     monkeypatch.setattr(module, "WATCH_SECONDS", 0.1)
@@ -241,6 +246,7 @@ def test_a_worker_that_falls_silent_is_worked_around(mortal, monkeypatch):
         os.kill(pid, signal.SIGCONT)
 
 
+@LOST
 def test_when_no_worker_is_left_the_error_says_so(mortal, monkeypatch):
     monkeypatch.setattr(module, "NEW_WORKER_SECONDS", 2.0)
     x = p.call("negative", p.data(np.arange(60.0)))
@@ -251,6 +257,7 @@ def test_when_no_worker_is_left_the_error_says_so(mortal, monkeypatch):
         p.values([x])
 
 
+@LOST
 def test_what_cannot_be_computed_again_is_named(mortal):
     x = p.call("negative", p.data(np.arange(600.0).reshape(200, 3)))
     p.run([x], mortal)

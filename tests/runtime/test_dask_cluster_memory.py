@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import dnumpy
+from dnumpy.config import EAGER_BELOW, config
 from dnumpy.cost.links import Links
+from dnumpy.errors import PlanInfeasible
 from dnumpy.runtime import dask_cluster as dask_clusters
 from dnumpy.runtime import machine
 from dnumpy.runtime.links import LARGE, MIDDLE, SIZES
@@ -18,7 +21,11 @@ from tests.runtime.programs import data
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.cluster
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.cluster,
+    pytest.mark.modeless("the memory of workers is asked for, and nothing computed"),
+]
 HELD = 300_000_000
 LIMIT = 1_000_000_000
 
@@ -111,3 +118,22 @@ def test_an_operand_that_each_worker_holds_already_is_not_sent_again(client: Any
         assert not cluster.mirrored(owner)
         cluster.place(owner.value, node, owner, "whole")
     assert cluster.mirrored(owner)
+
+
+def test_what_the_workers_cannot_hold_is_refused_before_they_are_hurt(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "mode", "default")
+    monkeypatch.setattr(config, "eager_below", EAGER_BELOW)
+    before = set(client.nthreads())
+    with client.as_current():
+        x = dnumpy.ones((4 * LIMIT // 8_000, 1_000)) * 2.0
+        y = dnumpy.cumsum(x, axis=1)
+        with pytest.raises(PlanInfeasible, match="Short by") as caught:
+            np.asarray(y[:1])
+        assert caught.value.options
+        assert y._buf.expr.value is None
+        del x, y
+        z = dnumpy.cumsum(dnumpy.ones((20_000, 500)) * 2.0, axis=1)
+        np.testing.assert_array_equal(z[-1], np.arange(1, 501) * 2.0)
+    assert set(client.nthreads()) == before

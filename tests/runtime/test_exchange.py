@@ -21,11 +21,12 @@ from dnumpy.runtime.dask_cluster import DaskCluster
 from dnumpy.runtime.virtual import VirtualCluster
 from tests.api.test_indexing import READS, WRITES, same, written
 from tests.runtime import programs as p
-from tests.runtime.test_cluster_distributed import Uneven, client_of, kill, stay_dead
+from tests.runtime.test_cluster_distributed import LOST, Uneven, client_of, kill, stay_dead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+SET_HERE = pytest.mark.modeless("the mode is set here")
 SPEEDS = [(1.0,), (1.0, 3.0), (5.0, 3.0, 2.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)]
 
 
@@ -104,6 +105,7 @@ def client() -> Iterator[Any]:
     cluster.close()
 
 
+@LOST
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
 def test_rows_of_a_gather_lost_with_their_worker_are_computed_again() -> None:
@@ -154,6 +156,7 @@ def looked_up(found: Any) -> Any:
     return tuple(map(np.asarray, found)) if isinstance(found, tuple | list) else np.asarray(found)
 
 
+@SET_HERE
 @pytest.mark.cluster
 @pytest.mark.timeout(300)
 @pytest.mark.filterwarnings("ignore:.*gathers:dnumpy.errors.FallbackWarning")
@@ -170,6 +173,7 @@ def test_workers_read_by_index_as_numpy_does(everything_on_workers: list[int]) -
         same(looked_up(found), call(np, *[x.copy() for x in operands]))
 
 
+@SET_HERE
 @pytest.mark.cluster
 @pytest.mark.timeout(300)
 @pytest.mark.filterwarnings("ignore:.*gathers:dnumpy.errors.FallbackWarning")

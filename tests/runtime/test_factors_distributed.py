@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 distributed = pytest.importorskip("distributed")
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.modeless("every test here sets the mode itself"),
+    pytest.mark.timeout(120),
+]
 
 CALLS: dict[str, tuple[np.ndarray, Callable[[Any, Any], Any]]] = {
     "solve": (SQUARE, lambda xp, a: xp.linalg.solve(a, RIGHT)),

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+def measured(test: Any) -> Any:
+    """Mark a test in which links between workers are measured."""
+    modeless = pytest.mark.modeless("links carry bytes, whatever these are of")
+    return pytest.mark.alone(pytest.mark.cluster(modeless(test)))
+
+
 @given(st.integers(0, 40))
 def test_each_pair_meets_once_and_nobody_has_two_partners_in_a_round(count: int) -> None:
     nodes = [str(k) for k in range(count)]
@@ -41,7 +47,7 @@ def handlers_left(dask_worker: Any) -> bool:
     return module.HANDLER in dask_worker.handlers
 
 
-@pytest.mark.cluster
+@measured
 def test_each_ordered_pair_of_workers_has_a_link(client: Any) -> None:
     workers = list(client.scheduler_info()["workers"])
     links = measure_links(client, workers, largest=module.MIDDLE)
@@ -52,7 +58,7 @@ def test_each_ordered_pair_of_workers_has_a_link(client: Any) -> None:
     assert not any(client.run(handlers_left).values())
 
 
-@pytest.mark.cluster
+@measured
 def test_large_messages_are_sent_only_where_smaller_ones_are_quick(client: Any) -> None:
     workers = sorted(client.scheduler_info()["workers"])[:2]
     links = measure_links(client, workers)
@@ -61,7 +67,7 @@ def test_large_messages_are_sent_only_where_smaller_ones_are_quick(client: Any) 
     assert links.sizes == (1e3, 1e6, 64e6)
 
 
-@pytest.mark.cluster
+@measured
 def test_without_time_left_no_round_begins(client: Any) -> None:
     workers = list(client.scheduler_info()["workers"])
     assert measure_links(client, workers, budget_seconds=0.0).links == ()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.cluster,
     pytest.mark.timeout(120),
     pytest.mark.skipif(config.mode != "default", reason="tiles of five rows take minutes here"),

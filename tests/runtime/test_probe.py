@@ -14,6 +14,8 @@ from dnumpy.cost import OP_CLASSES, DeviceProfile
 from dnumpy.cost.profile import ONLY_WHEN_CALIBRATED
 from dnumpy.runtime import calibrate, machine, measure, probe, profiles
 
+pytestmark = [pytest.mark.alone, pytest.mark.modeless("machines know no modes")]
+
 
 @pytest.fixture(scope="module")
 def here() -> DeviceProfile:

@@ -199,6 +199,7 @@ def workers() -> Iterator[DaskCluster]:
 
 
 @pytest.mark.cluster
+@pytest.mark.modeless("rows are drawn in tiles that are set here")
 @pytest.mark.timeout(120)
 def test_workers_draw_numpys_values_and_keep_them(workers):
     shape = (30_000, 5)

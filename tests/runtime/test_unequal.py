@@ -10,6 +10,7 @@ from dnumpy.config import config
 
 pytest.importorskip("distributed")
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.cluster,
     pytest.mark.timeout(200),
     pytest.mark.skipif(

@@ -1,0 +1,71 @@
+"""What is to stay on the nodes fits there, or is refused before anything is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import dnumpy as dnp
+from dnumpy.cost.links import Links
+from dnumpy.errors import PlanInfeasible
+from dnumpy.runtime.links import SIZES
+from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, stays_bytes
+from tests.runtime.test_sketch import EVEN, lazy, places, sketch_of
+
+if TYPE_CHECKING:
+    from dnumpy.runtime.sketch import Sketch
+
+__all__ = ["lazy"]  # a fixture of every test here
+ROWS, WIDTH = 4_000, 200
+ALL = ROWS * WIDTH * 8.0
+
+
+def planned(sketch: Sketch, free: float) -> object:
+    ratings = [EVEN] * len(sketch.demands)
+    return plan_within(sketch, places(free), Links(SIZES), ratings, 0)
+
+
+def matrix() -> dnp.ndarray:
+    return dnp.ones((ROWS, WIDTH)) * np.arange(WIDTH)
+
+
+def test_one_result_that_fits_nowhere_is_refused_with_what_would_help() -> None:
+    sketch = sketch_of(dnp.cumsum(dnp.cumsum(matrix(), axis=1) + 1.0, axis=1))
+    assert sum(stays_bytes(sketch).values()) == ALL
+    with pytest.raises(PlanInfeasible, match="scan") as caught:
+        planned(sketch, ALL / 2.9)
+    assert caught.value.final
+    assert not isinstance(caught.value, NotTogether)
+    text = str(caught.value)
+    assert "alive" in text
+    assert "Short by" in text
+    assert all(f"node-{k} would hold" in text for k in range(3))
+    kinds = {option.kind for option in caught.value.options}
+    assert {"memory", "blocks"} <= kinds
+    assert "home" not in text
+
+
+def test_several_results_that_do_not_fit_together_are_made_one_after_another() -> None:
+    results = [dnp.cumsum(matrix() + k, axis=1) for k in range(3)]
+    sketch = sketch_of(*results)
+    assert cannot_stay(sketch, places(ALL / 2))
+    with pytest.raises(NotTogether, match="offered"):
+        planned(sketch, ALL / 2)
+    assert not cannot_stay(sketch, places(4 * ALL))
+    joint, refusal = planned(sketch, 40 * ALL)  # type: ignore[misc]
+    assert joint is not None
+    assert refusal is None
+
+
+def test_what_only_passes_is_no_reason_to_refuse_but_to_go_stage_by_stage() -> None:
+    x = dnp.cumsum(matrix(), axis=0)
+    for _ in range(3):
+        x = dnp.cumsum(x.T, axis=0)
+    sketch = sketch_of(x)
+    assert len(set(sketch.stages)) > 1
+    free = places(ALL / 1.5)
+    assert not cannot_stay(sketch, free)
+    with pytest.raises(NotTogether):
+        planned(sketch, ALL / 1.5)
