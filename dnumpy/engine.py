@@ -198,17 +198,30 @@ def compute(roots: Iterable[Expr]) -> None:
     fp_faults.tell(found)
     if failed:
         wait = [root for ref in asked if (root := ref()) is not None]
-        if more and any(isinstance(failure.error, PlanInfeasible) for failure in failed):
-            compute_apart(wait)  # with less computed along it may fit
+        refused = any(isinstance(failure.error, PlanInfeasible) for failure in failed)
+        if refused and (more or _holds_others(wait)):
+            compute_apart(wait, alone=True)
         else:
             raise_for(wait, failed)
 
 
-def compute_apart(roots: Iterable[Expr]) -> None:
-    """Give every root its value; what live arrays are waiting for stays pending."""
+def _holds_others(roots: Sequence[Expr]) -> bool:
+    """Say whether live arrays wait for a part of what the roots wait for."""
+    known = {id(root) for root in roots}
+    with lock:
+        pending = [root for root in roots if root.value is None]
+        return any(id(e) not in known for e in _live_among(pending_in_order(pending)))
+
+
+def compute_apart(roots: Iterable[Expr], *, alone: bool = False) -> None:
+    """Give every root its value; what live arrays are waiting for stays pending.
+
+    Where the roots are computed ``alone``, so does what these pass on the way and could keep:
+    there may be no room for it.
+    """
     with lock:
         asked = list(roots)
-        found, failed = _evaluate(list(asked), {id(root) for root in asked})
+        found, failed = _evaluate(list(asked), {id(root) for root in asked}, alone=alone)
     fp_faults.tell(found)
     if failed:
         raise_for(asked, failed)
@@ -241,12 +254,16 @@ def _tell_once(left: Sequence[Expr], found: Sequence[StepFault]) -> None:
 
 
 def _evaluate(
-    roots: list[Expr], asked: Collection[int] | None = None, left: Sequence[Expr] = ()
+    roots: list[Expr],
+    asked: Collection[int] | None = None,
+    left: Sequence[Expr] = (),
+    *,
+    alone: bool = False,
 ) -> tuple[list[StepFault], list[Failure]]:
     """Run what the roots wait for, emptying the list of roots.
 
     ``asked`` has the ids of those that somebody wants to look at, None where nobody does; what is
-    ``left`` may stay pending.
+    ``left`` may stay pending, and all else where they are to be computed ``alone``.
     """
     order = _in_order(roots)
     _tell_sites(order)
@@ -259,6 +276,8 @@ def _evaluate(
         return _evaluate_directly(order.pop(), roots)
     sizes = grain()
     wanted = _live_among(order)
+    if alone and asked is not None:
+        wanted = [e for e in wanted if id(e) in asked]
     if known:
         wanted = [e for e in wanted if id(e) not in known]
     if asked is not None:

@@ -9,6 +9,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.cut import FusedStage
+from dnumpy.runtime.at_home import limited_home
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.dask_cluster import current_client, dask_cluster
 from dnumpy.runtime.virtual import VirtualCluster
@@ -29,17 +30,19 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
 
     In the ``split`` mode everything runs on virtual nodes. Otherwise the user's
     ``distributed.Client``, where there is one, gets what is worth sending, and all that reads what
-    already lies on its workers.
+    already lies on its workers. What is more than half of ``config.memory_limit`` passes in blocks.
     """
     if config.mode == "split":
         return _virtual.setdefault(config.split_rows, VirtualCluster(config.split_rows))
     for value in _stored(stages):
         if type(value) is Chunked:
             return value.home
-    if config.cluster == "off" or "distributed" not in modules:
-        return None
-    client = current_client() if sum(map(_bytes, stages)) >= LEAST_BYTES else None
-    return dask_cluster(client) if client is not None else None
+    nbytes = sum(map(_bytes, stages)) if config.memory_limit or "distributed" in modules else 0
+    if config.cluster != "off" and "distributed" in modules and nbytes >= LEAST_BYTES:
+        client = current_client()
+        if client is not None:
+            return dask_cluster(client)
+    return limited_home(nbytes)
 
 
 def _bytes(stage: Stage) -> int:

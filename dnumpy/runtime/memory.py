@@ -74,6 +74,11 @@ class Pool:
         self._lock = threading.RLock()
 
     @property
+    def live(self) -> int:
+        """Bytes of blocks that arrays lie in."""
+        return self._live
+
+    @property
     def unused(self) -> int:
         """Bytes that no array lies in."""
         return self._bytes + self._spare

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from dnumpy import engine
 from dnumpy.config import config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -32,19 +33,18 @@ NODES = 2
 TIMES = 4  # as much data as the cluster may hold
 COLUMNS = 8_192
 ROWS = TIMES * NODES * LIMIT // (COLUMNS * 8) + 1
-BLOCK = 512
+PERIOD = 35  # rows, after which they repeat
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file with holes: two columns are not zero, and one of them is never."""
     file = tmp_path_factory.mktemp("large") / "x.npy"
-    made = np.lib.format.open_memmap(file, "w+", "f8", (ROWS, COLUMNS))
-    rows = np.arange(ROWS)
-    made[:, 3] = rows % 7 + 1
-    made[:, 4] = rows % 5
-    made.flush()
-    del made
+    start = np.lib.format.open_memmap(file, "w+", "f8", (ROWS, COLUMNS)).offset
+    with file.open("r+b") as rows:
+        for k in range(ROWS):
+            pair = np.array([k % 7 + 1.0, k % 5])
+            os.pwrite(rows.fileno(), pair.tobytes(), start + (k * COLUMNS + 3) * 8)
     yield file
     file.unlink()
 
@@ -61,10 +61,20 @@ def normalised_totals(x: Any) -> Any:
     return (x / x.sum(axis=1, keepdims=True)).sum(axis=0)
 
 
-def expected(path: Path) -> np.ndarray:
-    """Return the same by NumPy, from blocks of rows."""
-    x = np.load(path, mmap_mode="r")
-    return sum(normalised_totals(np.array(x[k : k + BLOCK])) for k in range(0, ROWS, BLOCK))
+def standardised_totals(x: Any) -> Any:
+    """Return the column sums of the matrix with its rows centred and scaled."""
+    y = x - x.mean(axis=1, keepdims=True)
+    return (y / x.std(axis=1, keepdims=True)).sum(axis=0)
+
+
+def by_rows(function: Callable[[Any], Any]) -> np.ndarray:
+    """Return the sum of what NumPy makes of each row; the rows repeat."""
+    total = np.zeros(COLUMNS)
+    for k in range(PERIOD):
+        row = np.zeros((1, COLUMNS))
+        row[0, 3], row[0, 4] = k % 7 + 1, k % 5
+        total += function(row) * len(range(k, ROWS, PERIOD))
+    return total
 
 
 @contextmanager
@@ -106,13 +116,21 @@ def test_four_times_the_memory_of_a_cluster_streams_through_it(path: Path) -> No
     with unequal_nodes(specs) as nodes, nodes.client.as_current():
         groups = [group_of(pid) for pid in nodes.pids]
         before = [(group / "memory.failcnt").read_text() for group in groups]
-        engine.history.clear()
         with watching(groups) as most:
+            engine.history.clear()
             totals = np.asarray(normalised_totals(x))
-        records = list(engine.history)
+            records = list(engine.history)
+            standardised = np.asarray(standardised_totals(x))
+            means = x.mean(axis=0)
+            spreads = np.asarray(((x - means) ** 2).sum(axis=0))  # reads the file a second time
         assert set(nodes.client.nthreads()) == set(nodes.addresses)
         assert all(Path(f"/proc/{pid}").exists() for pid in nodes.pids), before
-    np.testing.assert_allclose(totals, expected(path), rtol=1e-12)
     assert all(0 < held < LIMIT for held in most), most
     assert {node for node, _ in records[-1].where} == set(nodes.addresses)
     assert max(records[-1].predicted_peak_bytes) < LIMIT
+    np.testing.assert_allclose(totals, by_rows(normalised_totals), rtol=1e-12)
+    expected = by_rows(standardised_totals)
+    np.testing.assert_allclose(standardised, expected, rtol=1e-9, atol=1e-9)
+    average = by_rows(lambda rows: rows.sum(axis=0)) / ROWS
+    expected = by_rows(lambda rows: ((rows - average) ** 2).sum(axis=0))
+    np.testing.assert_allclose(spreads, expected, rtol=1e-9)

@@ -1,0 +1,105 @@
+"""At home within a limit: stages whose data is larger than ``config.memory_limit`` pass in blocks.
+
+They run as on nodes, which here are threads of this process: arrays in files are read block by
+block, and what tiles leave behind is folded before the next block is read. A result that cannot be
+held is refused before it is computed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dnumpy.config import config, thread_count
+from dnumpy.cost.estimate import seconds as cost_seconds
+from dnumpy.plan.infeasible import readable_bytes
+from dnumpy.runtime.files import BLOCK_BYTES
+from dnumpy.runtime.memory import pool
+from dnumpy.runtime.virtual import VirtualCluster
+
+if TYPE_CHECKING:
+    from dnumpy.cost.work import Work
+    from dnumpy.errors import PlanInfeasible
+    from dnumpy.plan.model import Plan
+    from dnumpy.runtime.files import Identity
+    from dnumpy.runtime.layout import Placement
+
+HERE = "this process"
+BLOCKS = 8  # of what is read from files, that a thread's work may take at a time
+COPIES = 2  # of a result: its parts, and the array that they are put together to
+
+
+class LimitedHome(VirtualCluster):
+    """Threads of this process that together keep to a limit."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        several = min(thread_count(), limit_bytes // (BLOCKS * BLOCK_BYTES))
+        super().__init__((1.0,) * max(several, 1))
+
+    def see(self, identity: Identity) -> bool:  # noqa: ARG002 - it was found from here
+        """Return True: blocks of the file are read, where its map would stay in memory."""
+        return True
+
+    def plan(
+        self,
+        name: str,
+        work: Work,
+        granule: int,
+        current: Placement | None,
+        transfer_bytes_per_row: float,
+        transfer_fixed_bytes: float = 0.0,
+    ) -> Plan:
+        """Return equal shares of the rows.
+
+        Raises
+        ------
+        dnumpy.errors.PlanInfeasible
+            Where the result does not fit beside what is held.
+        """
+        if COPIES * work.rows * work.bytes_written > self.limit_bytes - pool.live:
+            raise _refused(name, work, granule, self.limit_bytes)
+        return super().plan(
+            name, work, granule, current, transfer_bytes_per_row, transfer_fixed_bytes
+        )
+
+
+_homes: dict[tuple[int, int], LimitedHome] = {}
+
+
+def limited_home(nbytes: int) -> LimitedHome | None:
+    """Return where stages of so many bytes are run; None where no limit is set, or it is far."""
+    limit = config.memory_limit
+    if not limit or nbytes <= limit // 2:
+        return None
+    key = limit, thread_count()
+    if key not in _homes:
+        _homes[key] = LimitedHome(limit)
+    return _homes[key]
+
+
+def _refused(name: str, work: Work, granule: int, limit: int) -> PlanInfeasible:
+    """Return the error, with what would make the result fit and how long that takes."""
+    from dnumpy.plan.dag import Ask, Network, Node, Program
+    from dnumpy.plan.refusal import refusal
+    from dnumpy.runtime.profiles import load_or_measure
+
+    profile = load_or_measure(threads=thread_count())
+    took = cost_seconds(work, profile, work.rows / profile.threads, "tiled")
+    ask = Ask(
+        name,
+        work.rows,
+        (took / work.rows,),
+        (0.0,),
+        granule,
+        work.bytes_written,
+        (COPIES - 1) * work.bytes_written,
+    )
+    room = max(0.0, float(limit - pool.live))
+    program = Program((Node(HERE, room),), Network.uniform(1, 0.0, 1.0), (ask,), ())
+    error = refusal(program, doubles=work.dtype == "float64")
+    error.final = True
+    error.add_note(
+        f"config.memory_limit is {readable_bytes(limit)}, of which {readable_bytes(pool.live)} "
+        "are held; results on the workers of a distributed.Client do not count"
+    )
+    return error
