@@ -4,13 +4,16 @@ Border types: :class:`Work` (what is to be done, device independent), :class:`De
 device can do, measured), :class:`Links` (what bringing bytes from node to node takes, measured),
 :class:`OnlineCorrection` (what the runs so far taught). The law::
 
-    seconds = launch + busy * correction / speed
-    busy = norm(bytes / bandwidth(working set), flops / rate, sum n * ns) + fresh bytes * page
+    seconds = launch + (busy / speed + bytes of files / disk) * correction
+    busy = norm(bytes / bandwidth(working set), flops / rate, sum n * ns)
+         + fresh bytes * page + short calls * wait
 
 The norm is nearly the maximum (exponent 4) for lowerings that load, compute and store in one loop,
 and the sum for tiled NumPy, whose passes over a tile follow one another: on twelve phases of 4
 million elements the sum is off by 18 % in the median, the 4-norm by 37 % (one thread, AVX-512
 cores).
+
+A first run begins tiled and goes on compiled once there is a kernel (``estimate.first_seconds``).
 
 Invariants: seconds grow with rows on every profile that verifies; every quantity carries its unit
 in its name; a profile is plain data that survives JSON unchanged. To add an op cost class, add its

@@ -23,6 +23,8 @@ SINGLE = (
     "fft_ns",
     "page_ns_per_byte",
     "first_touch_ns_per_byte",
+    "call_seconds",
+    "lowering_seconds",
 )
 
 

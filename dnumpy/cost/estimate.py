@@ -62,10 +62,13 @@ def seconds(
     rows: float,
     lowering: str = "tiled",
     correction: float = 1.0,
+    *,
+    together: bool = True,
 ) -> float:
     """Return the predicted seconds of one task doing ``rows`` rows of the work on one thread.
 
     Grows with rows; ``correction`` is what :class:`OnlineCorrection` learnt. No rows take no time.
+    Unless ``together``, no other thread of the device is as busy.
     """
     if rows <= 0:
         return 0.0
@@ -77,7 +80,21 @@ def seconds(
     )
     busy = smooth_max(parts, OVERLAP.get(lowering, FULL_OVERLAP))
     busy += rows * work.bytes_fresh * profile.page_ns_per_byte * 1e-9
-    return profile.launch_seconds + busy * correction / profile.speed
+    if lowering == "tiled" and together:
+        busy += rows * work.calls * profile.call_seconds
+    reading = _reading_seconds(work, profile, rows)
+    return profile.launch_seconds + (busy / profile.speed + reading) * correction
+
+
+def _reading_seconds(work: Work, profile: DeviceProfile, rows: float) -> float:
+    """Return the seconds in which a task's share of a file comes from the disk, 0 if unknown.
+
+    The threads of a device wait for the same disk, each for what all of them read.
+    """
+    if not (work.passing_bytes_per_row and profile.disk_read_bytes_per_second):
+        return 0.0
+    together = rows * work.passing_bytes_per_row * profile.threads
+    return together / profile.disk_read_bytes_per_second
 
 
 def seconds_per_row(
@@ -91,6 +108,23 @@ def seconds_per_row(
     rows = max(rows, 1.0)
     total = seconds(work, profile, rows, lowering, correction)
     return (total - profile.launch_seconds) / rows
+
+
+def first_seconds(
+    tiled: float, compiled: float, begins: float, compiling: float, threads: int
+) -> float:
+    """Return what a run takes that goes on compiled once its kernel is there.
+
+    ``tiled`` and ``compiled`` are what it would take one way alone; after ``begins`` seconds one
+    more thread compiles for ``compiling`` seconds of its own, on the processors of the others.
+    """
+    if tiled <= begins:
+        return tiled
+    crowding = (threads + 1) / threads  # while it compiles, all threads get so much less
+    left = tiled - begins
+    if left <= compiling:
+        return begins + left * crowding
+    return begins + compiling * crowding + (left - compiling) / tiled * min(compiled, tiled)
 
 
 def peak_bytes(work: Work, rows: float) -> float:

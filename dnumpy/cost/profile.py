@@ -19,6 +19,7 @@ ONLY_WHEN_CALIBRATED = (
     "disk_write_bytes_per_second",
     "page_ns_per_byte",
     "first_touch_ns_per_byte",
+    "lowering_seconds",
 )
 NsPerElement = tuple[tuple[str, float], ...]
 
@@ -60,7 +61,8 @@ class DeviceProfile:
     scatter_ns : float
         Per element written at random into a table far larger than the caches.
     serialise_bytes_per_second : float
-        Of making the bytes that leave a node and reading those that arrive.
+        Of making the bytes that leave a node and reading those that arrive: a part of what
+        messages between nodes were measured to take.
     disk_read_bytes_per_second, disk_write_bytes_per_second : float
         Of a file in the folder for temporary files.
     page_ns_per_byte : float
@@ -79,6 +81,12 @@ class DeviceProfile:
         Seconds since the epoch.
     processor : str
         What the processor calls itself; empty where that is not known.
+    call_seconds : float
+        What a short call of NumPy's takes longer while all threads make such calls: each ends with
+        waiting for the interpreter.
+    lowering_seconds : float
+        Of writing down what is to be compiled and looking for its machine code on disk, which
+        every first run longer than a moment does.
     """
 
     name: str
@@ -107,6 +115,8 @@ class DeviceProfile:
     page_ns_per_byte: float = 0.0
     first_touch_ns_per_byte: float = 0.0
     processor: str = ""
+    call_seconds: float = 0.0
+    lowering_seconds: float = 0.0
 
     def gather_ns_at(self, table_bytes: float) -> float:
         """Return ns per element read at random from a table of this size.
@@ -198,6 +208,7 @@ class DeviceProfile:
             "network_latency_seconds": self.network_latency_seconds,
             **{name: getattr(self, name) for name in ONLY_WHEN_CALIBRATED},
             "idle_bytes": self.idle_bytes,
+            "call_seconds": self.call_seconds,
         }
         bad = {n: v for n, v in positive.items() if not 0 < v < float("inf")}
         bad |= {n: v for n, v in not_negative.items() if not 0 <= v < float("inf")}

@@ -16,6 +16,8 @@ OP_CLASSES = (
     "cast",
     "reduce",  # elements read by a reduction
     "fold",  # results of reductions along the last axis, whatever their length
+    "pick",  # likewise, of argmin and argmax
+    "run",  # inner loops begun anew since an operand is broadcast within a row
     "index",  # elements read by argmin and argmax
     "scan",  # elements of running folds (cumsum): each waits for the one before
     "gather",  # elements read through an index array
@@ -62,6 +64,10 @@ class Work:
         The dtype that dominates; picks the GEMM rate and scales vector loops.
     passing_bytes_per_row : float
         Of the bytes read, those that are not held: they are read from a file block by block.
+    calls : float
+        Calls of NumPy's per row, where they cannot be made as long as one likes.
+    program : str
+        What tells kernels apart that do as much work: the same for any number of rows.
     """
 
     rows: int
@@ -74,6 +80,8 @@ class Work:
     dtype: str = "float64"
     bytes_fresh: float = 0.0
     passing_bytes_per_row: float = 0.0
+    calls: float = 0.0
+    program: str = ""
 
     def __add__(self, other: Work) -> Work:
         """Return the work of a phase that does both on the same rows; everything adds up."""
@@ -92,6 +100,8 @@ class Work:
             dtype=wider.dtype,
             bytes_fresh=self.bytes_fresh + other.bytes_fresh,
             passing_bytes_per_row=self.passing_bytes_per_row + other.passing_bytes_per_row,
+            calls=self.calls + other.calls,
+            program="+".join(filter(None, (self.program, other.program))),
         )
 
     @property
@@ -111,6 +121,7 @@ class Work:
             "fixed_bytes": self.fixed_bytes,
             "bytes_fresh": self.bytes_fresh,
             "passing_bytes_per_row": self.passing_bytes_per_row,
+            "calls": self.calls,
             **{f"loops[{c}]": n for c, n in self.loops},
         }
         for name, amount in amounts.items():

@@ -1,115 +1,271 @@
-"""Programs over many equal nodes, planned as programs over a few groups of them.
+"""Programs over many nodes, planned as programs over a few groups of nodes that are nearly equal.
 
-Neighbouring nodes with equal tables, memory and links form a class; a class of m is cut into groups
-of 1, 2, 4, ... so that a part of it can be used. A group does rows m times as fast as its node,
-holds m times as much, and moves m times as many bytes. Within a group rows are split evenly.
+Nodes whose rates and memory differ by no more than measurements do, and whose links are alike, form
+a class, wherever they stand; a class of m is cut into groups of 1, 2, 4, ... so that a part of it
+can be used. A group does rows as fast as its nodes together, holds as much as suits the one with
+least room for its part, and moves bytes through as many ports as it has nodes. Within a group each
+node has rows in proportion to its own speed, so that all of them end together.
+
+A group is simulated as one node. What its nodes send one another meanwhile, and what each of them
+receives for itself, is added to the time that its phases take to start.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import accumulate, groupby
+from dataclasses import dataclass, replace
+from math import ceil, log2
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dnumpy.plan.dag import Ask, Network, Node, Placement, Program
 from dnumpy.plan.templates import placed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from numpy.typing import NDArray
+
+    from dnumpy.plan.dag import Edge, ProgramPlan
 
 CLASSES_FROM_NODES = 32
+SAME_RATE = 0.15  # from the fastest to the slowest of a class: what repeated measurements differ by
+SAME_START = 0.7  # of fixed seconds, which are small and noisy: a factor of two
+FEW_NODES = 256  # with more a class is cut into 1, 4, 16, ...
+SECONDS_PER_EVENT = 1.2e-5  # of a simulation
+BEYOND = 1e6  # the logarithm of what is endless
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """A program over groups of nodes, and how many nodes each group has."""
+    """A program over groups of nodes, and the nodes of each group with their parts of its rows."""
 
     program: Program
-    sizes: tuple[int, ...]
+    members: tuple[NDArray[np.int64], ...]
+    parts: tuple[NDArray[np.float64], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many nodes each group has."""
+        return tuple(len(nodes) for nodes in self.members)
 
     def expand(self, original: Program, placements: tuple[Placement, ...]) -> tuple[Placement, ...]:
         """Return the placements of the groups as placements of their nodes."""
-        return tuple(
-            ask.pinned or self._expanded(ask, placement)
-            for ask, placement in zip(original.asks, placements, strict=True)
-        )
+        known: dict[tuple[Placement, int, int], Placement] = {}
+        found = []
+        for ask, placement in zip(original.asks, placements, strict=True):
+            key = (placement, ask.rows, ask.granule)
+            if ask.pinned is None and key not in known:
+                known[key] = self._expanded(ask, placement)
+            found.append(ask.pinned or known[key])
+        return tuple(found)
 
     def _expanded(self, ask: Ask, placement: Placement) -> Placement:
-        pairs = list(zip(self.sizes, placement.rows, strict=True))
+        counts = np.zeros(sum(self.sizes), np.int64)
+        for nodes, parts, rows in zip(self.members, self.parts, placement.rows, strict=True):
+            if placement.replicated:
+                counts[nodes] = rows
+            elif rows:
+                granules = -(-rows // ask.granule)
+                counts[nodes] = _shared(granules, parts)
         if placement.replicated:
-            return Placement(
-                tuple(rows for size, rows in pairs for _ in range(size)), replicated=True
-            )
-        counts = []
-        for size, rows in pairs:
-            each, more = divmod(-(-rows // ask.granule), size)
-            counts += [each + (i < more) for i in range(size)]
-        return placed(ask, counts)
+            return Placement(tuple(counts.tolist()), replicated=True)
+        return placed(ask, counts.tolist())
+
+    def expanded_plan(self, original: Program, plan: ProgramPlan) -> ProgramPlan:
+        """Return the plan of the groups as one of their nodes, with the times of its group each."""
+        placements = self.expand(original, plan.placements)
+        group = np.empty(sum(self.sizes), np.int64)
+        for g, nodes in enumerate(self.members):
+            group[nodes] = g
+        numbers = group.tolist()
+        spans = tuple(
+            tuple([line[g] if n else None for g, n in zip(numbers, placement.rows, strict=True)])
+            for line, placement in zip(plan.spans, placements, strict=True)
+        )
+        ever = tuple((ever_held(original, placements) * plan.in_flight).tolist())
+        return replace(
+            plan, placements=placements, spans=spans, peak_bytes=ever, ever_held_bytes=ever
+        )
 
 
 def in_groups(program: Program) -> Grouped | None:
     """Return the program over groups, or None where these would be more than half the nodes."""
-    equal = groupby(range(len(program.nodes)), _alike(program))
-    runs = [len(list(nodes_alike)) for _, nodes_alike in equal]
-    sizes = tuple(size for count in runs for size in _binary(count))
-    if 2 * len(sizes) > len(program.nodes):
+    members = [
+        group
+        for nodes in _classes(program)
+        for group in np.split(nodes, np.cumsum(_sizes(len(nodes), len(program.nodes)))[:-1])
+    ]
+    if 2 * len(members) > len(program.nodes):
         return None
-    first = [0, *accumulate(sizes)][:-1]
+    speeds = _speeds(program)
+    parts = [speeds[nodes] / speeds[nodes].sum() for nodes in members]
+    pairs = list(zip(members, parts, strict=True))
+    memory, each = _memory(program), _each(program)
     nodes = tuple(
-        Node(program.nodes[n].name, program.nodes[n].memory_bytes * size)
-        for n, size in zip(first, sizes, strict=True)
+        Node(program.nodes[of[0]].name, _room(memory[of], part, each)) for of, part in pairs
     )
-    asks = tuple(_grouped(ask, first, sizes) for ask in program.asks)
-    return Grouped(
-        Program(nodes, _links(program.network, first, sizes), asks, program.edges), sizes
-    )
+    network = _links(program.network, members)
+    inside = [[0.0] * len(members) for _ in program.asks]
+    for edge in program.edges:
+        for g, of in enumerate(members):
+            inside[edge.consumer][g] += _inside(program, edge, of, len(members))
+    asks = tuple(_grouped(ask, pairs, more) for ask, more in zip(program.asks, inside, strict=True))
+    edges, margin = program.edges, program.moving_margin
+    return Grouped(Program(nodes, network, asks, edges, margin), tuple(members), tuple(parts))
 
 
-def _alike(program: Program) -> Callable[[int], Hashable]:
-    """Return what equal nodes have in common, as a function of the node."""
+def _classes(program: Program) -> list[NDArray[np.int64]]:
+    """Return the nodes of each class in order, classes in the order of their first nodes."""
+    rates = [ask.seconds_per_row for ask in program.asks]
+    starts = [ask.fixed_seconds for ask in program.asks]
+    tables = np.array([*rates, _memory(program), *starts], np.float64)
+    with np.errstate(divide="ignore"):
+        table = np.clip(np.log(tables), -BEYOND, BEYOND)
+    width = np.full((len(table), 1), SAME_RATE)
+    width[len(rates) + 1 :] = SAME_START
+    links = np.array(program.network.groups)
+    left = np.lexsort((*table[: len(rates)], links))
+    found = []
+    while len(left):
+        first = left[0]
+        near = np.abs(table[:, left] - table[:, [first]]) <= width
+        alike = near.all(axis=0) & (links[left] == links[first])
+        found.append(np.sort(left[alike]))
+        left = left[~alike]
+        if 2 * len(found) > len(program.nodes):
+            break
+    return sorted(found, key=lambda nodes: int(nodes[0]))
 
-    def key(n: int) -> Hashable:
-        tables = tuple((ask.seconds_per_row[n], ask.fixed_seconds[n]) for ask in program.asks)
-        return program.nodes[n].memory_bytes, program.network.groups[n], tables
 
-    return key
-
-
-def _binary(nodes: int) -> list[int]:
-    """Return 1, 2, 4, ... and a rest, which add up to the nodes."""
+def _sizes(nodes: int, all_nodes: int) -> list[int]:
+    """Return 1, 2, 4, ... and a rest, which add up to the nodes; where there are many 1, 4, 16."""
+    factor = 2 if all_nodes <= FEW_NODES else 4
     sizes: list[int] = []
     while sum(sizes) < nodes:
-        sizes.append(min(1 << len(sizes), nodes - sum(sizes)))
+        sizes.append(min(factor ** len(sizes), nodes - sum(sizes)))
     return sizes
 
 
-def _grouped(ask: Ask, first: list[int], sizes: tuple[int, ...]) -> Ask:
-    pairs = list(zip(first, sizes, strict=True))
+def _speeds(program: Program) -> NDArray[np.float64]:
+    """Return how much each node does of all phases in some time; all alike where nothing costs."""
+    cost = np.zeros(len(program.nodes))
+    for ask in program.asks:
+        cost += ask.rows * np.array(ask.seconds_per_row)
+    return np.where(cost > 0, 1.0 / np.where(cost > 0, cost, 1.0), 1.0)
+
+
+def _memory(program: Program) -> NDArray[np.float64]:
+    return np.array([node.memory_bytes for node in program.nodes], np.float64)
+
+
+def _each(program: Program) -> float:
+    """Return the most bytes that a phase needs on each node whatever its rows."""
+    fixed = [ask.work_fixed_bytes for ask in program.asks]
+    for edge in program.edges:
+        if edge.access == "whole":
+            fixed[edge.consumer] += edge.bytes_per_row * program.asks[edge.producer].rows
+    return max(fixed)
+
+
+def _room(memory: NDArray[np.float64], parts: NDArray[np.float64], each: float) -> float:
+    """Return the bytes of a group that its nodes have room for, each for its part."""
+    return max(0.0, float(((memory - each) / parts).min()) + each)
+
+
+def _grouped(
+    ask: Ask, pairs: list[tuple[NDArray[np.int64], NDArray[np.float64]]], inside: list[float]
+) -> Ask:
+    """Return the phase over groups: a group's rows end when its last node ends its part."""
+    per_row, fixed = np.array(ask.seconds_per_row), np.array(ask.fixed_seconds)
     pinned = ask.pinned
-    if pinned is not None and pinned.replicated:
-        pinned = Placement(tuple(max(pinned.rows[n : n + m]) for n, m in pairs), replicated=True)
-    elif pinned is not None:
-        pinned = Placement(tuple(sum(pinned.rows[n : n + m]) for n, m in pairs))
-    return Ask(
-        ask.name,
-        ask.rows,
-        tuple(ask.seconds_per_row[n] / m for n, m in pairs),
-        tuple(ask.fixed_seconds[n] for n in first),
-        ask.granule,
-        ask.bytes_per_row,
-        ask.work_bytes_per_row,
-        ask.work_fixed_bytes,
-        pinned,
-        ask.kept,
+    if pinned is not None:
+        rows = np.array(pinned.rows)
+        counts = [rows[of].max() if pinned.replicated else rows[of].sum() for of, _ in pairs]
+        pinned = Placement(tuple(map(int, counts)), pinned.replicated)
+    return replace(
+        ask,
+        seconds_per_row=tuple([float((per_row[of] * part).max()) for of, part in pairs]),
+        fixed_seconds=tuple(
+            [float(fixed[of].mean()) + more for (of, _), more in zip(pairs, inside, strict=True)]
+        ),
+        pinned=pinned,
     )
 
 
-def _links(network: Network, first: list[int], sizes: tuple[int, ...]) -> Network:
+def _inside(program: Program, edge: Edge, nodes: NDArray[np.int64], groups: int) -> float:
+    """Return what an edge takes among the nodes of a group besides what goes between groups."""
+    count, total = len(nodes), len(program.nodes)
+    if count == 1 or edge.access in {"none", "aligned"}:
+        return 0.0
+    link = program.network.groups[nodes[0]]
+    latency = program.network.latency_seconds[link][link]
+    per_byte = 1.0 / program.network.bytes_per_second[link][link]
+    hops = max(1, ceil(log2(total)) - ceil(log2(groups)))  # one tree, of groups and then inside
+    held = edge.bytes_per_row * program.asks[edge.producer].rows
+    match edge.access:
+        case "halo":
+            return latency + edge.halo_rows * edge.bytes_per_row * per_byte
+        case "fold":
+            return hops * (latency + edge.partial_bytes * per_byte)
+        case "whole":
+            return hops * (latency + held * per_byte)
+    return (total - groups) * latency + held / total * (count / total) * per_byte
+
+
+def _links(network: Network, members: list[NDArray[np.int64]]) -> Network:
     """Return the links between groups: as many at once as the smaller group has nodes."""
-    group = [network.groups[n] for n in first]
+    group = [network.groups[nodes[0]] for nodes in members]
+    sizes = [len(nodes) for nodes in members]
     latency = tuple(tuple(network.latency_seconds[a][b] for b in group) for a in group)
     speed = tuple(
         tuple(network.bytes_per_second[a][b] * min(m, k) for b, k in zip(group, sizes, strict=True))
         for a, m in zip(group, sizes, strict=True)
     )
     return Network(tuple(range(len(sizes))), latency, speed)
+
+
+def _shared(granules: int, parts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return whole granules in proportion to the parts, by largest remainders."""
+    exact = granules * parts
+    counts = exact.astype(np.int64)
+    left = granules - int(counts.sum())
+    counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
+    return counts
+
+
+def ever_held(program: Program, placements: tuple[Placement, ...]) -> NDArray[np.float64]:
+    """Return per node no less than all that it holds at some time of the run."""
+    rows = [np.array(placement.rows, np.float64) for placement in placements]
+    held = np.zeros(len(program.nodes))
+    for ask, count in zip(program.asks, rows, strict=True):
+        held += count * (ask.bytes_per_row + ask.work_bytes_per_row)
+        held += (count > 0) * ask.work_fixed_bytes
+    for edge in program.edges:
+        before, after = placements[edge.producer], placements[edge.consumer]
+        total, reads = program.asks[edge.producer].rows, rows[edge.consumer]
+        match edge.access:
+            case "fold":
+                hops = 2 + ceil(log2(max(2, len(before.rows))))
+                held += hops * edge.partial_bytes
+            case "whole":
+                held += (reads > 0) * edge.bytes_per_row * total
+            case "other axis":
+                part = np.minimum(1.0, reads / program.asks[edge.consumer].rows)
+                held += part * edge.bytes_per_row * total
+            case "aligned" | "halo":
+                stays = before == after
+                held += (0.0 if stays else reads) * edge.bytes_per_row
+                held += (reads > 0) * 2 * edge.halo_rows * edge.bytes_per_row
+    return held
+
+
+def simulation_seconds(program: Program, placements: tuple[Placement, ...]) -> float:
+    """Return about how long the simulation of every single node takes."""
+    used = [len(placement.used) for placement in placements]
+    events = sum(used)
+    for edge in program.edges:
+        a, b = used[edge.producer], used[edge.consumer]
+        if edge.access == "other axis":
+            events += a * b
+        elif edge.access != "none":
+            events += a + b
+    return SECONDS_PER_EVENT * events

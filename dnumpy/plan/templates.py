@@ -10,13 +10,14 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
 from math import inf, isfinite
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dnumpy.plan.dag import SAME_ROWS, Placement
 from dnumpy.plan.rounding import largest_remainder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dnumpy.plan.dag import Ask, Program
 
@@ -197,17 +198,26 @@ class Templates:
         return None if counts is None else placed(asks[0], counts)
 
 
-def make_templates(program: Program, most: int = MOST_PER_PHASE) -> list[dict[Placement, str]]:
-    """Return per phase what is worth trying, with the name of its rule; empty where none fits."""
+def make_templates(
+    program: Program, most: int = MOST_PER_PHASE, deadline: float = inf
+) -> list[dict[Placement, str]]:
+    """Return per phase what is worth trying, with the name of its rule; empty where none fits.
+
+    Or what was found until the clock passed the deadline.
+    """
     templates = Templates(program, most)
     _one_node_for_all(program, templates)
     for members in groups(program):
         free = [v for v in members if program.asks[v].pinned is None]
         for v in members:
+            if perf_counter() > deadline:
+                return templates.found
             templates.add(v, "alone", templates.filled([v]))
         if free:
-            _windows(program, templates, free)
+            _windows(program, templates, free, deadline)
         for v in free:
+            if perf_counter() > deadline:
+                return templates.found
             _singles_and_fastest(program, templates, v)
             _copies(program, templates, v)
     for members in groups(program):
@@ -219,11 +229,17 @@ def make_templates(program: Program, most: int = MOST_PER_PHASE) -> list[dict[Pl
 
 def _one_node_for_all(program: Program, templates: Templates) -> None:
     """Add the node that ends all phases first, as far as it can do each of them."""
+    for v, placement in _on_one_node(program, templates).items():
+        templates.add(v, "single", placement)
+
+
+def _on_one_node(program: Program, templates: Templates) -> dict[int, Placement]:
+    """Return each phase on the node that ends all of them first, as far as it has room."""
     free = [v for v, ask in enumerate(program.asks) if ask.pinned is None]
     nodes = range(len(program.nodes))
     able = [n for n in nodes if any(templates.room[v][n] for v in free)]
     if not able:
-        return
+        return {}
 
     def cost(n: int) -> tuple[int, float]:
         whole = [v for v in free if templates.room[v][n] == program.asks[v].granules]
@@ -231,18 +247,21 @@ def _one_node_for_all(program: Program, templates: Templates) -> None:
         return len(free) - len(whole), seconds
 
     best = min(able, key=cost)
-    for v in free:
-        rows = program.asks[v].rows
-        templates.add(v, "single", Placement(tuple(rows if n == best else 0 for n in nodes)))
+    rows = {v: program.asks[v].rows for v in free}
+    return {
+        v: Placement(tuple(count if n == best else 0 for n in nodes)) for v, count in rows.items()
+    }
 
 
-def _windows(program: Program, templates: Templates, members: list[int]) -> None:
+def _windows(program: Program, templates: Templates, members: list[int], deadline: float) -> None:
     """Add the water-filling of the whole group, then of shorter windows of its phases."""
     granules = {program.asks[v].granule for v in members}
     if len(granules) > 1:  # only windows of one granule have a common cut
         return
     for length in range(min(len(members), MOST_WINDOW), 1, -1):
         for start in range(len(members) - length + 1):
+            if perf_counter() > deadline:
+                return
             window = members[start : start + length]
             common = templates.filled(window)
             for v in members if length == len(members) else window:
@@ -324,8 +343,8 @@ def in_proportion(ask: Ask, room: Sequence[int], shares: Sequence[float]) -> Pla
 def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
     """Return the whole plans that take least time to find, those of them that have room.
 
-    Every group of phases filled as one, or where what it reads lies, every phase filled alone, and
-    everything even.
+    Every group of phases filled as one, or where what it reads lies, everything on one node, every
+    phase filled alone, and everything even.
     """
     templates = Templates(program)
     filled: dict[int, Placement | None] = {}
@@ -340,6 +359,7 @@ def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
         if sum(templates.room[v]) >= program.asks[v].granules
     }
     alone = {v: templates.filled([v]) for v in filled}
+    single = {v: p for v, p in _on_one_node(program, templates).items() if templates.legal(v, p)}
     current = dict(filled)
     for members in groups(program):
         lies = _lying(program, members)
@@ -347,9 +367,11 @@ def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
             rounded = {v: near(lies, program.asks[v]) for v in members}
             current |= {v: p for v, p in rounded.items() if templates.legal(v, p)}
     plans = []
-    for how, chosen in (
-        ("window", filled), ("current", current), ("alone", alone), ("even", even)
-    ):  # fmt: skip
+    rules: tuple[tuple[str, Mapping[int, Placement | None]], ...] = (
+        ("window", filled), ("single", single), ("current", current), ("alone", alone),
+        ("even", even),
+    )  # fmt: skip
+    for how, chosen in rules:
         placements = [ask.pinned or chosen.get(v) for v, ask in enumerate(program.asks)]
         found = tuple(placement for placement in placements if placement is not None)
         if len(found) == len(placements):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from math import log2, prod
 from typing import TYPE_CHECKING
@@ -54,7 +55,26 @@ def phase_work(phase: Phase) -> Work:
         bytes_fresh=sum(
             _output_bytes(phase, o.slot, partial=False) for o in phase.outputs if not o.partial
         ),
+        calls=_calls(phase),
+        program=_program(phase),
     )
+
+
+@lru_cache(maxsize=4096)
+def _program(phase: Phase) -> str:
+    """Return a digest of the steps, what they read and how wide rows are, not of how many."""
+    steps = [
+        (step.op.name, step.args, str(step.dtype), step.shape[1:], repr(step.params))
+        for step in phase.steps
+    ]
+    return blake2b(repr(steps).encode(), digest_size=8).hexdigest()
+
+
+def _calls(phase: Phase) -> float:
+    """Return the calls per row of a phase whose tiles are run one by one; of others, none."""
+    if not phase.multiplies:
+        return 0.0
+    return sum(not isinstance(step.op, Movement) for step in phase.steps) / phase.tile_rows
 
 
 def partial_bytes(phase: Phase) -> float:
@@ -141,7 +161,8 @@ def op_work(op: Op, shape: Shape, dtype: np.dtype, reads: Sequence[tuple[Shape, 
 
 def kernel_name(what: str, work: Work, lowering: str) -> str:
     """Return a name for what does this work by this lowering, on any number of rows."""
-    program = (what, work.flops, work.bytes_read, work.bytes_written, work.loops, work.dtype)
+    amounts = (work.flops, work.bytes_read, work.bytes_written, work.loops, work.dtype)
+    program = (what, work.program, *amounts)
     return f"{blake2b(repr(program).encode(), digest_size=8).hexdigest()}:{lowering}"
 
 
@@ -197,7 +218,16 @@ def _loops(phase: Phase, step: Step) -> Loops:
         by_blas = step.dtype.kind in "fc"
         return () if by_blas else (("matmul", phase.flops(step) / 2 / phase.rows),)
     assert isinstance(op, Elementwise)
-    return ((_known_class(op.loop), float(prod(step.shape[1:]))),)
+    loops: Loops = ((_known_class(op.loop), float(prod(step.shape[1:]))),)
+    return (
+        merged_loops(loops, (("run", prod(step.shape[1:-1])),)) if _restarts(phase, step) else loops
+    )
+
+
+def _restarts(phase: Phase, step: Step) -> bool:
+    """Say whether an operand is broadcast, so that one loop cannot go through a whole tile."""
+    shapes = [phase.shape_of(a) for a in step.args if phase.is_array(a)]
+    return len(step.shape) > 1 and any(prod(s) > 1 and s != step.shape for s in shapes)
 
 
 def _fold_loops(op: Reduction, step: Step, operand: Shape) -> Loops:
@@ -206,7 +236,8 @@ def _fold_loops(op: Reduction, step: Step, operand: Shape) -> Loops:
     axes: tuple[int, ...] = step.params.axis  # type: ignore[attr-defined]
     runs = float(prod(step.shape[1:])) if 0 not in axes and len(operand) - 1 in axes else 0.0
     loops: Loops = ((_known_class(op.loop), elements),)
-    return merged_loops(loops, (("fold", runs),)) if runs else loops
+    each = "pick" if op.loop == "index" else "fold"
+    return merged_loops(loops, ((each, runs),)) if runs else loops
 
 
 def _known_class(loop: str) -> str:

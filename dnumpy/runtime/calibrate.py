@@ -32,6 +32,7 @@ SCATTERED = 1 << 17
 SERIALISED_BYTES = 1 << 24
 FILE_BYTES = 1 << 25
 BLOCK_BYTES = 1 << 20
+PASSES = 3  # over what a neighbour disturbs most
 PRODUCT_SECONDS = 0.02  # of CPU time a thread, for each dtype
 GEMM_DTYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -56,7 +57,8 @@ def calibrated(profile: DeviceProfile, now: float = 0.0, idle: Idle | None = Non
 
 
 def _memory(profile: DeviceProfile) -> dict[str, Any]:
-    points = measure.bandwidth(profile.threads, machine.free_bytes())
+    passes = [measure.bandwidth(profile.threads, machine.free_bytes()) for _ in range(PASSES)]
+    points = measure.quickest(passes)
     return {"bandwidth": points, "gather_ns": measure.gather_ns()}
 
 
@@ -70,13 +72,18 @@ def _lowerings(profile: DeviceProfile) -> dict[str, Any]:
     compiled, seconds = lowerings.compiled_ns()
     tables = dict(profile.ns_per_element)
     tables["numba"] = compiled
-    return {"ns_per_element": tuple(tables.items()), "compile_seconds": seconds}
+    return {
+        "ns_per_element": tuple(tables.items()),
+        "compile_seconds": seconds,
+        "lowering_seconds": streamed.lowering_seconds(profile.threads),
+    }
 
 
 def _phases(profile: DeviceProfile) -> dict[str, Any]:
     tables = dict(profile.ns_per_element)
     tables[streamed.PHASES] = streamed.phases_ns(profile)
-    return {"ns_per_element": tuple(tables.items())}
+    waits = streamed.call_seconds(profile.threads)
+    return {"ns_per_element": tuple(tables.items()), "call_seconds": waits}
 
 
 def _irregular(profile: DeviceProfile) -> dict[str, Any]:  # noqa: ARG001 - one of the steps
@@ -97,8 +104,8 @@ STEPS: dict[Callable[[DeviceProfile], dict[str, Any]], float] = {  # seconds of 
     _irregular: 0.2,
     _messages: 0.1,
     _disk: 0.1,
-    _memory: 0.4,
-    _phases: 0.5,
+    _memory: 1.0,
+    _phases: 1.0,
     _lowerings: 1.0,  # half of it for importing the compiler
 }
 

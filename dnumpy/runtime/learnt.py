@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
-from dnumpy.cost.estimate import loop_seconds_per_row, seconds
-from dnumpy.kernels.choose import kernel_for
+from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, seconds
+from dnumpy.kernels.choose import AHEAD, COMPILE_SECONDS, LOAD_AFTER, LOWER_AFTER, kernel_for
 from dnumpy.plan.work import op_work, phase_work, row_bytes
 from dnumpy.runtime import machine
 from dnumpy.runtime.background import once_idle
+from dnumpy.runtime.fresh import here as new_memory
+from dnumpy.runtime.fresh import untouched_bytes
 from dnumpy.runtime.kept import Kept, digest_of
 from dnumpy.runtime.memory import SMALLEST, pool
 from dnumpy.runtime.profiles import kept_or_calibrated
@@ -57,7 +59,8 @@ class Kind(NamedTuple):
     """A run before it is made.
 
     ``key`` is equal for equal runs; ``work`` is None where the profile cannot say anything.
-    ``grows`` are the bytes by which the process will hold more than ever before.
+    ``grows`` are the bytes by which the process will hold more than ever before. What ``begins``
+    runs tiled until there is a compiled kernel, if it takes long enough to get one.
     """
 
     key: Hashable
@@ -66,6 +69,7 @@ class Kind(NamedTuple):
     work: Work | None
     timed: float | None = None  # by the kernel, of all rows
     grows: float = 0.0
+    begins: bool = False
 
 
 @dataclass(slots=True)
@@ -230,9 +234,10 @@ class Runs:
             return "kernel", kind.timed
         if kind.work is None:
             return None
-        return "profile", profile_seconds(kind.work, profile, kind.lowering) + _growing(
-            kind, profile
-        )
+        found = profile_seconds(kind.work, profile, kind.lowering)
+        if kind.begins:
+            found = _beginning(found, kind.work, profile)
+        return "profile", found + _growing(kind, profile)
 
     def _around(self, guess: float, basis: str) -> Expected:
         return around(guess, basis, self.spreads[basis].factor())
@@ -279,8 +284,15 @@ def around(guess: float, basis: str, factor: float | None = None) -> Expected:
 
 
 def profile_seconds(work: Work, profile: DeviceProfile, lowering: str = "tiled") -> float:
-    """Return what the profile predicts for all rows, on all threads at the same time."""
-    return max(seconds(work, profile, work.rows / profile.threads, _rates(lowering)), 1e-9)
+    """Return what the profile predicts for all rows, on all threads at the same time.
+
+    Or on one, where threads would wait for each other longer than they compute.
+    """
+    rates = _rates(lowering)
+    found = seconds(work, profile, work.rows / profile.threads, rates)
+    if work.calls:
+        found = min(found, seconds(work, profile, work.rows, rates, together=False))
+    return max(found, 1e-9)
 
 
 def _rates(lowering: str) -> str:
@@ -288,10 +300,26 @@ def _rates(lowering: str) -> str:
     return "numba" if lowering == "numba" else "tiled"
 
 
+def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
+    """Return the seconds of a first run, which begins tiled, as ``kernels.choose`` decides."""
+    busy = tiled * profile.threads
+    if busy < LOWER_AFTER:
+        return tiled
+    lowered = tiled + profile.lowering_seconds
+    if busy < COMPILE_SECONDS:
+        return lowered
+    at_once = busy >= AHEAD * COMPILE_SECONDS
+    begins = (LOAD_AFTER if at_once else COMPILE_SECONDS) / profile.threads
+    compiled = profile_seconds(work, profile, "numba")
+    return profile.lowering_seconds + first_seconds(
+        tiled, compiled, begins, profile.compile_seconds, profile.threads
+    )
+
+
 def _growing(kind: Kind, profile: DeviceProfile) -> float:
     """Return the seconds beyond those of new pages for memory that the process never had."""
-    beyond = profile.first_touch_ns_per_byte - profile.page_ns_per_byte
-    return max(0.0, beyond) * kind.grows * 1e-9
+    touch = new_memory.touch_ns(kind.grows, profile.first_touch_ns_per_byte)
+    return max(0.0, touch - profile.page_ns_per_byte) * kind.grows * 1e-9
 
 
 def bottleneck(work: Work, profile: DeviceProfile) -> str:
@@ -324,7 +352,11 @@ def phase_kind(phase: Phase, what: str) -> Kind:
         for step in [phase.steps[out.slot - len(phase.inputs)]]
     ]
     work, grows = _with_fresh(phase_work(phase), sizes)
-    return Kind(phase, what, lowering, work, timed, grows)
+    return Kind(phase, what, lowering, work, timed, grows, _begins(phase, lowering, timed))
+
+
+def _begins(phase: Phase, lowering: str, timed: float | None) -> bool:
+    return lowering == "tiled" and timed is None and not kernel_for(phase).stays_tiled
 
 
 def call_kind(call: Call) -> Kind:
@@ -336,9 +368,9 @@ def call_kind(call: Call) -> Kind:
 def _with_fresh(work: Work, sizes: Sequence[int]) -> tuple[Work, float]:
     """Return the work as results of these sizes make it now, and the bytes by which memory grows.
 
-    What the pool has is no new memory.
+    What the pool has is no new memory, and neither is what the C library keeps.
     """
-    fresh = sum(size for size in sizes if size >= SMALLEST and not pool.has(size))
+    fresh = untouched_bytes([s for s in sizes if s >= SMALLEST and not pool.has(s)])
     if not fresh:
         return replace(work, bytes_fresh=0.0), 0.0
     work = replace(work, bytes_fresh=fresh / max(work.rows, 1))

@@ -15,7 +15,7 @@ import numpy as np
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.kernels import compile as compiler
-from dnumpy.kernels.numba import NumbaKernel
+from dnumpy.kernels.numba import NumbaKernel, Variant
 from dnumpy.kernels.partials import partial_dtype
 from dnumpy.ops.families import Elementwise, lookup
 from dnumpy.ops.table import CAST, WHERE
@@ -132,9 +132,15 @@ def outputs_of(phase: Phase) -> list[np.ndarray]:
 
 def _compile_seconds(program: Expr) -> float:
     """Return the CPU time of making machine code of the program, which is warm by now."""
+    variant = variant_of(program)
+    compile_it: Callable[[], bytes] = lambda: compiler.compile_source(variant.source)  # noqa: E731
+    return measure.best_seconds(compile_it, least=1, clock=thread_time)
+
+
+def variant_of(program: Expr) -> Variant:
+    """Return the program as it would be compiled for what its operands are."""
     stage = stage_of(program)
     values: list[Any] = [arg.value for arg in stage.inputs]
     variant = NumbaKernel(stage.phase).variant_for(values, outputs_of(stage.phase))
     assert variant is not None
-    compile_it: Callable[[], bytes] = lambda: compiler.compile_source(variant.source)  # noqa: E731
-    return measure.best_seconds(compile_it, least=1, clock=thread_time)
+    return variant

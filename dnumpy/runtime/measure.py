@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 TILE = 32_768  # elements: the default tile of 256 KiB of float64
 TILE_SETS = 4
+SHORT = 16  # elements of a row over which NumPy begins a loop anew
+BEYOND = {"pick": "index", "run": "arith"}  # what such a row takes besides its elements
+LEAST_BEYOND_NS = 1.0
 SMALLEST_BYTES = 1 << 18  # per thread: inside L2
 LARGEST_BYTES, QUICK_BYTES = 5 << 25, 3 << 24  # beyond most caches, and in little time
 BANDWIDTH_SIZES = 4
@@ -131,6 +134,22 @@ def bandwidth(
     return tuple(points)
 
 
+def quickest(
+    passes: Sequence[tuple[tuple[float, float], ...]],
+) -> tuple[tuple[float, float], ...]:
+    """Return the best rate at each size that all passes have, more bytes never in less time."""
+    best = {size: 0.0 for size, _ in passes[0]}
+    for points in passes:
+        for size, rate in points:
+            if size in best:
+                best[size] = max(best[size], rate)
+    found: list[tuple[float, float]] = []
+    for size, rate in best.items():
+        least = found[-1][0] / found[-1][1] if found else 0.0
+        found.append((size, min(rate, size / least) if least else rate))
+    return tuple(found)
+
+
 def _adding(size: int, streamed: int) -> Callable[[], object]:
     """Return what adds arrays of ``streamed`` bytes together, ``size`` of them at a time."""
     arrays = np.ones((3, streamed // 24))
@@ -181,6 +200,8 @@ def tile_calls() -> dict[str, tuple[Callable[[int], object], float]]:
     narrow = np.ones((TILE_SETS, TILE), np.float32)
     chosen = source.random((TILE_SETS, TILE)) < 0.5
     order = source.permuted(np.tile(np.arange(TILE), (TILE_SETS, 1)), axis=1)
+    rows, given = (a.reshape(TILE_SETS, -1, SHORT) for a in (y, out))
+    columns = x[:, : TILE // SHORT, None]
     square = np.ones((48, 48), np.int64)
     waves = np.ones((TILE_SETS, TRANSFORMED), complex)
     system = np.eye(LAPACK_SIZE) + np.full((LAPACK_SIZE, LAPACK_SIZE), 0.5 / LAPACK_SIZE)
@@ -196,6 +217,8 @@ def tile_calls() -> dict[str, tuple[Callable[[int], object], float]]:
         "cast": (lambda k: np.copyto(narrow[k], x[k], casting="same_kind"), TILE),
         "reduce": (lambda k: np.add.reduce(x[k]), TILE),
         "fold": (lambda k: np.add.reduce(x[k].reshape(-1, 2), axis=1), TILE // 2),
+        "pick": (lambda k: np.argmin(x[k].reshape(-1, SHORT), axis=1), TILE // SHORT),
+        "run": (lambda k: np.subtract(columns[k], rows[k], out=given[k]), TILE // SHORT),
         "index": (lambda k: np.argmin(x[k]), TILE),
         "scan": (lambda k: np.add.accumulate(x[k], out=out[k]), TILE),
         "scatter": (lambda k: out[k].put(order[k], x[k], mode="clip"), TILE),
@@ -212,7 +235,7 @@ def tiled_ns() -> tuple[tuple[str, float], ...]:
     """Return ns per element by op class for the tiled lowering, float64, one thread."""
     from threadpoolctl import threadpool_limits
 
-    table = []
+    table: dict[str, float] = {}
     with threadpool_limits(1, user_api="blas"):
         for op_class, (call, elements) in tile_calls().items():
 
@@ -220,8 +243,10 @@ def tiled_ns() -> tuple[tuple[str, float], ...]:
                 for k in range(TILE_SETS):
                     call(k)
 
-            table.append((op_class, best_seconds(every_set) / (elements * TILE_SETS) * 1e9))
-    return tuple(table)
+            table[op_class] = best_seconds(every_set) / (elements * TILE_SETS) * 1e9
+    for op_class, inside in BEYOND.items():
+        table[op_class] = max(LEAST_BEYOND_NS, table[op_class] - SHORT * table[inside])
+    return tuple(table.items())
 
 
 def gather_ns(table_bytes: float = GATHER_BYTES) -> float:
@@ -256,24 +281,26 @@ def first_touch_ns(blocks: int = 3) -> float:
     By the clock on the wall, since a machine that is lent its memory does not see who fetches it;
     the least of several blocks, as a busy neighbour shows in that clock too.
     """
-    kept, times = [], []
-    for _ in range(blocks):
-        memory = _fresh_memory()
-        started = perf_counter()
-        memory.fill(1.0)
-        times.append(perf_counter() - started)
-        started = perf_counter()
-        memory.fill(1.0)
-        times[-1] = max(0.0, times[-1] - (perf_counter() - started))
-        kept.append(memory)
-    return max(LEAST_PAGE_NS, min(times) / FRESH_BYTES * 1e9)
+    found = [touched_ns(FRESH_BYTES) for _ in range(blocks)]  # all held until the last is touched
+    return min(ns for ns, _ in found)
 
 
-def _fresh_memory() -> np.ndarray:
+def touched_ns(size: int, clock: Callable[[], float] = perf_counter) -> tuple[float, np.ndarray]:
+    """Return ns per byte of writing to so much new memory beyond writing again, and the memory."""
+    memory = _fresh_memory(size)
+    started = clock()
+    memory.fill(1.0)
+    first = clock()
+    memory.fill(1.0)
+    beyond = 2 * first - started - clock()
+    return max(LEAST_PAGE_NS, beyond / size * 1e9), memory
+
+
+def _fresh_memory(size: int = FRESH_BYTES) -> np.ndarray:
     """Return memory as NumPy gets it for large arrays: from the system, in huge pages if any."""
     import mmap
 
-    pages = mmap.mmap(-1, FRESH_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with suppress(AttributeError, OSError):  # a system, or a kernel, without them
         pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages)

@@ -10,28 +10,34 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Barrier
+from statistics import median
+from threading import Barrier, Thread
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dnumpy.config import config
+from dnumpy.kernels import compile as compiler
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.plan.work import phase_work
 from dnumpy.rewrite.cut import Grain
 from dnumpy.runtime import lowerings, machine, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.expr.expr import Expr
+    from dnumpy.rewrite.cut import FusedStage
+    from dnumpy.rewrite.phase import Phase
 
 PHASES = "phases"  # the lowering under which a profile has these figures
 ROWS_PER_THREAD = 1 << 19
 SHARE = 1 / 8  # of the free memory
-RUNS, ROUNDS = 2, 3
+RUNS, ROUNDS, PASSES = 2, 2, 3
+FRESH = ("add", "multiply", "maximum", "minimum", "subtract")  # the last ops of new programs
+CALLS, MANY = 64, 9  # of some 20 us, and rounds of them
 LEAST_SHARE = 0.1  # of a single call's time: less would be a lucky moment
 
 
@@ -45,11 +51,25 @@ def phases_ns(profile: DeviceProfile) -> tuple[tuple[str, float], ...]:
     x, y = (lowerings.stored(source.uniform(0.5, 1.5, rows)) for _ in range(2))
     product = lowerings.applied("multiply", x, y)
     table = dict(dict(profile.ns_per_element)["tiled"])
+    phases = {
+        op_class: lowerings.stage_of(program, _grain())
+        for op_class, (program, _) in lowerings.programs(x, y, product).items()
+    }
+    took = dict.fromkeys(phases, float("inf"))
+    for _ in range(PASSES):  # a neighbour seldom disturbs the same phase every time
+        for op_class, stage in phases.items():
+            took[op_class] = min(took[op_class], _stage_seconds(stage, profile.threads))
     found: dict[str, float] = {}
-    for op_class, (program, _) in lowerings.programs(x, y, product).items():
-        beyond, count = _beyond_memory(program, op_class, {**table, **found}, profile)
+    for op_class, stage in phases.items():
+        beyond, count = _beyond_memory(
+            stage.phase, op_class, took[op_class], {**table, **found}, profile
+        )
         found[op_class] = max(LEAST_SHARE * table[op_class], beyond / count)
     return tuple(found.items())
+
+
+def _grain() -> Grain:
+    return Grain(1, config.tile_bytes, config.tile_rows_max)
 
 
 def _rows(threads: int) -> int:
@@ -57,19 +77,36 @@ def _rows(threads: int) -> int:
     return int(max(threads << 10, min(threads * ROWS_PER_THREAD, affordable)))
 
 
+def _share(phase: Phase, threads: int) -> int:
+    """Return how many rows each thread does."""
+    return max(phase.tile_rows, phase.rows // threads // phase.tile_rows * phase.tile_rows)
+
+
 def _beyond_memory(
-    program: Expr, op_class: str, known: dict[str, float], profile: DeviceProfile
+    phase: Phase, op_class: str, took: float, known: dict[str, float], profile: DeviceProfile
 ) -> tuple[float, float]:
     """Return the ns of a row that are for the ops of a class, and how many there are."""
-    grain = Grain(1, config.tile_bytes, config.tile_rows_max)
-    stage = lowerings.stage_of(program, grain)
-    work = phase_work(stage.phase)
+    work = phase_work(phase)
+    share = _share(phase, profile.threads)
+    moved = share * (work.bytes_read + work.bytes_written)
+    loops = dict(work.loops)
+    others = sum(n * known[c] for c, n in loops.items() if c != op_class)
+    return (took - moved / profile.bandwidth_at(moved)) / share * 1e9 - others, loops[op_class]
+
+
+def _stage_seconds(stage: FusedStage, threads: int) -> float:
+    """Return the seconds of a phase's rows shared out evenly among so many threads."""
+    return _all_at_once(_calls(stage, threads))
+
+
+def _calls(stage: FusedStage, threads: int) -> list[Callable[[], object]]:
+    """Return what computes each thread's share of a phase's rows."""
     kernel = TiledKernel(stage.phase)
     values = [arg.value for arg in stage.inputs]
     outs = lowerings.outputs_of(stage.phase)
     rows, size = stage.phase.rows, stage.phase.tile_rows
-    share = max(size, rows // profile.threads // size * size)
-    starts = range(0, share * profile.threads, share)
+    share = _share(stage.phase, threads)
+    starts = range(0, share * threads, share)
 
     def run(lo: int) -> None:
         if lo >= rows:
@@ -80,11 +117,63 @@ def _beyond_memory(
         ]
         kernel.run(values, mine, lo, min(lo + share, rows))
 
-    took = _all_at_once([partial(run, lo) for lo in starts])
-    moved = share * (work.bytes_read + work.bytes_written)
-    loops = dict(work.loops)
-    others = sum(n * known[c] for c, n in loops.items() if c != op_class)
-    return (took - moved / profile.bandwidth_at(moved)) / share * 1e9 - others, loops[op_class]
+    return [partial(run, lo) for lo in starts]
+
+
+def lowering_seconds(threads: int) -> float:
+    """Return what a run on all threads takes longer since its kernel is being written meanwhile.
+
+    One of the threads writes the source and another one loads code from disk, as in a first run,
+    and the interpreter is theirs in turn with all others. Sources are of programs that nobody has
+    lowered yet: the second time much is at hand.
+    """
+    source = np.random.default_rng(0)
+    x, y = (lowerings.stored(source.uniform(0.5, 1.5, _rows(threads))) for _ in range(2))
+    product = lowerings.applied("multiply", x, y)
+    chain, _ = lowerings.programs(x, y, product)["arith"]
+    stage = lowerings.stage_of(chain, _grain())
+    calls = _calls(stage, threads)
+    steady = min(_wall(calls) for _ in range(1 + PASSES))
+    found = []
+    for name in FRESH:
+        fresh = lowerings.applied(name, lowerings.applied("exp", product), x)
+
+        def lower(fresh: Expr = fresh) -> None:
+            variant = lowerings.variant_of(fresh)
+            Thread(target=partial(compiler.is_cached, variant.source)).start()
+            calls[0]()
+
+        found.append(_wall([lower, *calls[1:]]) - steady)
+    return max(0.0, median(found))
+
+
+def _wall(calls: list[Callable[[], object]]) -> float:
+    """Return the seconds until all calls are done that begin at the same time."""
+    with ThreadPoolExecutor(len(calls)) as pool:
+        started = perf_counter()
+        for future in [pool.submit(call) for call in calls]:
+            future.result()
+        return perf_counter() - started
+
+
+def call_seconds(threads: int) -> float:
+    """Return what a short call of NumPy's takes longer while all threads make such calls."""
+    if threads == 1:
+        return 0.0
+
+    def calls() -> Callable[[], object]:
+        x, out = np.linspace(0.5, 2.5, measure.TILE), np.empty(measure.TILE)
+
+        def run() -> None:
+            for _ in range(CALLS // 2):  # of unlike lengths, so that threads never fall in step
+                np.exp(x, out=out)
+                np.multiply(x, x, out=out)
+
+        return run
+
+    alone = _all_at_once([calls()], MANY)
+    together = _all_at_once([calls() for _ in range(threads)], MANY, median)
+    return max(0.0, together - alone) / CALLS
 
 
 def _not_waiting() -> float:
@@ -92,21 +181,30 @@ def _not_waiting() -> float:
     return perf_counter() - machine.waited_seconds()
 
 
-def _all_at_once(calls: list[Callable[[], object]]) -> float:
-    """Return the seconds of a call while all others run, the best of several rounds."""
+def _all_at_once(
+    calls: list[Callable[[], object]],
+    count: int = ROUNDS,
+    which: Callable[[Iterable[float]], float] = min,
+) -> float:
+    """Return the seconds of the slowest call while all others run, in the best of several rounds.
+
+    Or, as ``which`` says, in another one.
+
+    The best of each call alone would be one that the others had left alone.
+    """
     clock = thread_time if machine.cpu_quota() is not None else _not_waiting
     barrier = Barrier(len(calls))
 
-    def task(call: Callable[[], object]) -> float:
+    def task(call: Callable[[], object]) -> list[float]:
         call()
-        best = float("inf")
-        for _ in range(ROUNDS):
+        found = []
+        for _ in range(count):
             barrier.wait()
             started = clock()
             for _ in range(RUNS):
                 call()
-            best = min(best, (clock() - started) / RUNS)
-        return best
+            found.append((clock() - started) / RUNS)
+        return found
 
     with ThreadPoolExecutor(len(calls)) as pool:
         try:
@@ -114,4 +212,5 @@ def _all_at_once(calls: list[Callable[[], object]]) -> float:
         except RuntimeError:  # the process ends: nobody is to wait for those who will not come
             barrier.abort()
             raise
-        return max(measure.SHORTEST_SECONDS, *[future.result() for future in futures])
+        rounds = zip(*[future.result() for future in futures], strict=True)
+        return max(measure.SHORTEST_SECONDS, which([max(each) for each in rounds]))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnumpy.cost import OP_CLASSES, DeviceProfile, Work, peak_bytes, seconds, seconds_per_row
-from dnumpy.cost.estimate import loop_seconds_per_row, smooth_max
+from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, smooth_max
 from dnumpy.cost.profile import ONLY_WHEN_CALIBRATED
 
 amounts = st.floats(0.0, 1e6)
@@ -205,3 +205,57 @@ def test_a_file_of_an_earlier_version_still_loads() -> None:
     for name in (*ONLY_WHEN_CALIBRATED, "idle_bytes", "calibrated"):
         del text[name]
     assert DeviceProfile.from_json(json.dumps(text)) == sample_profile()
+
+
+@given(
+    st.floats(1e-4, 1e3), st.floats(1e-4, 1e3), st.floats(0, 1), st.floats(0, 1), st.integers(1, 64)
+)
+def test_a_run_that_becomes_compiled_lies_between_both_ways_and_what_compiling_takes(
+    tiled: float, compiled: float, begins: float, compiling: float, threads: int
+) -> None:
+    found = first_seconds(tiled, compiled, begins, compiling, threads)
+    assert found >= min(tiled, compiled) * (1 - 1e-9)
+    assert found <= (tiled + compiling / threads) * (1 + 1e-9)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(1, 64))
+def test_a_first_run_over_more_rows_takes_no_less(
+    begins: float, compiling: float, more: float, threads: int
+) -> None:
+    took = [first_seconds(t, t / 3, begins, compiling, threads) for t in (0.1, 0.1 + more)]
+    assert took[0] <= took[1] * (1 + 1e-9)
+
+
+def test_a_run_that_ends_before_anything_is_compiled_takes_what_it_does_tiled() -> None:
+    assert first_seconds(0.5, 0.1, 0.6, 1.0, 2) == 0.5
+
+
+@given(works(), profiles(), st.floats(0, 1), st.floats(1, 1e6))
+def test_short_calls_wait_for_the_interpreter_only_tiled_and_among_others(
+    work: Work, profile: DeviceProfile, waits: float, rows: float
+) -> None:
+    profile = replace(profile, call_seconds=waits)
+    calling = replace(work, calls=2.0)
+    alone = seconds(calling, profile, rows, together=False)
+    assert alone == seconds(work, profile, rows)
+    expected = alone + rows * 2.0 * waits / profile.speed
+    assert math.isclose(seconds(calling, profile, rows), expected, rel_tol=1e-9)
+    assert seconds(calling, profile, rows, "numba") == seconds(work, profile, rows, "numba")
+
+
+@given(works(), profiles(), st.floats(1, 1e6), st.floats(1, 1e9), st.floats(1e6, 1e10))
+def test_reading_files_takes_at_least_what_the_disk_does_for_all_threads(
+    work: Work, profile: DeviceProfile, rows: float, each: float, rate: float
+) -> None:
+    work = replace(work, loops=())  # what is held tells how far apart random reads lie
+    reading = replace(work, passing_bytes_per_row=each)
+    unknown = replace(profile, disk_read_bytes_per_second=0.0)
+    known = replace(profile, disk_read_bytes_per_second=rate)
+    assert seconds(reading, unknown, rows) == seconds(work, unknown, rows)
+    assert seconds(work, known, rows) == seconds(work, unknown, rows)
+    least = rows * each * profile.threads / rate
+    took = seconds(reading, known, rows)
+    assert took >= least * (1 - 1e-9)
+    assert took >= seconds(work, known, rows) * (1 - 1e-9)
+    faster = replace(known, disk_read_bytes_per_second=2 * rate)
+    assert seconds(reading, faster, rows) <= took * (1 + 1e-9)

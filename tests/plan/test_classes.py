@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dnumpy.plan import classes, joint
 from dnumpy.plan.classes import in_groups
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.events import simulate_program
@@ -70,3 +77,75 @@ def test_memory_of_single_nodes_holds_in_a_plan_over_groups():
     program = fleet((64,), 6400, memory=8 * 4 * 110.0)
     plan = plan_program(program)
     plan.verify(program)
+
+
+def jittered(count, rows, access="fold", memory=float("inf"), seed=0):
+    """Nodes of four classes in any order, every speed some per cent off that of its class."""
+    rng = random.Random(seed)
+    slowness = [rng.choice((1.0, 1.5, 2.0, 4.0)) * rng.gauss(1.0, 0.02) for _ in range(count)]
+    seconds = tuple(1e-3 * s for s in slowness)
+    fixed = tuple(rng.uniform(0.004, 0.006) for _ in slowness)
+    asks = tuple(
+        Ask(f"p{v}", rows, seconds, fixed, 4, bytes_per_row=64.0, work_fixed_bytes=100.0)
+        for v in range(3)
+    )
+    edges = (Edge(0, 1, "halo", 64.0, 1), Edge(1, 2, access, 64.0, 0, 64.0))
+    nodes = tuple(Node(f"w{n}", memory) for n in range(count))
+    return Program(nodes, Network.uniform(count, 1e-4, 1e8), asks, edges)
+
+
+def test_nodes_that_are_nearly_equal_are_a_few_groups_in_whatever_order_they_stand():
+    program = jittered(1000, 100_000)
+    grouped = in_groups(program)
+    assert grouped is not None
+    assert len(grouped.members) <= 4 * 6
+    assert sorted(n for nodes in grouped.members for n in nodes) == list(range(1000))
+    for nodes, parts in zip(grouped.members, grouped.parts, strict=True):
+        rates = [program.asks[0].seconds_per_row[n] for n in nodes]
+        assert max(rates) <= 1.2 * min(rates)
+        ends = [rate * part for rate, part in zip(rates, parts, strict=True)]
+        assert max(ends) == pytest.approx(min(ends))
+
+
+@pytest.mark.parametrize("access", ["aligned", "halo", "fold", "whole", "other axis"])
+def test_what_is_predicted_of_groups_is_what_is_simulated_of_their_nodes(access, monkeypatch):
+    monkeypatch.setattr(classes, "SECONDS_PER_EVENT", 1.0)  # no time for all nodes
+    clear_program_cache()
+    program = jittered(160, 64_000, access)
+    plan = plan_program(program)
+    plan.verify(program)
+    assert plan.how.endswith("of groups")
+    line = simulate_program(program, plan.placements)
+    assert plan.predicted_seconds == pytest.approx(line.makespan, rel=0.1)
+    pairs = zip(plan.peak_bytes, line.peak_bytes, strict=True)
+    assert all(promised >= held for promised, held in pairs)
+
+
+def test_with_time_for_it_all_nodes_are_simulated(monkeypatch):
+    monkeypatch.setattr(classes, "SECONDS_PER_EVENT", 0.0)
+    monkeypatch.setattr(joint, "BUDGET_PART", 1.0)
+    clear_program_cache()
+    program = jittered(64, 64_000)
+    plan = plan_program(program)
+    line = simulate_program(program, plan.placements)
+    assert (plan.predicted_seconds, plan.peak_bytes) == (line.makespan, line.peak_bytes)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["aligned", "halo", "fold", "whole", "other axis"]),
+    st.lists(st.integers(0, 9), min_size=15, max_size=15),
+)
+def test_no_node_holds_more_than_the_bound_says(access, cuts):
+    program = jittered(5, 100, access)
+    placements = []
+    for v in range(3):
+        shares = cuts[5 * v : 5 * v + 5]
+        counts = [4 * share for share in shares]
+        counts[v] += 100 - sum(counts) if sum(counts) <= 100 else 0
+        if sum(counts) != 100:
+            counts = [100, 0, 0, 0, 0]
+        placements.append(Placement(tuple(counts)))
+    line = simulate_program(program, placements)
+    bound = classes.ever_held(program, tuple(placements))
+    assert all(most <= top + 1e-6 for most, top in zip(line.ever_held_bytes, bound, strict=True))

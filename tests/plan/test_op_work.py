@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log2, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,8 +14,13 @@ from dnumpy.cost import OP_CLASSES, Work
 from dnumpy.cost.estimate import seconds
 from dnumpy.ops import gufuncs, indexing, scans, sorting, transforms  # noqa: F401 - fill the table
 from dnumpy.ops.families import ROWS, Blocked, Fold, Random, Reduction, lookup, rowwise_of
-from dnumpy.plan.work import op_loops, op_work
+from dnumpy.plan.work import kernel_name, op_loops, op_work, phase_work
+from dnumpy.runtime import lowerings
 from tests.cost.test_estimate import sample_profile
+
+if TYPE_CHECKING:
+    from dnumpy.expr.expr import Expr
+    from dnumpy.rewrite.phase import Phase
 
 DOUBLE = np.dtype(float)
 SIZES = st.integers(64, 1 << 24)
@@ -79,3 +85,44 @@ def test_what_is_laid_out_by_rows_costs_what_the_whole_call_does(shape: tuple[in
     op = lookup("sort_rows")
     assert isinstance(op, Blocked)
     assert op_loops(op, prod(shape[1:]), shape) == work_of("sort_rows", *shape).loops
+
+
+def phase_of(program: Expr) -> Phase:
+    return lowerings.stage_of(program).phase
+
+
+def long_chain(last: str, rows: int) -> Expr:
+    x = lowerings.stored(np.ones((rows, 4)))
+    chain = x
+    for name in (*["multiply", "add"] * 6, last):
+        chain = lowerings.applied(name, chain, x)
+    return chain
+
+
+def test_kernels_that_only_their_last_ops_tell_apart_have_names_of_their_own() -> None:
+    first, second = (phase_of(long_chain(last, 64)) for last in ("hypot", "remainder"))
+    assert first.title() == second.title()
+    assert phase_work(first).loops == phase_work(second).loops
+    names = {kernel_name(p.title(), phase_work(p), "tiled") for p in (first, second)}
+    assert len(names) == 2
+
+
+@given(st.integers(1, 500), st.integers(1, 500))
+def test_a_kernels_name_is_the_same_for_any_number_of_rows(few: int, many: int) -> None:
+    phases = [phase_of(long_chain("hypot", rows)) for rows in (few, many)]
+    assert len({kernel_name(p.title(), phase_work(p), "tiled") for p in phases}) == 1
+
+
+def test_an_operand_broadcast_within_a_row_begins_a_loop_for_each() -> None:
+    x, column, line = (lowerings.stored(np.ones(s)) for s in ((64, 8), (64, 1), (8,)))
+    for other, runs in ((column, 1.0), (line, 1.0), (x, None)):
+        (step,) = phase_of(lowerings.applied("subtract", x, other)).steps
+        assert step.shape == (64, 8)
+        work = phase_work(phase_of(lowerings.applied("subtract", x, other)))
+        assert dict(work.loops).get("run") == runs
+        assert dict(work.loops)["arith"] == 8.0
+
+
+def test_only_products_are_made_of_calls_that_cannot_be_longer() -> None:
+    x = lowerings.stored(np.ones((4096, 8)))
+    assert phase_work(phase_of(lowerings.applied("add", x, x))).calls == 0.0
