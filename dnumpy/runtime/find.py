@@ -42,7 +42,7 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
         client = current_client()
         if client is not None:
             return dask_cluster(client)
-    return limited_home(nbytes)
+    return limited_home(nbytes, _stored(stages)) if config.memory_limit else None
 
 
 def _bytes(stage: Stage) -> int:

@@ -24,7 +24,7 @@ from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from dnumpy.rewrite.phase import Phase
 
@@ -34,11 +34,11 @@ LEAST_NS = 0.01  # what hides behind the loads and stores of the loop is not fre
 LEAST_RUNS = 8
 
 
-def compiled_ns() -> tuple[tuple[tuple[str, float], ...], float, float]:
-    """Return ns per element by op class of compiled kernels, and the seconds of making one.
+def compiled_ns() -> tuple[tuple[tuple[str, float], ...], float]:
+    """Return ns per element by op class of compiled kernels, and the seconds that compiling took.
 
-    float64, one thread. The second figure is of machine code for one phase of several ops, made
-    anew whatever is on disk; the third of all that comes before that.
+    float64, one thread. The second figure is of one phase of several ops, compiled anew whatever
+    is on disk.
     """
     source = np.random.default_rng(0)
     x = stored(source.uniform(0.5, 1.5, ROWS))
@@ -49,9 +49,7 @@ def compiled_ns() -> tuple[tuple[tuple[str, float], ...], float, float]:
     for op_class, (program, times) in programs(x, y, product).items():
         beyond = (_phase_ns(program) - alone) / times
         table.append((op_class, max(LEAST_NS, beyond)))
-    typical = programs(x, y, product)["arith"][0]
-    fresh = [applied(name, applied("exp", product), x) for name in ("add", "multiply", "maximum")]
-    return tuple(table), _compile_seconds(typical), _lowering_seconds(typical, fresh)
+    return tuple(table), _compile_seconds(programs(x, y, product)["arith"][0])
 
 
 def programs(x: Expr, y: Expr, product: Expr) -> dict[str, tuple[Expr, int]]:
@@ -134,26 +132,12 @@ def outputs_of(phase: Phase) -> list[np.ndarray]:
 
 def _compile_seconds(program: Expr) -> float:
     """Return the CPU time of making machine code of the program, which is warm by now."""
-    variant = _variant_of(program)
+    variant = variant_of(program)
     compile_it: Callable[[], bytes] = lambda: compiler.compile_source(variant.source)  # noqa: E731
     return measure.best_seconds(compile_it, least=1, clock=thread_time)
 
 
-def _lowering_seconds(typical: Expr, fresh: Collection[Expr]) -> float:
-    """Return the CPU time of writing a program's source and of loading its code from disk.
-
-    Programs are ``fresh`` that nobody has lowered yet: the second time much is at hand. The
-    ``typical`` one has been compiled.
-    """
-    variant = _variant_of(typical)
-    loading = measure.best_seconds(lambda: compiler.compiled(variant.source), clock=thread_time)
-    started = thread_time()
-    for program in fresh:
-        compiler.is_cached(_variant_of(program).source)
-    return (thread_time() - started) / len(fresh) + loading
-
-
-def _variant_of(program: Expr) -> Variant:
+def variant_of(program: Expr) -> Variant:
     """Return the program as it would be compiled for what its operands are."""
     stage = stage_of(program)
     values: list[Any] = [arg.value for arg in stage.inputs]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dnumpy.cost.profile import DeviceProfile
 from dnumpy.runtime import machine, measure
+from dnumpy.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
     import os
@@ -91,7 +92,8 @@ def load_or_measure(
 ) -> DeviceProfile:
     """Return :func:`kept_or_new` with the speed and the memory of now, in 0.6 s or a second."""
     profile = kept_or_new(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
-    return replace(profile, speed=measure.speed(threads))
+    with one_blas_thread():  # finds the libraries, which a first product had to do otherwise
+        return replace(profile, speed=measure.speed(threads))
 
 
 def kept_or_new(

@@ -10,22 +10,25 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Barrier
+from statistics import median
+from threading import Barrier, Thread
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dnumpy.config import config
+from dnumpy.kernels import compile as compiler
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.plan.work import phase_work
 from dnumpy.rewrite.cut import Grain
 from dnumpy.runtime import lowerings, machine, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dnumpy.cost.profile import DeviceProfile
+    from dnumpy.expr.expr import Expr
     from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
 
@@ -33,7 +36,8 @@ PHASES = "phases"  # the lowering under which a profile has these figures
 ROWS_PER_THREAD = 1 << 19
 SHARE = 1 / 8  # of the free memory
 RUNS, ROUNDS, PASSES = 2, 2, 3
-CALLS = 64  # of some 30 us
+FRESH = ("add", "multiply", "maximum", "minimum", "subtract")  # the last ops of new programs
+CALLS, MANY = 64, 9  # of some 20 us, and rounds of them
 LEAST_SHARE = 0.1  # of a single call's time: less would be a lucky moment
 
 
@@ -92,6 +96,11 @@ def _beyond_memory(
 
 def _stage_seconds(stage: FusedStage, threads: int) -> float:
     """Return the seconds of a phase's rows shared out evenly among so many threads."""
+    return _all_at_once(_calls(stage, threads))
+
+
+def _calls(stage: FusedStage, threads: int) -> list[Callable[[], object]]:
+    """Return what computes each thread's share of a phase's rows."""
     kernel = TiledKernel(stage.phase)
     values = [arg.value for arg in stage.inputs]
     outs = lowerings.outputs_of(stage.phase)
@@ -108,7 +117,43 @@ def _stage_seconds(stage: FusedStage, threads: int) -> float:
         ]
         kernel.run(values, mine, lo, min(lo + share, rows))
 
-    return _all_at_once([partial(run, lo) for lo in starts])
+    return [partial(run, lo) for lo in starts]
+
+
+def lowering_seconds(threads: int) -> float:
+    """Return what a run on all threads takes longer since its kernel is being written meanwhile.
+
+    One of the threads writes the source and another one loads code from disk, as in a first run,
+    and the interpreter is theirs in turn with all others. Sources are of programs that nobody has
+    lowered yet: the second time much is at hand.
+    """
+    source = np.random.default_rng(0)
+    x, y = (lowerings.stored(source.uniform(0.5, 1.5, _rows(threads))) for _ in range(2))
+    product = lowerings.applied("multiply", x, y)
+    chain, _ = lowerings.programs(x, y, product)["arith"]
+    stage = lowerings.stage_of(chain, _grain())
+    calls = _calls(stage, threads)
+    steady = min(_wall(calls) for _ in range(1 + PASSES))
+    found = []
+    for name in FRESH:
+        fresh = lowerings.applied(name, lowerings.applied("exp", product), x)
+
+        def lower(fresh: Expr = fresh) -> None:
+            variant = lowerings.variant_of(fresh)
+            Thread(target=partial(compiler.is_cached, variant.source)).start()
+            calls[0]()
+
+        found.append(_wall([lower, *calls[1:]]) - steady)
+    return max(0.0, median(found))
+
+
+def _wall(calls: list[Callable[[], object]]) -> float:
+    """Return the seconds until all calls are done that begin at the same time."""
+    with ThreadPoolExecutor(len(calls)) as pool:
+        started = perf_counter()
+        for future in [pool.submit(call) for call in calls]:
+            future.result()
+        return perf_counter() - started
 
 
 def call_seconds(threads: int) -> float:
@@ -120,13 +165,14 @@ def call_seconds(threads: int) -> float:
         x, out = np.linspace(0.5, 2.5, measure.TILE), np.empty(measure.TILE)
 
         def run() -> None:
-            for _ in range(CALLS):
+            for _ in range(CALLS // 2):  # of unlike lengths, so that threads never fall in step
                 np.exp(x, out=out)
+                np.multiply(x, x, out=out)
 
         return run
 
-    alone = _all_at_once([calls()])
-    together = _all_at_once([calls() for _ in range(threads)])
+    alone = _all_at_once([calls()], MANY)
+    together = _all_at_once([calls() for _ in range(threads)], MANY, median)
     return max(0.0, together - alone) / CALLS
 
 
@@ -135,8 +181,14 @@ def _not_waiting() -> float:
     return perf_counter() - machine.waited_seconds()
 
 
-def _all_at_once(calls: list[Callable[[], object]]) -> float:
+def _all_at_once(
+    calls: list[Callable[[], object]],
+    count: int = ROUNDS,
+    which: Callable[[Iterable[float]], float] = min,
+) -> float:
     """Return the seconds of the slowest call while all others run, in the best of several rounds.
+
+    Or, as ``which`` says, in another one.
 
     The best of each call alone would be one that the others had left alone.
     """
@@ -146,7 +198,7 @@ def _all_at_once(calls: list[Callable[[], object]]) -> float:
     def task(call: Callable[[], object]) -> list[float]:
         call()
         found = []
-        for _ in range(ROUNDS):
+        for _ in range(count):
             barrier.wait()
             started = clock()
             for _ in range(RUNS):
@@ -161,4 +213,4 @@ def _all_at_once(calls: list[Callable[[], object]]) -> float:
             barrier.abort()
             raise
         rounds = zip(*[future.result() for future in futures], strict=True)
-        return max(measure.SHORTEST_SECONDS, min(max(each) for each in rounds))
+        return max(measure.SHORTEST_SECONDS, which([max(each) for each in rounds]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -46,3 +48,25 @@ def test_what_phases_take_counts_instead_of_single_calls(monkeypatch: pytest.Mon
     for read in (profile, slower):  # a kept profile is compared with a single call
         monkeypatch.setattr(profiles.measure, "exp_ns", lambda: 2.0)
         assert profiles.still_true(read)
+
+
+def test_a_thread_alone_waits_for_no_interpreter() -> None:
+    assert streamed.call_seconds(1) == 0.0
+
+
+def test_the_best_round_is_that_in_which_the_slowest_thread_was_quickest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks = {"a": [0.0, 4.0, 10.0, 13.0], "b": [0.0, 1.0, 10.0, 18.0]}  # rounds of (4, 1), (3, 8)
+    mine = threading.local()
+
+    def call(name: str) -> None:
+        mine.clock = mine.__dict__.setdefault("clock", iter(ticks[name]))
+
+    monkeypatch.setattr(streamed, "RUNS", 1)
+    monkeypatch.setattr(streamed.machine, "cpu_quota", lambda: None)
+    monkeypatch.setattr(streamed, "_not_waiting", lambda: next(mine.clock))
+    calls = [partial(call, name) for name in ticks]
+    assert streamed._all_at_once(calls, 2) == 4.0
+    monkeypatch.setattr(streamed, "_not_waiting", lambda: next(mine.clock))
+    assert streamed._all_at_once(calls, 2, max) == 8.0

@@ -1,0 +1,72 @@
+"""What a first run is expected to take: tiled, with a kernel being made, in memory that is new."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnumpy.cost import Work
+from dnumpy.kernels.choose import AHEAD, COMPILE_SECONDS, LOWER_AFTER
+from dnumpy.runtime import learnt
+from dnumpy.runtime.fresh import Fresh
+from tests.cost.test_estimate import sample_profile
+
+PROFILE = replace(sample_profile(), threads=4, lowering_seconds=3e-3, call_seconds=1e-3)
+
+
+def work(rows: int) -> Work:
+    return Work(rows=rows, loops=(("arith", 1000.0),))
+
+
+def first_and_tiled(rows: int) -> tuple[float, float]:
+    begins = learnt.Kind("key", "what", "tiled", work(rows), begins=True)
+    seconds = []
+    for kind in (begins, begins._replace(begins=False)):
+        found = learnt.Runs().expect(kind, PROFILE)
+        assert found is not None
+        assert found.basis == "profile"
+        seconds.append(found.seconds)
+    return seconds[0], seconds[1]
+
+
+@given(st.integers(1, 10_000_000))
+def test_a_first_run_takes_no_more_than_tiled_and_making_its_kernel(rows: int) -> None:
+    first, tiled = first_and_tiled(rows)
+    assert first <= tiled + PROFILE.lowering_seconds + PROFILE.compile_seconds
+    if tiled * PROFILE.threads < LOWER_AFTER:
+        assert first == tiled
+    elif tiled * PROFILE.threads < COMPILE_SECONDS:
+        assert first == pytest.approx(tiled + PROFILE.lowering_seconds)
+
+
+def test_a_long_first_run_gains_what_compiled_code_does() -> None:
+    rows = 10_000_000
+    first, tiled = first_and_tiled(rows)
+    assert tiled * PROFILE.threads > AHEAD * COMPILE_SECONDS
+    compiled = learnt.profile_seconds(work(rows), PROFILE, "numba")
+    assert compiled < first < tiled
+
+
+@given(st.integers(1, 1_000_000), st.floats(0, 1))
+def test_threads_that_wait_for_each_other_take_no_longer_than_one_that_does_all(
+    rows: int, calls: float
+) -> None:
+    alone = learnt.profile_seconds(work(rows), replace(PROFILE, threads=1, call_seconds=0.0))
+    found = learnt.profile_seconds(replace(work(rows), calls=calls), PROFILE)
+    assert found <= alone * (1 + 1e-9)
+    assert found >= learnt.profile_seconds(work(rows), PROFILE) * (1 - 1e-9)
+
+
+def test_new_memory_costs_its_first_touch_and_no_more_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(learnt, "new_memory", Fresh(ns=2.0, known_at=float("inf")))
+    kind = learnt.Kind("key", "what", "tiled", work(1000))
+    grown = learnt.Runs().expect(kind._replace(grows=1e9), PROFILE)
+    same = learnt.Runs().expect(kind, PROFILE)
+    assert grown is not None
+    assert same is not None
+    assert grown.seconds - same.seconds == pytest.approx(2.0 - PROFILE.page_ns_per_byte)
