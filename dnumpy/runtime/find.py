@@ -43,19 +43,17 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
             return value.home
     nbytes = sum(map(_bytes, stages)) if config.memory_limit or "distributed" in sys.modules else 0
     theirs = users_cluster() if nbytes >= LEAST_BYTES else None
-    return theirs or (_limited_home(nbytes) if config.memory_limit else None)
+    if theirs is not None or not config.memory_limit:
+        return theirs
+    from dnumpy.runtime.at_home import limited_home
+
+    return limited_home(nbytes, _stored(stages))
 
 
 def _virtual_nodes(rows: tuple[float, ...]) -> VirtualCluster:
     from dnumpy.runtime.virtual import VirtualCluster
 
     return _virtual.setdefault(rows, VirtualCluster(rows))
-
-
-def _limited_home(nbytes: int) -> Cluster | None:
-    from dnumpy.runtime.at_home import limited_home
-
-    return limited_home(nbytes)
 
 
 def users_cluster() -> DaskCluster | None:
