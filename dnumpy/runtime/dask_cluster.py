@@ -412,7 +412,7 @@ class DaskCluster:
         nodes = frozenset(graph.tasks)
         if not self._relays(graph, staying.keys() | coming.keys()):
             futures, brought = self._runs.results(
-                graph.tasks, [*coming], [*staying], nodes, retries=1
+                graph.tasks, [*coming], [*staying], nodes, retries=1, urgent=graph.urgent
             )
             return {**futures, **dict(zip(coming, brought, strict=True))}
         legs = relayed(graph, coming, staying)
