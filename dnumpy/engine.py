@@ -29,7 +29,7 @@ from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain, WholeStage
 from dnumpy.rewrite.padding import has_rolls, share_padding
-from dnumpy.runtime import chunked, direct, learnt, local
+from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.cluster import execute
 from dnumpy.runtime.dask_cluster import current_client, dask_cluster
@@ -431,6 +431,8 @@ def learn() -> DeviceProfile:
 
 def predict(roots: Iterable[Expr]) -> Prediction:
     """Return the seconds and bytes that computing the roots would take, without doing it."""
+    with lock:
+        spans.here.take_in(history)
     return prediction_of(forecast(roots))
 
 
