@@ -1,10 +1,9 @@
 """How good joint plans are, and how long they take: ``python -m benchmarks.planning``.
 
-Six tables. Plans of small random programs against the best of all their plans, found by trying
+Five tables. Plans of small random programs against the best of all their plans, found by trying
 them, for latency and for throughput. Planning time for 8 phases on 16 nodes, unknown and known; for
 long programs on 8 nodes, with what it costs to plan them piece by piece; and up to 1,024 nodes in
-four classes. And simulated scale-out to 4,096 nodes: no such cluster was run; every figure of it is
-the event simulator's, under ``ASSUMPTIONS``.
+four classes. Scale-out to 4,096 nodes is in :mod:`benchmarks.scaleout`.
 """
 
 from __future__ import annotations
@@ -48,15 +47,7 @@ SMALL = ((3, 2, 6), (2, 3, 6), (3, 3, 3), (4, 2, 4))  # phases, nodes, granules
 ACCESSES: tuple[Access, ...] = ("aligned",) * 4 + ("halo", "whole", "other axis", "fold")
 ROOM = (inf, inf, 1.3, 2.0)  # memory of all nodes, as a multiple of all results together
 CLASS_SLOWNESS = (1.0, 1.5, 2.0, 4.0)
-SCALES = (16, 256, 4096)
-MOST_EXCHANGED = 256  # nodes; an exchange between 4,096 has 17 million messages
-ASSUMPTIONS = (
-    "half of the nodes stream 20 GB/s and multiply 500 GFLOP/s, the other half do half of that; "
-    "one port of 1.25 GB/s out and one in per node, 50 us latency, no contention inside the "
-    "network; 5 ms for each phase on each node that is used; what starts the phases is free (a "
-    "Dask scheduler needs about 1 ms for each task, which is not in these figures); efficiency is "
-    "the work of all phases at the rate of all nodes together over the simulated end"
-)
+LARGEST = 1024  # nodes in four classes
 
 
 def random_program(
@@ -312,98 +303,6 @@ def fleet(nodes: int, phases: int = 8, rows_per_node: int = 1024) -> Program:
     return Program(places, Network.uniform(nodes, 1e-4, 1.25e9), asks, edges)
 
 
-@dataclass(frozen=True, slots=True)
-class Scaled:
-    """One simulated run."""
-
-    program: str
-    kind: str
-    nodes: int
-    rows: int
-    used: int
-    seconds: float
-    even_seconds: float
-    efficiency: float
-    planning_ms: float
-
-
-STREAM, FLOPS = 20e9, 500e9
-COLUMNS = 1024
-ROW_BYTES = 8.0 * COLUMNS
-PHASES: dict[str, tuple[tuple[tuple[float, float], ...], tuple[Access, ...]]] = {
-    # per phase (passes over the row, flops per row); accesses between consecutive phases
-    "stencil, 4 sweeps": (((2.0, 0.0),) * 4, ("halo",) * 3),
-    "normalise rows, sum": (((2.0, 0.0), (2.0, 0.0), (1.0, 0.0)), ("aligned", "fold")),
-    "product with 8 MB on all nodes": (
-        ((0.0, 0.0), (2.0, 2.0 * COLUMNS * COLUMNS), (1.0, 0.0)),
-        ("whole", "aligned"),
-    ),
-    "transpose, add": (((2.0, 0.0), (3.0, 0.0)), ("other axis",)),
-}
-
-
-def scale_program(name: str, nodes: int, rows: int) -> Program:
-    """Return the program over that many nodes, half of them half as fast."""
-    works, accesses = PHASES[name]
-    slow = [1.0] * (nodes // 2) + [2.0] * (nodes - nodes // 2)
-    asks = []
-    for v, (passes, flops) in enumerate(works):
-        extent = rows if passes or flops else COLUMNS
-        per_row = max(passes * ROW_BYTES / STREAM, flops / FLOPS)
-        asks.append(
-            Ask(
-                f"{name} {v}",
-                extent,
-                tuple(per_row * s for s in slow),
-                (0.005 if per_row else 0.0,) * nodes,
-                granule=64,
-                bytes_per_row=ROW_BYTES,
-                pinned=None if per_row else Placement((extent, *[0] * (nodes - 1))),
-            )
-        )
-    edges = tuple(
-        Edge(v, v + 1, access, ROW_BYTES, 1, ROW_BYTES) for v, access in enumerate(accesses)
-    )
-    places = tuple(Node(f"w{n}") for n in range(nodes))
-    return Program(places, Network.uniform(nodes, 5e-5, 1.25e9), tuple(asks), edges)
-
-
-def scale_out(kind: str, largest: int) -> list[Scaled]:
-    """Return the simulated runs: ``weak`` with equal rows per node, ``strong`` with equal rows."""
-    lines = []
-    for name in PHASES:
-        for nodes in (n for n in SCALES if n <= largest):
-            if "other axis" in PHASES[name][1] and nodes > MOST_EXCHANGED:
-                continue
-            rows = 2**18 * nodes if kind == "weak" else 2**24
-            lines.append(one_scale(name, kind, nodes, rows))
-    return lines
-
-
-def one_scale(name: str, kind: str, nodes: int, rows: int) -> Scaled:
-    """Return the simulated run of one program."""
-    program = scale_program(name, nodes, rows)
-    started = perf_counter()
-    plan = plan_program(program)
-    planning = perf_counter() - started
-    plan.verify(program)
-    even = tuple(ask.pinned or evenly(ask, nodes) for ask in program.asks)
-    work = sum(
-        ask.rows / sum(1 / s for s in ask.seconds_per_row) for ask in program.asks if not ask.pinned
-    )
-    return Scaled(
-        program=name,
-        kind=kind,
-        nodes=nodes,
-        rows=rows,
-        used=max(len(placement.used) for placement in plan.placements),
-        seconds=plan.predicted_seconds,
-        even_seconds=simulate_program(program, even).makespan,
-        efficiency=work / plan.predicted_seconds,
-        planning_ms=planning * 1e3,
-    )
-
-
 def evenly(ask: Ask, nodes: int) -> Placement:
     """Return equal ranges, but for the rest of the division."""
     each, more = divmod(ask.rows, nodes)
@@ -432,7 +331,7 @@ def main() -> None:
     parser.add_argument("--programs", type=int, default=200, help="small programs to try all of")
     parser.add_argument("--times", type=int, default=10, help="programs per planning time")
     parser.add_argument("--long", type=int, default=5, help="long programs per planning time")
-    parser.add_argument("--largest", type=int, default=SCALES[-1], help="most simulated nodes")
+    parser.add_argument("--largest", type=int, default=LARGEST, help="most nodes in four classes")
     parser.add_argument("--json", type=Path, help="where to store the figures")
     options = parser.parse_args()
     plan_program(fleet(16))  # imports PuLP, once in a process
@@ -445,16 +344,13 @@ def main() -> None:
         "long programs on 8 nodes": long_programs(options.long),
         "8 phases on 16 nodes": sixteen_nodes(options.times),
         "nodes in four classes": [timed([fleet(n)]) for n in classes],
-        "simulated weak scale-out": scale_out("weak", options.largest),
-        "simulated strong scale-out": scale_out("strong", options.largest),
     }
     console = Console(width=160)
     for title, lines in tables.items():
         console.print(table(title, lines))
-    console.print(f"Simulated: {ASSUMPTIONS}.")
     if options.json:
         plain = {title: [asdict(line) for line in lines] for title, lines in tables.items()}
-        record = {"machine": machine(), "assumptions": ASSUMPTIONS, **plain}
+        record = {"machine": machine(), **plain}
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -31,10 +31,8 @@ from dnumpy.rewrite.cut import Grain, WholeStage
 from dnumpy.rewrite.padding import has_rolls, share_padding
 from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
-from dnumpy.runtime.cluster import execute
-from dnumpy.runtime.dask_cluster import current_client, dask_cluster
 from dnumpy.runtime.failures import failure, raise_for
-from dnumpy.runtime.find import cluster_for
+from dnumpy.runtime.find import cluster_for, current_client, users_cluster
 from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
     from dnumpy.cost import DeviceProfile
     from dnumpy.expr.expr import Expr
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.failures import Failure
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.records import Record
@@ -308,11 +307,19 @@ def _evaluate_stages(
     where = cluster_for(stages)
     kept = set() if where is None else {id(base_of(expr)) for expr in wanted}
     wanted.clear()
-    done = local.execute(stages) if where is None else execute(stages, where, kept)
+    done = local.execute(stages) if where is None else _execute_on(where, stages, kept)
     records, found, failed = done
     run += records
     history.extend(records)
     return found, failed
+
+
+def _execute_on(
+    where: Cluster, stages: list[Stage], kept: set[int]
+) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    from dnumpy.runtime.cluster import execute  # here: programs of one machine do without
+
+    return execute(stages, where, kept)
 
 
 def compute_if_alone(expr: Expr) -> None:
@@ -486,8 +493,7 @@ def room(expr: Expr) -> float:
     with lock:
         where = expr.value.home if isinstance(expr.value, chunked.Chunked) else None
         if where is None:
-            client = current_client() if config.cluster != "off" else None
-            where = dask_cluster(client) if client is not None else None
+            where = users_cluster()
         return where.room() if where is not None else float("inf")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class DnumpyError(Exception):
@@ -20,6 +23,13 @@ class PlanInfeasible(DnumpyError, MemoryError):  # noqa: N818 - the name states 
 
     options: tuple[Any, ...] = ()
     final: bool = False  # whether it holds for whatever was asked for, and nothing need be tried
+    later: Callable[[], PlanInfeasible] | None = None  # what finds the options, which takes a while
+
+    def tell(self) -> None:
+        """Take in the text and the options that were put off until somebody reads them."""
+        if self.later is not None:
+            full, self.later = self.later(), None
+            self.args, self.options = full.args, full.options
 
 
 class GatherTooLarge(DnumpyError, MemoryError):  # noqa: N818 - likewise

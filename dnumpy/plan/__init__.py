@@ -7,10 +7,11 @@ even split, water-filling, the partition that the data already has, a PuLP integ
 A whole program is a DAG of phases: :class:`Program` (``Ask`` and ``Edge``) in, :class:`ProgramPlan`
 out. ``plan_program`` places all phases together: ``templates`` proposes placements, ``structure``
 picks among them (model W), ``rows`` says how many rows each node gets (model R), ``classes`` plans
-equal nodes in groups, ``search`` moves from one plan to a better one, ``reshard`` knows which bytes
-travel, and ``events`` simulates every plan; the best one wins. ``pieces`` cuts long programs,
-``throughput`` is the other objective, ``known`` finds plans made before, ``watchdog`` ends what
-takes too long, and ``relief`` says what would make a program fit: ``options(program)``.
+and simulates nearly equal nodes in groups, ``search`` moves from one plan to a better one,
+``reshard`` knows which bytes travel, and ``events`` simulates every plan; the best one wins.
+``pieces`` cuts long programs, ``throughput`` is the other objective, ``known`` finds plans made
+before, ``watchdog`` ends what takes too long, and ``relief`` says what would make a program fit:
+``options(program)``.
 
 The runtime asks ``plan_program`` for all stages of a run on a cluster (``runtime.jointly`` makes
 the program), and ``plan_rows`` for one stage where stages are planned one by one. Long programs are
@@ -30,7 +31,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dnumpy.plan.model import Candidate, NodeRate, PhaseSpec, Plan
-from dnumpy.plan.phases import plan_phases
 from dnumpy.plan.program import clear_plan_cache, plan_rows
 from dnumpy.plan.rates import node_rate, phase_spec, plan_work
 
@@ -60,7 +60,6 @@ __all__ = [
     "node_rate",
     "options",
     "phase_spec",
-    "plan_phases",
     "plan_program",
     "plan_rows",
     "plan_work",

@@ -112,7 +112,9 @@ class Ask:
     kept : bool
         The result stays to the end although other phases read it.
     copies : bool
-        Whether several nodes may compute all rows, each for itself.
+        Whether several nodes may compute all rows, each for itself, so that a reader on each of
+        them has the whole without a message. Worth it for what is made of little and read whole by
+        many. Runs do not ask for it: of their arrays every row lies on one node.
     """
 
     name: str

@@ -48,23 +48,3 @@ def makespan(
 ) -> float:
     """Return when the last node finishes."""
     return max(node_seconds(rows, nodes, current), default=0.0)
-
-
-def chain_seconds(
-    partitions: Sequence[Sequence[int]],
-    rates: Sequence[Sequence[NodeRate]],
-    current: Sequence[int] | None = None,
-) -> float:
-    """Return when the last of consecutive phases over the same rows and nodes ends.
-
-    A phase that keeps the partition starts on each node as soon as that node is ready; one that
-    changes it waits for all nodes (somebody needs what the slowest one makes).
-    """
-    clocks = [0.0] * len(rates[0]) if rates else [0.0]
-    for rows, nodes in zip(partitions, rates, strict=True):
-        if current is None or list(rows) != list(current):
-            clocks = [max(clocks)] * len(clocks)
-        took = node_seconds(rows, nodes, current)
-        clocks = [c + t for c, t in zip(clocks, took, strict=True)]
-        current = rows
-    return max(clocks)

@@ -7,18 +7,23 @@ held is refused before it is computed.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dnumpy.config import config, thread_count
 from dnumpy.cost.estimate import seconds as cost_seconds
+from dnumpy.errors import PlanInfeasible
 from dnumpy.plan.infeasible import readable_bytes
-from dnumpy.runtime.files import BLOCK_BYTES
+from dnumpy.runtime.files import BLOCK_BYTES, file_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.virtual import VirtualCluster
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dnumpy.cost.work import Work
-    from dnumpy.errors import PlanInfeasible
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.files import Identity
     from dnumpy.runtime.layout import Placement
@@ -66,10 +71,17 @@ class LimitedHome(VirtualCluster):
 _homes: dict[tuple[int, int], LimitedHome] = {}
 
 
-def limited_home(nbytes: int) -> LimitedHome | None:
-    """Return where stages of so many bytes are run; None where no limit is set, or it is far."""
+def limited_home(nbytes: int, stored: Iterable[object] = ()) -> LimitedHome | None:
+    """Return where stages of so many bytes are run; None where no limit is set, or it is far.
+
+    A part of an array in a file that is ``stored`` may lie in any of its pages.
+    """
     limit = config.memory_limit
-    if not limit or nbytes <= limit // 2:
+    if not limit:
+        return None
+    maps = {id(v): v for v in stored if isinstance(v, np.ndarray) and file_of(v)}
+    mapped = sum(array.nbytes for array in maps.values())
+    if max(nbytes, mapped) <= limit // 2:
         return None
     key = limit, thread_count()
     if key not in _homes:
@@ -78,7 +90,22 @@ def limited_home(nbytes: int) -> LimitedHome | None:
 
 
 def _refused(name: str, work: Work, granule: int, limit: int) -> PlanInfeasible:
-    """Return the error, with what would make the result fit and how long that takes."""
+    """Return the error, which finds later what would make the result fit and how long that takes.
+
+    To know how long may take measuring this process, and that memory.
+    """
+    error = PlanInfeasible(f"phase {name} needs more than config.memory_limit")
+    room = max(0.0, float(limit - pool.live))
+    error.later = partial(_with_options, name, work, granule, room)
+    error.final = True
+    error.add_note(
+        f"config.memory_limit is {readable_bytes(limit)}, of which {readable_bytes(pool.live)} "
+        "are held; results on the workers of a distributed.Client do not count"
+    )
+    return error
+
+
+def _with_options(name: str, work: Work, granule: int, room: float) -> PlanInfeasible:
     from dnumpy.plan.dag import Ask, Network, Node, Program
     from dnumpy.plan.refusal import refusal
     from dnumpy.runtime.profiles import load_or_measure
@@ -94,12 +121,5 @@ def _refused(name: str, work: Work, granule: int, limit: int) -> PlanInfeasible:
         work.bytes_written,
         (COPIES - 1) * work.bytes_written,
     )
-    room = max(0.0, float(limit - pool.live))
     program = Program((Node(HERE, room),), Network.uniform(1, 0.0, 1.0), (ask,), ())
-    error = refusal(program, doubles=work.dtype == "float64")
-    error.final = True
-    error.add_note(
-        f"config.memory_limit is {readable_bytes(limit)}, of which {readable_bytes(pool.live)} "
-        "are held; results on the workers of a distributed.Client do not count"
-    )
-    return error
+    return refusal(program, doubles=work.dtype == "float64")

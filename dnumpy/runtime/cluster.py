@@ -17,13 +17,14 @@ from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
-from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.folds import (
+    COPIED_BYTES,
     BlockFold,
     StepFold,
     SumFold,
     Told,
     add_fold,
+    may_be_copied,
     told_by_fold,
     told_by_nodes,
 )
@@ -31,29 +32,28 @@ from dnumpy.runtime.graph import Graph, Outputs, Range, Segment, TaskReads
 from dnumpy.runtime.layout import LIGHT, Layout
 from dnumpy.runtime.light import light_ones_at_home
 from dnumpy.runtime.operands import Made
-from dnumpy.runtime.peaks import peak_of
-from dnumpy.runtime.producers import FoldedBlocks, FoldedRows, WholeResult
+from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.reading import folds_together
-from dnumpy.runtime.records import Record
+from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import sketched_again
-from dnumpy.runtime.streaming import peak_bytes
+from dnumpy.runtime.stage_runs import StageRun
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.files import Identity
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
-    from dnumpy.runtime.peaks import Taken
+    from dnumpy.runtime.records import Record
     from dnumpy.runtime.sketch import Sketch
-    from dnumpy.runtime.tasks import Report
 
 
 class Cluster(Protocol):
@@ -170,19 +170,6 @@ class _Output:
     home: bool
 
 
-@dataclass(slots=True)
-class _StageRun:
-    """A stage in the graph: its tasks, where they report, and the task that folds, on its node."""
-
-    laid: Laid
-    steps: tuple[Expr, ...]
-    reads: TaskReads
-    made: list[tuple[Range, Ref]]
-    reports: list[Told]
-    folded: tuple[str, Ref] | None = None
-    first: int = 0  # position of its first row output in what its task gives
-
-
 class _Run:
     """One evaluation being put into a graph."""
 
@@ -196,8 +183,9 @@ class _Run:
         self.wanted = wanted
         self.layout = layout if layout is not None else Layout(cluster, Graph(cluster), {})
         self.graph = self.layout.graph
+        self.replicas = Replicas(self.graph)
         self.outputs: list[_Output] = []
-        self.stages: list[_StageRun] = []
+        self.stages: list[StageRun] = []
 
     def add_all(self, stages: Sequence[Stage]) -> None:
         """Put all stages into the graph."""
@@ -216,7 +204,8 @@ class _Run:
             BlockFold(expr.op, expr.params, expr.shape, expr.dtype, number)  # type: ignore[arg-type]
             for number, expr in enumerate(exprs)
         ]
-        built = self._build(laid, tuple(exprs), sum(expr.nbytes for expr in exprs), folds)
+        nbytes = sum(expr.nbytes for expr in exprs)
+        built = self._build(laid, tuple(exprs), nbytes, folds, nbytes)
         for position, expr in enumerate(exprs):
             self._give_folded(expr, built, position)
 
@@ -227,34 +216,46 @@ class _Run:
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
             fold = _fold_of(laid.producer)
-            built = self._build(laid, (stage.expr,), stage.expr.nbytes, (fold,) if fold else ())
+            nbytes = stage.expr.nbytes
+            built = self._build(laid, (stage.expr,), nbytes, (fold,) if fold else (), nbytes)
             if fold:
                 self._give_folded(stage.expr, built, 0)
             else:
                 self._give(stage.expr, built, 0)
 
     def _build(
-        self, laid: Laid, steps: tuple[Expr, ...], nbytes: int, fold: Sequence[AnyFold] = ()
-    ) -> _StageRun:
+        self,
+        laid: Laid,
+        steps: tuple[Expr, ...],
+        nbytes: int,
+        fold: Sequence[AnyFold] = (),
+        folded_bytes: int = 0,
+    ) -> StageRun:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
         self.graph.reads = reads = self.graph.reads.after()
         made = self.layout.built(laid, laid.ranges)
         self.graph.reads = TaskReads()
-        stage = _StageRun(laid, steps, reads, made, [])
+        stage = StageRun(laid, steps, reads, made, [])
         self.stages.append(stage)
+        copied = False
         if laid.number == LIGHT and not fold and len(made) == 1:
             self._glue(stage)
         elif fold:
-            stage.folded = add_fold(self.graph, fold, made, laid.producer.row_outputs())
+            row_outputs = laid.producer.row_outputs()
+            copied = may_be_copied(fold, row_outputs, folded_bytes)
+            stage.folded = add_fold(self.graph, fold, made, row_outputs, copied=copied)
             stage.reports = told_by_fold(stage.folded[1], made)
+            if copied:
+                self.replicas.may_copy(stage.folded[1])
         elif self.cluster.remote and nbytes > self.cluster.home_bytes:
             stage.reports = told_by_nodes(self.graph, made)
         else:
             stage.reports = [Told(ref) for _, ref in made]
+        self.replicas.take_in([ref for _, ref in made], small=copied)
         return stage
 
-    def _glue(self, stage: _StageRun) -> None:
+    def _glue(self, stage: StageRun) -> None:
         """Let a light stage be a step of the task that it waits for, if it can be."""
         ((r, ref),) = stage.made
         self.graph.light[ref.key] = Outputs(stage.laid.producer.row_outputs(), 0)
@@ -262,6 +263,8 @@ class _Run:
         if found is None:
             stage.reports = [Told(ref)]
             return
+        if sum(step.nbytes for step in stage.steps) > COPIED_BYTES:
+            self.replicas.must_not_copy(found.ref)
         stage.made = [(r, found.ref)]
         stage.first = found.rows
         stage.reports = [Told(found.ref, found.report)]
@@ -275,8 +278,9 @@ class _Run:
         nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
-        built = self._build(laid, stage.steps, nbytes, fold)
         partial = [k for k, output in enumerate(phase.outputs) if output.partial]
+        folded_bytes = sum(stage.outputs[k].nbytes for k in partial)
+        built = self._build(laid, stage.steps, nbytes, fold, folded_bytes)
         for position, k in enumerate(partial):
             self._give_folded(stage.outputs[k], built, position)
         if straight is not None and update is not None:
@@ -289,14 +293,14 @@ class _Run:
             else:
                 self._give(stage.outputs[k], built, position)
 
-    def _give(self, expr: Expr, built: _StageRun, position: int) -> None:
+    def _give(self, expr: Expr, built: StageRun, position: int) -> None:
         """Let the Expr be row output ``position`` of a stage."""
         source = self._source(expr, built, position)
         if self.wanted is None or id(expr) in self.wanted:
             small = not source.shape or source.nbytes <= self.cluster.home_bytes
             self.outputs.append(_Output(expr, source, small))
 
-    def _source(self, expr: Expr, built: _StageRun, position: int) -> Source:
+    def _source(self, expr: Expr, built: StageRun, position: int) -> Source:
         producer = built.laid.producer
         source = Source(expr.shape, expr.dtype, producer=producer, position=position)
         segments = self.graph.row_segments(producer, built.made, built.first + position)
@@ -309,7 +313,7 @@ class _Run:
         built = self._build(self.layout.whole(update), (update,), update.nbytes)
         self._give(update, built, 0)
 
-    def _give_folded(self, expr: Expr, built: _StageRun, position: int) -> None:
+    def _give_folded(self, expr: Expr, built: StageRun, position: int) -> None:
         """Let the Expr be what a stage's fold gives at ``position``."""
         assert built.folded is not None
         source = Source(expr.shape, expr.dtype)
@@ -320,26 +324,31 @@ class _Run:
 
     def finish(self) -> tuple[list[Record], list[StepFault]]:
         """Run the graph and give every output Expr its value."""
-        home = [told.ref for stage in self.stages for told in stage.reports]
+        wanted = [told.ref for stage in self.stages for told in stage.reports]
         stay: list[Ref] = []
         for output in self.outputs:
             refs = [segment.arg for segment in self.graph.segments(output.source)]
-            (home if output.home else stay).extend(refs)
+            (wanted if output.home else stay).extend(refs)
         healed = [s for segments in self.graph.healed.values() for s in segments]
         stay += [s.arg for s in healed if s.arg.key in self.graph.node_of]
+        self.replicas.drop_unread({ref.key for ref in stay}, remote=self.cluster.remote)
+        home = [needed for ref in wanted for needed in self.replicas.needed_for(ref)]
+        longest = max((stage.laid.plan.predicted_seconds for stage in self.stages), default=0.0)
+        self.graph.longest_seconds = longest
         started = time.perf_counter()
         results = self.cluster.run(self.graph, home, stay)
+        self.replicas.complete(results)
         ran = started, time.perf_counter() - started
         for output in self.outputs:
             self._settle(output, results)
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
-        records = [self._record(stage, results, ran) for stage in self.stages]
+        records = [stage.record(self.cluster, results, ran) for stage in self.stages]
         if attended := [told.report(results) for stage in self.stages for told in stage.reports]:
             first = min(report.ended - report.seconds for report in attended)
             busy = max(report.ended for report in attended) - first
             self.cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
-        faults = [f for stage in self.stages for f in self._faults(stage, results)]
+        faults = [f for stage in self.stages for f in stage.faults(results)]
         return records, faults
 
     def _settle(self, output: _Output, results: dict[str, Any]) -> None:
@@ -352,92 +361,6 @@ class _Run:
         else:
             expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
         expr.args = ()
-
-    def _record(
-        self, stage: _StageRun, results: dict[str, Any], ran: tuple[float, float]
-    ) -> Record:
-        laid = stage.laid
-        plan = laid.plan if self.cluster.predicts and laid.plan.predicted_seconds else None
-        node_seconds: dict[str, float] = {}
-        rows: dict[str, int] = {}
-        nbytes = 0
-        told = zip(laid.ranges, stage.reports, strict=False)
-        seen = [(r, one.report(results)) for r, one in told]
-        if laid.as_planned:
-            took = [(r, report.seconds, report.lowering) for r, report in seen]
-            self.cluster.learn(laid.what, laid.work, took)
-        for r, report in seen:
-            node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
-            rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
-            nbytes += report.nbytes
-        planned = dict(plan.rows) if plan is not None else {}
-        predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
-        peaks = _predicted_peaks(stage, rows) if self.cluster.predicts else {}
-        starts: dict[str, float] = {}
-        if plan is not None and plan.starts:
-            begun = [self.cluster.round_trip + start for start in plan.starts]
-            starts = dict(zip(planned, begun, strict=True))
-        return Record(
-            what=laid.what,
-            where=tuple(rows.items()),
-            seconds=max(node_seconds.values(), default=ran[1]),
-            nbytes=nbytes,
-            node_seconds=tuple(node_seconds.values()),
-            lowering=max((report.lowering for _, report in seen), default="numpy"),
-            phase=laid.phase(),
-            started=ran[0],
-            node_starts=_starts([(r.node, report) for r, report in seen], ran),
-            predicted_seconds=plan.predicted_seconds if plan is not None else None,
-            predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
-            predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
-            measured_peak_bytes=_peaks([(r.node, report) for r, report in seen]),
-            predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
-        )
-
-    def _faults(self, stage: _StageRun, results: dict[str, Any]) -> list[StepFault]:
-        found: set[tuple[int, str]] = set()
-        for told in stage.reports:
-            found |= told.report(results).faults
-        if stage.folded is not None:
-            found |= results[stage.folded[1].key].faults
-        return collect(stage.steps, found)
-
-
-def _starts(
-    seen: Sequence[tuple[str, Made | Report]], ran: tuple[float, float]
-) -> tuple[float, ...]:
-    """Return when each node began, by this process's clock.
-
-    Clocks of nodes may go wrong by more than a run takes: what they say is kept within the run.
-    """
-    since = time.time() - time.perf_counter()
-    first, last = ran[0], ran[0] + ran[1]
-    starts: dict[str, float] = {}
-    for node, report in seen:
-        began = min(max(report.ended - report.seconds - since, first), last)
-        starts[node] = min(starts.get(node, began), began)
-    return tuple(starts.values())
-
-
-def _predicted_peaks(stage: _StageRun, rows: Mapping[str, int]) -> dict[str, int]:
-    """Return what each node takes at the peak; nothing for calls whose workspace is not known."""
-    if isinstance(stage.laid.producer, WholeResult):
-        return {}
-    laid = stage.laid
-    return {
-        node: peak_bytes(laid.work, laid.producer, n, stage.reads.held(node))
-        for node, n in rows.items()
-    }
-
-
-def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:
-    """Return what each node took at the peak, in the order of first mention; () where unknown."""
-    taken: dict[str, list[Taken]] = {}
-    for node, report in seen:
-        if report.memory is None:
-            return ()
-        taken.setdefault(node, []).append(report.memory)
-    return tuple(map(peak_of, taken.values()))
 
 
 def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:

@@ -1,18 +1,13 @@
 """The workers of the user's ``distributed.Client`` as nodes.
 
-Each task is restricted to the worker that the plan names. A task whose worker is gone would wait
-for it for ever, so this module watches the workers while it waits, and gives the run up as soon as
-one is lost.
+Each task is restricted to the worker that the plan names (:mod:`dnumpy.runtime.dask_runs`).
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from concurrent.futures import CancelledError as FutureCancelled
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +21,7 @@ from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
+from dnumpy.runtime.dask_runs import WATCH_SECONDS, Members, Runs
 from dnumpy.runtime.files import Seen
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
@@ -40,12 +36,13 @@ from dnumpy.runtime.probe import (
 from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
+from dnumpy.runtime.relayed import is_worth_it, relayed
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping
 
-    from distributed import Client, Future
+    from distributed import Client
 
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.cost.work import Work
@@ -70,20 +67,11 @@ LET_GO_SECONDS = 0.05  # until workers have let go of what nobody wants any more
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
 ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
-WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
-SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
+RELAY_SHARE = 0.2  # of the free memory of a node, for what all stages of a relay make
+RELAY_PAUSE_SECONDS = 60.0  # after a relay was broken, in which graphs are run task by task
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
-LOOKS_PER_SILENCE_CHECK = 10
 WIRE = 1e9  # bytes per second between workers, where no link has been measured
 COMPILED = frozenset({"numba", "chain"})  # what tasks say of kernels that are machine code
-T = TypeVar("T")
-
-
-def _cancelled() -> tuple[type[BaseException], ...]:
-    """Return the two errors that distributed raises for a cancelled future."""
-    from asyncio import CancelledError
-
-    return CancelledError, FutureCancelled
 
 
 class DaskCluster:
@@ -108,12 +96,13 @@ class DaskCluster:
         self._alive: dict[str, int] = {}
         self._classes: dict[str, str] = {}
         self._copies = Copies(client)
-        self._mute: set[str] = set()
+        self._members = Members(client)
+        self._runs = Runs(client, self._members)
+        self._relays_again = float("-inf")
         self._files = Seen()
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
         self._refused: Refusal | None = None  # why the latest run was, where it was
-        self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
         client.register_plugin(NodeSetup())
 
     # who is there ------------------------------------------------------------------------------
@@ -125,16 +114,16 @@ class DaskCluster:
         """
         self._copies.forget_unused()
         deadline = time.monotonic() + NEW_WORKER_SECONDS
-        self._alive = self._responsive()
+        self._alive = self._members.responsive()
         while not self._alive:
             if time.monotonic() > deadline:
                 msg = (
-                    f"the scheduler {self._scheduler().address} has no worker left: "
+                    f"the scheduler {self._members.scheduler().address} has no worker left: "
                     "start workers and compute again; arrays at home are intact"
                 )
                 raise WorkerLost(msg)
             time.sleep(WATCH_SECONDS)
-            self._alive = self._responsive()
+            self._alive = self._members.responsive()
         self._measure_new()
         self._refresh_memory()
         for address in self._alive:
@@ -200,34 +189,6 @@ class DaskCluster:
     def nodes(self) -> tuple[str, ...]:
         """Return the workers' addresses, in the order in which row ranges follow one another."""
         return tuple(self._alive)
-
-    def _responsive(self) -> dict[str, int]:
-        """Return the workers' threads, without workers that were given up and are still silent."""
-        workers = self._workers()
-        self._mute &= set(workers)
-        if self._mute:
-            self._mute &= self._silent()
-        return {address: n for address, n in workers.items() if address not in self._mute}
-
-    def _workers(self) -> dict[str, int]:
-        try:
-            return dict(self.client.nthreads())
-        except (OSError, RuntimeError) as problem:  # the comm is closed, or the client is
-            msg = (
-                f"the scheduler does not answer ({problem}): what lies on its workers is lost; "
-                "connect a new Client and compute again from arrays at home or on disk"
-            )
-            raise WorkerLost(msg) from problem
-
-    def _scheduler(self) -> Any:
-        return self.client.scheduler
-
-    def _silent(self) -> set[str]:
-        """Return the workers that no longer send heartbeats."""
-        info = self.client.sync(self._scheduler().identity)["workers"]
-        seen = {address: worker["last_seen"] for address, worker in info.items()}
-        latest = max([*seen.values(), time.time() if len(seen) == 1 else 0.0], default=0.0)
-        return {address for address, at in seen.items() if latest - at > SILENT_SECONDS}
 
     def _class_of(self, address: str) -> str:
         """Return the letter of the device class: nodes of the same kind and about the same rate."""
@@ -446,83 +407,32 @@ class DaskCluster:
 
     def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
         """Run the graph; return arrays for ``home`` and Futures for ``stay``, by key."""
-        from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
-
-        layers = {
-            node: MaterializedLayer(tasks, annotations={"workers": [node], "retries": 1})
-            for node, tasks in graph.tasks.items()
-        }
-        wanted = list(dict.fromkeys(ref.key for ref in (*home, *stay)))
-        high = HighLevelGraph(layers, {node: set() for node in layers})
-        futures = dict(zip(wanted, self.client.get(high, wanted, sync=False), strict=True))
+        staying = dict.fromkeys(ref.key for ref in stay)
+        coming = dict.fromkeys(ref.key for ref in home)
         nodes = frozenset(graph.tasks)
+        if not self._relays(graph, staying.keys() | coming.keys()):
+            futures, brought = self._runs.results(
+                graph.tasks, [*coming], [*staying], nodes, retries=1
+            )
+            return {**futures, **dict(zip(coming, brought, strict=True))}
+        legs = relayed(graph, coming, staying)
+        sources = list(dict.fromkeys(one.ref.key for one in legs.home.values()))
         try:
-            self._wait(list(futures.values()), nodes)
-            keys = [ref.key for ref in home]
-            brought = self._brought([futures[key] for key in keys], nodes)
-        except BaseException:
-            self.client.cancel(list(futures.values()), force=True)
+            keys = [*staying, *legs.others]
+            futures, found = self._runs.results(legs.tasks, sources, keys, nodes, retries=0)
+        except NodesLost:
+            self._relays_again = time.monotonic() + RELAY_PAUSE_SECONDS
             raise
-        return {**futures, **dict(zip(keys, brought, strict=True))}
+        results = dict(zip(sources, found, strict=True))
+        at_home = {key: results[one.ref.key][one.position] for key, one in legs.home.items()}
+        return {**{key: futures[key] for key in staying}, **at_home}
 
-    def _wait(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> None:
-        """Return when all are done; raise the first task's error, or NodesLost."""
-        from distributed import wait
-
-        def attempt() -> bool:
-            with self.client.as_current():
-                wait(futures, timeout=WATCH_SECONDS)
-            return True
-
-        self._watched(attempt, futures, nodes)
-
-    def _brought(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> list[Any]:
-        """Return the futures' results."""
-        if not futures:
-            return []
-        job = self._threads.submit(self.client.gather, list(futures))
-        return self._watched(lambda: job.result(WATCH_SECONDS), futures, nodes)
-
-    def _watched(
-        self, attempt: Callable[[], T], futures: Sequence[Future[Any]], nodes: frozenset[str]
-    ) -> T:
-        """Try again until it does not time out, watching tasks and workers meanwhile."""
-        rounds = 0
-        while True:
-            try:
-                result = attempt()
-            except TimeoutError:
-                result = None
-            except _cancelled() as problem:  # what a task needs was lost for good
-                raise NodesLost(nodes - set(self._workers()), len(futures)) from problem
-            except OSError:  # a connection broke: to a worker that is gone, or the error stands
-                self._check(nodes, look_for_silent=False)
-                raise
-            self._raise_failed(futures, nodes)
-            if result is not None:
-                return result
-            rounds += 1
-            self._check(nodes, look_for_silent=rounds % LOOKS_PER_SILENCE_CHECK == 0)
-
-    def _raise_failed(self, futures: Iterable[Future[Any]], nodes: frozenset[str]) -> None:
-        from distributed.scheduler import KilledWorker
-
-        states = {future.status: future for future in futures}
-        if "error" in states:
-            problem = states["error"].exception()
-            if isinstance(problem, KilledWorker):
-                raise NodesLost(nodes - set(self._workers()), 1) from problem
-            raise problem.with_traceback(states["error"].traceback())
-        if "cancelled" in states or "lost" in states:
-            raise NodesLost(nodes - set(self._workers()), len(states))
-
-    def _check(self, nodes: frozenset[str], *, look_for_silent: bool) -> None:
-        lost = nodes - set(self._workers())
-        if look_for_silent:
-            self._mute |= nodes & self._silent()
-            lost |= nodes & self._mute
-        if lost:
-            raise NodesLost(frozenset(lost), 0)
+    def _relays(self, graph: Graph, wanted: set[str]) -> bool:
+        """Say whether a graph is run as a relay, which takes less waiting and more memory."""
+        if time.monotonic() < self._relays_again or not wanted <= graph.node_of.keys():
+            return False
+        room = RELAY_SHARE * min(self.profiles[node].free_bytes for node in self._alive)
+        return is_worth_it(graph, room)
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
         """Let the next attempt begin; raise WorkerLost when this was the last one."""
@@ -542,7 +452,7 @@ class DaskCluster:
                 heal(chunked, self)
                 parts = chunked.parts
                 nodes = frozenset(part.node for part in parts)
-                arrays = self._brought([part.data for part in parts], nodes)
+                arrays = self._runs.brought([part.data for part in parts], nodes)
             except NodesLost as lost:
                 self.recover(attempt, lost)
                 continue
@@ -574,24 +484,3 @@ def dask_cluster(client: Client) -> DaskCluster:
 def adopt(cluster: DaskCluster) -> None:
     """Let this be the one DaskCluster of its client, in place of any other."""
     _clusters[cluster.client] = cluster
-
-
-def current_client() -> Client | None:
-    """Return the user's client, or None; distributed is not imported for the question.
-
-    Inside a task of a worker there is none: waiting there for other tasks would block the worker.
-    """
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    try:
-        distributed.get_worker()
-    except ValueError:
-        pass
-    else:
-        return None
-    try:
-        client = distributed.Client.current()
-    except ValueError:
-        return None
-    return client if client.status == "running" else None

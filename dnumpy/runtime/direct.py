@@ -21,7 +21,6 @@ from dnumpy.ops.families import Elementwise, Reduction
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.build import build_phase
 from dnumpy.runtime import find
-from dnumpy.runtime.dask_cluster import current_client
 from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.local import settle, value_of
 from dnumpy.runtime.memory import pool
@@ -101,7 +100,9 @@ def _is_small(expr: Expr, most: int) -> bool:
                 return False
     if size > most:
         return False
-    sent = config.cluster != "off" and size >= find.LEAST_BYTES and current_client() is not None
+    sent = (
+        config.cluster != "off" and size >= find.LEAST_BYTES and find.current_client() is not None
+    )
     return not sent
 
 

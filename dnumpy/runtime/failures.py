@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dnumpy.errors import PlanInfeasible
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.table import VIEW
@@ -68,10 +69,11 @@ def raise_for(asked: Sequence[Expr], failures: Sequence[Failure]) -> None:
     for root in asked:
         if root.value is None:
             needs = {id(e) for e in pending_in_order([root])}
-            for found in failures:
-                if any(id(e) in needs for e in found.exprs):
-                    raise found.error
-            raise failures[0].error
+            met = [f.error for f in failures if any(id(e) in needs for e in f.exprs)]
+            error = met[0] if met else failures[0].error
+            if isinstance(error, PlanInfeasible):
+                error.tell()
+            raise error
 
 
 def _end_in(error: Exception, last: TracebackType) -> None:

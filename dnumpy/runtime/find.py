@@ -1,24 +1,28 @@
-"""Which cluster runs an evaluation: virtual nodes, the user's Dask workers, or none."""
+"""Which cluster runs an evaluation: virtual nodes, the user's Dask workers, or none.
+
+What runs on clusters is imported when there is one: programs of one machine start sooner.
+"""
 
 from __future__ import annotations
 
-from sys import modules
+import sys
 from typing import TYPE_CHECKING
 
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime.at_home import limited_home
 from dnumpy.runtime.chunked import Chunked
-from dnumpy.runtime.dask_cluster import current_client, dask_cluster
-from dnumpy.runtime.virtual import VirtualCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from distributed import Client
+
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.cluster import Cluster
+    from dnumpy.runtime.dask_cluster import DaskCluster
+    from dnumpy.runtime.virtual import VirtualCluster
 
 LEAST_BYTES = 16 << 20  # a pass over less takes no longer than the messages that would spread it
 
@@ -33,16 +37,33 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
     already lies on its workers. What is more than half of ``config.memory_limit`` passes in blocks.
     """
     if config.mode == "split":
-        return _virtual.setdefault(config.split_rows, VirtualCluster(config.split_rows))
+        return _virtual.get(config.split_rows) or _virtual_nodes(config.split_rows)
     for value in _stored(stages):
         if type(value) is Chunked:
             return value.home
-    nbytes = sum(map(_bytes, stages)) if config.memory_limit or "distributed" in modules else 0
-    if config.cluster != "off" and "distributed" in modules and nbytes >= LEAST_BYTES:
-        client = current_client()
-        if client is not None:
-            return dask_cluster(client)
-    return limited_home(nbytes)
+    nbytes = sum(map(_bytes, stages)) if config.memory_limit or "distributed" in sys.modules else 0
+    theirs = users_cluster() if nbytes >= LEAST_BYTES else None
+    if theirs is not None or not config.memory_limit:
+        return theirs
+    from dnumpy.runtime.at_home import limited_home
+
+    return limited_home(nbytes, _stored(stages))
+
+
+def _virtual_nodes(rows: tuple[float, ...]) -> VirtualCluster:
+    from dnumpy.runtime.virtual import VirtualCluster
+
+    return _virtual.setdefault(rows, VirtualCluster(rows))
+
+
+def users_cluster() -> DaskCluster | None:
+    """Return the workers of the user's client; None where there is none or `cluster` is off."""
+    client = current_client() if config.cluster != "off" else None
+    if client is None:
+        return None
+    from dnumpy.runtime.dask_cluster import dask_cluster
+
+    return dask_cluster(client)
 
 
 def _bytes(stage: Stage) -> int:
@@ -65,3 +86,24 @@ def _stored(stages: Iterable[Stage]) -> list[object]:
             if expr.value is not None:
                 found.append(expr.value)
     return found
+
+
+def current_client() -> Client | None:
+    """Return the user's client, or None; distributed is not imported for the question.
+
+    Inside a task of a worker there is none: waiting there for other tasks would block the worker.
+    """
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        distributed.get_worker()
+    except ValueError:
+        pass
+    else:
+        return None
+    try:
+        client = distributed.Client.current()
+    except ValueError:
+        return None
+    return client if client.status == "running" else None

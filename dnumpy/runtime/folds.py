@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.operands import Ref
 
 FAN_IN = 8  # results of nodes that meet in one task
+COPIED_BYTES = 1 << 13  # of results that every reader may make for itself
 
 
 class StepFold(NamedTuple):
@@ -159,14 +160,19 @@ def add_fold(
     folds: Sequence[AnyFold],
     made: Sequence[tuple[Range, Ref]],
     row_outputs: int,
+    *,
+    copied: bool,
 ) -> tuple[str, Ref]:
-    """Add the tasks that fold what a stage's tasks left behind; return the last, and its node."""
+    """Add the tasks that fold what a stage's tasks left behind; return the last, and its node.
+
+    With ``copied``, what it reads on its own node may travel as well.
+    """
     root = made[0][0].node
     groups: list[tuple[str, list[Ref]]] = []
     for node, tasks in groupby(sorted(made, key=lambda m: m[0].lo), key=lambda m: m[0].node):
         refs = [ref for _, ref in tasks]
         alone = len(refs) == 1 and not row_outputs
-        if node != root and not alone:
+        if not alone and (node != root or copied):
             refs = [graph.add("partial", node, gathered, tuple(folds), *refs)]
         groups.append((node, refs))
     while len(groups) > FAN_IN:
@@ -183,6 +189,12 @@ def _met(
     node = groups[0][0]
     refs = [ref for _, some in groups for ref in some]
     return node, [graph.add("partial", node, gathered, tuple(folds), *refs)]
+
+
+def may_be_copied(folds: Sequence[AnyFold], row_outputs: int, nbytes: int) -> bool:
+    """Say whether what folds read is about as small as the ``nbytes`` that they give."""
+    lists = [fold for fold in folds if isinstance(fold, BlockFold) and not fold.adds]
+    return not lists and not row_outputs and nbytes <= COPIED_BYTES
 
 
 def reports_of(*made: Made) -> tuple[Report, ...]:

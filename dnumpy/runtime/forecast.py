@@ -13,7 +13,6 @@ from dnumpy.plan.model import Plan
 from dnumpy.plan.work import phase_work, step_works
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import learnt, spans
-from dnumpy.runtime.cluster import sketched
 from dnumpy.runtime.records import HERE, call_of
 from dnumpy.runtime.spans import end_of
 
@@ -176,6 +175,8 @@ def forecast_on(
 ) -> list[Forecast]:
     """Return the forecast of a run on a cluster; ``wanted`` as for a run."""
     cluster.refresh()
+    from dnumpy.runtime.cluster import sketched  # here: programs of one machine do without
+
     sketch = sketched(stages, cluster, wanted)
     joint = cluster.plan_run(sketch)
     found = []

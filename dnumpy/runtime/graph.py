@@ -166,7 +166,9 @@ class Graph:
         self.sole: set[str] = set()  # keys of tasks that give rows of one array and little else
         self.light: dict[str, Outputs] = {}  # tasks whose results are small as a whole
         self.refs: dict[str, Any] = {}  # the reference to each task, one object
-        self._run = uuid4().hex
+        self.added: list[str] = []  # keys of all tasks that ever were, in order
+        self.run = uuid4().hex
+        self.longest_seconds = 0.0  # expected of any one stage
         self._count = 0
         self._numbers: dict[str, int] = {}  # of each task, in the order in which they were added
         self._touched: dict[str, int] = {}  # tasks there were when something was appended last
@@ -180,16 +182,29 @@ class Graph:
         """Add a task on ``node`` and return the reference to its result; parcels become tasks."""
         args = tuple([self._sent_off(a, node) if type(a) is Parcel else a for a in args])
         self._count += 1
-        key = f"dnp{self.nodes.label(node)}-{what}-{self._run}-{self._count}"
+        key = f"dnp{self.nodes.label(node)}-{what}-{self.run}-{self._count}"
         self.tasks[node][key] = self._task(key, function, *args)
         self.node_of[key] = node
+        self.added.append(key)
         self._numbers[key] = self._touched[key] = self._count
         ref = self.refs[key] = self._ref(key)
         return ref
 
+    def task(self, key: str) -> Any:
+        """Return a task of this graph."""
+        return self.tasks[self.node_of[key]][key]
+
+    def ref_to(self, key: str) -> Ref:
+        """Return a reference to the result of a task with this key."""
+        return self._ref(key)
+
+    def apart(self, key: str, function: Callable[..., Any], *args: object) -> Any:
+        """Return a task that is none of the graph's."""
+        return self._task(key, function, *args)
+
     def dependencies(self, key: str) -> frozenset[str]:
         """Return the keys of what a task of this graph waits for."""
-        found: frozenset[str] = self.tasks[self.node_of[key]][key].dependencies
+        found: frozenset[str] = self.task(key).dependencies
         return found
 
     def number_of(self, key: str) -> int:

@@ -70,7 +70,7 @@ from dnumpy.runtime.regions import (
     value_for,
     with_axes,
 )
-from dnumpy.runtime.streaming import phase_of, streamed
+from dnumpy.runtime.streaming import phase_of, streamed, streams, tasks_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -422,12 +422,16 @@ class Layout:
         rows, others, all_of = (self._sent(some) for some in (by_rows, across, whole))
         demand = Demand(what, work, granule, rows, others, all_of, light=light)
         plan, number = self._decided(demand)
+        from_files = 0.0 if demand.light else self._row_bytes_in_files(producer, by_rows)
+
+        def tasks(node: str, rows: int) -> int:
+            threads = 1 if demand.light else self.planner.threads(node)
+            return tasks_for(producer, rows, from_files, threads)
+
         ranges = [
             piece
             for node, lo, hi in plan.ranges()
-            for piece in cut_range(
-                node, lo, hi, granule, 1 if demand.light else self.planner.threads(node)
-            )
+            for piece in cut_range(node, lo, hi, granule, tasks(node, hi - lo))
         ]
         return Laid(what, producer, ranges, plan, work, number)
 
@@ -485,10 +489,18 @@ class Layout:
 
     def _streamed(self, producer: AnyProducer, work: Work, by_rows: Sequence[Operand]) -> Work:
         """Return the work without what passes through: a block of it is held at a time."""
-        from_files = {id(operand): operand for operand in by_rows if self._file(operand)}
-        row_bytes = sum(prod(o.shape[1:]) * o.dtype.itemsize for o in from_files.values())
         threads = self.planner.threads(self.planner.fastest())
-        return streamed(work, producer, float(row_bytes), threads)
+        return streamed(work, producer, self._row_bytes_in_files(producer, by_rows), threads)
+
+    def _row_bytes_in_files(self, producer: AnyProducer, by_rows: Sequence[Operand]) -> float:
+        """Return the bytes of a row that are read from files: for a call, all that lies in them."""
+        whole = not streams(producer)
+        found = {}
+        for o in by_rows:
+            if self._file(o) and o.source is not None:
+                seen = prod(o.shape[1:]) * o.dtype.itemsize
+                found[id(o)] = max(seen, o.source.row_bytes) if whole else seen
+        return float(sum(found.values()))
 
     def _sent(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
         """Return those that nodes do not read from files."""

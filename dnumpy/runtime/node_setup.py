@@ -11,6 +11,7 @@ from distributed import WorkerPlugin
 
 from dnumpy.runtime import machine, peaks
 from dnumpy.runtime.memory import pool
+from dnumpy.runtime.relay import open_station
 
 COMPILERS_BYTES = 100e6  # that a process holds more once it has compiled a kernel
 
@@ -50,7 +51,8 @@ def receive_aligned() -> None:
 class NodeSetup(WorkerPlugin):
     """The worker's heartbeats say how much memory is free, within all limits that it runs under.
 
-    Its tasks say how much memory they took. Arrays that it receives lie aligned in memory.
+    Its tasks say how much memory they took. Arrays that it receives lie aligned in memory. It takes
+    part in relays.
 
     BLAS in a worker uses one thread: the worker's own threads are the parallelism.
 
@@ -67,6 +69,7 @@ class NodeSetup(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Limit BLAS for the life of this process; report free memory, and what tasks take."""
         worker.metrics[machine.FREE_METRIC] = free_bytes_of
+        open_station(worker)
         if (socket.gethostname(), os.getpid()) != self.client:
             from threadpoolctl import threadpool_limits
 

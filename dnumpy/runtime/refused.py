@@ -7,6 +7,7 @@ refused before it is computed, and the error says what would make it fit.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dnumpy.errors import PlanInfeasible
@@ -110,7 +111,8 @@ def _refusal_of(
     final = len(sketch.kept) <= 1
 
     def refused() -> PlanInfeasible:
-        error = refusal(program, doubles=doubles)
+        error = PlanInfeasible(f"phase {program.asks[-1].name} needs more than the nodes offer")
+        error.later = partial(refusal, program, doubles=doubles)
         error.final = final
         return error
 

@@ -50,7 +50,7 @@ def streamed(work: Work, producer: Producer, from_files: float, threads: int) ->
     That is ``from_files`` bytes of each row, and what tiles leave behind to be folded.
     """
     folded = _left_by_a_tile(producer) / producer.granule()
-    if not streams(producer) or not (from_files or folded):
+    if not (from_files or (folded and streams(producer))):
         return work
     held = blocks_held(work, producer, from_files, threads)
     return replace(
@@ -59,6 +59,18 @@ def streamed(work: Work, producer: Producer, from_files: float, threads: int) ->
         passing_bytes_per_row=from_files,
         fixed_bytes=work.fixed_bytes + held,
     )
+
+
+def tasks_for(producer: Producer, rows: int, from_files: float, threads: int) -> int:
+    """Return in how many tasks a node runs so many rows.
+
+    One for each thread, unless each would hold all that it reads from files at once: then as many
+    as there are blocks of it.
+    """
+    if not from_files or streams(producer):
+        return threads
+    block = max(producer.granule(), int(BLOCK_BYTES // (threads * from_files)))
+    return max(threads, ceil(rows / block))
 
 
 def blocks_held(work: Work, producer: Producer, from_files: float, threads: int = 1) -> float:

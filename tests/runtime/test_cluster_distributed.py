@@ -15,6 +15,7 @@ from dnumpy.plan.model import NodeRate
 from dnumpy.plan.program import plan_rows
 from dnumpy.plan.rates import phase_spec
 from dnumpy.runtime import dask_cluster as module
+from dnumpy.runtime import dask_runs
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.dask_cluster import DaskCluster
 from tests.runtime import programs as p
@@ -208,7 +209,7 @@ def test_killing_workers_during_a_run_gives_the_right_answer(mortal, victims, mo
     mortal.refresh()
     doomed = list(mortal._alive)[:victims]
     lost = []
-    wait, recover = mortal._wait, mortal.recover
+    wait, recover = mortal._runs._wait, mortal.recover
 
     def wait_and_kill(futures, nodes):
         if doomed:
@@ -219,7 +220,7 @@ def test_killing_workers_during_a_run_gives_the_right_answer(mortal, victims, mo
         lost.append(problem.nodes)
         recover(attempt, problem)
 
-    monkeypatch.setattr(mortal, "_wait", wait_and_kill)
+    monkeypatch.setattr(mortal._runs, "_wait", wait_and_kill)
     monkeypatch.setattr(mortal, "recover", recover_and_note)
     roots = program()
     p.run(roots, mortal)
@@ -230,8 +231,8 @@ def test_killing_workers_during_a_run_gives_the_right_answer(mortal, victims, mo
 
 @LOST
 def test_a_worker_that_falls_silent_is_worked_around(mortal, monkeypatch):
-    monkeypatch.setattr(module, "SILENT_SECONDS", 3.0)
-    monkeypatch.setattr(module, "WATCH_SECONDS", 0.1)
+    monkeypatch.setattr(dask_runs, "SILENT_SECONDS", 3.0)
+    monkeypatch.setattr(dask_runs, "WATCH_SECONDS", 0.1)
     x = p.call("negative", p.data(np.arange(600.0).reshape(200, 3)))
     p.run([x], mortal)
     silent = x.value.parts[0].node

@@ -138,7 +138,7 @@ def everything_on_workers(client: Any, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setattr(config, "mode", "default")
     monkeypatch.setattr(config, "eager_below", 0)
     monkeypatch.setattr(find, "LEAST_BYTES", 0)
-    monkeypatch.setattr(find, "dask_cluster", lambda _client: nodes)
+    monkeypatch.setattr(find, "users_cluster", lambda: nodes)
     monkeypatch.setattr(chunked, "refuse_above_limit", note)
     nodes = Uneven(client)
     with client.as_current():

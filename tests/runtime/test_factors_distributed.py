@@ -97,7 +97,7 @@ def test_what_lapack_overwrites_is_overwritten_on_workers_too(
         np.testing.assert_array_equal(np.asarray(placed), values)
 
 
-SYMMETRIC = SQUARE + SQUARE.T
+SYMMETRIC = (SQUARE + SQUARE.T)[:32, :32]  # two panels, and above what one worker takes
 
 
 @pytest.mark.usefixtures("client")
@@ -106,8 +106,8 @@ def test_spectra_that_no_worker_has_room_for_are_divided(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spectral, "fits_one_node", lambda a: min(a.shape) <= 30)
-    monkeypatch.setattr(config, "tile_rows_max", 12)
-    monkeypatch.setattr(factors, "PANEL", 12)
+    monkeypatch.setattr(config, "tile_rows_max", 16)
+    monkeypatch.setattr(factors, "PANEL", 16)
     placed = dnumpy.array(SYMMETRIC) * 1.0
     dnumpy.engine.compute([placed._buf.expr])
     gathered: list[int] = []
@@ -155,6 +155,8 @@ def test_the_room_of_the_workers_decides_whether_a_spectrum_is_divided(
 def test_eigenvalues_of_any_matrix_are_found_on_a_worker_that_has_room_or_it_is_said_that_none_has(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(config, "tile_rows_max", 16)
+    monkeypatch.setattr(factors, "PANEL", 16)
     block = np.eye(len(SQUARE)) + np.eye(len(SQUARE), k=1)  # which no line divides
     placed = dnumpy.array(block) * 1.0
     dnumpy.engine.compute([placed._buf.expr])

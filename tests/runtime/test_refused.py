@@ -34,11 +34,13 @@ def matrix() -> dnp.ndarray:
 def test_one_result_that_fits_nowhere_is_refused_with_what_would_help() -> None:
     sketch = sketch_of(dnp.cumsum(dnp.cumsum(matrix(), axis=1) + 1.0, axis=1))
     assert sum(stays_bytes(sketch).values()) == ALL
-    with pytest.raises(PlanInfeasible, match="scan") as caught:
+    with pytest.raises(PlanInfeasible, match="needs more") as caught:
         planned(sketch, ALL / 2.9)
     assert caught.value.final
     assert not isinstance(caught.value, NotTogether)
+    caught.value.tell()
     text = str(caught.value)
+    assert "scan" in text
     assert "alive" in text
     assert "Short by" in text
     assert all(f"node-{k} would hold" in text for k in range(3))

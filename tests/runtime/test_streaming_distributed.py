@@ -123,6 +123,7 @@ def test_four_times_the_memory_of_a_cluster_streams_through_it(path: Path) -> No
             standardised = np.asarray(standardised_totals(x))
             means = x.mean(axis=0)
             spreads = np.asarray(((x - means) ** 2).sum(axis=0))  # reads the file a second time
+            product = np.asarray(x @ np.ones((COLUMNS, 2)))  # a call, which reads whole blocks
         assert set(nodes.client.nthreads()) == set(nodes.addresses)
         assert all(Path(f"/proc/{pid}").exists() for pid in nodes.pids), before
     assert all(0 < held < LIMIT for held in most), most
@@ -134,3 +135,5 @@ def test_four_times_the_memory_of_a_cluster_streams_through_it(path: Path) -> No
     average = by_rows(lambda rows: rows.sum(axis=0)) / ROWS
     expected = by_rows(lambda rows: ((rows - average) ** 2).sum(axis=0))
     np.testing.assert_allclose(spreads, expected, rtol=1e-9)
+    each = np.arange(ROWS)
+    np.testing.assert_array_equal(product, np.stack([each % 7 + 1.0 + each % 5] * 2, axis=1))

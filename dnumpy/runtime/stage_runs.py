@@ -1,0 +1,135 @@
+"""Stages in a graph, and what is recorded of them when they have run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dnumpy.runtime.faults import StepFault, collect
+from dnumpy.runtime.peaks import peak_of
+from dnumpy.runtime.producers import WholeResult
+from dnumpy.runtime.records import Record
+from dnumpy.runtime.streaming import peak_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dnumpy.cost.work import Work
+    from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.folds import Told
+    from dnumpy.runtime.graph import Range, TaskReads
+    from dnumpy.runtime.layout import Laid
+    from dnumpy.runtime.operands import Made, Ref
+    from dnumpy.runtime.peaks import Taken
+    from dnumpy.runtime.tasks import Report
+
+
+class Learner(Protocol):
+    """What planned the stages."""
+
+    predicts: bool  # whether planned seconds are seconds
+    round_trip: float  # seconds that a run takes besides its tasks
+
+    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
+        """Take in the seconds that each range of a stage took, and its lowering."""
+        ...
+
+
+@dataclass(slots=True)
+class StageRun:
+    """A stage in the graph: its tasks, where they report, and the task that folds, on its node."""
+
+    laid: Laid
+    steps: tuple[Expr, ...]
+    reads: TaskReads
+    made: list[tuple[Range, Ref]]
+    reports: list[Told]
+    folded: tuple[str, Ref] | None = None
+    first: int = 0  # position of its first row output in what its task gives
+
+    def record(self, cluster: Learner, results: dict[str, Any], ran: tuple[float, float]) -> Record:
+        """Return what was done, beside what was planned; the planner learns from it."""
+        laid = self.laid
+        plan = laid.plan if cluster.predicts and laid.plan.predicted_seconds else None
+        node_seconds: dict[str, float] = {}
+        rows: dict[str, int] = {}
+        nbytes = 0
+        told = zip(laid.ranges, self.reports, strict=False)
+        seen = [(r, one.report(results)) for r, one in told]
+        if laid.as_planned:
+            took = [(r, report.seconds, report.lowering) for r, report in seen]
+            cluster.learn(laid.what, laid.work, took)
+        for r, report in seen:
+            node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
+            rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
+            nbytes += report.nbytes
+        planned = dict(plan.rows) if plan is not None else {}
+        predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
+        peaks = _predicted_peaks(self, rows) if cluster.predicts else {}
+        starts: dict[str, float] = {}
+        if plan is not None and plan.starts:
+            begun = [cluster.round_trip + start for start in plan.starts]
+            starts = dict(zip(planned, begun, strict=True))
+        return Record(
+            what=laid.what,
+            where=tuple(rows.items()),
+            seconds=max(node_seconds.values(), default=ran[1]),
+            nbytes=nbytes,
+            node_seconds=tuple(node_seconds.values()),
+            lowering=max((report.lowering for _, report in seen), default="numpy"),
+            phase=laid.phase(),
+            started=ran[0],
+            node_starts=_starts([(r.node, report) for r, report in seen], ran),
+            predicted_seconds=plan.predicted_seconds if plan is not None else None,
+            predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
+            predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
+            measured_peak_bytes=_peaks([(r.node, report) for r, report in seen]),
+            predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
+        )
+
+    def faults(self, results: dict[str, Any]) -> list[StepFault]:
+        """Return the floating-point faults that the stage's tasks met."""
+        found: set[tuple[int, str]] = set()
+        for told in self.reports:
+            found |= told.report(results).faults
+        if self.folded is not None:
+            found |= results[self.folded[1].key].faults
+        return collect(self.steps, found)
+
+
+def _starts(
+    seen: Sequence[tuple[str, Made | Report]], ran: tuple[float, float]
+) -> tuple[float, ...]:
+    """Return when each node began, by this process's clock.
+
+    Clocks of nodes may go wrong by more than a run takes: what they say is kept within the run.
+    """
+    since = time.time() - time.perf_counter()
+    first, last = ran[0], ran[0] + ran[1]
+    starts: dict[str, float] = {}
+    for node, report in seen:
+        began = min(max(report.ended - report.seconds - since, first), last)
+        starts[node] = min(starts.get(node, began), began)
+    return tuple(starts.values())
+
+
+def _predicted_peaks(stage: StageRun, rows: Mapping[str, int]) -> dict[str, int]:
+    """Return what each node takes at the peak; nothing for calls whose workspace is not known."""
+    if isinstance(stage.laid.producer, WholeResult):
+        return {}
+    laid = stage.laid
+    return {
+        node: peak_bytes(laid.work, laid.producer, n, stage.reads.held(node))
+        for node, n in rows.items()
+    }
+
+
+def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:
+    """Return what each node took at the peak, in the order of first mention; () where unknown."""
+    taken: dict[str, list[Taken]] = {}
+    for node, report in seen:
+        if report.memory is None:
+            return ()
+        taken.setdefault(node, []).append(report.memory)
+    return tuple(map(peak_of, taken.values()))
