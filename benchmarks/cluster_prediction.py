@@ -24,6 +24,7 @@ from benchmarks.prediction import Row, error
 from benchmarks.rivals import Dnumpy
 from dnumpy import engine
 from dnumpy.cost.correction import OnlineCorrection
+from dnumpy.runtime import spans
 from dnumpy.runtime.dask_cluster import DaskCluster, adopt
 
 if TYPE_CHECKING:
@@ -69,12 +70,12 @@ def paired(predicted: Mapping[str, int], measured: Mapping[str, int]) -> list[tu
 
 def untaught(cluster: DaskCluster, pending: Any) -> float:
     """Return the seconds that the profiles alone predict."""
-    taught = cluster.correction
-    cluster.correction = OnlineCorrection()
+    taught, runs = cluster.correction, spans.here
+    cluster.correction, spans.here = OnlineCorrection(), spans.Spans()
     try:
         return float(pending.predict())
     finally:
-        cluster.correction = taught
+        cluster.correction, spans.here = taught, runs
 
 
 def row_of(rival: Dnumpy, workload: Workload, scale: float, repeats: int) -> ClusterRow:
@@ -88,11 +89,10 @@ def row_of(rival: Dnumpy, workload: Workload, scale: float, repeats: int) -> Clu
         row = ClusterRow(workload.name, (alone, perf_counter() - started), taught)
         del pending
         for count in range(SETTLING + repeats):
-            engine.history.clear()
             began = perf_counter()
             pending = workload.run(dnumpy, *arrays)
             recorded = perf_counter() - began
-            told = pending.predict()
+            told = pending.predict()  # takes in what has run
             engine.history.clear()
             started = perf_counter()
             rival.finished(workload, pending)

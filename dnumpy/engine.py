@@ -29,7 +29,7 @@ from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain, WholeStage
 from dnumpy.rewrite.padding import has_rolls, share_padding
-from dnumpy.runtime import chunked, direct, learnt, local
+from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.find import cluster_for, current_client, users_cluster
@@ -438,6 +438,8 @@ def learn() -> DeviceProfile:
 
 def predict(roots: Iterable[Expr]) -> Prediction:
     """Return the seconds and bytes that computing the roots would take, without doing it."""
+    with lock:
+        spans.here.take_in(history)
     return prediction_of(forecast(roots))
 
 

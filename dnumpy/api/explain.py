@@ -14,7 +14,8 @@ from dnumpy.api import pictures
 from dnumpy.api.array import ndarray
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.trace import chrome_trace
-from dnumpy.runtime.forecast import end_of, forecast_of_record, interval_of_plan
+from dnumpy.runtime.forecast import forecast_of_record, interval_of_plan
+from dnumpy.runtime.spans import end_of
 
 if TYPE_CHECKING:
     import os

@@ -182,8 +182,11 @@ class DaskCluster:
         """Ask the workers themselves how much memory is free now."""
         from dnumpy.runtime.node_setup import free_now
 
-        time.sleep(LET_GO_SECONDS)
-        for address, free in self.client.run(free_now, workers=list(self._alive)).items():
+        scarce = self._tight > 1
+        if scarce:
+            time.sleep(LET_GO_SECONDS)
+        told = self.client.run(free_now, trim=scarce, workers=list(self._alive))
+        for address, free in told.items():
             self.profiles[address] = replace(self.profiles[address], free_bytes=free)
 
     def nodes(self) -> tuple[str, ...]:
@@ -250,10 +253,10 @@ class DaskCluster:
         self._used += 1
         places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
         if not self._tight and cannot_stay(sketch, places):  # by what was free some time ago
-            self._tight = 1
+            self._tight = 2
             self._refresh_memory()
             places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
-        self._tight = max(self._tight - 1, 0)
+        self._tight -= self._tight > 0
         ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
         try:
             joint, self._refused = plan_within(sketch, places, self.links, ratings, self.epoch)

@@ -12,11 +12,12 @@ from dnumpy.expr.walk import base_of
 from dnumpy.plan.model import Plan
 from dnumpy.plan.work import phase_work, step_works
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime import learnt
+from dnumpy.runtime import learnt, spans
 from dnumpy.runtime.records import HERE, call_of
+from dnumpy.runtime.spans import end_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from dnumpy.cost import DeviceProfile, Work
     from dnumpy.rewrite.cut import Stage
@@ -254,25 +255,12 @@ def prediction_of(stages: Sequence[Forecast]) -> Prediction:
             peaks[node] = max(peaks.get(node, 0), size)
     together = end_of([(stage.node_starts, stage.node_seconds) for stage in stages])
     if together is not None:
+        first = spans.first_of(stage.node_starts for stage in stages)
+        factor = spans.here.factor((s.what, s.where) for s in stages if any(s.node_seconds))
+        together = first + (together - first) * factor
         expected = learnt.around(together, "plan")
         return Prediction(together, (expected.low, expected.high), peaks)
     low, middle, high = (
         float(sum(getattr(s, name) for s in stages)) for name in ("low", "seconds", "high")
     )
     return Prediction(middle, (low, high), peaks)
-
-
-def end_of(
-    stages: Iterable[tuple[Sequence[float], Sequence[float]]],
-) -> float | None:
-    """Return when the last node has done its last stage, from starts and seconds of each.
-
-    None where it is not known when the nodes are to begin; stages of which nothing is predicted do
-    not count.
-    """
-    ends: list[float] = []
-    for starts, node_seconds in stages:
-        if not starts and node_seconds:
-            return None
-        ends += [at + took for at, took in zip(starts, node_seconds, strict=True) if took]
-    return max(ends, default=None)

@@ -25,9 +25,13 @@ def free_bytes_of(worker: Any) -> float:
     return free if "numba" in sys.modules else max(free - COMPILERS_BYTES, 0.0)
 
 
-def free_now(dask_worker: Any) -> float:
-    """Return the bytes that new arrays may take, once what dead ones left is given back."""
-    pool.trim()
+def free_now(dask_worker: Any, *, trim: bool) -> float:
+    """Return the bytes that new arrays may take, once what dead ones left is given back if asked.
+
+    Arrays take fresh memory more slowly, which is only worth it where memory is scarce.
+    """
+    if trim:
+        pool.trim()
     return free_bytes_of(dask_worker)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Refusal = Callable[[], PlanInfeasible]
 
 NAMED = 8  # results
-MUCH = 0.2  # of the free memory, that one run takes
+MUCH = 0.4  # of the free memory, that one run takes
 
 
 class NotTogether(PlanInfeasible):

@@ -1,0 +1,78 @@
+"""What whole runs teach of what lies between their tasks."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnumpy.runtime.records import HERE, Record
+from dnumpy.runtime.spans import MOST, Spans, end_of
+
+WHERE = (("a", 60), ("b", 40))
+
+
+def run_of(started: float, took: float, *, sweeps: int = 2, rows: int = 100) -> list[Record]:
+    """Return the records of a run that was predicted to take a second."""
+    where = (("a", rows - 40), ("b", 40))
+    return [
+        Record(
+            what,
+            where,
+            0.1,
+            0,
+            node_seconds=(0.1, 0.1),
+            started=started,
+            node_starts=(started + 5.0, started + 5.0 + took - 0.1),  # after a round trip
+            predicted_node_seconds=(0.5, 0.5),
+            predicted_node_starts=(3.0, 3.5),
+        )
+        for k, what in enumerate(["first", *["sweep"] * (sweeps - 1)])
+    ]
+
+
+STAGES = [("first", WHERE), ("sweep", WHERE)]
+
+
+def test_what_never_ran_takes_what_was_predicted() -> None:
+    assert Spans().factor(STAGES) == 1.0
+
+
+@given(st.lists(st.floats(0.2, 7.0), min_size=2, max_size=5))
+def test_runs_say_by_how_much_equal_ones_take_longer(times: list[float]) -> None:
+    known, history = Spans(), []
+    for k, took in enumerate(times):
+        history += run_of(10.0 * k, took)
+        known.take_in(history)
+        known.take_in(history)  # nothing new
+    found = known.factor(STAGES)
+    assert min(times) * (1 - 1e-9) <= found <= max(times) * (1 + 1e-9)
+    if times == sorted(times):
+        assert found == pytest.approx(median(times))
+    if times == sorted(set(times), reverse=True):  # nothing was at hand yet, but for the last one
+        assert found == pytest.approx(times[-1])
+    assert known.factor([*STAGES, ("sweep x 5", WHERE)]) == known.factor(STAGES)
+    assert known.factor([("first", WHERE)]) == 1.0
+    assert known.factor([(what, (("a", 999),)) for what, _ in STAGES]) == 1.0
+
+
+def test_an_accident_counts_no_more_than_a_bound() -> None:
+    known = Spans()
+    known.take_in(run_of(0.0, 1e6))
+    assert known.factor(STAGES) == MOST
+
+
+def test_runs_at_home_and_runs_without_a_plan_teach_nothing() -> None:
+    known = Spans()
+    here = [r._replace(where=((HERE, 100),)) for r in run_of(0.0, 3.0)]
+    bare = [r._replace(predicted_node_starts=()) for r in run_of(1.0, 3.0)]
+    known.take_in([*here, *bare])
+    assert not known.ratios
+
+
+def test_a_run_ends_with_the_last_of_its_stages() -> None:
+    assert end_of([((0.0, 1.0), (5.0, 2.0)), ((), ())]) == 5.0
+    assert end_of([((), (1.0,))]) is None
+    assert end_of([]) is None
