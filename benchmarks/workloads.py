@@ -283,8 +283,8 @@ def dask_sort(x: Any) -> Any:
 
 
 def sort_steps(x: Field) -> tuple[Step, ...]:
-    """Compare each element with as many as a search would, read and write once."""
-    loops = (("compare", log2(x.shape[0])),)
+    """Sort, which takes each element as long as the logarithm of their number; read and write once."""
+    loops = (("sort", log2(x.shape[0])),)
     return (Step(Work(x.shape[0], bytes_read=ITEM, bytes_written=ITEM, loops=loops)),)
 
 
