@@ -283,7 +283,7 @@ def dask_sort(x: Any) -> Any:
 
 
 def sort_steps(x: Field) -> tuple[Step, ...]:
-    """Sort, which takes each element as long as the logarithm of their number; read and write once."""
+    """Sort, at what each costs by the logarithm of their number; read and write once."""
     loops = (("sort", log2(x.shape[0])),)
     return (Step(Work(x.shape[0], bytes_read=ITEM, bytes_written=ITEM, loops=loops)),)
 
