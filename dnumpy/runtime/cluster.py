@@ -276,6 +276,8 @@ class _Run:
         straight = None if update is None else self.layout.placed(stage, update)
         laid = straight or self.layout.fused(stage)
         nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
+        if straight is not None and update is not None:
+            nbytes = update.nbytes  # the tasks give its rows
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
         partial = [k for k, output in enumerate(phase.outputs) if output.partial]
