@@ -64,6 +64,7 @@ HOME_BYTES = (
 CALIBRATED_LINKS_SECONDS = 10.0
 LINKS_SECONDS = 1.0  # after which no further links are measured before the first run
 LET_GO_SECONDS = 0.05  # until workers have let go of what nobody wants any more
+REFRESH_SECONDS = 0.5  # how old what is known of who is there may be
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
 ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
@@ -98,7 +99,7 @@ class DaskCluster:
         self._copies = Copies(client)
         self._members = Members(client)
         self._runs = Runs(client, self._members)
-        self._relays_again = float("-inf")
+        self._relays_again = self._refreshed = float("-inf")
         self._files = Seen()
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
@@ -110,10 +111,14 @@ class DaskCluster:
     def refresh(self) -> None:
         """Find out which workers there are, and measure those that are new.
 
-        Waits a while for one where there is none; raises WorkerLost when none comes.
+        Waits a while for one where there is none; raises WorkerLost when none comes. What was found
+        a moment ago holds: a worker lost since then is found by those who wait for it.
         """
         self._copies.forget_unused()
-        deadline = time.monotonic() + NEW_WORKER_SECONDS
+        now = time.monotonic()
+        if now - self._refreshed < REFRESH_SECONDS and self.client.status == "running":
+            return
+        deadline = now + NEW_WORKER_SECONDS
         self._alive = self._members.responsive()
         while not self._alive:
             if time.monotonic() > deadline:
@@ -129,6 +134,7 @@ class DaskCluster:
         for address in self._alive:
             label = self._classes.setdefault(address, self._class_of(address))
             self._taught.enter(label, self.profiles[address])
+        self._refreshed = now
 
     def _measure_new(self) -> None:
         unknown = [address for address in self._alive if address not in self.profiles]
@@ -415,7 +421,7 @@ class DaskCluster:
         nodes = frozenset(graph.tasks)
         if not self._relays(graph, staying.keys() | coming.keys()):
             futures, brought = self._runs.results(
-                graph.tasks, [*coming], [*staying], nodes, retries=1
+                graph.tasks, [*coming], [*staying], nodes, retries=1, urgent=graph.urgent
             )
             return {**futures, **dict(zip(coming, brought, strict=True))}
         legs = relayed(graph, coming, staying)
@@ -439,6 +445,7 @@ class DaskCluster:
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
         """Let the next attempt begin; raise WorkerLost when this was the last one."""
+        self._refreshed = float("-inf")
         if attempt + 1 >= ATTEMPTS:
             msg = (
                 f"workers were lost in each of {ATTEMPTS} attempts, the last time "

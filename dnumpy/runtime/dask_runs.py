@@ -16,7 +16,7 @@ from dnumpy.runtime.cluster import NodesLost
 from dnumpy.runtime.relay import RelayBroken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from distributed import Client, Future
 
@@ -87,15 +87,21 @@ class Runs:
         nodes: frozenset[str],
         *,
         retries: int,
+        urgent: Collection[str] = (),
     ) -> tuple[dict[str, Future[Any]], list[Any]]:
-        """Run tasks; return Futures of what is to stay, and the values that come home."""
+        """Run tasks, by node; return Futures of what is to stay, and the values that come home.
+
+        A worker runs ``urgent`` ones before others, as soon as they are ready.
+        """
         from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
-        layers = {
-            node: MaterializedLayer(own, annotations={"workers": [node], "retries": retries})
-            for node, own in tasks.items()
-            if own
-        }
+        layers: dict[str, MaterializedLayer] = {}
+        for node, own in tasks.items():
+            for priority in (0, 1):
+                some = {key: task for key, task in own.items() if (key in urgent) == priority}
+                how = {"workers": [node], "retries": retries, "priority": priority}
+                if some:
+                    layers[f"{node}-{priority}"] = MaterializedLayer(some, annotations=how)
         wanted = list(dict.fromkeys([*home, *stay]))
         high = HighLevelGraph(layers, {node: set() for node in layers})
         futures = dict(zip(wanted, self.client.get(high, wanted, sync=False), strict=True))

@@ -61,7 +61,8 @@ class Leg(NamedTuple):
     run : str
         The run's name.
     steps : tuple of Step
-        In the order in which they are run where several are ready.
+        In the order in which they are run where several are ready: first what takes little, and
+        lets another node begin.
     sends : dict
         To whom results go, addresses by key.
     gives : tuple of str
