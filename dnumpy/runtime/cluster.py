@@ -477,10 +477,19 @@ def _attempt(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
 ) -> tuple[list[Record], list[StepFault]]:
     joint = cluster.plan_run(sketched(stages, cluster, wanted)) if cluster.predicts else None
-    plans = None if joint is None else joint.plans
+    return run_of(stages, cluster, wanted, None if joint is None else joint.plans).finish()
+
+
+def run_of(
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    plans: Sequence[Plan] | None,
+) -> _Run:
+    """Return the run of the stages as it is planned, put into a graph that has yet to be run."""
     run = _Run(cluster, wanted, following(cluster, Graph(cluster), plans))
     run.add_all(stages)
-    return run.finish()
+    return run
 
 
 def sketched(

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnumpy.config import config
+from dnumpy.errors import PlanInfeasible
 from dnumpy.plan import plan_program
 from dnumpy.plan.dag import SAME_ROWS, Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.model import Plan
 from dnumpy.plan.rates import MEMORY_SHARE, node_rate
 from dnumpy.runtime import answers
-from dnumpy.runtime.answers import MOST_ANSWERS, Answer, Joint, Place, Question, Rating
+from dnumpy.runtime.answers import MOST_ANSWERS, Answer, Joint, Place, Question, Rating, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -270,16 +271,23 @@ def plan_together(
     Raises
     ------
     dnumpy.errors.PlanInfeasible
-        When it does not fit in the workers' memory.
+        When it does not fit in the workers' memory; at once where that is known.
     """
     objective: Objective = config.objective  # type: ignore[assignment]
     question = Question.of(places, links, ratings, (epoch, objective))
     known = answers.find(sketch.answers, question)
     if known is not None:
         return known
+    refusal = answers.refused(sketch.refusals, question)
+    if refusal is not None:
+        raise refusal
     builder = _Builder(sketch, places, ratings)
     program, numbers = builder.program(links)
-    plan = plan_program(program, epoch=epoch, objective=objective)
+    try:
+        plan = plan_program(program, epoch=epoch, objective=objective)
+    except PlanInfeasible as error:
+        sketch.refusals = [Refused.of(question, error), *sketch.refusals[: MOST_ANSWERS - 1]]
+        raise
     count = len(places)
     plans = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
     joint = Joint(plans, plan.predicted_seconds, plan.peak_bytes[:count], plan.how)

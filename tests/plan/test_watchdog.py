@@ -50,7 +50,10 @@ def test_an_answer_in_time_is_handed_back():
 def test_the_end_of_the_time_is_no_solution_where_none_was_found():
     prob = pulp.LpProblem("crowded", pulp.LpMinimize)
     shares = [prob.add_variable(f"x{i}", 0, 2 / 64) for i in range(10)]
-    prob += pulp.lpSum(shares)
+    makespan = prob.add_variable("makespan", 0)
+    prob += makespan
+    for share in shares:
+        prob += makespan >= 3 * share
     prob += pulp.lpSum(shares) == 1
     solved = prob.solve(pulp.HiGHS(msg=False, timeLimit=0.0))
     assert not watchdog.has_solution(prob, solved)
