@@ -23,6 +23,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
+from dnumpy.runtime.received import value_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -186,7 +188,7 @@ class Station:
         """Take in a result that another worker hands over."""
         running = self.running(run)
         if running is not None:
-            running.take(key, value)
+            running.take(key, value_of(value))
         return "taken"
 
     def running(self, run: str) -> _Running | None:
