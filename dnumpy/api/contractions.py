@@ -19,6 +19,7 @@ from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.ops.table import CROSSPROD, DOT, EINSUM, MATMUL, TENSORDOT
+from dnumpy.runtime import direct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +68,8 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     except ValueError:
         return NotImplemented
     shape = batch + a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
+    if direct.is_numpys((a, b), prod(shape)) and not config.reproducible:
+        return NotImplemented
     dtype = resolve(np.multiply, [a, b])[0]
     vectors = a.ndim == b.ndim == 1 and blocks.spread(x1, x2)
     if (config.reproducible or vectors) and dtype.kind in "iufc" and not ufuncs.errors_raise():

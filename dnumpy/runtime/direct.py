@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.config import config
+from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr.expr import Expr
 from dnumpy.kernels import reference
 from dnumpy.kernels.partials import combine, partial_dtype
@@ -35,6 +35,7 @@ MOST_BYTES = 24 << 20  # read and written: threads that share the memory gain no
 FOLDED_BYTES = 9 << 20  # read by a fold
 LITTLE_BYTES = 10 << 20  # read and written by a few operations that are not worth being fused
 MOST_LITTLE = 4  # operations
+FEW = 1 << 14  # elements of a result
 _ROUNDS = frozenset({np.add, np.multiply})
 CHEAP = frozenset({"arith", "cast", "compare", "div", "select"})  # classes of loops
 
@@ -90,6 +91,19 @@ def _folds_exactly(expr: Expr) -> bool:
     )
 
 
+def is_numpys(operands: Sequence[Expr], size: int) -> bool:
+    """Say whether an operation that nothing fuses with is NumPy's as it is recorded.
+
+    Its operands lie here, and so will its result, of ``size`` elements: so few that what is
+    computed from them is computed at once too.
+    """
+    if size > FEW or config.mode != "default" or config.memory_limit:
+        return False
+    if config.eager_below < EAGER_BELOW or not all(map(_is_home, operands)):
+        return False
+    return not _is_sent(sum([expr.nbytes for expr in operands]))
+
+
 def _is_small(expr: Expr, most: int) -> bool:
     """Say whether an operation reads little, and all of it lies at home."""
     size = expr.nbytes
@@ -98,12 +112,14 @@ def _is_small(expr: Expr, most: int) -> bool:
             size += arg.nbytes
             if not _is_home(arg):
                 return False
-    if size > most:
+    return size <= most and not _is_sent(size)
+
+
+def _is_sent(nbytes: int) -> bool:
+    """Say whether work on so many bytes goes to the user's workers."""
+    if config.cluster == "off" or nbytes < find.LEAST_BYTES:
         return False
-    sent = (
-        config.cluster != "off" and size >= find.LEAST_BYTES and find.current_client() is not None
-    )
-    return not sent
+    return find.current_client() is not None
 
 
 def _is_home(expr: Expr) -> bool:
