@@ -41,7 +41,7 @@ from dnumpy.runtime.relayed import is_worth_it, relayed
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from distributed import Client
 
@@ -327,6 +327,14 @@ class DaskCluster:
         """Return what the plan may give the worker with most free memory."""
         self.refresh()
         return MEMORY_SHARE * max(self.profiles[address].free_bytes for address in self._alive)
+
+    def seconds_alone(self, works: Iterable[Work]) -> float:
+        """Return what a thread of the fastest worker takes; infinite where none is known yet."""
+        if not self._alive:
+            return float("inf")
+        profile = self.profiles[self.fastest()]
+        profile = replace(profile, launch_seconds=0.0)
+        return sum(cost_seconds(work, profile, work.rows, "tiled") for work in works)
 
     def _unit_seconds(self, node: str) -> float:
         profile = self.profiles[node]

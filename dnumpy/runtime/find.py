@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.virtual import VirtualCluster
 
 LEAST_BYTES = 16 << 20  # a pass over less takes no longer than the messages that would spread it
+SURELY = 16  # times as much is sent whatever it takes
 
 _virtual: dict[tuple[float, ...], VirtualCluster] = {}
 
@@ -34,7 +35,8 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
 
     In the ``split`` mode everything runs on virtual nodes. Otherwise the user's
     ``distributed.Client``, where there is one, gets what is worth sending, and all that reads what
-    already lies on its workers. What is more than half of ``config.memory_limit`` passes in blocks.
+    already lies on its workers. What takes one thread less than a message there and back is not.
+    What is more than half of ``config.memory_limit`` passes in blocks.
     """
     if config.mode == "split":
         return _virtual.get(config.split_rows) or _virtual_nodes(config.split_rows)
@@ -43,11 +45,20 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
             return value.home
     nbytes = sum(map(_bytes, stages)) if config.memory_limit or "distributed" in sys.modules else 0
     theirs = users_cluster() if nbytes >= LEAST_BYTES else None
+    if theirs is not None and nbytes < SURELY * LEAST_BYTES and not _is_worth_it(stages, theirs):
+        return None
     if theirs is not None or not config.memory_limit:
         return theirs
     from dnumpy.runtime.at_home import limited_home
 
     return limited_home(nbytes, _stored(stages))
+
+
+def _is_worth_it(stages: Sequence[Stage], cluster: DaskCluster) -> bool:
+    """Say whether stages on data that is here take longer than it takes to ask for anything."""
+    from dnumpy.runtime.forecast import work_of
+
+    return cluster.seconds_alone(map(work_of, stages)) > cluster.round_trip
 
 
 def _virtual_nodes(rows: tuple[float, ...]) -> VirtualCluster:
