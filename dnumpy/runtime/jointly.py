@@ -302,10 +302,11 @@ def plan_together(
         raise
     count = len(places)
     plans = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
-    joint = Joint(plans, plan.predicted_seconds, plan.peak_bytes[:count], plan.how)
+    held, period = plan.peak_bytes[:count], plan.period_seconds
+    joint = Joint(plans, plan.predicted_seconds, held, plan.how, period)
     fixed, busy = builder.seconds(plans)
-    held = np.array(plan.ever_held_bytes[:count])
-    answer = Answer(question, joint, fixed, busy, question.memory(), held)
+    ever_held = np.array(plan.ever_held_bytes[:count])
+    answer = Answer(question, joint, fixed, busy, question.memory(), ever_held)
     sketch.answers = [answer, *sketch.answers[: MOST_ANSWERS - 1]]
     return joint
 
