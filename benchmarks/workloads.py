@@ -229,8 +229,12 @@ def dask_kmeans(points: Any) -> Any:
 def kmeans_steps(points: Field) -> tuple[Step, ...]:
     """Read the points once in each step; difference, square, sum and comparison per centre."""
     pairs = float(CENTRES * AXES)
-    loops = (("arith", 2 * pairs), ("compare", float(CENTRES)), ("reduce", pairs))
-    loops = (*loops, ("scatter", 1.0 + AXES))
+    loops = (
+        ("arith", 2 * pairs),
+        ("compare", float(CENTRES)),
+        ("reduce", pairs),
+        ("scatter", 1.0 + AXES),
+    )
     return (Step(Work(points.shape[0], bytes_read=ITEM * AXES, loops=loops), STEPS),)
 
 

@@ -77,6 +77,7 @@ class Cluster(Protocol):
         current: Placement | None,
         transfer_bytes_per_row: float,
         transfer_fixed_bytes: float = 0.0,
+        resting_bytes_per_row: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
         ...
@@ -276,6 +277,8 @@ class _Run:
         straight = None if update is None else self.layout.placed(stage, update)
         laid = straight or self.layout.fused(stage)
         nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
+        if straight is not None and update is not None:
+            nbytes = update.nbytes  # the tasks give its rows
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
         partial = [k for k, output in enumerate(phase.outputs) if output.partial]

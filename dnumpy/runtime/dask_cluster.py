@@ -36,6 +36,7 @@ from dnumpy.runtime.probe import (
 from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
+from dnumpy.runtime.relay import step_seconds
 from dnumpy.runtime.relayed import is_worth_it, relayed
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.files import Identity
     from dnumpy.runtime.graph import Graph
-    from dnumpy.runtime.jointly import Joint, Rating
+    from dnumpy.runtime.jointly import Joint, Place, Rating
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.refused import Refusal
@@ -100,6 +101,7 @@ class DaskCluster:
         self._members = Members(client)
         self._runs = Runs(client, self._members)
         self._relays_again = self._refreshed = float("-inf")
+        self._steps: dict[str, float] = {}  # seconds that a step of a relay takes besides its work
         self._files = Seen()
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
@@ -142,6 +144,7 @@ class DaskCluster:
             return
         try:
             self._take_in(probe_cluster(self.client, workers=unknown))
+            self._steps.update(self._runs.on_each(step_seconds, unknown))
             self._measure_links(MIDDLE, LINKS_SECONDS)
         except OSError as problem:  # one of them went away again
             raise NodesLost(frozenset(unknown), 0) from problem
@@ -219,6 +222,7 @@ class DaskCluster:
         current: Placement | None,
         transfer_bytes_per_row: float,
         transfer_fixed_bytes: float = 0.0,
+        resting_bytes_per_row: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows, by measured profiles and what runs taught."""
         self._used += 1
@@ -235,6 +239,7 @@ class DaskCluster:
                 corrections=rating.factors,
                 transfer_bytes_per_row=transfer_bytes_per_row,
                 transfer_fixed_bytes=transfer_fixed_bytes,
+                resting_bytes_per_row=resting_bytes_per_row,
             )
         except PlanInfeasible as alone:
             if self._refused is None:
@@ -254,14 +259,12 @@ class DaskCluster:
         """
         if not self.joint or not sketch.demands:
             return None
-        from dnumpy.runtime.jointly import Place  # with all that it needs of plan/
-
         self._used += 1
-        places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
+        places = self._places(sketch)
         if not self._tight and cannot_stay(sketch, places):  # by what was free some time ago
             self._tight = 2
             self._refresh_memory()
-            places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
+            places = self._places(sketch)
         self._tight -= self._tight > 0
         ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
         try:
@@ -272,6 +275,22 @@ class DaskCluster:
         if joint is None or takes_much(joint, places):
             self._tight = max(self._tight, 1)
         return joint
+
+    def _places(self, sketch: Sketch) -> list[Place]:
+        """Return the workers as they are to this run: tasks of a relay begin sooner than others."""
+        from dnumpy.runtime.jointly import Place
+
+        made = sum(d.work.rows * d.work.bytes_written for d in sketch.demands)
+        relay = len(sketch.demands) > 1 and made <= self._relay_room()
+        known = [(self.profiles[a], self._steps.get(a) if relay else None) for a in self._alive]
+        profiles = [p if step is None else replace(p, launch_seconds=step) for p, step in known]
+        return [Place(p, self.label(a)) for p, a in zip(profiles, self._alive, strict=True)]
+
+    def _relay_room(self) -> float:
+        """Return the bytes that the tasks of a relay may give; none after one was broken."""
+        if time.monotonic() < self._relays_again:
+            return -1.0
+        return RELAY_SHARE * min(self.profiles[node].free_bytes for node in self._alive)
 
     def _rating(self, what: str, work: Work) -> Rating:
         """Return how workers will run it, and how far off the model was for that."""
@@ -438,10 +457,7 @@ class DaskCluster:
 
     def _relays(self, graph: Graph, wanted: set[str]) -> bool:
         """Say whether a graph is run as a relay, which takes less waiting and more memory."""
-        if time.monotonic() < self._relays_again or not wanted <= graph.node_of.keys():
-            return False
-        room = RELAY_SHARE * min(self.profiles[node].free_bytes for node in self._alive)
-        return is_worth_it(graph, room)
+        return wanted <= graph.node_of.keys() and is_worth_it(graph, self._relay_room())
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
         """Let the next attempt begin; raise WorkerLost when this was the last one."""
