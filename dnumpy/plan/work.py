@@ -35,6 +35,7 @@ Loops = tuple[tuple[str, float], ...]
 LOGARITHMIC = frozenset({"sort", "fft"})
 
 
+@lru_cache(maxsize=4096)
 def phase_work(phase: Phase) -> Work:
     """Return what the phase does; its fixed bytes are inputs read whole and one tile per step."""
     loops: Loops = ()
@@ -83,6 +84,7 @@ def partial_bytes(phase: Phase) -> float:
     return sum(sizes) * phase.tile_rows
 
 
+@lru_cache(maxsize=4096)
 def scratch_bytes(phase: Phase) -> float:
     """Return the bytes of the tiles that a phase works in."""
     return sum(_scratch_bytes(phase, step) for step in phase.steps)
@@ -161,9 +163,18 @@ def op_work(op: Op, shape: Shape, dtype: np.dtype, reads: Sequence[tuple[Shape, 
 
 def kernel_name(what: str, work: Work, lowering: str) -> str:
     """Return a name for what does this work by this lowering, on any number of rows."""
-    amounts = (work.flops, work.bytes_read, work.bytes_written, work.loops, work.dtype)
-    program = (what, work.program, *amounts)
-    return f"{blake2b(repr(program).encode(), digest_size=8).hexdigest()}:{lowering}"
+    amounts = (work.flops, work.bytes_read, work.bytes_written)
+    return f"{_kernel_digest(what, work.program, amounts, work.loops, work.dtype)}:{lowering}"
+
+
+@lru_cache(maxsize=4096)
+def _kernel_digest(
+    what: str, program: str, amounts: tuple[float, ...], loops: Loops, dtype: str
+) -> str:
+    """Return a digest of equal amounts, which may be written as whole numbers or not."""
+    counted = tuple((op_class, float(count)) for op_class, count in loops)
+    told = (what, program, *map(float, amounts), counted, dtype)
+    return blake2b(repr(told).encode(), digest_size=8).hexdigest()
 
 
 def op_loops(op: Blocked | Fold, elements: float, largest: Shape) -> Loops:

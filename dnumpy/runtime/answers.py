@@ -1,9 +1,9 @@
 """Answers to a sketch, kept with it: the plan of a run that is asked for once more.
 
 An answer is good as long as the workers, their profiles and links, the epoch and the objective are
-the same, no factor of a prediction has changed by more than ``SAME_SECONDS``, and as much memory is
-free (or the plan was not shaped by it). Its rows stay; what it predicts for each node follows the
-factors of the day.
+the same, no node has become faster or slower beside the others by more than ``SAME_SECONDS``, and
+as much memory is free (or the plan was not shaped by it). Its rows stay; what it predicts for each
+node follows the factors of the day.
 
 That nothing fits is an answer too, and one that takes longest to find: it is good until more has
 become free than was missing.
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.links import Links
 
 MOST_ANSWERS = 8  # to one sketch
+MOST_MOVED = 2.0  # times: how far all nodes may become slower or faster together
 SAME_ROOM = 0.01  # of all memory: what more may be free without a refusal being thought over
 
 
@@ -58,6 +59,7 @@ class Joint:
     predicted_seconds: float
     peak_bytes: tuple[float, ...]
     how: str
+    period_seconds: float = 0.0  # for throughput: after how long the next run ends, at best
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +89,31 @@ class Question:
             and self.lowerings == other.lowerings
             and len(self.places) == len(other.places)
             and all(map(_same_but_memory, self.places, other.places))
-            and alike(self.factors, other.factors, SAME_SECONDS)
+            and (
+                alike(self.factors, other.factors, SAME_SECONDS)
+                or moved_together(self.factors, other.factors)
+            )
         )
 
     def memory(self) -> NDArray[np.float64]:
         """Return the bytes that each worker may be given."""
         free = [place.profile.free_bytes for place in self.places]
         return MEMORY_SHARE * np.array(free, np.float64)
+
+
+def moved_together(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Return whether each demand changed on all workers alike: who is how much faster stays.
+
+    Not by more than ``MOST_MOVED``: what is sent costs more or less beside what is computed then.
+    """
+    if one.shape != other.shape or not one.size:
+        return False
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = one / other
+    least, most = ratio.min(axis=1), ratio.max(axis=1)
+    together = most <= (1 + SAME_SECONDS) * least
+    within = (least * MOST_MOVED >= 1) & (most <= MOST_MOVED)
+    return bool((together & within).all())
 
 
 @dataclass(slots=True)
@@ -127,9 +147,14 @@ class Answer:
         with np.errstate(invalid="ignore"):
             ratio = question.factors / self.question.factors
         busy = np.where(self.busy > 0, self.busy * ratio, 0.0)
-        seconds = (self.fixed + busy).tolist()
-        pairs = zip(self.joint.plans, seconds, strict=True)
-        return replace(self.joint, plans=tuple([_with_seconds(plan, s) for plan, s in pairs]))
+        taken = self.fixed + busy
+        was = (self.fixed + self.busy).max(axis=1).sum()
+        pace = float(taken.max(axis=1).sum() / was) if was else 1.0
+        pairs = zip(self.joint.plans, taken.tolist(), strict=True)
+        plans = tuple([_with_seconds(plan, s, pace) for plan, s in pairs])
+        end = self.joint.predicted_seconds * pace
+        period = self.joint.period_seconds * pace
+        return replace(self.joint, plans=plans, predicted_seconds=end, period_seconds=period)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +210,7 @@ def find(answers: Sequence[Answer], question: Question) -> Joint | None:
     return None
 
 
-def _with_seconds(plan: Plan, seconds: list[float]) -> Plan:
+def _with_seconds(plan: Plan, seconds: list[float], pace: float) -> Plan:
     return Plan(
         plan.phase,
         plan.rows,
@@ -194,7 +219,7 @@ def _with_seconds(plan: Plan, seconds: list[float]) -> Plan:
         plan.peak_bytes,
         plan.how,
         plan.solver_seconds,
-        plan.starts,
+        tuple([start * pace for start in plan.starts]),
     )
 
 

@@ -150,6 +150,31 @@ def test_a_node_that_became_slower_by_a_third_is_planned_with_again(calls: list[
     assert len(calls) == 2
 
 
+@pytest.mark.parametrize("pace", [0.6, 1.3, 1.9])
+def test_nodes_that_all_became_slower_keep_their_split_and_predict_so(
+    calls: list[str], pace: float
+) -> None:
+    sketch = sketch_of(dnp.cumsum(matrix(), axis=1))
+    before = planned(sketch)
+    rating = Rating("tiled", (pace, 1.05 * pace, 0.96 * pace))
+    after = plan_together(sketch, places(), LINKS, [rating] * len(sketch.demands))
+    assert len(calls) == 1
+    assert [plan.rows for plan in after.plans] == [plan.rows for plan in before.plans]
+    launch = places()[0].profile.launch_seconds
+    (one,), (other,) = before.plans, after.plans
+    busy = one.predicted_node_seconds[0] - launch
+    assert other.predicted_node_seconds[0] == pytest.approx(launch + pace * busy)
+    assert (after.predicted_seconds > before.predicted_seconds) == (pace > 1)
+
+
+def test_nodes_that_became_slower_by_far_are_planned_for_again(calls: list[str]) -> None:
+    sketch = sketch_of(dnp.cumsum(matrix(), axis=1))
+    planned(sketch)
+    rating = Rating("tiled", (2.5, 2.5, 2.5))
+    plan_together(sketch, places(), LINKS, [rating] * len(sketch.demands))
+    assert len(calls) == 2
+
+
 def test_less_memory_makes_another_plan_only_where_it_matters(calls: list[str]) -> None:
     sketch = sketch_of(dnp.cumsum(matrix(), axis=1))
     roomy = planned(sketch, places(1e9))
@@ -177,6 +202,7 @@ def test_each_objective_has_its_own_plans(
         monkeypatch.setattr(config, "objective", objective)
         joint = planned(sketch)
         assert sum(joint.plans[0].row_counts) == np.shape(matrix())[0]
+        assert (joint.period_seconds > 0) == (objective == "throughput")
     assert calls == ["latency", "throughput"]
 
 
