@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
+import threading
 from dataclasses import replace
 from functools import partial
-from time import monotonic, perf_counter, time
+from time import monotonic, perf_counter, sleep, time
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -27,6 +28,7 @@ ENOUGH_SECONDS = 0.02  # of a message: larger ones would tell no more
 CHAIN_TASKS = 8
 LEAST_CHAIN_SECONDS = 1e-3  # what longer chains are taken to cost where noise says less
 WORKER_IDLE_SECONDS = 0.2
+ASKED_SECONDS = 0.5
 CALIBRATION_SECONDS = 60.0  # for which a worker may wait until it has nothing to do
 
 __all__ = [
@@ -58,19 +60,35 @@ async def _calibrated_on_worker(cache_dir: str | None, dask_worker: Worker) -> b
     return await _in_thread(kept_or_calibrated, cache_dir, dask_worker)
 
 
-async def _calibrated_when_idle(cache_dir: str | None, dask_worker: Worker) -> bytes | None:
-    """Measure while the worker has no task; None where it always had one."""
+_found_when_idle: dict[str, bytes | None] = {}  # by address of a worker of this process
+
+
+def _calibrate_when_idle(cache_dir: str | None, dask_worker: Worker) -> None:
+    """Measure while the worker has no task, in a thread that no process waits for to end."""
     tasks = dask_worker.state
 
     def used() -> tuple[int, int]:
         return tasks.executing_count, len(tasks.ready)
 
-    idle = Idle(used, idle_seconds=WORKER_IDLE_SECONDS)
-    idle.gives_up = monotonic() + CALIBRATION_SECONDS
-    try:
-        return await _in_thread(partial(kept_or_calibrated, idle=idle), cache_dir, dask_worker)
-    except Busy:
-        return None
+    def measured() -> None:
+        idle = Idle(used, idle_seconds=WORKER_IDLE_SECONDS)
+        idle.gives_up = monotonic() + CALIBRATION_SECONDS
+        found = None
+        try:
+            found = _on_worker(partial(kept_or_calibrated, idle=idle), cache_dir, dask_worker)
+        except Busy:
+            pass  # the worker always had something to do
+        finally:
+            _found_when_idle[dask_worker.address] = found
+
+    _found_when_idle.pop(dask_worker.address, None)
+    threading.Thread(target=measured, name="dnumpy-calibrate", daemon=True).start()
+
+
+def _found(dask_worker: Worker) -> tuple[bool, bytes | None]:
+    """Return whether the worker has measured, and its profile, None where it was always busy."""
+    address = dask_worker.address
+    return address in _found_when_idle, _found_when_idle.get(address)
 
 
 async def _in_thread(
@@ -79,8 +97,13 @@ async def _in_thread(
     """Measure in a thread, so that the worker's event loop stays alive."""
     import asyncio
 
-    profile = await asyncio.to_thread(
-        measured,
+    return await asyncio.to_thread(_on_worker, measured, cache_dir, dask_worker)
+
+
+def _on_worker(
+    measured: Callable[..., DeviceProfile], cache_dir: str | None, dask_worker: Worker
+) -> bytes:
+    profile = measured(
         cache_dir,
         name=dask_worker.address,
         threads=dask_worker.state.nthreads,
@@ -173,7 +196,9 @@ def calibrate_cluster(
     At most 15 s where it was not kept. What :func:`probe_cluster` found stays: speed, network and
     launch times.
     """
-    return _calibrated(client, profiles, cache_dir, _calibrated_on_worker)
+    where = None if cache_dir is None else str(cache_dir)
+    texts = client.run(_calibrated_on_worker, where, workers=list(profiles))
+    return _known_again(texts, profiles)
 
 
 def calibrate_idle_cluster(
@@ -181,28 +206,36 @@ def calibrate_idle_cluster(
     profiles: Mapping[str, DeviceProfile],
     cache_dir: str | os.PathLike[str] | None = None,
 ) -> dict[str, DeviceProfile]:
-    """Return what :func:`calibrate_cluster` does, of those workers that have no task meanwhile."""
-    return _calibrated(client, profiles, cache_dir, _calibrated_when_idle)
+    """Return what :func:`calibrate_cluster` does, of those workers that have no task meanwhile.
 
-
-def _calibrated(
-    client: Client,
-    profiles: Mapping[str, DeviceProfile],
-    cache_dir: str | os.PathLike[str] | None,
-    on_worker: Callable[..., Any],
-) -> dict[str, DeviceProfile]:
+    The workers are asked now and then whether they have measured: an answer that is long in coming
+    would be told as an error by a scheduler that is closed meanwhile.
+    """
     where = None if cache_dir is None else str(cache_dir)
-    texts = client.run(on_worker, where, workers=list(profiles))
+    client.run(_calibrate_when_idle, where, workers=list(profiles))
+    texts: dict[str, bytes | None] = {}
+    until = monotonic() + 2 * CALIBRATION_SECONDS
+    while len(texts) < len(profiles) and monotonic() < until:
+        sleep(ASKED_SECONDS)
+        asked = client.run(_found, workers=[a for a in profiles if a not in texts])
+        texts |= {a: text for a, (done, text) in asked.items() if done}
+    return _known_again(texts, profiles)
+
+
+def _known_again(
+    texts: Mapping[str, bytes | None], profiles: Mapping[str, DeviceProfile]
+) -> dict[str, DeviceProfile]:
+    """Return what workers measured of themselves, with what was measured from here."""
     return {
         address: replace(
-            DeviceProfile.from_json(texts[address]),
-            launch_seconds=known.launch_seconds,
-            network_bytes_per_second=known.network_bytes_per_second,
-            network_latency_seconds=known.network_latency_seconds,
-            speed=known.speed,
+            DeviceProfile.from_json(text),
+            launch_seconds=profiles[address].launch_seconds,
+            network_bytes_per_second=profiles[address].network_bytes_per_second,
+            network_latency_seconds=profiles[address].network_latency_seconds,
+            speed=profiles[address].speed,
         )
-        for address, known in profiles.items()
-        if texts[address] is not None
+        for address, text in texts.items()
+        if text is not None
     }
 
 
