@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dnumpy.runtime.files import FileRows, file_of, sees
+from dnumpy.runtime.files import FileRows, file_of
+from dnumpy.runtime.stored import sees
 from dnumpy.runtime.operands import Take, taken
 
 if TYPE_CHECKING:
