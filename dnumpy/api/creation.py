@@ -115,7 +115,11 @@ def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
 
 
 def asarray(_module: Any, a: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
-    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``."""
+    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``.
+
+    A large ``zarr.Array`` that was opened for reading alone is promised not to change: its rows are
+    read when they are wanted, by the nodes that see the store.
+    """
     if type(a) is ndarray and dtype is None and not named and not more:
         return a
     if len(more) + ("order" in named) > 1 or not named.keys() <= _ASARRAY_KEYWORDS:

@@ -7,14 +7,13 @@ wanted, on the nodes that see the store. All others NumPy reads at once.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.api.array import is_managed_dtype, managed
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.runtime.stored import leaf_of
-from dnumpy.runtime.zarrs import zarr_of
+from dnumpy.runtime.zarrs import zarr_kind, zarr_of
 
 if TYPE_CHECKING:
     from dnumpy.api.array import ndarray
@@ -34,7 +33,8 @@ def stored(x: Any) -> ndarray | None:
 
 def with_stored(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the operands with those that are stored as arrays of ours; the same if none is."""
-    if "zarr" not in sys.modules:
+    kind = zarr_kind()
+    if kind is None or kind not in map(type, args):
         return args
     found = [stored(x) for x in args]
     if not any(f is not None for f in found):

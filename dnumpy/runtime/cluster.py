@@ -122,7 +122,7 @@ class Cluster(Protocol):
         ...
 
     def see(self, identity: Identified) -> bool:
-        """Say whether every node sees this very file or store, and would rather read it than be sent it."""
+        """Say whether every node sees this file or store, and would rather read it than get it."""
         ...
 
     def spread(self, lo: int, hi: int, granule: int) -> list[Range]:

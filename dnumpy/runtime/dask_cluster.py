@@ -34,9 +34,9 @@ from dnumpy.runtime.probe import (
 )
 from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
-from dnumpy.runtime.stored import Seen
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
 from dnumpy.runtime.relayed import is_worth_it, relayed
+from dnumpy.runtime.stored import Seen
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
-import numpy as np
-
 from dnumpy.expr.expr import Expr, leaf
 from dnumpy.expr.walk import base_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    import numpy as np
     from distributed import Client
 
     from dnumpy.expr.expr import Shape

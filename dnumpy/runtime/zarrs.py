@@ -114,13 +114,17 @@ class ZarrRows(StoredRows):
         return values
 
 
+def zarr_kind() -> type | None:
+    """Return ``zarr.Array`` if the program has imported it."""
+    return getattr(sys.modules.get("zarr"), "Array", None)
+
+
 def zarr_of(value: object) -> ZarrRows | None:
     """Return the rows of a ``zarr.Array`` that every node may read; None for all else.
 
     That is an array opened for reading alone, in a folder or behind fsspec, of one axis at least.
     """
-    zarr = sys.modules.get("zarr")
-    kind = getattr(zarr, "Array", None)
+    kind = zarr_kind()
     if kind is None or type(value) is not kind:
         return None
     array = _anywhere(value)

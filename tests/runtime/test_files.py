@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.runtime.files import FileRows, file_of
-from dnumpy.runtime.stored import sees
 from dnumpy.runtime.operands import Take, taken
+from dnumpy.runtime.stored import sees
 
 if TYPE_CHECKING:
     from pathlib import Path
