@@ -54,11 +54,11 @@ REPEATS = 5
 TRIPS = 10
 SETTLE_SECONDS = 0.1  # in which workers let go of the result before
 CLUSTERS = (
-    "cpu=0.8,mem=3G,net=1gbit/cpu=0.4,mem=3G,net=1gbit",
-    "cpu=0.8,mem=3G,net=1gbit/cpu=0.2,mem=2G,net=1gbit/cpu=0.2,mem=2G,net=1gbit",
+    "cpu=0.8,mem=6G,net=1gbit/cpu=0.4,mem=6G,net=1gbit",
+    "cpu=0.8,mem=6G,net=1gbit/cpu=0.2,mem=4G,net=1gbit/cpu=0.2,mem=4G,net=1gbit",
     (
-        "cpu=0.54,mem=2G,net=1gbit/cpu=0.54,mem=2G,net=1gbit"
-        "/cpu=0.27,mem=2G,net=300mbit/cpu=0.09,mem=1536M,net=100mbit"
+        "cpu=0.54,mem=5G,net=1gbit/cpu=0.54,mem=5G,net=1gbit"
+        "/cpu=0.27,mem=4G,net=300mbit/cpu=0.09,mem=3G,net=100mbit"
     ),
 )
 

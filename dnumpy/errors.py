@@ -22,6 +22,7 @@ class PlanInfeasible(DnumpyError, MemoryError):  # noqa: N818 - the name states 
     """
 
     options: tuple[Any, ...] = ()
+    short_bytes: float = 0.0  # that the placement which came nearest held too much
     final: bool = False  # whether it holds for whatever was asked for, and nothing need be tried
     later: Callable[[], PlanInfeasible] | None = None  # what finds the options, which takes a while
 

@@ -43,6 +43,7 @@ LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
 COMPILE_SECONDS = 0.2  # until a compilation has been timed: the first one imports LLVM
 AHEAD = 3  # times what compiling costs: a run that takes longer is worth it from its beginning
 SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is compiled
+FORGETTING = 0.1  # the weight of a run that took longer than the best
 TRIALS = 4  # runs before a measured time is believed
 RETIMED = 64  # runs between two looks at the slower lowering
 
@@ -89,7 +90,7 @@ class Outlook(NamedTuple):
 
 @dataclass(slots=True)
 class _Rate:
-    """Best seconds per element, forgotten slowly, so that a busy moment does not decide."""
+    """Best seconds per element, forgotten slowly: a busy moment, however long, does not decide."""
 
     value: float | None = None
     count: int = 0
@@ -97,7 +98,10 @@ class _Rate:
     def observe(self, seconds: float, elements: int) -> None:
         self.count += 1
         rate = seconds / max(elements, 1)
-        self.value = rate if self.value is None else min(rate, 0.9 * self.value + 0.1 * rate)
+        if self.value is None or rate <= self.value:
+            self.value = rate
+        else:
+            self.value += FORGETTING * (min(rate, 1.5 * self.value) - self.value)
 
 
 @dataclass(slots=True)

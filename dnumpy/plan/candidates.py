@@ -26,11 +26,14 @@ def best_single_node(problem: Problem) -> Candidate | None:
     return Candidate("single", tuple(rows if i == best else 0 for i in range(len(problem.nodes))))
 
 
-def even_split(problem: Problem) -> Candidate:
-    """Return the same rows for every node, but for memory caps and the rest of the division."""
+def even_split(problem: Problem) -> Candidate | None:
+    """Return the same rows for every node, but for memory caps and the rest of the division.
+
+    None where the caps do not hold all rows.
+    """
     alike = [1.0] * len(problem.nodes)
     counts = largest_remainder(alike, problem.granules, problem.caps, problem.speeds)
-    return Candidate("even", problem.rows_of(counts))
+    return None if counts is None else Candidate("even", problem.rows_of(counts))
 
 
 def water_filling(problem: Problem) -> Candidate:

@@ -189,7 +189,7 @@ def _over_nodes(program: Program, clock: _Clock, objective: Objective) -> Progra
         _at_once(program, judge)
     best = judge.chosen()
     if best.score[0] > 0:
-        raise PlanInfeasible(_too_much(program, best))
+        raise _refused(_too_much(program, best), best.score[0])
     return _as_plan(judge, judge.solver_seconds)
 
 
@@ -245,7 +245,13 @@ def _require_templates(program: Program, templates: Sequence[dict[Placement, str
                 f"{readable_bytes(sum(node.memory_bytes for node in program.nodes))}. "
                 f"Short by {readable_bytes(missing)}."
             )
-            raise PlanInfeasible(msg)
+            raise _refused(msg, missing)
+
+
+def _refused(text: str, short_bytes: float) -> PlanInfeasible:
+    error = PlanInfeasible(text)
+    error.short_bytes = short_bytes
+    return error
 
 
 def _too_much(program: Program, best: Found) -> str:

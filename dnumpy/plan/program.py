@@ -152,6 +152,8 @@ def solved_by_program(
     if answer.shares is None:
         return [], answer.solver_seconds
     counts = largest_remainder(answer.shares, problem.granules, problem.caps, problem.speeds)
+    if counts is None:
+        return [], answer.solver_seconds
     return [Candidate("milp", problem.rows_of(counts))], answer.solver_seconds
 
 

@@ -12,16 +12,17 @@ SAME_REMAINDER = 9  # decimals: below this a remainder is the solver's noise, no
 
 def largest_remainder(
     shares: Sequence[float], total: int, caps: Sequence[int], speeds: Sequence[float]
-) -> list[int]:
+) -> list[int] | None:
     """Return whole numbers that add up to ``total``, each at most its cap and near its share.
+
+    None where the caps do not hold the total, as they may where room is cut down to whole granules.
 
     ``shares`` are not negative and need not add up to 1. Where no cap binds, each number is the
     exact quota rounded down or up; units left over go to the largest remainders first, equal ones
-    to the higher speed. Raises ValueError when the caps do not hold the total.
+    to the higher speed.
     """
     if sum(caps) < total:
-        msg = f"caps {list(caps)} do not hold {total}"
-        raise ValueError(msg)
+        return None
     whole = sum(shares)
     quotas = [share / whole * total for share in shares] if whole > 0 else [0.0] * len(shares)
     counts = [min(int(q + 1e-9), cap) for q, cap in zip(quotas, caps, strict=True)]

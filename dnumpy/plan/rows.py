@@ -57,7 +57,7 @@ def solve_rows(
 
         prob = pulp.LpProblem("rows", pulp.LpMinimize)
         model = _Model(prob, program, placements, UNITS_PER_MAKESPAN / max(known_seconds, 1e-9))
-        if not model.sets:
+        if not model.sets or not model.has_room():
             return None
         model.write()
         return model.rounded() if solve.solve(prob, GAP) else None
@@ -84,6 +84,11 @@ class _Model:
         self.clocks: list[dict[int, Any]] = []
         self.kept: dict[tuple[int, int, int], Any] = {}
         self.ends = [prob.add_variable(f"end_{v}", 0) for v in range(len(program.asks))]
+
+    def has_room(self) -> bool:
+        """Return whether each set's whole granules find room: the known plan may hold too much."""
+        asks = [self.program.asks[members[0]] for members in self.sets]
+        return all(sum(room) >= a.granules for room, a in zip(self.room, asks, strict=True))
 
     def write(self) -> None:
         """Add objective and rows."""
@@ -267,14 +272,16 @@ class _Model:
         start = pulp.lpSum(self.share(v, m) for m in range(n))
         return start, start + self.share(v, n)
 
-    def rounded(self) -> Placements:
-        """Return the solution in whole granules."""
+    def rounded(self) -> Placements | None:
+        """Return the solution in whole granules; None where these find no room."""
         result = self.known
         for g, members in enumerate(self.sets):
             ask = self.program.asks[members[0]]
             shares = [_value(share) for share in self.shares[g]]
             speeds = [-s if isfinite(s) else 0.0 for s in ask.seconds_per_row]
             counts = largest_remainder(shares, ask.granules, self.room[g], speeds)
+            if counts is None:
+                return None
             result = replaced(result, members, placed(ask, counts))
         return result
 

@@ -295,7 +295,7 @@ def _copies(program: Program, templates: Templates, v: int) -> None:
 def _others(program: Program, templates: Templates, v: int) -> None:
     """Add the even split, and the split by memory."""
     ask, room = program.asks[v], templates.room[v]
-    if sum(room) < ask.granules or ask.pinned is not None:
+    if ask.pinned is not None:
         return
     memory = [min(node.memory_bytes, 1e18) for node in program.nodes]
     for how, shares in (("even", [1.0] * len(room)), ("memory", memory)):
@@ -334,10 +334,11 @@ def near(placement: Placement, ask: Ask) -> Placement:
     return Placement(tuple(b - a for a, b in pairwise([0, *stops])))
 
 
-def in_proportion(ask: Ask, room: Sequence[int], shares: Sequence[float]) -> Placement:
-    """Return the phase's rows in proportion to the shares, as far as there is room."""
+def in_proportion(ask: Ask, room: Sequence[int], shares: Sequence[float]) -> Placement | None:
+    """Return the phase's rows in proportion to the shares, as far as there is room; None if not."""
     speeds = [-s if isfinite(s) else -inf for s in ask.seconds_per_row]
-    return placed(ask, largest_remainder(shares, ask.granules, room, speeds))
+    counts = largest_remainder(shares, ask.granules, room, speeds)
+    return None if counts is None else placed(ask, counts)
 
 
 def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
@@ -356,7 +357,6 @@ def plain_plans(program: Program) -> list[tuple[tuple[Placement, ...], str]]:
     even = {
         v: in_proportion(program.asks[v], templates.room[v], [1.0] * len(program.nodes))
         for v in filled
-        if sum(templates.room[v]) >= program.asks[v].granules
     }
     alone = {v: templates.filled([v]) for v in filled}
     single = {v: p for v, p in _on_one_node(program, templates).items() if templates.legal(v, p)}

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 LAST_WAIT_SECONDS = 1.0  # at exit, for solvers that were asked to stop
-SOLVED = (1, 2)  # sol_status of PuLP 3.3: optimal, or feasible at the time limit
+SOLVED = (1, 2)  # sol_status of PuLP 3.3: optimal, or ended by the time limit
+FEASIBLE = 2  # primal_solution_status of HiGHS
 GRACE_SECONDS = 0.03  # at most, for a solver that ends by itself to hand in the best that it has
 GRACE_PART = 0.25  # of its time, so that many short solves do not add up
 
@@ -81,10 +82,16 @@ class Solve(Generic[Answer]):
 def has_solution(prob: pulp.LpProblem, outcome: object) -> bool:
     """Return whether the solver handed back a feasible solution.
 
-    PuLP 4 returns an object that says so; PuLP 3.3 returns a code and keeps another in the problem.
+    PuLP 4 returns an object that says so; PuLP 3.3 returns a code and keeps another in the problem,
+    which calls everything feasible that the time limit ended: HiGHS itself is asked whether it is.
     """
     told: bool | None = getattr(outcome, "has_solution", None)
-    return prob.sol_status in SOLVED if told is None else told
+    if told is None:
+        told = prob.sol_status in SOLVED
+    model: Any = getattr(prob, "solverModel", None)
+    if not told or not hasattr(model, "getInfo"):
+        return told
+    return int(model.getInfo().primal_solution_status) == FEASIBLE
 
 
 def _solver(seconds: float, gap: float) -> Any:  # noqa: ANN401 - PuLP is imported on first use

@@ -4,6 +4,9 @@ An answer is good as long as the workers, their profiles and links, the epoch an
 the same, no factor of a prediction has changed by more than ``SAME_SECONDS``, and as much memory is
 free (or the plan was not shaped by it). Its rows stay; what it predicts for each node follows the
 factors of the day.
+
+That nothing fits is an answer too, and one that takes longest to find: it is good until more has
+become free than was missing.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnumpy.cost.profile import DeviceProfile
+from dnumpy.errors import PlanInfeasible
 from dnumpy.plan.dag import ROUNDING
 from dnumpy.plan.known import SAME_SECONDS, alike, as_free
 from dnumpy.plan.model import Plan
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.links import Links
 
 MOST_ANSWERS = 8  # to one sketch
+SAME_ROOM = 0.01  # of all memory: what more may be free without a refusal being thought over
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,49 @@ class Answer:
         seconds = (self.fixed + busy).tolist()
         pairs = zip(self.joint.plans, seconds, strict=True)
         return replace(self.joint, plans=tuple([_with_seconds(plan, s) for plan, s in pairs]))
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """That no placement was found to fit: the nodes and memory asked about, and why."""
+
+    names: tuple[str, ...]
+    asked: Hashable
+    memory: NDArray[np.float64]
+    why: str
+    short_bytes: float
+
+    @classmethod
+    def of(cls, question: Question, error: PlanInfeasible) -> Refused:
+        """Return what is remembered of a refusal: nothing that the error was raised from."""
+        names = _names(question)
+        return cls(names, question.asked, question.memory(), str(error), error.short_bytes)
+
+    def holds_for(self, question: Question) -> bool:
+        """Return whether the question would be refused again.
+
+        What is free beyond what was free then is at most what the nearest placement lacked.
+        """
+        if self.asked != question.asked or self.names != _names(question):
+            return False
+        gained = np.maximum(question.memory() - self.memory, 0.0).sum()
+        return bool(gained <= max(self.short_bytes, SAME_ROOM * self.memory.sum()))
+
+    def error(self) -> PlanInfeasible:
+        """Return the refusal once more."""
+        error = PlanInfeasible(self.why)
+        error.short_bytes = self.short_bytes
+        return error
+
+
+def _names(question: Question) -> tuple[str, ...]:
+    return tuple([place.profile.name for place in question.places])
+
+
+def refused(refusals: Sequence[Refused], question: Question) -> PlanInfeasible | None:
+    """Return a refusal that is good for the question; None where there is none."""
+    known = next((refusal for refusal in refusals if refusal.holds_for(question)), None)
+    return None if known is None else known.error()
 
 
 def find(answers: Sequence[Answer], question: Question) -> Joint | None:

@@ -276,6 +276,8 @@ class _Run:
         straight = None if update is None else self.layout.placed(stage, update)
         laid = straight or self.layout.fused(stage)
         nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
+        if straight is not None and update is not None:
+            nbytes = update.nbytes  # the tasks give its rows
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
         partial = [k for k, output in enumerate(phase.outputs) if output.partial]
@@ -475,10 +477,19 @@ def _attempt(
     stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
 ) -> tuple[list[Record], list[StepFault]]:
     joint = cluster.plan_run(sketched(stages, cluster, wanted)) if cluster.predicts else None
-    plans = None if joint is None else joint.plans
+    return run_of(stages, cluster, wanted, None if joint is None else joint.plans).finish()
+
+
+def run_of(
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    plans: Sequence[Plan] | None,
+) -> _Run:
+    """Return the run of the stages as it is planned, put into a graph that has yet to be run."""
     run = _Run(cluster, wanted, following(cluster, Graph(cluster), plans))
     run.add_all(stages)
-    return run.finish()
+    return run
 
 
 def sketched(

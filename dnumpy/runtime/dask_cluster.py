@@ -35,6 +35,7 @@ from dnumpy.runtime.probe import (
 from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
+from dnumpy.runtime.relay import step_seconds
 from dnumpy.runtime.relayed import is_worth_it, relayed
 from dnumpy.runtime.stored import Seen
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.graph import Graph
-    from dnumpy.runtime.jointly import Joint, Rating
+    from dnumpy.runtime.jointly import Joint, Place, Rating
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.refused import Refusal
@@ -64,6 +65,7 @@ HOME_BYTES = (
 CALIBRATED_LINKS_SECONDS = 10.0
 LINKS_SECONDS = 1.0  # after which no further links are measured before the first run
 LET_GO_SECONDS = 0.05  # until workers have let go of what nobody wants any more
+REFRESH_SECONDS = 0.5  # how old what is known of who is there may be
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
 ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
@@ -98,7 +100,8 @@ class DaskCluster:
         self._copies = Copies(client)
         self._members = Members(client)
         self._runs = Runs(client, self._members)
-        self._relays_again = float("-inf")
+        self._relays_again = self._refreshed = float("-inf")
+        self._steps: dict[str, float] = {}  # seconds that a step of a relay takes besides its work
         self._files = Seen()
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
@@ -110,10 +113,14 @@ class DaskCluster:
     def refresh(self) -> None:
         """Find out which workers there are, and measure those that are new.
 
-        Waits a while for one where there is none; raises WorkerLost when none comes.
+        Waits a while for one where there is none; raises WorkerLost when none comes. What was found
+        a moment ago holds: a worker lost since then is found by those who wait for it.
         """
         self._copies.forget_unused()
-        deadline = time.monotonic() + NEW_WORKER_SECONDS
+        now = time.monotonic()
+        if now - self._refreshed < REFRESH_SECONDS and self.client.status == "running":
+            return
+        deadline = now + NEW_WORKER_SECONDS
         self._alive = self._members.responsive()
         while not self._alive:
             if time.monotonic() > deadline:
@@ -129,6 +136,7 @@ class DaskCluster:
         for address in self._alive:
             label = self._classes.setdefault(address, self._class_of(address))
             self._taught.enter(label, self.profiles[address])
+        self._refreshed = now
 
     def _measure_new(self) -> None:
         unknown = [address for address in self._alive if address not in self.profiles]
@@ -136,6 +144,7 @@ class DaskCluster:
             return
         try:
             self._take_in(probe_cluster(self.client, workers=unknown))
+            self._steps.update(self._runs.on_each(step_seconds, unknown))
             self._measure_links(MIDDLE, LINKS_SECONDS)
         except OSError as problem:  # one of them went away again
             raise NodesLost(frozenset(unknown), 0) from problem
@@ -248,14 +257,12 @@ class DaskCluster:
         """
         if not self.joint or not sketch.demands:
             return None
-        from dnumpy.runtime.jointly import Place  # with all that it needs of plan/
-
         self._used += 1
-        places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
+        places = self._places(sketch)
         if not self._tight and cannot_stay(sketch, places):  # by what was free some time ago
             self._tight = 2
             self._refresh_memory()
-            places = [Place(self.profiles[a], self.label(a)) for a in self._alive]
+            places = self._places(sketch)
         self._tight -= self._tight > 0
         ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
         try:
@@ -266,6 +273,22 @@ class DaskCluster:
         if joint is None or takes_much(joint, places):
             self._tight = max(self._tight, 1)
         return joint
+
+    def _places(self, sketch: Sketch) -> list[Place]:
+        """Return the workers as they are to this run: tasks of a relay begin sooner than others."""
+        from dnumpy.runtime.jointly import Place
+
+        made = sum(d.work.rows * d.work.bytes_written for d in sketch.demands)
+        relay = len(sketch.demands) > 1 and made <= self._relay_room()
+        known = [(self.profiles[a], self._steps.get(a) if relay else None) for a in self._alive]
+        profiles = [p if step is None else replace(p, launch_seconds=step) for p, step in known]
+        return [Place(p, self.label(a)) for p, a in zip(profiles, self._alive, strict=True)]
+
+    def _relay_room(self) -> float:
+        """Return the bytes that the tasks of a relay may give; none after one was broken."""
+        if time.monotonic() < self._relays_again:
+            return -1.0
+        return RELAY_SHARE * min(self.profiles[node].free_bytes for node in self._alive)
 
     def _rating(self, what: str, work: Work) -> Rating:
         """Return how workers will run it, and how far off the model was for that."""
@@ -415,7 +438,7 @@ class DaskCluster:
         nodes = frozenset(graph.tasks)
         if not self._relays(graph, staying.keys() | coming.keys()):
             futures, brought = self._runs.results(
-                graph.tasks, [*coming], [*staying], nodes, retries=1
+                graph.tasks, [*coming], [*staying], nodes, retries=1, urgent=graph.urgent
             )
             return {**futures, **dict(zip(coming, brought, strict=True))}
         legs = relayed(graph, coming, staying)
@@ -432,13 +455,11 @@ class DaskCluster:
 
     def _relays(self, graph: Graph, wanted: set[str]) -> bool:
         """Say whether a graph is run as a relay, which takes less waiting and more memory."""
-        if time.monotonic() < self._relays_again or not wanted <= graph.node_of.keys():
-            return False
-        room = RELAY_SHARE * min(self.profiles[node].free_bytes for node in self._alive)
-        return is_worth_it(graph, room)
+        return wanted <= graph.node_of.keys() and is_worth_it(graph, self._relay_room())
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
         """Let the next attempt begin; raise WorkerLost when this was the last one."""
+        self._refreshed = float("-inf")
         if attempt + 1 >= ATTEMPTS:
             msg = (
                 f"workers were lost in each of {ATTEMPTS} attempts, the last time "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dnumpy.errors import WorkerLost
@@ -16,13 +17,14 @@ from dnumpy.runtime.cluster import NodesLost
 from dnumpy.runtime.relay import RelayBroken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from distributed import Client, Future
 
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 LOOKS_PER_SILENCE_CHECK = 10
+MEASURE_SECONDS = 1.0  # for a look at a worker
 T = TypeVar("T")
 
 
@@ -87,15 +89,21 @@ class Runs:
         nodes: frozenset[str],
         *,
         retries: int,
+        urgent: Collection[str] = (),
     ) -> tuple[dict[str, Future[Any]], list[Any]]:
-        """Run tasks; return Futures of what is to stay, and the values that come home."""
+        """Run tasks, by node; return Futures of what is to stay, and the values that come home.
+
+        A worker runs ``urgent`` ones before others, as soon as they are ready.
+        """
         from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
-        layers = {
-            node: MaterializedLayer(own, annotations={"workers": [node], "retries": retries})
-            for node, own in tasks.items()
-            if own
-        }
+        layers: dict[str, MaterializedLayer] = {}
+        for node, own in tasks.items():
+            for priority in (0, 1):
+                some = {key: task for key, task in own.items() if (key in urgent) == priority}
+                how = {"workers": [node], "retries": retries, "priority": priority}
+                if some:
+                    layers[f"{node}-{priority}"] = MaterializedLayer(some, annotations=how)
         wanted = list(dict.fromkeys([*home, *stay]))
         high = HighLevelGraph(layers, {node: set() for node in layers})
         futures = dict(zip(wanted, self.client.get(high, wanted, sync=False), strict=True))
@@ -106,6 +114,17 @@ class Runs:
             self.client.cancel(list(futures.values()), force=True)
             raise
         return {key: futures[key] for key in stay}, brought
+
+    def on_each(self, measure: Callable[[], float], workers: Sequence[str]) -> dict[str, float]:
+        """Return what a task finds on each worker; nothing of those that are too busy for it."""
+        from distributed import wait
+
+        asked = {a: self.client.submit(measure, workers=[a], pure=False) for a in workers}
+        with suppress(TimeoutError), self.client.as_current():
+            wait(list(asked.values()), timeout=MEASURE_SECONDS)
+        done = {a: future for a, future in asked.items() if future.status == "finished"}
+        self.client.cancel([f for a, f in asked.items() if a not in done], force=True)
+        return dict(zip(done, self.client.gather(list(done.values())), strict=True))
 
     def _wait(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> None:
         """Return when all are done; raise the first task's error, or NodesLost."""

@@ -17,7 +17,7 @@ from dnumpy.runtime.records import HERE, call_of
 from dnumpy.runtime.spans import end_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from dnumpy.cost import DeviceProfile, Work
     from dnumpy.rewrite.cut import Stage
@@ -176,9 +176,11 @@ def forecast_on(
     """Return the forecast of a run on a cluster; ``wanted`` as for a run."""
     cluster.refresh()
     from dnumpy.runtime.cluster import sketched  # here: programs of one machine do without
+    from dnumpy.runtime.rehearsal import peaks_of
 
     sketch = sketched(stages, cluster, wanted)
     joint = cluster.plan_run(sketch)
+    peaks = {} if joint is None else peaks_of(stages, cluster, wanted, joint.plans)
     found = []
     for number, stage in enumerate(stages):
         mine = [k for k, of in enumerate(sketch.stages) if of == number]
@@ -190,7 +192,8 @@ def forecast_on(
             named = [k for k in mine if sketch.demands[k].what == title(stage)]
             plan = joint.plans[(named or mine)[-1]]
             starts = tuple(cluster.round_trip + start for start in plan.starts)
-            found.append(replace(_planned(stage, plan, joint.how), node_starts=starts))
+            planned = replace(_planned(stage, plan, joint.how), node_starts=starts)
+            found.append(replace(planned, node_bytes=_node_bytes(joint.plans, peaks, mine, plan)))
         else:  # so little that it goes with what it waits for
             where = ((cluster.fastest(), work_of(stage).rows),)
             plan = Plan(title(stage), where, 0.0, (0.0,), (0.0,), "single", starts=(0.0,))
@@ -237,6 +240,19 @@ def _planned(stage: Stage, plan: Plan, how: str) -> Forecast:
         high=expected.high,
         basis=expected.basis,
     )
+
+
+def _node_bytes(
+    plans: Sequence[Plan], peaks: Mapping[int, Mapping[str, int]], mine: Sequence[int], plan: Plan
+) -> tuple[int, ...]:
+    """Return the most that each node of the plan holds in any of a stage's demands ``mine``."""
+    most: dict[str, int] = {}
+    for number in mine:
+        planned = zip(plans[number].rows, plans[number].peak_bytes, strict=True)
+        held = {node: int(size) for (node, _), size in planned} | dict(peaks.get(number) or {})
+        for node, size in held.items():
+            most[node] = max(most.get(node, 0), size)
+    return tuple(most.get(node, 0) for node, _ in plan.rows)
 
 
 def interval_of_plan(seconds: float | None) -> tuple[float, float] | None:

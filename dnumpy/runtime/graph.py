@@ -167,6 +167,7 @@ class Graph:
         self.light: dict[str, Outputs] = {}  # tasks whose results are small as a whole
         self.refs: dict[str, Any] = {}  # the reference to each task, one object
         self.added: list[str] = []  # keys of all tasks that ever were, in order
+        self.urgent: set[str] = set()  # keys of tasks that others wait for, and that take little
         self.run = uuid4().hex
         self.longest_seconds = 0.0  # expected of any one stage
         self._count = 0
@@ -370,7 +371,9 @@ class Graph:
         if contents not in self._sent:
             takes = tuple(parcel.takes)
             self.reads.note_sent(parcel.origin, parcel.copied_bytes)
-            self._sent[contents] = self.add("slice", parcel.origin, pack, takes, *parcel.data)
+            packed = self.add("slice", parcel.origin, pack, takes, *parcel.data)
+            self.urgent.add(packed.key)
+            self._sent[contents] = packed
         self._note_sent(self._sent[contents], node, parcel.nbytes)
         return self._sent[contents]
 

@@ -3,7 +3,9 @@
 Stages whose rows follow one another (the rows of a stencil follow those of the grid, give or take a
 few) are brought to one number of rows and one granule, so that the planner may cut them alike; the
 answer is brought back to the rows and granules of each stage. Arrays at home are phases that are
-done, on a node that can do nothing else; one that several stages read by rows is sent once.
+done, on a node that can do nothing else; one that several stages read by rows is sent once. Results
+of equal length that stay are cut alike, unless that takes longer than moving the rows later: they
+will probably be read together.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnumpy.config import config
+from dnumpy.errors import PlanInfeasible
 from dnumpy.plan import plan_program
 from dnumpy.plan.dag import SAME_ROWS, Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.model import Plan
 from dnumpy.plan.rates import MEMORY_SHARE, node_rate
 from dnumpy.runtime import answers
-from dnumpy.runtime.answers import MOST_ANSWERS, Answer, Joint, Place, Question, Rating
+from dnumpy.runtime.answers import MOST_ANSWERS, Answer, Joint, Place, Question, Rating, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +74,7 @@ class _Builder:
         if self.from_home:
             self.nodes.append(Node(HOME))
         self.order = order
+        self.together = _kept_together(sketch)
         self.scale = self._scales()
 
     def program(self, links: Links) -> tuple[Program, list[int]]:
@@ -95,6 +99,12 @@ class _Builder:
             if read.lying and not by_rows:
                 producer = read.producer
             edges.append(self._edge(read, producer, numbers[read.consumer, False], asks))
+        for group in self.together:
+            edges += [
+                Edge(numbers[k, False], len(asks), "aligned", asks[numbers[k, False]].bytes_per_row)
+                for k in group
+            ]
+            asks.append(self._later(group[0]))
         program = Program(
             tuple(self.nodes),
             _network(self.places, links, home=self.from_home),
@@ -110,12 +120,16 @@ class _Builder:
         sizes += [demand.work.rows for demand in self.sketch.demands]
         granules = [1] * self.first + [demand.granule for demand in self.sketch.demands]
         head = list(range(len(sizes)))
-        for read in self.sketch.reads:
-            if read.access in SAME_ROWS:
-                a = head[read.producer if read.lying else self.first + read.producer]
-                b = head[self.first + read.consumer]
-                if a != b:
-                    head = [min(a, b) if h in (a, b) else h for h in head]
+        alike = [
+            (read.producer + (0 if read.lying else self.first), self.first + read.consumer)
+            for read in self.sketch.reads
+            if read.access in SAME_ROWS
+        ]
+        alike += [(self.first + a, self.first + b) for a, *rest in self.together for b in rest]
+        for one, other in alike:
+            a, b = head[one], head[other]
+            if a != b:
+                head = [min(a, b) if h in (a, b) else h for h in head]
         found = {}
         for h in set(head):
             members = [k for k, of in enumerate(head) if of == h]
@@ -156,6 +170,12 @@ class _Builder:
         return Ask(
             f"copy of array {k}", scale.rows, zero, starts, scale.granule, row_bytes, copies=False
         )
+
+    def _later(self, k: int) -> Ask:
+        """Return a phase that reads rows of what is cut as demand ``k`` is, and does nothing."""
+        scale, zero = self.scale[self.first + k], (0.0,) * len(self.nodes)
+        starts = (0.0,) * len(self.places) + ((inf,) if self.from_home else ())
+        return Ask("what comes later", scale.rows, zero, starts, scale.granule, copies=False)
 
     def _ask(self, k: int, demand: Demand) -> Ask:
         work, scale = demand.work, self.scale[self.first + k]
@@ -251,16 +271,23 @@ def plan_together(
     Raises
     ------
     dnumpy.errors.PlanInfeasible
-        When it does not fit in the workers' memory.
+        When it does not fit in the workers' memory; at once where that is known.
     """
     objective: Objective = config.objective  # type: ignore[assignment]
     question = Question.of(places, links, ratings, (epoch, objective))
     known = answers.find(sketch.answers, question)
     if known is not None:
         return known
+    refusal = answers.refused(sketch.refusals, question)
+    if refusal is not None:
+        raise refusal
     builder = _Builder(sketch, places, ratings)
     program, numbers = builder.program(links)
-    plan = plan_program(program, epoch=epoch, objective=objective)
+    try:
+        plan = plan_program(program, epoch=epoch, objective=objective)
+    except PlanInfeasible as error:
+        sketch.refusals = [Refused.of(question, error), *sketch.refusals[: MOST_ANSWERS - 1]]
+        raise
     count = len(places)
     plans = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
     joint = Joint(plans, plan.predicted_seconds, plan.peak_bytes[:count], plan.how)
@@ -276,6 +303,16 @@ def program_of(
 ) -> tuple[Program, list[int]]:
     """Return the program that a run is planned as, and which of its phases each demand is."""
     return _Builder(sketch, places, ratings).program(links)
+
+
+def _kept_together(sketch: Sketch) -> list[list[int]]:
+    """Return the demands of equal length whose results stay, several at a time."""
+    by_rows: dict[int, list[int]] = {}
+    for k in sorted(sketch.kept):
+        demand = sketch.demands[k]
+        if not demand.alone and demand.work.bytes_written:
+            by_rows.setdefault(demand.work.rows, []).append(k)
+    return [group for group in by_rows.values() if len(group) > 1]
 
 
 def _rates(demand: Demand, places: Sequence[Place], rating: Rating) -> list[NodeRate]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dnumpy.cost.links import Link, Links
 from dnumpy.runtime import machine
+from dnumpy.runtime.received import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +129,7 @@ async def _fetch(partner: Any, size: int) -> int:
     import asyncio  # which takes as long as a quarter of this library
 
     received = await asyncio.wait_for(getattr(partner, HANDLER)(size=size), ANSWER_SECONDS)
-    return int(received.nbytes)
+    return int(value_of(received).nbytes)
 
 
 def links_table(links: Links) -> list[dict[str, str]]:

@@ -50,7 +50,13 @@ class PlaceJob(NamedTuple):
     skipped: int
     base: Bindings | None
 
+    def reads(self) -> tuple[Bindings, ...]:
+        """Return where its operands come from."""
+        found = () if self.job is None else self.job.reads()
+        return found if self.base is None else (*found, self.base)
 
+
+@tasks.noting_memory
 def run_placed(job: PlaceJob, *data: Ref) -> Made:
     """Return the block with the phase's rows in their region."""
     started = time.perf_counter()

@@ -1,7 +1,8 @@
 """Refused: what is to stay on the nodes has to fit there, whatever passes meanwhile.
 
 Stages that do not fit together are run one after another, each planned within the memory that is
-free by then, so that what nobody reads any more is gone. What no order of stages can hold is
+free by then, so that what nobody reads any more is gone. That they do not fit together is
+remembered with their sketch: a loop pays for the search once. What no order of stages can hold is
 refused before it is computed, and the error says what would make it fit.
 """
 

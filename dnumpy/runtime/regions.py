@@ -96,6 +96,10 @@ class SpanJob(NamedTuple):
     nbytes: int
     bindings: Bindings
 
+    def reads(self) -> tuple[Bindings, ...]:
+        """Return where its operands come from."""
+        return (self.bindings,)
+
 
 @tasks.noting_memory
 def run_span(job: SpanJob, *data: Ref) -> Made:

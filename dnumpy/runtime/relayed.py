@@ -58,7 +58,7 @@ def relayed(graph: Graph, home: Collection[str], stay: Collection[str]) -> Relay
     found: dict[str, Home] = {}
     others: list[str] = []
     for node in [node for node, own in graph.tasks.items() if own]:
-        keys = list(graph.tasks[node])
+        keys = sorted(graph.tasks[node], key=lambda key: key not in graph.urgent)
         staying = [key for key in keys if key in stay]
         coming = [key for key in keys if key in home]
         leg, external = _leg_of(graph, keys, sends, (*staying, *coming))

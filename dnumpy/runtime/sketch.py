@@ -22,7 +22,7 @@ from dnumpy.runtime.tasks import rows_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dnumpy.runtime.answers import Answer
+    from dnumpy.runtime.answers import Answer, Refused
     from dnumpy.runtime.bind import Operand
     from dnumpy.runtime.chunked import Chunked, Source
     from dnumpy.runtime.graph import Nodes, Range
@@ -71,7 +71,8 @@ class Sketch:
     """The demands of a run in the order of the layout, and what they read.
 
     ``stages`` has for each demand the number of the stage that it belongs to. The ``answers`` are
-    the plans that were made for it, see :mod:`dnumpy.runtime.answers`.
+    the plans that were made for it, the ``refusals`` when there was none, see
+    :mod:`dnumpy.runtime.answers`.
     """
 
     demands: list[Demand] = field(default_factory=list)
@@ -80,6 +81,7 @@ class Sketch:
     reads: list[Reads] = field(default_factory=list)
     kept: set[int] = field(default_factory=set)
     answers: list[Answer] = field(default_factory=list, init=False, repr=False, compare=False)
+    refusals: list[Refused] = field(default_factory=list, init=False, repr=False, compare=False)
 
 
 class SketchGraph(Graph):

@@ -13,7 +13,7 @@ from dnumpy.runtime.records import Record
 from dnumpy.runtime.streaming import peak_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
@@ -66,7 +66,7 @@ class StageRun:
             nbytes += report.nbytes
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
-        peaks = _predicted_peaks(self, rows) if cluster.predicts else {}
+        peaks = self.predicted_peaks() if cluster.predicts else {}
         starts: dict[str, float] = {}
         if plan is not None and plan.starts:
             begun = [cluster.round_trip + start for start in plan.starts]
@@ -87,6 +87,19 @@ class StageRun:
             measured_peak_bytes=_peaks([(r.node, report) for r, report in seen]),
             predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
         )
+
+    def predicted_peaks(self) -> dict[str, int]:
+        """Return what each node takes at the peak; nothing for calls of unknown workspace."""
+        laid = self.laid
+        if isinstance(laid.producer, WholeResult):
+            return {}
+        rows: dict[str, int] = {}
+        for r in laid.ranges:
+            rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
+        return {
+            node: peak_bytes(laid.work, laid.producer, count, self.reads.held(node))
+            for node, count in rows.items()
+        }
 
     def faults(self, results: dict[str, Any]) -> list[StepFault]:
         """Return the floating-point faults that the stage's tasks met."""
@@ -112,17 +125,6 @@ def _starts(
         began = min(max(report.ended - report.seconds - since, first), last)
         starts[node] = min(starts.get(node, began), began)
     return tuple(starts.values())
-
-
-def _predicted_peaks(stage: StageRun, rows: Mapping[str, int]) -> dict[str, int]:
-    """Return what each node takes at the peak; nothing for calls whose workspace is not known."""
-    if isinstance(stage.laid.producer, WholeResult):
-        return {}
-    laid = stage.laid
-    return {
-        node: peak_bytes(laid.work, laid.producer, n, stage.reads.held(node))
-        for node, n in rows.items()
-    }
 
 
 def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:

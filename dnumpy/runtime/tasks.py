@@ -24,7 +24,7 @@ from dnumpy.runtime.peaks import Given, Taken, watched
 from dnumpy.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import Geometry
@@ -41,6 +41,10 @@ class RowJob(NamedTuple):
     hi: int
     runs: tuple[tuple[int, int, Bindings], ...]
 
+    def reads(self) -> tuple[Bindings, ...]:
+        """Return where its operands come from."""
+        return tuple([bindings for _, _, bindings in self.runs])
+
 
 class UpdateJob(NamedTuple):
     """A block of rows of an updated array: a copy of the base's rows with ``region`` replaced.
@@ -54,6 +58,10 @@ class UpdateJob(NamedTuple):
     region: Geometry | None
     bindings: Bindings
 
+    def reads(self) -> tuple[Bindings, ...]:
+        """Return where its operands come from."""
+        return (self.bindings,)
+
 
 class WholeJob(NamedTuple):
     """One op on whole operands; with ``granule``, so many rows of the first at a time."""
@@ -64,6 +72,10 @@ class WholeJob(NamedTuple):
     dtype: np.dtype
     bindings: Bindings
     granule: int = 0
+
+    def reads(self) -> tuple[Bindings, ...]:
+        """Return where its operands come from."""
+        return (self.bindings,)
 
 
 class FoldJob(NamedTuple):
@@ -83,6 +95,10 @@ class FoldJob(NamedTuple):
     any_order: bool
     across: bool
 
+    def reads(self) -> tuple[Bindings, ...]:
+        """Return where its operands come from."""
+        return (self.bindings,)
+
 
 class BlockJob(NamedTuple):
     """Rows ``lo:hi`` of a blocked op, in blocks that tile them, each with pieces of its own."""
@@ -94,6 +110,10 @@ class BlockJob(NamedTuple):
     lo: int
     blocks: tuple[tuple[int, int, Bindings], ...]
 
+    def reads(self) -> tuple[Bindings, ...]:
+        """Return where its operands come from."""
+        return tuple([bindings for _, _, bindings in self.blocks])
+
 
 class PartialJob(NamedTuple):
     """What a fold makes of each of some blocks of rows, from block ``first`` on, of ``total``."""
@@ -103,6 +123,10 @@ class PartialJob(NamedTuple):
     blocks: tuple[tuple[int, int, Bindings], ...]
     first: int
     total: int
+
+    def reads(self) -> tuple[Bindings, ...]:
+        """Return where its operands come from."""
+        return tuple([bindings for _, _, bindings in self.blocks])
 
 
 class Report(NamedTuple):
@@ -126,19 +150,12 @@ def noting_memory(run: Callable[..., Made]) -> Callable[..., Made]:
             made = run(job, *data)
         if not seen:
             return made
-        given = [Given(*piece) for b in _bindings_of(job) for piece in b.given(data)]
+        jobs = job if type(job) is tuple else (job,)
+        reads = [bindings for each in jobs for bindings in each.reads()]
+        given = [Given(*piece) for bindings in reads for piece in bindings.given(data)]
         return made.noting(seen[0]._replace(given=tuple(given)))
 
     return task
-
-
-def _bindings_of(job: Any) -> Iterator[Bindings]:
-    if isinstance(job, RowJob):
-        yield from (bindings for _, _, bindings in job.runs)
-    elif isinstance(job, (BlockJob, PartialJob)):
-        yield from (bindings for _, _, bindings in job.blocks)
-    else:
-        yield job.bindings
 
 
 @noting_memory
@@ -279,6 +296,10 @@ def run_blocks(job: BlockJob, *data: Ref) -> Made:
 @noting_memory
 def run_partials(job: PartialJob, *data: Ref) -> Made:
     """Return what the fold makes of the blocks, as one partial output."""
+    return _partials(job, data)
+
+
+def _partials(job: PartialJob, data: Sequence[Ref]) -> Made:
     started = time.perf_counter()
     found: list[Any] = []
     branches: list[Branch] = []
@@ -298,13 +319,14 @@ def run_partials(job: PartialJob, *data: Ref) -> Made:
     return Made((), (left,), time.perf_counter() - started, faults)
 
 
+@noting_memory
 def run_partials_together(jobs: tuple[PartialJob, ...], *data: Ref) -> Made:
     """Return what each fold makes of the blocks, a partial output for each; faults by fold."""
     started = time.perf_counter()
     partials: list[Any] = []
     faults: set[tuple[int, str]] = set()
     for number, job in enumerate(jobs):
-        made = run_partials(job, *data)
+        made = _partials(job, data)
         partials += made.partials
         faults |= {(number, kind) for _, kind in made.faults}
     return Made((), tuple(partials), time.perf_counter() - started, frozenset(faults))

@@ -138,3 +138,16 @@ def test_one_op_alone_stays_tiled():
     for _ in range(3):
         bound.run(kernel_for(bound.phase))
     assert not choose._records
+
+
+def test_one_busy_moment_does_not_decide_and_slow_times_do_in_the_end() -> None:
+    rate = choose._Rate()
+    for seconds in (1.0, 1.1, 1000.0, 1.2):
+        rate.observe(seconds, 1)
+    assert rate.value is not None
+    assert rate.value < 1.1
+    for _ in range(60):
+        rate.observe(8.0, 1)
+    assert rate.value > 7.0
+    rate.observe(2.0, 1)
+    assert rate.value == 2.0

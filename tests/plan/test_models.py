@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import inf
 
@@ -12,6 +13,7 @@ from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.events import simulate_program
 from dnumpy.plan.rows import solve_rows
 from dnumpy.plan.structure import make_tables, solve_structure
+from dnumpy.plan.templates import caps, make_templates, plain_plans
 
 NODES = 3
 
@@ -101,3 +103,31 @@ def test_rows_in_microseconds_are_exact_where_seconds_are_tiny():
     placements, _ = solve_rows(program, known, simulate_program(program, known).makespan, 5.0)
     assert placements is not None
     assert placements[0].rows == (2286, 1143, 571)
+
+
+@settings(deadline=None, max_examples=60)
+@given(chains(), st.lists(st.floats(1.0, 400.0), min_size=NODES, max_size=NODES), st.data())
+def test_model_r_proposes_what_there_is_room_for_or_nothing(program, memory, data):
+    places = tuple(Node(n.name, m) for n, m in zip(program.nodes, memory, strict=True))
+    program = replace(program, nodes=places)  # what the known plan holds may be too much
+    known = (data.draw(st.sampled_from(OPTIONS)),) * len(program.asks)
+    seconds = simulate_program(program, known).makespan
+    limit = data.draw(st.sampled_from([0.0005, 0.005, 5.0]))
+    placements, _ = solve_rows(program, known, seconds, limit)
+    for v, ask in enumerate(program.asks if placements is not None else ()):
+        placements[v].verify(ask.rows, ask.granule)
+        if all(e.access in {"aligned", "halo"} for e in program.edges):
+            counts = zip(placements[v].rows, caps(program, v), strict=True)
+            assert all(rows <= cap for rows, cap in counts)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.floats(1.0, 400.0), min_size=NODES, max_size=NODES), st.integers(1, 60))
+def test_templates_are_made_whatever_the_memory(memory, granule):
+    places = tuple(Node(f"w{n}", m) for n, m in enumerate(memory))
+    ask = Ask("p", 60, (0.1,) * NODES, (0.0,) * NODES, granule, bytes_per_row=8.0)
+    program = Program(places, Network.uniform(NODES, 0.0, 1e9), (ask,), ())
+    holds = sum(caps(program, 0)) >= ask.granules
+    (found,) = make_templates(program)
+    assert bool(found) == holds
+    assert bool(plain_plans(program)) == holds

@@ -47,6 +47,18 @@ def test_an_answer_in_time_is_handed_back():
     assert pulp.value(prob.objective) is not None
 
 
+def test_the_end_of_the_time_is_no_solution_where_none_was_found():
+    prob = pulp.LpProblem("crowded", pulp.LpMinimize)
+    shares = [prob.add_variable(f"x{i}", 0, 2 / 64) for i in range(10)]
+    makespan = prob.add_variable("makespan", 0)
+    prob += makespan
+    for share in shares:
+        prob += makespan >= 3 * share
+    prob += pulp.lpSum(shares) == 1
+    solved = prob.solve(pulp.HiGHS(msg=False, timeLimit=0.0))
+    assert not watchdog.has_solution(prob, solved)
+
+
 def test_a_solver_that_ignores_its_limit_is_not_waited_for():
     end = Event()
     assert within(LITTLE, lambda _: end.wait()) is None  # would wait for ever

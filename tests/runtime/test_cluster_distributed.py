@@ -151,6 +151,21 @@ def test_a_home_array_is_sent_once_to_be_read_twice(shared):
     assert key not in shared._copies.of
 
 
+def test_what_stays_does_not_come_home_with_a_part_that_might(shared, monkeypatch):
+    grid = np.arange(240.0).reshape(40, 6)
+    for limit in (0, 5 * 40 * 8, 6 * 40 * 8):  # below, between and above the region and the whole
+        monkeypatch.setattr(DaskCluster, "home_bytes", limit)
+        x = p.data(grid)
+        value = p.call("add", p.view(x, lambda a: a[:, :-1]), 1.0)
+        y = p.update(x, lambda a: a[:, :-1], value)
+        p.run([y], shared)
+        z = p.call("multiply", y, 2.0)
+        p.run([z], shared)
+        want = grid * 2
+        want[:, :-1] += 2
+        np.testing.assert_array_equal(p.values([z])[0], want)
+
+
 def test_the_users_own_error_comes_back_unchanged(shared):
     x = p.call("negative", p.data(np.arange(40.0)))
     bad = p.matmul(p.call("add", p.data(np.ones((6, 4))), 1.0), p.data(np.ones((4, 2))))

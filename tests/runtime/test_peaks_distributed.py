@@ -119,3 +119,30 @@ def test_peaks_are_predicted_little_too_high(peaks: dict[str, list[tuple[int, in
     assert len(large) >= len(PROGRAMS)
     over = median(p / m for p, m in large)
     assert over <= OVER, peaks
+
+
+def test_a_prediction_says_what_the_run_will_be_held_to(arrays: tuple[Any, Any]) -> None:
+    for name, program in PROGRAMS.items():
+        result = program(*arrays)
+        told = result.predict().bytes
+        most: dict[str, int] = {}
+        for record in computed(result):
+            for (node, _), size in zip(record.where, record.predicted_peak_bytes, strict=False):
+                most[node] = max(most.get(node, 0), size)
+        assert all(told[node] >= size for node, size in most.items()), name
+        assert name == "picked rows" or most, name
+
+
+def test_a_prediction_sends_nothing(arrays: tuple[Any, Any]) -> None:
+    tall, _ = arrays
+    at_home = dnumpy.asarray(np.ones(ROWS))
+    before = set(held_by_workers())
+    told = (tall[:, 0] + at_home).predict()
+    assert sum(told.bytes.values()) >= 2 * at_home.nbytes
+    assert set(held_by_workers()) <= before
+
+
+def held_by_workers() -> list[str]:
+    """Return the keys of what lies on the workers."""
+    who: dict[str, Any] = distributed.get_client().who_has()
+    return list(who)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import dnumpy as dnp
 from dnumpy.cost.links import Links
 from dnumpy.errors import PlanInfeasible
+from dnumpy.plan.rates import MEMORY_SHARE
+from dnumpy.runtime import jointly
+from dnumpy.runtime.answers import SAME_ROOM, Question, Refused
 from dnumpy.runtime.links import SIZES
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, stays_bytes
 from tests.runtime.test_sketch import EVEN, lazy, places, sketch_of
 
 if TYPE_CHECKING:
+    from dnumpy.plan.dag import Program
     from dnumpy.runtime.sketch import Sketch
 
 __all__ = ["lazy"]  # a fixture of every test here
@@ -71,3 +77,53 @@ def test_what_only_passes_is_no_reason_to_refuse_but_to_go_stage_by_stage() -> N
     assert not cannot_stay(sketch, free)
     with pytest.raises(NotTogether):
         planned(sketch, ALL / 1.5)
+
+
+def test_a_refusal_is_searched_for_once_until_more_is_free_than_was_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = dnp.cumsum(matrix(), axis=0)
+    for _ in range(3):
+        x = dnp.cumsum(x.T, axis=0)
+    sketch = sketch_of(x)
+    searched: list[float] = []
+    search = jointly.plan_program
+
+    def counted(program: Program, **options: Any) -> Any:
+        searched.append(program.nodes[0].memory_bytes)
+        return search(program, **options)
+
+    monkeypatch.setattr(jointly, "plan_program", counted)
+    texts = set()
+    for free in (ALL / 1.5, ALL / 1.5, 0.99 * ALL / 1.5, 1.002 * ALL / 1.5, 0.8 * ALL / 1.5):
+        with pytest.raises(NotTogether) as caught:
+            planned(sketch, free)
+        texts.add(str(caught.value).partition("offered")[0])
+    assert len(searched) == 1
+    assert len(texts) == 1
+    (refusal,) = sketch.refusals
+    assert refusal.short_bytes > 0
+    joint, _ = planned(sketch, 40 * ALL)  # type: ignore[misc]
+    assert joint is not None
+    assert len(searched) == 2
+    with pytest.raises(NotTogether):
+        planned(sketch, ALL / 1.5)
+    assert len(searched) == 2
+
+
+@given(st.floats(0.1, 3.0), st.floats(0.0, 3.0), st.floats(0.0, 3.0))
+def test_a_refusal_holds_exactly_while_no_more_became_free_than_was_missing(
+    free: float, more: float, short: float
+) -> None:
+    def question(each: float) -> Question:
+        return Question.of(places(each * 1e9), Links(SIZES), [EVEN], "asked")
+
+    error = PlanInfeasible("no")
+    error.short_bytes = short * 1e9
+    refusal = Refused.of(question(free), error)
+    gained = 3 * MEMORY_SHARE * more
+    borders = max(short, SAME_ROOM * 3 * MEMORY_SHARE * free)
+    assume(abs(gained - borders) > 1e-6)
+    assert refusal.holds_for(question(free + more)) == (gained < borders)
+    assert refusal.holds_for(question(free * 0.5))
+    assert not refusal.holds_for(Question.of(places(free)[:2], Links(SIZES), [EVEN], "asked"))

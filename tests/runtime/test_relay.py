@@ -223,3 +223,22 @@ def test_results_are_let_go_by_who_reads_them_last() -> None:
         running.arguments(step)
         assert (running._values["x"] is not None) is held
         running.end(step, None)
+
+
+def test_workers_of_one_process_hand_over_as_others_do(relays: list[Any]) -> None:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        inside = Uneven(client)
+        inside.refresh()
+        roots = chain()
+        p.run(roots, inside)
+        found = p.values(roots)
+    assert len(relays) == 1
+    for got, want in zip(found, p.meaning(chain()), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -225,3 +225,18 @@ def test_what_fits_nowhere_is_refused_with_its_name() -> None:
     sketch = sketch_of(dnp.cumsum(matrix(), axis=1))
     with pytest.raises(PlanInfeasible, match="scan"):
         plan_together(sketch, places(free_bytes=1e5), Links(SIZES), [EVEN])
+
+
+def test_results_of_equal_length_that_stay_are_cut_alike() -> None:
+    rows = 50 * ROWS
+    made = dnp.random.default_rng(0)
+    wide, narrow = made.random((rows, 8)), made.random(rows)
+    sketch = sketch_of(wide, narrow)
+    assert len(sketch.kept) == 2
+    assert not sketch.reads
+    here = [replace(p, profile=replace(p.profile, launch_seconds=1e-6)) for p in places()]
+    joint = plan_together(sketch, here, Links(SIZES), [EVEN] * len(sketch.demands))
+    one, other = (np.cumsum(joint.plans[k].row_counts) for k in sketch.kept)
+    granule = min(demand.granule for demand in sketch.demands)
+    assert (np.abs(one - other) <= granule).all()
+    assert (one[:-1] < rows).all()
