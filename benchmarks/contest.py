@@ -56,6 +56,7 @@ class FixedCluster(DaskCluster):
         current: Placement | None,  # noqa: ARG002 - decided already
         transfer_bytes_per_row: float,  # noqa: ARG002 - likewise
         transfer_fixed_bytes: float = 0.0,  # noqa: ARG002 - likewise
+        resting_bytes_per_row: float = 0.0,  # noqa: ARG002 - likewise
     ) -> Plan:
         """Return rows in proportion to the shares."""
         rows = self._rows(work.rows, granule)

@@ -22,6 +22,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dnumpy.config import config
+from dnumpy.kernels.compilers import compilers
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import Faults, TiledKernel
 from dnumpy.ops.families import Reduction
@@ -369,7 +370,8 @@ def _giving_way() -> Iterator[None]:
         _giving.append(_giving[0] if _giving else before)
         sys.setswitchinterval(min(GIVE_WAY, before))
     try:
-        yield
+        with compilers.working():
+            yield
     finally:
         with _giving_lock:
             before = _giving.pop()

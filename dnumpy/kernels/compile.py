@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.kernels import llvm, objects
+from dnumpy.kernels.compilers import compilers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,8 @@ def compiled(source: str) -> Compiled:
     code = _read(path)
     from_disk = code is not None
     if code is None:
-        code = compile_source(source)
+        with compilers.working():
+            code = compile_source(source)
         _write(path, code)
     try:
         address = objects.placed(code, llvm.SYMBOL)

@@ -33,8 +33,9 @@ def plan_key(
     solver_below_seconds: float,
 ) -> Hashable:
     """Return what decides a split; names of phases and arrays do not."""
+    sizes = spec.rows, spec.bytes_per_row, spec.resting_bytes_per_row, spec.fixed_bytes
     return (
-        (spec.rows, spec.bytes_per_row, spec.fixed_bytes, granule, solver_below_seconds),
+        (*sizes, granule, solver_below_seconds),
         tuple(
             (
                 n.node,

@@ -36,8 +36,10 @@ def even_split(problem: Problem) -> Candidate | None:
     return None if counts is None else Candidate("even", problem.rows_of(counts))
 
 
-def water_filling(problem: Problem) -> Candidate:
-    """Return the split in which all nodes finish together."""
+def water_filling(problem: Problem) -> Candidate | None:
+    """Return the split in which all nodes finish together; None where the caps do not hold it."""
+    if sum(problem.caps) < problem.granules:
+        return None
     return Candidate("waterfill", problem.rows_of(waterfill(problem)))
 
 
@@ -53,19 +55,30 @@ def keep_current(problem: Problem) -> Candidate | None:
     stops = [problem.granules if stop == used[-1] else stop for stop in stops]
     counts = [stop - start for start, stop in pairwise([0, *stops])]
     kept = Candidate("current", problem.rows_of(counts))
-    return kept if fits(kept, problem.spec, problem.nodes) else None
+    return kept if fits(kept, problem.spec, problem.nodes, problem.current) else None
 
 
-def fits(candidate: Candidate, spec: PhaseSpec, nodes: Sequence[NodeRate]) -> bool:
-    """Return whether every node's memory holds its rows."""
+def fits(
+    candidate: Candidate,
+    spec: PhaseSpec,
+    nodes: Sequence[NodeRate],
+    current: Sequence[int] | None,
+) -> bool:
+    """Return whether every node's memory holds its rows, given where they lie now."""
+    stay = stays(candidate.rows, current)
     return all(
-        spec.bytes_on_node(n) <= node.memory_bytes
+        spec.bytes_on_node(n, stay=stay) <= node.memory_bytes
         for n, node in zip(candidate.rows, nodes, strict=True)
     )
 
 
+def stays(rows: Sequence[int], current: Sequence[int] | None) -> bool:
+    """Return whether every row stays where it lies."""
+    return current is not None and tuple(rows) == tuple(current)
+
+
 def heuristic_candidates(problem: Problem) -> list[Candidate]:
-    """Return every legal candidate that is found without a solver; at least one."""
+    """Return every legal candidate that is found without a solver; none where nothing fits."""
     proposals = (
         best_single_node(problem),
         keep_current(problem),

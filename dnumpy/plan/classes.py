@@ -253,8 +253,10 @@ def ever_held(program: Program, placements: tuple[Placement, ...]) -> NDArray[np
                 held += part * edge.bytes_per_row * total
             case "aligned" | "halo":
                 stays = before == after
-                held += (0.0 if stays else reads) * edge.bytes_per_row
-                held += (reads > 0) * 2 * edge.halo_rows * edge.bytes_per_row
+                held += (0.0 if stays else 2.0 * reads) * edge.bytes_per_row
+                if edge.access == "halo" and edge.halo_rows:  # received, and put together
+                    held += (reads if stays else 0.0) * edge.bytes_per_row
+                    held += (reads > 0) * 4 * edge.halo_rows * edge.bytes_per_row
     return held
 
 

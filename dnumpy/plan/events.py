@@ -7,17 +7,18 @@ latency + bytes / bandwidth of its pair, and has arrived when it is through both
 waits at one port keeps no other from the other one, as connections that share a link do not. A
 result is held from the start of its phase until
 its last reader on the node has ended and its last message has left; what is received is held from
-the message's start until the reader ends.
+the message's start until the reader ends. Rows of which some are received are put together to be
+read: while the reader runs it holds a copy of all of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from math import inf
+from math import inf, isinf
 from typing import TYPE_CHECKING
 
-from dnumpy.plan.dag import ROUNDING
+from dnumpy.plan.dag import ROUNDING, SAME_ROWS
 from dnumpy.plan.reshard import messages
 
 if TYPE_CHECKING:
@@ -190,7 +191,26 @@ class _Run:
         for transfer in self.transfers:
             n = transfer.message.target
             _hold(trace[n], transfer.start, self._read_until(transfer), transfer.message.amount)
+        for (index, n), amount in self._assembled().items():
+            consumer = self.program.edges[index].consumer
+            _hold(trace[n], *self._span(consumer, n), amount)
         return trace
+
+    def _assembled(self) -> dict[tuple[int, int], float]:
+        """Return per edge and node the bytes of the rows that are put together there."""
+        found = {}
+        for transfer in self.transfers:
+            edge, n = self.program.edges[transfer.edge], transfer.message.target
+            if edge.access not in SAME_ROWS or isinf(self._memory(transfer.message.source)):
+                continue  # what comes from where arrays come from arrives in one piece
+            rows = self.placements[edge.consumer].rows[n]
+            if rows:
+                amount = (rows + 2 * edge.halo_rows) * edge.bytes_per_row
+                found[transfer.edge, n] = amount
+        return found
+
+    def _memory(self, n: int) -> float:
+        return self.program.nodes[n].memory_bytes
 
     def worked(self) -> tuple[float, ...]:
         """Return per node how long its phases take together, or one of its ports, if longer."""

@@ -64,6 +64,9 @@ class PhaseSpec:
         Memory that every node taking part needs besides.
     live : str
         The arrays that are alive during the phase, for messages.
+    resting_bytes_per_row : float
+        Of these bytes, those that lie there already and are read in place where every row stays
+        where it is. Where any moves, what is read is put together from pieces, and takes room.
     """
 
     name: str
@@ -71,14 +74,16 @@ class PhaseSpec:
     bytes_per_row: float = 0.0
     fixed_bytes: float = 0.0
     live: str = ""
+    resting_bytes_per_row: float = 0.0
 
-    def bytes_on_node(self, rows: int) -> float:
-        """Return the bytes that a node with this many rows holds."""
-        return rows * self.bytes_per_row + self.fixed_bytes if rows else 0.0
+    def bytes_on_node(self, rows: int, *, stay: bool = False) -> float:
+        """Return the bytes that a node with this many rows takes; where they ``stay``, fewer."""
+        per_row = self.bytes_per_row - (self.resting_bytes_per_row if stay else 0.0)
+        return rows * max(per_row, 0.0) + self.fixed_bytes if rows else 0.0
 
     def verify(self) -> None:
         """Raise ValueError unless all amounts are finite and not negative."""
-        amounts = (self.rows, self.bytes_per_row, self.fixed_bytes)
+        amounts = (self.rows, self.bytes_per_row, self.fixed_bytes, self.resting_bytes_per_row)
         if not all(isfinite(a) and a >= 0 for a in amounts):
             msg = f"{self}: expected finite amounts, none negative"
             raise ValueError(msg)
@@ -148,7 +153,7 @@ class Plan:
         verify.check_nodes(self.phase, [n for n, _ in self.rows], [n.node for n in nodes])
         verify.check_tiling(self.phase, self.row_counts, spec.rows)
         verify.check_granules(self.phase, self.row_counts, granule)
-        held = [spec.bytes_on_node(n) for n in self.row_counts]
+        held = [spec.bytes_on_node(n, stay=self.how == "current") for n in self.row_counts]
         names = [n.node for n in nodes]
         verify.check_memory(self.phase, names, held, [n.memory_bytes for n in nodes])
         verify.check_memory(self.phase, names, self.peak_bytes, [n.memory_bytes for n in nodes])

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from dnumpy.plan.cache import PlanCache, plan_key
-from dnumpy.plan.candidates import fits, heuristic_candidates
+from dnumpy.plan.candidates import fits, heuristic_candidates, stays
 from dnumpy.plan.infeasible import require_fit
 from dnumpy.plan.integer_program import solve_shares
 from dnumpy.plan.model import Candidate, Plan
@@ -70,7 +70,7 @@ def plan_rows(
     below = solver_threshold() if solver_below_seconds is None else solver_below_seconds
     key = plan_key(spec, nodes, granule, here, below)
     known = _cache.find(key)
-    if known is not None and fits(known, spec, nodes):
+    if known is not None and fits(known, spec, nodes, here):
         return judged(known, spec, nodes, here)
     plan = _decide(make_problem(spec, nodes, granule, here), below)
     _cache.keep(key, Candidate(plan.how, plan.row_counts))
@@ -108,12 +108,13 @@ def judged(
 ) -> Plan:
     """Return the candidate as a plan, with what the judge predicts for it."""
     seconds = node_seconds(candidate.rows, nodes, current)
+    stay = stays(candidate.rows, current)
     return Plan(
         phase=spec.name,
         rows=tuple((node.node, n) for node, n in zip(nodes, candidate.rows, strict=True)),
         predicted_seconds=max(seconds),
         predicted_node_seconds=seconds,
-        peak_bytes=tuple(spec.bytes_on_node(n) for n in candidate.rows),
+        peak_bytes=tuple(spec.bytes_on_node(n, stay=stay) for n in candidate.rows),
         how=candidate.how,
         solver_seconds=solver_seconds,
     )
@@ -123,11 +124,13 @@ def _decide(problem: Problem, solver_below_seconds: float) -> Plan:
     spec, nodes, current = problem.spec, problem.nodes, problem.current
     if nodes and spec.rows == 0:
         return judged(Candidate("single", (0,) * len(nodes)), spec, nodes, None)
-    require_fit(problem)
     candidates = heuristic_candidates(problem)
+    if not candidates:
+        require_fit(problem)
     singles = [makespan(c.rows, nodes, current) for c in candidates if c.how == "single"]
     solver_seconds = 0.0
-    if len(nodes) > 1 and min(singles, default=inf) >= solver_below_seconds:
+    roomy = sum(problem.caps) >= problem.granules  # else there is only where the rows lie now
+    if roomy and len(nodes) > 1 and min(singles, default=inf) >= solver_below_seconds:
         solved, solver_seconds = solved_by_program(problem, candidates)
         candidates += solved
     best = choose(candidates, nodes, current)

@@ -19,9 +19,11 @@ MEMORY_SHARE = 0.85  # of the free memory; the rest is for what no model sees
 ROUNDS = 2  # speed depends on the size: rates at the even share, then at the planned share
 
 
-def phase_spec(name: str, work: Work, live: str = "") -> PhaseSpec:
-    """Return the phase that does this work."""
-    return PhaseSpec(name, work.rows, work.bytes_per_row, work.fixed_bytes, live)
+def phase_spec(name: str, work: Work, live: str = "", resting: float = 0.0) -> PhaseSpec:
+    """Return the phase that does this work; ``resting`` bytes of a row are read where they lie."""
+    read = max(work.bytes_read - work.passing_bytes_per_row, 0.0)
+    sizes = work.bytes_per_row, work.fixed_bytes
+    return PhaseSpec(name, work.rows, *sizes, live, min(resting, read))
 
 
 def node_rate(
@@ -64,15 +66,17 @@ def plan_work(
     corrections: Sequence[float] | None = None,
     transfer_bytes_per_row: float = 0.0,
     transfer_fixed_bytes: float = 0.0,
+    resting_bytes_per_row: float = 0.0,
     live: str = "",
     solver_below_seconds: float | None = None,
 ) -> Plan:
     """Return the plan of one phase, with each node's rate taken at the rows that it is to get.
 
     ``corrections`` are factors on the predicted seconds, one per profile. Each node that takes part
-    receives ``transfer_fixed_bytes`` whatever its rows: the operands that it reads whole.
+    receives ``transfer_fixed_bytes`` whatever its rows: the operands that it reads whole. Of what
+    a row reads, ``resting_bytes_per_row`` take no room while all rows stay where they are.
     """
-    spec = phase_spec(name, work, live)
+    spec = phase_spec(name, work, live, resting_bytes_per_row)
     factors = corrections if corrections is not None else [1.0] * len(profiles)
     shares = [work.rows / len(profiles)] * len(profiles)
     for last in range(ROUNDS):

@@ -19,7 +19,7 @@ from dnumpy.plan.rounding import largest_remainder
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dnumpy.plan.dag import Ask, Program
+    from dnumpy.plan.dag import Ask, Edge, Program
 
 MOST_PER_PHASE = 12
 SINGLES = 3  # nodes that are tried alone
@@ -29,7 +29,8 @@ MOST_WINDOW = 8  # phases in a window
 def needed_bytes(program: Program, v: int) -> tuple[float, float]:
     """Return the bytes per row and on each node that the phase cannot do without.
 
-    Its result, its workspace, and the rows that it reads, which are at home or received.
+    Its result, its workspace, and the rows that it reads, which are at home or received. Rows that
+    were there before the program take none of what is offered: see :func:`caps`.
     """
     ask = program.asks[v]
     per_row = ask.bytes_per_row + ask.work_bytes_per_row
@@ -49,16 +50,45 @@ def caps(program: Program, v: int) -> list[int]:
     """Return per node how many granules of the phase its memory holds, at most all."""
     ask = program.asks[v]
     per_row, fixed = needed_bytes(program, v)
+    there = [edge for edge in program.into(v) if _is_there(program, edge)]
+    own = per_row - sum(edge.bytes_per_row for edge in there)
     result = []
-    for node, starts in zip(program.nodes, ask.fixed_seconds, strict=True):
+    for n, (node, starts) in enumerate(zip(program.nodes, ask.fixed_seconds, strict=True)):
         room = node.memory_bytes - fixed
         if room < 0 or not isfinite(starts):
             result.append(0)
-        elif ask.rows * per_row <= room:
-            result.append(ask.granules)
-        else:
-            result.append(min(ask.granules, int(room / per_row) // ask.granule))
+            continue
+        held = [(_rows_there(program, edge, n), edge.bytes_per_row) for edge in there]
+        rows = _rows_within(room, own, held)
+        whole = ask.granules if rows >= ask.rows else int(rows) // ask.granule
+        result.append(min(ask.granules, whole))
     return result
+
+
+def _is_there(program: Program, edge: Edge) -> bool:
+    """Return whether the rows read lie on nodes, in memory that these do not offer."""
+    read = program.asks[edge.producer]
+    return edge.access in SAME_ROWS and read.pinned is not None and not read.bytes_per_row
+
+
+def _rows_there(program: Program, edge: Edge, n: int) -> int:
+    lies = program.asks[edge.producer].pinned
+    assert lies is not None
+    return lies.rows[n]
+
+
+def _rows_within(room: float, own: float, there: Sequence[tuple[int, float]]) -> float:
+    """Return how many rows fit in the room.
+
+    Each takes ``own`` bytes; of what is read, rows beyond those that are there take their bytes.
+    """
+    taken, rows, row_bytes = 0.0, 0, own
+    for count, read in sorted(there):
+        more = (count - rows) * row_bytes
+        if taken + more > room:
+            break
+        taken, rows, row_bytes = taken + more, count, row_bytes + read
+    return rows + (room - taken) / row_bytes if row_bytes > 0 else inf
 
 
 def fill(

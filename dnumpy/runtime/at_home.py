@@ -52,6 +52,7 @@ class LimitedHome(VirtualCluster):
         current: Placement | None,
         transfer_bytes_per_row: float,
         transfer_fixed_bytes: float = 0.0,
+        resting_bytes_per_row: float = 0.0,  # noqa: ARG002 - nothing lies elsewhere
     ) -> Plan:
         """Return equal shares of the rows.
 

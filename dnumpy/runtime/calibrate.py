@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from math import log2
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,31 +33,59 @@ SERIALISED_BYTES = 1 << 24
 FILE_BYTES = 1 << 25
 BLOCK_BYTES = 1 << 20
 PASSES = 3  # over what a neighbour disturbs most
+AFFORDED = 1 / 2  # of the free memory, that a step may take: what lies there is not to be spilled
 PRODUCT_SECONDS = 0.02  # of CPU time a thread, for each dtype
 GEMM_DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
-def calibrated(profile: DeviceProfile, now: float = 0.0, idle: Idle | None = None) -> DeviceProfile:
+class Step(NamedTuple):
+    """What is measured, in so many seconds of CPU time and with so many bytes.
+
+    Bytes of what adapts itself to the free memory are the least that it needs.
+    """
+
+    measured: Callable[[DeviceProfile], dict[str, Any]]
+    cpu_seconds: float
+    nbytes: int
+
+    def within(self, profile: DeviceProfile, free: Callable[[], float]) -> dict[str, Any] | None:
+        """Return what is found; None, without a look, where too little memory is free."""
+        room = free()
+        if self.nbytes > AFFORDED * room:
+            return None
+        return {"free_bytes": room, **self.measured(replace(profile, free_bytes=room))}
+
+
+def calibrated(
+    profile: DeviceProfile,
+    now: float = 0.0,
+    idle: Idle | None = None,
+    free: Callable[[], float] = machine.free_bytes,
+) -> DeviceProfile:
     """Return the profile with everything measured that a node can tell of itself.
 
-    Where a quota leaves so little that a step would not end in time, its old value stays. With
-    ``idle`` each step waits until nothing else runs, which raises Busy when that does not come.
+    Where a quota leaves so little that a step would not end in time, its old value stays; so it
+    does where a step would take more than half of what is ``free``, and the profile then does not
+    count as calibrated: memory comes back. With ``idle`` each step waits until nothing else runs,
+    which raises Busy when that does not come.
     """
     share = measure.allowed_share(profile.threads)
-    spent = 0.0
-    for step, cpu_seconds in STEPS.items():
-        if spent + cpu_seconds / share < CALIBRATION_SECONDS:
+    spent, all_of_it = 0.0, True
+    for step in STEPS:
+        if spent + step.cpu_seconds / share < CALIBRATION_SECONDS:
             started = perf_counter()
-            found = step(profile) if idle is None else idle.undisturbed(partial(step, profile))
-            spent += perf_counter() - started if idle is None else cpu_seconds / share
-            profile = replace(profile, **found)
-    profile = replace(profile, calibrated=True, measured_at=now or profile.measured_at)
+            look = partial(step.within, profile, free)
+            found = look() if idle is None else idle.undisturbed(look)
+            spent += perf_counter() - started if idle is None else step.cpu_seconds / share
+            profile = replace(profile, **(found or {}))
+            all_of_it = all_of_it and found is not None
+    profile = replace(profile, calibrated=all_of_it, measured_at=now or profile.measured_at)
     profile.verify()
     return profile
 
 
 def _memory(profile: DeviceProfile) -> dict[str, Any]:
-    passes = [measure.bandwidth(profile.threads, machine.free_bytes()) for _ in range(PASSES)]
+    passes = [measure.bandwidth(profile.threads, profile.free_bytes) for _ in range(PASSES)]
     points = measure.quickest(passes)
     return {"bandwidth": points, "gather_ns": measure.gather_ns()}
 
@@ -75,7 +103,7 @@ def _lowerings(profile: DeviceProfile) -> dict[str, Any]:
     return {
         "ns_per_element": tuple(tables.items()),
         "compile_seconds": seconds,
-        "lowering_seconds": streamed.lowering_seconds(profile.threads),
+        "lowering_seconds": streamed.lowering_seconds(profile.threads, profile.free_bytes),
     }
 
 
@@ -99,15 +127,15 @@ def _disk(profile: DeviceProfile) -> dict[str, Any]:  # noqa: ARG001 - likewise
     return {"disk_read_bytes_per_second": read, "disk_write_bytes_per_second": write}
 
 
-STEPS: dict[Callable[[DeviceProfile], dict[str, Any]], float] = {  # seconds of CPU time
-    _products: 0.2,
-    _irregular: 0.2,
-    _messages: 0.1,
-    _disk: 0.1,
-    _memory: 1.0,
-    _phases: 1.0,
-    _lowerings: 1.0,  # half of it for importing the compiler
-}
+STEPS = (
+    Step(_products, 0.2, 1 << 23),
+    Step(_irregular, 0.2, 5 << 24),
+    Step(_messages, 0.1, 3 << 24),
+    Step(_disk, 0.1, 1 << 22),
+    Step(_memory, 1.0, 1 << 27),
+    Step(_phases, 1.0, 1 << 24),
+    Step(_lowerings, 1.0, machine.COMPILERS_BYTES),  # half of the time for importing the compiler
+)
 
 
 def sort_ns() -> float:

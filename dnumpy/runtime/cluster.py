@@ -77,6 +77,7 @@ class Cluster(Protocol):
         current: Placement | None,
         transfer_bytes_per_row: float,
         transfer_fixed_bytes: float = 0.0,
+        resting_bytes_per_row: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
         ...

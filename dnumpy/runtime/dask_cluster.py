@@ -222,6 +222,7 @@ class DaskCluster:
         current: Placement | None,
         transfer_bytes_per_row: float,
         transfer_fixed_bytes: float = 0.0,
+        resting_bytes_per_row: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows, by measured profiles and what runs taught."""
         self._used += 1
@@ -238,6 +239,7 @@ class DaskCluster:
                 corrections=rating.factors,
                 transfer_bytes_per_row=transfer_bytes_per_row,
                 transfer_fixed_bytes=transfer_fixed_bytes,
+                resting_bytes_per_row=resting_bytes_per_row,
             )
         except PlanInfeasible as alone:
             if self._refused is None:

@@ -195,10 +195,22 @@ class _Builder:
             tuple(rate.fixed_seconds for rate in rates) + never,
             scale.rows if demand.alone else scale.granule,
             work.bytes_written * part,
-            work.workspace_bytes_per_row * part,
+            work.workspace_bytes_per_row * part + self._put_together(k) / scale.rows,
             max(0.0, work.fixed_bytes - arrives),
             kept=k in self.sketch.kept,
             copies=False,
+        )
+
+    def _put_together(self, k: int) -> float:
+        """Return the bytes of the rows lying there that a demand's tasks copy to read them."""
+        return sum(
+            read.nbytes
+            for read in self.sketch.reads
+            if read.consumer == k
+            and read.lying
+            and read.access == "aligned"
+            and not read.resting
+            and self.sketch.lying[read.producer].where
         )
 
     def _edge(self, read: Reads, producer: int, consumer: int, asks: Sequence[Ask]) -> Edge:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
@@ -106,6 +107,7 @@ class Planner(Protocol):
         current: Placement | None,
         transfer_bytes_per_row: float,
         transfer_fixed_bytes: float = 0.0,
+        resting_bytes_per_row: float = 0.0,
     ) -> Plan:
         """Return who computes how many rows."""
         ...
@@ -129,7 +131,8 @@ class Demand:
 
     The rows of ``by_rows`` are read where they are computed with, those of ``across`` along another
     axis or in another order, and ``whole`` operands on every node. What is ``alone`` is one task;
-    what is ``light`` too, and takes microseconds: it goes with the task that it waits for.
+    what is ``light`` too, and takes microseconds: it goes with the task that it waits for. Where it
+    reads its ``own_rows``, a task reads of each operand the rows that it computes and no others.
     """
 
     what: str
@@ -140,6 +143,7 @@ class Demand:
     whole: tuple[Operand, ...] = ()
     alone: bool = False
     light: bool = False
+    own_rows: bool = False
 
     def operands(self) -> tuple[Operand, ...]:
         """Return all operands."""
@@ -420,7 +424,8 @@ class Layout:
         light = self._is_light(demand)
         work = self._streamed(producer, work, by_rows)
         rows, others, all_of = (self._sent(some) for some in (by_rows, across, whole))
-        demand = Demand(what, work, granule, rows, others, all_of, light=light)
+        own = streams(producer)
+        demand = Demand(what, work, granule, rows, others, all_of, light=light, own_rows=own)
         plan, number = self._decided(demand)
         from_files = 0.0 if demand.light else self._row_bytes_in_files(producer, by_rows)
 
@@ -475,8 +480,45 @@ class Layout:
             return Plan(demand.what, ((node, demand.work.rows),), 0.0, (0.0,), (0.0,), "single")
         current, moving = self._placement(demand.by_rows, demand.work.rows)
         replicated = self._replicated(demand.whole)
+        resting = self.resting_bytes(demand, current)
         return self.planner.plan(
-            demand.what, demand.work, demand.granule, current, moving, replicated
+            demand.what, demand.work, demand.granule, current, moving, replicated, resting
+        )
+
+    def resting_bytes(self, demand: Demand, place: Placement | None) -> float:
+        """Return the bytes of a row that tasks read where they lie, if every row stays there."""
+        if place is None or not demand.own_rows:
+            return 0.0
+        ranges = self._cuts(demand, place)
+        readers = Counter(operand.source for operand in demand.by_rows)
+        return float(
+            sum(
+                prod(o.shape[1:]) * o.dtype.itemsize
+                for o in demand.by_rows
+                if o.source is not None and readers[o.source] == 1 and self._in_one(o, ranges)
+            )
+        )
+
+    def _cuts(self, demand: Demand, place: Placement) -> list[Range]:
+        """Return the rows of each task, if they are cut where the place says."""
+        ranges: list[Range] = []
+        for node, rows in place:
+            lo = ranges[-1].hi if ranges else 0
+            tasks = self.planner.threads(node)
+            ranges += cut_range(node, lo, lo + rows, demand.granule, tasks)
+        return ranges
+
+    def _in_one(self, operand: Operand, ranges: Sequence[Range]) -> bool:
+        """Say whether each range is read from one piece of what lies on its node."""
+        rows = ranges[-1].hi if ranges else 0
+        if operand.source is None or self._place_of(operand, rows) is None:
+            return False
+        held = [
+            Range(s.node, *rows_beginning(operand, s.start, s.stop, rows))
+            for s in self.graph.segments(operand.source)
+        ]
+        return all(
+            any(h.node == r.node and h.lo <= r.lo and r.hi <= h.hi for h in held) for r in ranges
         )
 
     def built(self, laid: Laid, ranges: Sequence[Range]) -> list[tuple[Range, Ref]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 CGROUPS = Path("/sys/fs/cgroup")
 NO_LIMIT = 1 << 60  # bytes: version 1 writes "unlimited" as a number near 2**63
 FREE_METRIC = "dnumpy_free_bytes"  # what a worker's heartbeat calls its free memory
+COMPILERS_BYTES = 100_000_000  # that a process holds more once it has compiled a kernel
 PACKAGES = ("numpy", "numba", "dnumpy")
 
 

@@ -13,8 +13,6 @@ from dnumpy.runtime import machine, peaks
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.relay import open_station
 
-COMPILERS_BYTES = 100e6  # that a process holds more once it has compiled a kernel
-
 
 def free_bytes_of(worker: Any) -> float:
     """Return the bytes that new arrays may take on the worker now.
@@ -22,7 +20,7 @@ def free_bytes_of(worker: Any) -> float:
     The compilers will take some of what is free, once they are imported.
     """
     free = machine.free_bytes(worker.memory_manager.memory_limit)
-    return free if "numba" in sys.modules else max(free - COMPILERS_BYTES, 0.0)
+    return free if "numba" in sys.modules else max(free - machine.COMPILERS_BYTES, 0.0)
 
 
 def free_now(dask_worker: Any, *, trim: bool) -> float:

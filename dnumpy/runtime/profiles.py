@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -150,7 +151,8 @@ def kept_or_calibrated(
 
     profile = kept_or_new(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
     if not profile.calibrated:
-        profile = calibrated(profile, now=time(), idle=idle)
+        free = partial(machine.free_bytes, worker_limit)
+        profile = calibrated(profile, now=time(), idle=idle, free=free)
         path = profile_path(threads, Path(cache_dir) if cache_dir is not None else None)
         write_profile(path, profile)
     return profile

@@ -8,7 +8,7 @@ arrays that lie on nodes already, or of arrays at home. All demands are then pla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,6 +56,7 @@ class Reads(NamedTuple):
     """What demand ``consumer`` reads of a demand, or (``lying``) of an array that is there.
 
     ``access`` is that of :class:`dnumpy.plan.dag.Edge`; ``nbytes`` are those of all that is read.
+    What is ``resting`` is read where it lies, as long as no row of it is to go elsewhere.
     """
 
     producer: int
@@ -64,6 +65,7 @@ class Reads(NamedTuple):
     nbytes: float
     halo_rows: int = 0
     lying: bool = False
+    resting: bool = False
 
 
 @dataclass(slots=True)
@@ -174,12 +176,23 @@ class SketchLayout(Layout):
         else:
             producer, lying = self._lying_number(source, segments), True
         nbytes: float = _bytes_seen(operand) if access == "whole" else source.nbytes
+        again = False  # through another view, and both are read from one window
         same = FOLLOWING if access in FOLLOWING else (access,)
         for known in [found.pop((producer, lying, kind), None) for kind in same]:
             if known is not None:
+                again = True
                 nbytes, halo = max(nbytes, known.nbytes), max(halo, known.halo_rows)
         access = "halo" if halo else access
-        found[producer, lying, access] = Reads(producer, number, access, nbytes, halo, lying)
+        demand = self.sketch.demands[number]
+        rests = lying and not again and access == "aligned" and self._rests(operand, demand)
+        found[producer, lying, access] = Reads(
+            producer, number, access, nbytes, halo, lying, resting=rests
+        )
+
+    def _rests(self, operand: Operand, demand: Demand) -> bool:
+        """Say whether an operand is read where it lies, if every row stays there."""
+        place = self._place_of(operand, demand.work.rows)
+        return self.resting_bytes(replace(demand, by_rows=(operand,)), place) > 0
 
     def _is_everywhere(self, source: Source, access: str) -> bool:
         """Say whether an array at home costs nothing to bring: it is small, or was sent before."""

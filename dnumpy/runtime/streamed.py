@@ -46,7 +46,7 @@ def phases_ns(profile: DeviceProfile) -> tuple[tuple[str, float], ...]:
 
     Waiting for the interpreter counts, and waiting for a processor that others have does not.
     """
-    rows = _rows(profile.threads)
+    rows = _rows(profile.threads, profile.free_bytes)
     source = np.random.default_rng(0)
     x, y = (lowerings.stored(source.uniform(0.5, 1.5, rows)) for _ in range(2))
     product = lowerings.applied("multiply", x, y)
@@ -72,8 +72,8 @@ def _grain() -> Grain:
     return Grain(1, config.tile_bytes, config.tile_rows_max)
 
 
-def _rows(threads: int) -> int:
-    affordable = SHARE * machine.free_bytes() / (4 * 8)
+def _rows(threads: int, free_bytes: float) -> int:
+    affordable = SHARE * free_bytes / (4 * 8)
     return int(max(threads << 10, min(threads * ROWS_PER_THREAD, affordable)))
 
 
@@ -120,7 +120,7 @@ def _calls(stage: FusedStage, threads: int) -> list[Callable[[], object]]:
     return [partial(run, lo) for lo in starts]
 
 
-def lowering_seconds(threads: int) -> float:
+def lowering_seconds(threads: int, free_bytes: float) -> float:
     """Return what a run on all threads takes longer since its kernel is being written meanwhile.
 
     One of the threads writes the source and another one loads code from disk, as in a first run,
@@ -128,7 +128,8 @@ def lowering_seconds(threads: int) -> float:
     lowered yet: the second time much is at hand.
     """
     source = np.random.default_rng(0)
-    x, y = (lowerings.stored(source.uniform(0.5, 1.5, _rows(threads))) for _ in range(2))
+    rows = _rows(threads, free_bytes)
+    x, y = (lowerings.stored(source.uniform(0.5, 1.5, rows)) for _ in range(2))
     product = lowerings.applied("multiply", x, y)
     chain, _ = lowerings.programs(x, y, product)["arith"]
     stage = lowerings.stage_of(chain, _grain())

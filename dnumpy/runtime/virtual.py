@@ -68,6 +68,7 @@ class VirtualCluster:
         current: Placement | None,  # noqa: ARG002 - moving rows is free in one process
         transfer_bytes_per_row: float,  # noqa: ARG002 - likewise
         transfer_fixed_bytes: float = 0.0,  # noqa: ARG002 - likewise
+        resting_bytes_per_row: float = 0.0,  # noqa: ARG002 - likewise
     ) -> Plan:
         """Return rows in proportion to the speeds."""
         spec = phase_spec(name, work)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dnumpy.plan.dag import Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.events import simulate_program
 from dnumpy.plan.reshard import messages, moved_bytes, overlaps
+from dnumpy.plan.templates import caps
 
 LATENCY, RATE = 0.5, 4.0
 
@@ -236,3 +237,29 @@ def test_what_is_at_home_does_not_travel_and_what_is_not_does(case):
             )
             total = built.asks[edge.producer].rows
             assert sent == pytest.approx((total - kept) * edge.bytes_per_row)
+
+
+@given(st.data(), st.lists(st.floats(0.0, 900.0), min_size=3, max_size=3))
+def test_no_cap_refuses_what_the_simulator_finds_to_fit(data, memory):
+    lies = split(data)
+    there = Ask("there", 60, (0.0,) * 3, (0.0,) * 3, pinned=lies)
+    reads = Ask("reads", 60, (0.1,) * 3, (0.0,) * 3, bytes_per_row=data.draw(st.floats(0, 8)))
+    places = tuple(Node(f"n{k}", m) for k, m in enumerate(memory))
+    access = data.draw(st.sampled_from(["aligned", "halo"]))
+    edges = (Edge(0, 1, access, 8.0, 1),)
+    program = Program(places, Network.uniform(3, 0.01, 1e4), (there, reads), edges)
+    placed = data.draw(st.sampled_from([lies, split(data)]))
+    line = simulate_program(program, (lies, placed))
+    if line.fits(program):
+        assert all(n <= cap for n, cap in zip(placed.rows, caps(program, 1), strict=True))
+    if placed == lies and access == "aligned":
+        assert line.peak_bytes == tuple(n * reads.bytes_per_row for n in placed.rows)
+    for n, rows in enumerate(placed.rows):
+        if rows > lies.rows[n]:  # received, and put together
+            assert line.peak_bytes[n] >= (2 * rows - lies.rows[n]) * 8.0 * 0.999999
+
+
+def split(data):
+    first = data.draw(st.integers(0, 60))
+    second = data.draw(st.integers(0, 60 - first))
+    return Placement((first, second, 60 - first - second))

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from dnumpy.cost import OP_CLASSES, DeviceProfile, Work, seconds
+from dnumpy.errors import PlanInfeasible
 from dnumpy.plan import node_rate, plan_work
+from dnumpy.plan.rates import MEMORY_SHARE
 
 PROFILE = DeviceProfile(
     name="a",
@@ -67,3 +69,17 @@ def test_a_node_that_an_operand_must_be_sent_to_costs_the_time_of_sending_it() -
     arrival = 1e7 / PROFILE.network_bytes_per_second + PROFILE.network_latency_seconds
     added = sent.predicted_node_seconds[0] - free.predicted_node_seconds[0]
     assert added == pytest.approx(arrival, rel=0.05)
+
+
+def test_what_stays_where_it_lies_needs_no_room_and_what_moves_does() -> None:
+    work = replace(WORK, bytes_read=8.0, bytes_written=0.0, workspace_bytes_per_row=0.0)
+    room = 0.5 * 8.0 * work.rows / 2 / MEMORY_SHARE  # for half of what each of two nodes reads
+    nodes = [replace(PROFILE, name=name, free_bytes=room) for name in "ab"]
+    here = [("a", work.rows // 2), ("b", work.rows - work.rows // 2)]
+    with pytest.raises(PlanInfeasible):
+        plan_work("p", work, nodes, current=here, transfer_bytes_per_row=8.0)
+    plan = plan_work("p", work, nodes, current=here, resting_bytes_per_row=8.0)
+    assert plan.rows == tuple(here)
+    assert max(plan.peak_bytes) <= MEMORY_SHARE * room
+    with pytest.raises(PlanInfeasible):  # cut between granules, rows move
+        plan_work("p", work, nodes, granule=7_000_000, current=here, resting_bytes_per_row=8.0)

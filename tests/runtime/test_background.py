@@ -5,9 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dnumpy.config import config
 from dnumpy.runtime import background, calibrate
@@ -78,7 +82,7 @@ def test_each_step_of_a_calibration_waits_for_a_quiet_moment(
         def wait(self) -> None:
             waits.append(self)
 
-    steps = {lambda _, k=k: {"sort_ns": 1.0 + k}: 0.001 for k in range(3)}
+    steps = [calibrate.Step(lambda _, k=k: {"sort_ns": 1.0 + k}, 0.001, 1) for k in range(3)]
     monkeypatch.setattr(calibrate, "STEPS", steps)
     full = calibrate.calibrated(sample_profile(), 5.0, Counting(lambda: 0))
     assert (full.sort_ns, full.calibrated, len(waits)) == (3.0, True, 3)
@@ -100,3 +104,53 @@ import time; time.sleep(0.5)
         [sys.executable, "-c", program], timeout=60, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@given(
+    st.lists(st.integers(0, 1000), min_size=1, max_size=6),
+    st.lists(st.integers(0, 1500), min_size=6, max_size=6),
+)
+def test_no_step_of_a_calibration_takes_more_than_half_of_what_is_free(
+    sizes: list[int], free: list[int]
+) -> None:
+    ran: list[tuple[int, float]] = []
+
+    def taking(size: int) -> calibrate.Step:
+        return calibrate.Step(lambda p: ran.append((size, p.free_bytes)) or {}, 0.001, size)
+
+    left = iter(free)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibrate, "STEPS", [taking(size) for size in sizes])
+        full = calibrate.calibrated(sample_profile(), free=lambda: float(next(left)))
+    fitting = [(size, float(room)) for size, room in zip(sizes, free, strict=False)]
+    assert ran == [(size, room) for size, room in fitting if size <= room / 2]
+    assert full.calibrated == (len(ran) == len(sizes))
+
+
+def test_a_worker_without_memory_to_spare_keeps_what_it_knew() -> None:
+    before = sample_profile()
+    after = calibrate.calibrated(before, idle=Idle(lambda: 0, idle_seconds=0.0), free=lambda: 4e6)
+    assert not after.calibrated
+    assert replace(after, calibrated=before.calibrated) == before
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
+def test_each_step_takes_at_most_what_it_says() -> None:
+    program = """
+from dataclasses import replace
+from dnumpy.runtime import calibrate, measure, peaks
+profile = measure.measure("here", 2)
+calibrate._products(profile)  # what BLAS itself takes, once
+for step in calibrate.STEPS:
+    peaks.watch.start()
+    began = peaks._held()[0]
+    step.within(profile, lambda: step.nbytes / calibrate.AFFORDED)
+    print(step.measured.__name__, step.nbytes, peaks._held()[1] - began)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], timeout=60, capture_output=True, text=True, check=False
+    )
+    told = [line.split() for line in done.stdout.splitlines()]
+    assert len(told) == len(calibrate.STEPS), done.stderr
+    assert all(int(took) <= int(said) for _, said, took in told), told

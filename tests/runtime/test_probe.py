@@ -7,12 +7,16 @@ import warnings
 from dataclasses import replace
 from itertools import chain, pairwise, permutations, repeat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dnumpy.cost import OP_CLASSES, DeviceProfile
 from dnumpy.cost.profile import ONLY_WHEN_CALIBRATED
 from dnumpy.runtime import calibrate, machine, measure, probe, profiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = [pytest.mark.alone, pytest.mark.modeless("machines know no modes")]
 
@@ -64,8 +68,11 @@ def test_a_calibration_is_kept_for_later_processes(
     quick_measure(monkeypatch, here)
     asked = []
 
-    def calibrated(profile: DeviceProfile, now: float, idle: object) -> DeviceProfile:
+    def calibrated(
+        profile: DeviceProfile, now: float, idle: object, free: Callable[[], float]
+    ) -> DeviceProfile:
         assert idle is None
+        assert free() > 0
         asked.append(now)
         return replace(profile, calibrated=True, sort_ns=7.0)
 
