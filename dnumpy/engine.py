@@ -42,6 +42,7 @@ from dnumpy.runtime.forecast import (
 )
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.profiles import load_or_measure
+from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -501,6 +502,13 @@ def gather(value: Any) -> np.ndarray:
     """Return a stored value as one C-contiguous NumPy array in this process."""
     with lock:
         return chunked.gather(value)
+
+
+def read(expr: Expr) -> np.ndarray:
+    """Return the value of a leaf that is stored, which is in memory from now on."""
+    with lock:
+        value = expr.value
+        return chunked.read(expr) if isinstance(value, StoredRows) else gather(value)
 
 
 def spreads(expr: Expr) -> bool:

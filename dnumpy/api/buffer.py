@@ -15,6 +15,7 @@ from dnumpy.expr.expr import Expr, exact, leaf
 from dnumpy.expr.geometry import typed
 from dnumpy.ops.table import CAST, FULL, LEAF
 from dnumpy.runtime.memory import is_private
+from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
     from dnumpy.expr.geometry import Geometry
@@ -136,6 +137,8 @@ class Buffer:
         value = self.expr.value
         if type(value) is np.ndarray:
             return value
+        if isinstance(value, StoredRows):
+            return engine.read(self.expr)
         if self._home is None or self._home[0] is not value:
             self._home = (value, engine.gather(value))
         return self._home[1]

@@ -27,6 +27,7 @@ from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.record import Unmanaged, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.stored import with_stored
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, exact
@@ -64,6 +65,10 @@ def _array_of(
     ndmax: int | None = None,
     like: Any = None,
 ) -> Any:
+    if copy is not False and like is None and type(object) is not ndarray:
+        (taken_in,) = with_stored((object,))
+        if taken_in is not object:
+            object, copy = taken_in, None
     if type(object) is list and like is None and ndmax is None:
         given = [_given(object, dtype), dtype]
         r = calls.invoke(np.array, given, {"copy": copy, "order": order, "ndmin": ndmin})
@@ -110,7 +115,11 @@ def _from_managed(a: ndarray, dtype: Any, copy: bool | None, order: str) -> Any:
 
 
 def asarray(_module: Any, a: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
-    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``."""
+    """Return ``a`` itself if it is an array that fits, else a new array; as ``numpy.asarray``.
+
+    A large ``zarr.Array`` that was opened for reading alone is promised not to change: its rows are
+    read when they are wanted, by the nodes that see the store.
+    """
     if type(a) is ndarray and dtype is None and not named and not more:
         return a
     if len(more) + ("order" in named) > 1 or not named.keys() <= _ASARRAY_KEYWORDS:
@@ -130,6 +139,10 @@ def _asarray_of(
     copy: bool | None = None,
     like: Any = None,
 ) -> Any:
+    if copy is not False and like is None and type(a) is not ndarray:
+        (found,) = with_stored((a,))
+        if found is not a:
+            a, copy = found, None
     if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
     if type(a) is ndarray and a._np is None:

@@ -13,9 +13,11 @@ from dnumpy.api import callables, calls, docs, overrides
 from dnumpy.api.array import ndarray, wrap
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy
+from dnumpy.api.stored import with_stored
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
 from dnumpy.expr.origin import here
+from dnumpy.runtime.chunked import Chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +137,7 @@ def _considered(
     dispatches = isinstance(wrapped, callables.DISPATCHING)
 
     def considered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args = with_stored(args)
         if (dispatches or "like" in kwargs) and overrides.overridden(
             (*args, *kwargs.values()), "__array_function__"
         ):
@@ -239,7 +242,7 @@ def _gathered_bytes(values: list[Any]) -> tuple[int, int]:
             buffer = v._buf
             total += v.nbytes
             value = buffer.expr.value
-            if value is not None and type(value) is not np.ndarray:
+            if type(value) is Chunked:
                 moved += v.nbytes
         elif type(v) in (list, tuple):
             inner_moved, inner_total = _gathered_bytes(list(v))

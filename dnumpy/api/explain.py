@@ -39,7 +39,8 @@ class Explanation:
     high seconds), ``basis`` (what the prediction is from), ``reads`` (numbers of the stages that it
     waits for) and, after a run, ``measured_seconds``, ``measured_node_seconds``,
     ``started`` and ``node_starts`` (in seconds of one clock). ``predicted_node_starts`` are in
-    seconds after the run's beginning, where its stages were planned together.
+    seconds after the run's beginning, where its stages were planned together; where they were for
+    throughput, ``period_seconds`` says after how long the next run ends when many are started.
     A notebook shows the table, the picture and, after a run, what each node did when.
     """
 
@@ -127,7 +128,9 @@ class Explanation:
             return f"{self.state}: no stages"
         low, high = (_time(seconds) for seconds in self.interval)
         told = f"{self.state}: {len(self.stages)} stage(s), predicted"
-        return f"{told} {_time(self.predicted_seconds)} ({low} to {high})"
+        period = max((stage.get("period_seconds", 0.0) for stage in self.stages), default=0.0)
+        again = f", again every {_time(period)}" if period else ""
+        return f"{told} {_time(self.predicted_seconds)} ({low} to {high}){again}"
 
     def __str__(self) -> str:
         """Return the table as plain text."""
@@ -247,6 +250,7 @@ def _forecast(f: Forecast) -> dict[str, Any]:
         "basis": f.basis,
         "reads": f.reads,
         "predicted_node_starts": f.node_starts,
+        "period_seconds": f.period_seconds,
     }
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api.array import concrete, ghost, ndarray
+from dnumpy.api.array import concrete, ghost, looked_at, ndarray
 from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.geometry import Geometry, contiguous_strides
@@ -56,7 +56,7 @@ def text_of(array: ndarray, plain: Callable[[Any], str], template: Callable[...,
     edge = options["edgeitems"]
     whole = array.size <= options["threshold"] or options.get("override_repr") is not None
     if whole or edge < 1 or not _worth_it(array):
-        return plain(concrete(array))
+        return plain(looked_at(array))
     try:
         corner = _corner(array, edge)
     except _OutOfReach:

@@ -23,6 +23,7 @@ from dnumpy.api.record import (
     write,
 )
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.stored import with_stored
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.origin import error_state
@@ -253,6 +254,8 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             wants_engine = True
         elif type(x) is not ndarray and type(x) not in IMMEDIATE:
             remarkable = True
+    if remarkable and (taken_in := with_stored(args)) is not args:
+        return call(wrapped, taken_in, kwargs)
     if remarkable or kwargs:
         given = (*args, *kwargs.values()) if kwargs else args
         if overrides.overridden(given, "__array_ufunc__"):

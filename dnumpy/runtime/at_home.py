@@ -8,16 +8,15 @@ held is refused before it is computed.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dnumpy.config import config, thread_count
+from dnumpy.config import config, memory_limit_bytes, thread_count
 from dnumpy.cost.estimate import seconds as cost_seconds
 from dnumpy.errors import PlanInfeasible
 from dnumpy.plan.infeasible import readable_bytes
-from dnumpy.runtime.files import BLOCK_BYTES, file_of
+from dnumpy.runtime.files import BLOCK_BYTES, stored_rows
 from dnumpy.runtime.memory import pool
+from dnumpy.runtime.stored import StoredRows
 from dnumpy.runtime.virtual import VirtualCluster
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.work import Work
     from dnumpy.plan.model import Plan
-    from dnumpy.runtime.files import Identity
     from dnumpy.runtime.layout import Placement
+    from dnumpy.runtime.stored import Identified
 
 HERE = "this process"
 BLOCKS = 8  # of what is read from files, that a thread's work may take at a time
@@ -41,7 +40,7 @@ class LimitedHome(VirtualCluster):
         several = min(thread_count(), limit_bytes // (BLOCKS * BLOCK_BYTES))
         super().__init__((1.0,) * max(several, 1))
 
-    def see(self, identity: Identity) -> bool:  # noqa: ARG002 - it was found from here
+    def see(self, identity: Identified) -> bool:  # noqa: ARG002 - it was found from here
         """Return True: blocks of the file are read, where its map would stay in memory."""
         return True
 
@@ -75,12 +74,16 @@ _homes: dict[tuple[int, int], LimitedHome] = {}
 def limited_home(nbytes: int, stored: Iterable[object] = ()) -> LimitedHome | None:
     """Return where stages of so many bytes are run; None where no limit is set, or it is far.
 
-    A part of an array in a file that is ``stored`` may lie in any of its pages.
+    A part of an array in a file that is ``stored`` may lie in any of its pages. What lies in no
+    memory at all is held to the memory that there is.
     """
+    values = list(stored)
     limit = config.memory_limit
+    if not limit and any(isinstance(value, StoredRows) for value in values):
+        limit = memory_limit_bytes()
     if not limit:
         return None
-    maps = {id(v): v for v in stored if isinstance(v, np.ndarray) and file_of(v)}
+    maps: dict[int, Any] = {id(v): v for v in values if stored_rows(v) is not None}
     mapped = sum(array.nbytes for array in maps.values())
     if max(nbytes, mapped) <= limit // 2:
         return None

@@ -17,6 +17,7 @@ from dnumpy.runtime.chunked import Source, refuse_above_limit
 from dnumpy.runtime.graph import Piece
 from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Take, cut_inside
 from dnumpy.runtime.parcels import Parcel
+from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,7 +153,7 @@ class _Binder:
         source = want.operand.source
         assert source is not None
         array = source.at_home()
-        assert array is not None
+        assert isinstance(array, np.ndarray)
         for geometry in want.operand.views:
             array = geometry.over(np.ascontiguousarray(array))
         if want.lo is not None:
@@ -166,7 +167,7 @@ class _Binder:
             self._placed[window] = self._fetch(window)
         number = self._placed[window]
         views = want.operand.views
-        if want.lo is None and len(views) == 1 and window.source.expr is None:
+        if want.lo is None and len(views) == 1 and not window.source.is_here():
             return Read(number, (_moved(want, window),), None, want.inner)
         if want.lo is None or len(views) > 1:
             rows = None if want.lo is None else slice(want.lo, want.hi)
@@ -191,7 +192,7 @@ class _Binder:
         if array is not None and self.graph.sends_rows(source, rows) and plain:
             self.graph.send_missing(source, self.node, need.first, need.stop)
         elif array is not None:
-            if array.ndim and (need.first, need.stop, need.stride) != (0, len(array), 1):
+            if isinstance(array, StoredRows) or _is_part(need, array):
                 array = array[need.first : need.stop : need.stride]
             what = need[1:]
             array = cut_inside(array, need.inner)
@@ -233,6 +234,10 @@ class _Binder:
         return self._argument[identity]
 
 
+def _is_part(need: _Need, array: np.ndarray) -> bool:
+    return bool(array.ndim) and (need.first, need.stop, need.stride) != (0, len(array), 1)
+
+
 def _whole_of(arg: Ref, array: np.ndarray) -> Piece:
     """Return all of an array of this process, which ``arg`` brings to the node."""
     return Piece(arg, None, None, (), array.nbytes, array.nbytes)
@@ -252,10 +257,10 @@ def _need(want: Want) -> _Need | None:
         return None
     row_map = _row_map(want)
     everything = _Need(source, 0, source.shape[0] if source.shape else 1, 1)
-    if want.lo is None and len(want.operand.views) == 1 and source.expr is None:
+    if want.lo is None and len(want.operand.views) == 1 and not source.is_here():
         return _Need(source, *_spanned(want, source), 1)  # a few elements, as a rule
     if want.lo is None or want.hi is None or len(want.operand.views) > 1:
-        seen_at_home = source.expr is not None and want.operand.views
+        seen_at_home = source.is_here() and want.operand.views
         return None if seen_at_home else everything
     if row_map is not None:
         last = want.hi - 1
@@ -263,7 +268,7 @@ def _need(want: Want) -> _Need | None:
         return _Need(source, min(ends), max(ends) + 1, abs(row_map.step))
     if not want.operand.views:
         return _Need(source, want.lo, want.hi, 1, want.inner)
-    if source.expr is not None:
+    if source.is_here():
         return None
     return _Need(source, *_spanned(want, source), 1)
 

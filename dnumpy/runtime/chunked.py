@@ -12,6 +12,7 @@ import numpy as np
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import GatherTooLarge
 from dnumpy.expr.geometry import typed
+from dnumpy.runtime.stored import StoredRows, unread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,9 +95,13 @@ class Source:
         """Bytes of one row."""
         return prod(self.shape[1:]) * self.dtype.itemsize
 
-    def at_home(self) -> np.ndarray | None:
-        """Return the array if it is in this process."""
+    def at_home(self) -> np.ndarray | StoredRows | None:
+        """Return the array if it is in this process, or stored where this process can read it."""
         return self.expr.value if self.expr is not None else None
+
+    def is_here(self) -> bool:
+        """Say whether the array is in the memory of this process."""
+        return self.expr is not None and not isinstance(self.expr.value, StoredRows)
 
     def settle_home(self, expr: Expr) -> None:
         """Note that the array is now at home, as the value of ``expr``."""
@@ -187,11 +192,21 @@ class Chunked:
         return f"<Chunked {self.dtype}{list(self.shape)} on {where}>"
 
 
-def gather(value: Chunked | np.ndarray) -> np.ndarray:
+def gather(value: Chunked | StoredRows | np.ndarray) -> np.ndarray:
     """Return a stored value as one C-contiguous NumPy array in this process."""
     if isinstance(value, Chunked):
         return value.gather()
+    if isinstance(value, StoredRows):
+        refuse_above_limit(value.nbytes, f"a stored array of shape {value.shape}")
+        return typed(value.rows(None), value.dtype)
     return np.ascontiguousarray(value) if value.ndim else value
+
+
+def read(expr: Expr) -> np.ndarray:
+    """Return the value of a leaf, which is in memory from now on."""
+    found = expr.value = gather(expr.value)
+    unread.discard(expr)
+    return found
 
 
 def refuse_above_limit(nbytes: int, what: str) -> None:

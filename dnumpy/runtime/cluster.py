@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.faults import StepFault
-    from dnumpy.runtime.files import Identity
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.records import Record
     from dnumpy.runtime.sketch import Sketch
+    from dnumpy.runtime.stored import Identified
 
 
 class Cluster(Protocol):
@@ -122,8 +122,8 @@ class Cluster(Protocol):
         """Return where the part's rows are, or None if they were lost."""
         ...
 
-    def see(self, identity: Identity) -> bool:
-        """Say whether every node sees this very file, and would rather read it than be sent it."""
+    def see(self, identity: Identified) -> bool:
+        """Say whether every node sees this file or store, and would rather read it than get it."""
         ...
 
     def spread(self, lo: int, hi: int, granule: int) -> list[Range]:

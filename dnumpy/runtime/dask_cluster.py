@@ -22,7 +22,6 @@ from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
 from dnumpy.runtime.dask_runs import WATCH_SECONDS, Members, Runs
-from dnumpy.runtime.files import Seen
 from dnumpy.runtime.graph import Range, Segment
 from dnumpy.runtime.layout import cut_range
 from dnumpy.runtime.links import LARGE, MIDDLE, SIZES, measure_links
@@ -38,6 +37,7 @@ from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
 from dnumpy.runtime.relay import step_seconds
 from dnumpy.runtime.relayed import is_worth_it, relayed
+from dnumpy.runtime.stored import Seen
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
-    from dnumpy.runtime.files import Identity
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.jointly import Joint, Place, Rating
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.refused import Refusal
     from dnumpy.runtime.sketch import Sketch
+    from dnumpy.runtime.stored import Identified
 
 HOME_BYTES = (
     1 << 16
@@ -426,8 +426,8 @@ class DaskCluster:
         """Return the rows of a home array that were sent to workers which are still there."""
         return self._copies.rows(owner, self._alive)
 
-    def see(self, identity: Identity) -> bool:
-        """Say whether every worker sees this very file."""
+    def see(self, identity: Identified) -> bool:
+        """Say whether every worker sees this very file or store."""
         try:
             return self._files.by_all(identity, self.client, self._alive)
         except OSError as problem:  # one of them went away

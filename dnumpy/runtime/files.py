@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from math import prod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,12 +18,9 @@ import numpy as np
 
 from dnumpy.expr.geometry import address_of
 from dnumpy.runtime.memory import pool
+from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from distributed import Client
-
     from dnumpy.expr.expr import Shape
 
 BLOCK_BYTES = 8 << 20  # that all tasks of a node together read from files at a time
@@ -37,6 +34,10 @@ class Identity(NamedTuple):
     changed: int  # nanoseconds
     number: int  # of the inode
 
+    def holds(self) -> bool:
+        """Say whether this node sees the same file in the same state."""
+        return identity_of(self.path) == self
+
 
 def identity_of(path: str) -> Identity | None:
     """Return what the file looks like from here, None where it cannot be read."""
@@ -47,38 +48,14 @@ def identity_of(path: str) -> Identity | None:
     return Identity(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
 
 
-def sees(identity: Identity) -> bool:
-    """Say whether this node sees the same file in the same state."""
-    return identity_of(identity.path) == identity
-
-
-class Seen:
-    """Which workers see which files; each is asked once for each state of a file."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, Identity], bool] = {}
-
-    def by_all(self, identity: Identity, client: Client, workers: Collection[str]) -> bool:
-        """Say whether all of these workers see this very file."""
-        unknown = [w for w in workers if (w, identity) not in self._known]
-        if unknown:
-            told = client.run(sees, identity, workers=unknown)
-            self._known |= {(worker, identity): seen for worker, seen in told.items()}
-        return all(self._known.get((w, identity), False) for w in workers)
-
-
-class FileRows(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FileRows(StoredRows):
     """A C-contiguous array whose rows follow one another in a file, from byte ``offset`` on."""
 
     identity: Identity
     offset: int
     shape: Shape
     dtype: np.dtype
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one row."""
-        return prod(self.shape[1:]) * self.dtype.itemsize
 
     def rows(self, rows: slice | None) -> np.ndarray:
         """Return these rows in memory of their own; raises OSError where the file is cut short."""
@@ -123,3 +100,8 @@ def file_of(array: object) -> FileRows | None:
         return None
     offset = root.offset + address_of(array) - address_of(root)
     return FileRows(identity, offset, array.shape, array.dtype)
+
+
+def stored_rows(value: object) -> StoredRows | None:
+    """Return what reads rows of a stored value where they are needed; None if nothing does."""
+    return value if isinstance(value, StoredRows) else file_of(value)

@@ -13,6 +13,7 @@ from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.chunked import Chunked
+from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,18 +41,21 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
     """
     if config.mode == "split":
         return _virtual.get(config.split_rows) or _virtual_nodes(config.split_rows)
-    for value in _stored(stages):
+    limited = config.memory_limit > 0
+    stored = _stored(stages)
+    for value in stored:
         if type(value) is Chunked:
             return value.home
-    nbytes = sum(map(_bytes, stages)) if config.memory_limit or "distributed" in sys.modules else 0
+        limited = limited or isinstance(value, StoredRows)
+    nbytes = sum(map(_bytes, stages)) if limited or "distributed" in sys.modules else 0
     theirs = users_cluster() if nbytes >= LEAST_BYTES else None
     if theirs is not None and nbytes < SURELY * LEAST_BYTES and not _is_worth_it(stages, theirs):
-        return None
-    if theirs is not None or not config.memory_limit:
+        theirs = None
+    if theirs is not None or not limited:
         return theirs
     from dnumpy.runtime.at_home import limited_home
 
-    return limited_home(nbytes, _stored(stages))
+    return limited_home(nbytes, stored)
 
 
 def _is_worth_it(stages: Sequence[Stage], cluster: DaskCluster) -> bool:

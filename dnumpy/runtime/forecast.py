@@ -35,6 +35,8 @@ class Forecast:
     ``kernel`` as it was timed, the device's ``profile``, or the ``plan`` over several nodes.
     ``reads`` has the numbers of the stages whose results this one waits for; ``node_starts`` when
     each node is to begin, in seconds after the run's beginning, where stages were planned together.
+    ``period_seconds`` is of the whole run, where throughput is the objective: after how long the
+    next one ends, at best.
     """
 
     what: str
@@ -50,6 +52,7 @@ class Forecast:
     basis: str
     reads: tuple[int, ...] = ()
     node_starts: tuple[float, ...] = ()
+    period_seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -192,7 +195,11 @@ def forecast_on(
             named = [k for k in mine if sketch.demands[k].what == title(stage)]
             plan = joint.plans[(named or mine)[-1]]
             starts = tuple(cluster.round_trip + start for start in plan.starts)
-            planned = replace(_planned(stage, plan, joint.how), node_starts=starts)
+            planned = replace(
+                _planned(stage, plan, joint.how),
+                node_starts=starts,
+                period_seconds=joint.period_seconds,
+            )
             found.append(replace(planned, node_bytes=_node_bytes(joint.plans, peaks, mine, plan)))
         else:  # so little that it goes with what it waits for
             where = ((cluster.fastest(), work_of(stage).rows),)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from dnumpy.errors import WorkerLost
-from dnumpy.runtime.files import file_of
+from dnumpy.runtime.files import stored_rows
 from dnumpy.runtime.parcels import Parcel, pack
 from dnumpy.runtime.tasks import rows_of
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
-    from dnumpy.runtime.files import FileRows, Identity
     from dnumpy.runtime.operands import Inner, Ref
+    from dnumpy.runtime.stored import Identified, StoredRows
 
 
 class Range(NamedTuple):
@@ -99,8 +99,8 @@ class Nodes(Protocol):
         """Return where the part's rows are, or None if they were lost."""
         ...
 
-    def see(self, identity: Identity) -> bool:
-        """Say whether every node sees this very file."""
+    def see(self, identity: Identified) -> bool:
+        """Say whether every node sees this very file or store."""
         ...
 
     def threads(self, node: str) -> int:
@@ -176,7 +176,7 @@ class Graph:
         self._task, self._ref = Task, TaskRef
         self._segments: dict[Source, list[Segment]] = {}
         self._sent: dict[Any, Any] = {}
-        self._files: dict[Source, FileRows | None] = {}
+        self._files: dict[Source, StoredRows | None] = {}
         self._arrived: set[tuple[int, str]] = set()  # ids of what travelled, and where it went
 
     def add(self, what: str, node: str, function: Callable[..., Any], *args: object) -> Ref:
@@ -383,11 +383,10 @@ class Graph:
             self._arrived.add((id(ref), node))
             self.moved_bytes += nbytes
 
-    def file(self, source: Source) -> FileRows | None:
-        """Return the file in which an array lies that all nodes see, None if there is none."""
+    def file(self, source: Source) -> StoredRows | None:
+        """Return the file or store of an array that all nodes see, None if there is none."""
         if source not in self._files:
-            array = source.at_home()
-            known = file_of(array) if array is not None else None
+            known = stored_rows(source.at_home())
             seen = known is not None and self.nodes.see(known.identity)
             self._files[source] = known if seen else None
         return self._files[source]

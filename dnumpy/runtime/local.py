@@ -34,7 +34,7 @@ from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import FusedStage, Stage
-from dnumpy.runtime import donation
+from dnumpy.runtime import chunked, donation, stored
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
@@ -86,6 +86,8 @@ def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault], list[Fa
 
 def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
     started = time.perf_counter()
+    if stored.unread:
+        _bring(stage)
     if isinstance(stage, FusedStage):
         phase, call = stage.phase, None
         found, lowering = _run_fused(stage)
@@ -100,6 +102,17 @@ def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
         what, where, seconds, size, lowering, (seconds,), phase=phase, started=started, call=call
     )
     return record, found
+
+
+def _bring(stage: Stage) -> None:
+    """Read what the stage reads that is stored and in no memory yet."""
+    if isinstance(stage, FusedStage):
+        regions = [update.args[0] for update in stage.placed.values() if update.op is UPDATE]
+        read: Sequence[Any] = (*stage.inputs, *regions)
+    else:
+        read = stage.expr.args
+    for expr in stored.unread_among(read):
+        chunked.read(expr)
 
 
 def value_of(expr: Expr | Const) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from dnumpy.expr.geometry import address_of
-from dnumpy.runtime.files import FileRows
+from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,9 +134,9 @@ def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
 
 
 def taken(take: Take, data: Sequence[Any]) -> np.ndarray:
-    """Return the rows that ``take`` names, without a copy unless they lie in a file."""
+    """Return the rows that ``take`` names, without a copy unless they are stored."""
     piece = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
-    if isinstance(piece, FileRows):
+    if isinstance(piece, StoredRows):
         piece = piece.rows(take.rows)
     elif take.rows is not None:
         piece = piece[take.rows]

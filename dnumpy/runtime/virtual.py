@@ -16,6 +16,7 @@ from dnumpy.errors import WorkerLost
 from dnumpy.plan.model import NodeRate
 from dnumpy.plan.program import plan_rows
 from dnumpy.plan.rates import phase_spec
+from dnumpy.runtime.files import Identity
 from dnumpy.runtime.graph import Graph, Range, Segment
 
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
-    from dnumpy.runtime.files import Identity
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.sketch import Sketch
+    from dnumpy.runtime.stored import Identified
 
 
 INLINE_BYTES = 1 << 16  # made by all tasks together: waking threads would cost more
@@ -119,9 +120,9 @@ class VirtualCluster:
         """Return the part as a segment."""
         return Segment(part.start, part.stop, part.node, part.data, part.item)
 
-    def see(self, identity: Identity) -> bool:  # noqa: ARG002 - the map is memory of this process
-        """Return False: nothing is sent anyway."""
-        return False
+    def see(self, identity: Identified) -> bool:
+        """Say whether it is no file: the map of that is memory of this process."""
+        return type(identity) is not Identity
 
     def spread(self, lo: int, hi: int, granule: int) -> list[Range]:  # noqa: ARG002
         """Return one range: nothing is ever lost here."""

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dnumpy.runtime.files import FileRows, file_of, sees
+from dnumpy.runtime.files import FileRows, file_of
 from dnumpy.runtime.operands import Take, taken
+from dnumpy.runtime.stored import sees
 
 if TYPE_CHECKING:
     from pathlib import Path

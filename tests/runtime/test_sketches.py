@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 import dnumpy as dnp
 from dnumpy import engine
+from dnumpy.api.explain import Explanation, _forecast
 from dnumpy.config import config
 from dnumpy.cost.links import Links
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.runtime import jointly, sketches
 from dnumpy.runtime.cluster import sketched
+from dnumpy.runtime.forecast import forecast_on
 from dnumpy.runtime.jointly import Rating, plan_together
 from dnumpy.runtime.links import SIZES
 from tests.runtime.test_sketch import EVEN, SPEEDS, WIDTH, Away, lazy, matrix, places, sketch_of
@@ -204,6 +206,23 @@ def test_each_objective_has_its_own_plans(
         assert sum(joint.plans[0].row_counts) == np.shape(matrix())[0]
         assert (joint.period_seconds > 0) == (objective == "throughput")
     assert calls == ["latency", "throughput"]
+
+
+@pytest.mark.parametrize("objective", ["latency", "throughput"])
+def test_a_forecast_tells_the_period_where_throughput_is_asked_for(
+    objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Planned(Away):
+        def plan_run(self, sketch: Sketch) -> Joint:
+            return plan_together(sketch, places(), LINKS, [EVEN] * len(sketch.demands))
+
+    monkeypatch.setattr(config, "objective", objective)
+    root = dnp.cumsum(matrix(), axis=1)._buf.expr
+    stages = cut_again(engine._in_order([root]), [root], engine.grain())
+    told = forecast_on(stages, Planned(SPEEDS), {id(root)})
+    periods = {forecast.period_seconds for forecast in told}
+    text = Explanation("pending", [_forecast(forecast) for forecast in told])._title()
+    assert ("again every" in text) == (max(periods) > 0) == (objective == "throughput")
 
 
 def test_an_unknown_objective_is_refused() -> None:
