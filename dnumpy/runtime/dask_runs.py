@@ -35,6 +35,13 @@ def _cancelled() -> tuple[type[BaseException], ...]:
     return CancelledError, FutureCancelled
 
 
+def _let_go(problem: BaseException | None) -> None:
+    """Let an error, which distributed keeps in a cycle, hold no frame: they hold results."""
+    while problem is not None:
+        problem.__traceback__ = None
+        problem = problem.__cause__ or problem.__context__
+
+
 class Members:
     """The workers of a client; ``mute`` are those that were given up as they fell silent."""
 
@@ -152,7 +159,8 @@ class Runs:
         while True:
             try:
                 result = attempt()
-            except TimeoutError:
+            except TimeoutError as late:
+                _let_go(late)
                 result = None
             except _cancelled() as problem:  # what a task needs was lost for good
                 raise NodesLost(nodes - set(self.members.workers()), len(futures)) from problem

@@ -7,6 +7,8 @@ memory too, so that a program runs several times, and the least disturbed run co
 
 from __future__ import annotations
 
+import gc
+import time
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ import dnumpy
 from dnumpy import engine
 from dnumpy.api.array import ndarray
 from dnumpy.config import config
+from dnumpy.runtime import dask_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -152,3 +155,23 @@ def held_by_workers() -> list[str]:
     """Return the keys of what lies on the workers."""
     who: dict[str, Any] = distributed.get_client().who_has()
     return list(who)
+
+
+def test_a_result_that_is_waited_for_long_is_let_go_of_as_soon_as_it_is_dead(
+    arrays: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_runs, "WATCH_SECONDS", 1e-3)
+    computed(PROGRAMS["fused"](*arrays))
+    gc.collect()
+    known = set(distributed.get_client().futures)
+    gc.disable()
+    try:
+        for _ in range(3):
+            computed(PROGRAMS["fused"](*arrays))
+        for _ in range(50):  # the client lets go in its own thread
+            left = set(distributed.get_client().futures) - known
+            if left:
+                time.sleep(0.02)
+    finally:
+        gc.enable()
+    assert not left
