@@ -26,13 +26,9 @@ def test_every_op_of_a_phase_has_a_time_and_the_profile_verifies(
     replace(profile, ns_per_element=(*profile.ns_per_element, (streamed.PHASES, found))).verify()
 
 
-def test_rows_are_cut_so_that_all_threads_together_fit_in_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(streamed.machine, "free_bytes", lambda: 1e6)
-    assert streamed._rows(2) * 4 * 8 <= 1e6
-    monkeypatch.setattr(streamed.machine, "free_bytes", lambda: 1e12)
-    assert streamed._rows(2) == 2 * streamed.ROWS_PER_THREAD
+def test_rows_are_cut_so_that_all_threads_together_fit_in_memory() -> None:
+    assert streamed._rows(2, 1e6) * 4 * 8 <= 1e6
+    assert streamed._rows(2, 1e12) == 2 * streamed.ROWS_PER_THREAD
 
 
 def test_what_phases_take_counts_instead_of_single_calls(monkeypatch: pytest.MonkeyPatch) -> None:
