@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from dnumpy.runtime.virtual import VirtualCluster
 
 LEAST_BYTES = 16 << 20  # a pass over less takes no longer than the messages that would spread it
-SURELY = 16  # times as much is sent whatever it takes
+SURELY = 4  # times as much is sent whatever it takes
+LONGEST_TRIP = 0.02  # seconds: runs that waited for busy workers teach longer ones
 
 _virtual: dict[tuple[float, ...], VirtualCluster] = {}
 
@@ -62,7 +63,8 @@ def _is_worth_it(stages: Sequence[Stage], cluster: DaskCluster) -> bool:
     """Say whether stages on data that is here take longer than it takes to ask for anything."""
     from dnumpy.runtime.forecast import work_of
 
-    return cluster.seconds_alone(map(work_of, stages)) > cluster.round_trip
+    trip = min(cluster.round_trip, LONGEST_TRIP)
+    return cluster.seconds_alone(map(work_of, stages)) > trip
 
 
 def _virtual_nodes(rows: tuple[float, ...]) -> VirtualCluster:
