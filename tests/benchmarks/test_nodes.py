@@ -19,6 +19,7 @@ from rich.console import Console
 from benchmarks import contest, netns, nodes, quota
 from benchmarks.nodes import NodeSpec, StartError, unequal_nodes, why_no_nodes
 from dnumpy.engine import profile_here
+from dnumpy.runtime import find
 
 ROOT = Path(__file__).parents[2]
 FAST = NodeSpec.parse("cpu=0.8,mem=1G,net=1gbit")
@@ -281,7 +282,8 @@ def profiles(running):
 
 
 @marked
-def test_a_program_on_the_nodes_gives_what_numpy_gives(running, profiles):
+def test_a_program_on_the_nodes_gives_what_numpy_gives(running, profiles, monkeypatch):
+    monkeypatch.setattr(find, "SURELY", 0)  # so little would be done at home
     program = next(program for program in contest.PROGRAMS if program.name == "fma_sum")
     (result,) = contest.compete(running.client, [program], scale=0.25, runs=1, profiles=profiles)
     first, second = result.even.rows  # compete has compared the sums with NumPy's
