@@ -342,7 +342,8 @@ def arange(_module: Any, /, *args: Any, **kwargs: Any) -> Any:
         start, stop, step = _bounds(args)
         if step:
             count = max(ceil((stop - start) / step), 0)
-            few = np.arange(start, start + 3 * step, step)
+            kind = float if float in map(type, args) else None  # also where stop alone is one
+            few = np.arange(start, start + 3 * step, step, dtype=kind)
             # NumPy fills start + i * delta, where delta is the second element less the first
             if len(few) > 1:
                 params = (few[0].item(), (few[1] - few[0]).item())

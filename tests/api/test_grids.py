@@ -12,6 +12,14 @@ from dnumpy import engine
 from dnumpy.api import creation, grids
 from tests.comparison import assert_same
 
+pytest.importorskip("distributed")  # ranges are made by workers once it is imported
+
+RANGES = [
+    *[(7,), (7.0,), (2.5,), (-3.0,), (2, 9), (2, 9.5), (2.0, 9), (-1.5, 4.25), (9, 2), (0, 0.0)],
+    *[(0, 9, 2), (0, 9, 0.5), (0, 9.0, 2), (0.0, 9, 2), (9, 0, -2), (9.5, 0, -2), (1, 2, 0.3)],
+    *[(2**40, 2**40 + 5), (-(2**62), -(2**62) + 4, 2), (1e17, 1e17 + 64, 16), (0, 1, 1e-1)],
+]
+
 CALLS: dict[str, Any] = {
     "eye": lambda xp: [xp.eye(5), xp.eye(4, 7, 2, dtype="i2"), xp.eye(6, k=-3, dtype=bool)],
     "identity": lambda xp: [xp.identity(5), xp.identity(3, dtype=complex)],
@@ -21,6 +29,7 @@ CALLS: dict[str, Any] = {
     "triangles": lambda xp: [*xp.tril_indices(4, 1), *xp.triu_indices(5, -1, 3)],
     "mask": lambda xp: [*xp.mask_indices(4, xp.triu), *xp.diag_indices(4, 3)],
     "windows": lambda xp: [xp.hanning(9), xp.kaiser(8, 14.0), xp.bartlett(M=7)],
+    "arange": lambda xp: [xp.arange(*args) for args in RANGES],
     "ranges": lambda xp: [xp.linspace(0, 9, 17), xp.logspace(0, 2, 11), xp.geomspace(1, 9, 5)],
 }
 
