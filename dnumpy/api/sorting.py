@@ -214,8 +214,7 @@ def argsort(
     """Return the indices that sort; of equal elements the first comes first, whatever the kind."""
     if order is None and _line_at_home(a, axis):
         np.argsort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
-        places = buckets.argsort(concrete(a), stable=_is_stable(kind, stable))
-        return NotImplemented if places is None else calls.wrap_result(places)
+        return wrap(buckets.argsort(concrete(a), stable=_is_stable(kind, stable)))
     if not on_nodes(a) or order is not None:
         return NotImplemented
     np.argsort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind

@@ -52,38 +52,6 @@ WRONG: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("threads", [2, 3, 8])
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(0, 200),
-    st.sampled_from(["f8", "f4", "i8", "u8", "i4", "u4"]),
-    st.integers(0, 2**32 - 1),
-    st.sampled_from(["distinct", "a pair", "missing", "few values"]),
-)
-def test_places_in_order_are_numpys_or_numpy_is_asked(
-    threads: int, size: int, dtype: str, seed: int, what: str
-) -> None:
-    rng = np.random.default_rng(seed)
-    line = rng.permutation(size).astype(dtype)
-    if what == "few values":
-        line = line % 7
-    elif what == "a pair" and size > 1:
-        line[rng.integers(0, size)] = line[rng.integers(0, size)]
-    elif what == "missing" and size and dtype.startswith("f"):
-        line[rng.integers(0, size, 2)] = np.nan
-    kept = config.threads, runs.SAMPLE, runs.BLOCK
-    config.threads, runs.SAMPLE, runs.BLOCK = threads, 8, 5
-    try:
-        found = runs.argsort(line)
-    finally:
-        config.threads, runs.SAMPLE, runs.BLOCK = kept
-    single = len(np.unique(line)) == size and not np.isnan(line).any()
-    assert (found is not None) == single
-    if found is not None:
-        assert found.dtype == np.intp
-        np.testing.assert_array_equal(found, np.argsort(line))
-
-
 LINE = np.random.default_rng(9).permutation(300) * 0.37
 
 
