@@ -37,7 +37,7 @@ from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import sketched_again
-from dnumpy.runtime.stage_runs import StageRun
+from dnumpy.runtime.stage_runs import StageRun, note_what_comes_meanwhile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Sequence
@@ -197,6 +197,7 @@ class _Run:
                 )
             else:
                 self.add(group[0])
+        note_what_comes_meanwhile(self.stages)
 
     def _add_folds(self, exprs: list[Expr]) -> None:
         """Put folds of the same rows into the graph, as one stage."""
@@ -235,6 +236,7 @@ class _Run:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
         self.graph.reads = reads = self.graph.reads.after()
+        reads.began = len(self.graph.added)
         made = self.layout.built(laid, laid.ranges)
         self.graph.reads = TaskReads()
         stage = StageRun(laid, steps, reads, made, [])
