@@ -69,7 +69,7 @@ class Made(_Made):
 
 
 # Dask reads the first array of a message into one buffer with the headers, which may be of any
-# length, and each later one into a buffer of its own: a copy of what is large costs its memory twice
+# length, and each later one into a buffer of its own. A copy would cost the memory twice.
 AHEAD = np.zeros(1, np.uint8)
 
 

@@ -119,18 +119,21 @@ class StageRun:
 def note_what_comes_meanwhile(stages: Sequence[StageRun]) -> None:
     """Note of each stage what may arrive for later ones before its tasks have ended.
 
-    That is what was made before the stage, or lay there: nobody waits to send it.
+    That is what lay there or was made before, or what nodes that have ended the stage made in it:
+    nobody waits to send it.
     """
+    until = 0  # tasks that were there when the stage after had none yet
     later: list[tuple[int, str, int]] = []  # the latest first
     held: dict[str, int] = {}
     for stage in reversed(stages):
-        while later and -later[0][0] > stage.reads.began:
+        while later and -later[0][0] > until:
             _, node, nbytes = heappop(later)
             held[node] -= nbytes
         stage.meanwhile = {node: nbytes for node, nbytes in held.items() if nbytes}
         for latest, node, nbytes in stage.reads.arriving():
             heappush(later, (-latest, node, nbytes))
             held[node] = held.get(node, 0) + nbytes
+        until = stage.reads.began
 
 
 def _starts(

@@ -37,7 +37,7 @@ def runs(draw: st.DrawFn) -> list[Any]:
 
 
 @given(runs())
-def test_what_was_made_before_a_stage_may_arrive_for_later_ones_while_it_runs(
+def test_what_was_made_until_a_stage_ends_may_arrive_for_later_ones_while_it_runs(
     stages: list[Any],
 ) -> None:
     note_what_comes_meanwhile(stages)
@@ -45,6 +45,6 @@ def test_what_was_made_before_a_stage_may_arrive_for_later_ones_while_it_runs(
         expected: dict[str, int] = {}
         for later in stages[number + 1 :]:
             for latest, node, nbytes in later.reads.arrivals:
-                if latest <= stage.reads.began:
+                if latest <= stages[number + 1].reads.began:
                     expected[node] = expected.get(node, 0) + nbytes
         assert stage.meanwhile == expected
