@@ -36,12 +36,12 @@ from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
 from dnumpy.runtime.relay import step_seconds
-from dnumpy.runtime.relayed import is_worth_it, relayed
+from dnumpy.runtime.relayed import is_in_bounds, is_worth_it, legs_of, relayed
 from dnumpy.runtime.stored import Seen
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from distributed import Client
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.refused import Refusal
+    from dnumpy.runtime.relayed import Legs
     from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.stored import Identified
 
@@ -451,17 +452,26 @@ class DaskCluster:
                 graph.tasks, [*coming], [*staying], nodes, retries=1, urgent=graph.urgent
             )
             return {**futures, **dict(zip(coming, brought, strict=True))}
-        legs = relayed(graph, coming, staying)
-        sources = list(dict.fromkeys(one.ref.key for one in legs.home.values()))
+        legs, external = graph.relay = legs_of(graph, coming, staying)
+        return self.play(legs, graph.run, external)
+
+    def play(self, legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> dict[str, Any]:
+        """Run legs under this run's name; return what ``run`` does, by the legs' own keys."""
+        relay = relayed(legs, run, external)
+        sources = list(dict.fromkeys(one.ref.key for one in relay.home.values()))
+        keys, nodes = [*relay.stay.values(), *relay.others], frozenset(relay.tasks)
         try:
-            keys = [*staying, *legs.others]
-            futures, found = self._runs.results(legs.tasks, sources, keys, nodes, retries=0)
+            futures, found = self._runs.results(relay.tasks, sources, keys, nodes, retries=0)
         except NodesLost:
             self._relays_again = time.monotonic() + RELAY_PAUSE_SECONDS
             raise
         results = dict(zip(sources, found, strict=True))
-        at_home = {key: results[one.ref.key][one.position] for key, one in legs.home.items()}
-        return {**{key: futures[key] for key in staying}, **at_home}
+        at_home = {key: results[one.ref.key][one.position] for key, one in relay.home.items()}
+        return {**{key: futures[kept] for key, kept in relay.stay.items()}, **at_home}
+
+    def plays(self, made_bytes: float, longest_seconds: float) -> bool:
+        """Say whether what was run as a relay is to be run as one again."""
+        return is_in_bounds(made_bytes, longest_seconds, self._relay_room())
 
     def _relays(self, graph: Graph, wanted: set[str]) -> bool:
         """Say whether a graph is run as a relay, which takes less waiting and more memory."""

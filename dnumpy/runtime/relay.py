@@ -28,6 +28,8 @@ from dnumpy.runtime.received import value_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dnumpy.runtime.sealed import Sealed
+
 STALL_SECONDS = 30.0  # without a result or a message
 YIELD_SECONDS = 0.1  # of waiting, after which other tasks may have the thread
 LOOK_SECONDS = 0.5  # how often a leg that waits looks whether it is still wanted
@@ -287,6 +289,12 @@ def run_leg(leg: Leg, *external: Any) -> tuple[Any, ...]:
     finally:
         running.fail(RelayBroken("the leg has ended"))
         station.close(leg.run)
+
+
+def run_sealed(run: str, sealed: Sealed, *external: Any) -> tuple[Any, ...]:
+    """Run a leg that was sealed under no name, as a part of this run."""
+    leg: Leg = sealed.opened()
+    return run_leg(leg._replace(run=run), *external)
 
 
 def step_seconds() -> float:
