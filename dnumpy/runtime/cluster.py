@@ -446,19 +446,20 @@ def _attempt(
     asked = asked_of(stages, cluster, wanted)
     sketch = sketched_again(asked, lambda: _sketched(stages, cluster, wanted))
     joint = cluster.plan_run(sketch)
-    plans = None if joint is None else joint.plans
+    if joint is None:
+        return run_of(stages, cluster, wanted, None).finish()
     player = cast("Player", cluster)  # what predicts performs
-    score = score_for(sketch, asked, plans, player)
-    if score is not None and plans is not None:
-        staying: dict[int, Source] = {}
-        if not score.comes_home:  # lost rows are computed again by what a layout tells
-            laid = _laid_out(stages, SketchLayout(cluster, cluster), cluster, wanted)
-            staying = {id(output.expr): output.source for output in laid.outputs}
-        return perform(score, stages, asked, plans, staying, player)
-    run = run_of(stages, cluster, wanted, plans)
-    done = run.finish()
-    keep_score(sketch, asked, plans, stages, run)
-    return done
+    score = score_for(asked, joint.plans, player)
+    if score is None:
+        run = run_of(stages, cluster, wanted, joint.plans)
+        done = run.finish()
+        keep_score(asked, joint.plans, stages, run)
+        return done
+    staying: dict[int, Source] = {}
+    if not score.comes_home:  # lost rows are computed again by what a layout tells
+        laid = _laid_out(stages, SketchLayout(cluster, cluster), cluster, wanted)
+        staying = {id(output.expr): output.source for output in laid.outputs}
+    return perform(score, stages, asked, joint.plans, staying, player)
 
 
 def run_of(

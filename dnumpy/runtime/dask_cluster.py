@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.refused import Refusal
-    from dnumpy.runtime.relayed import Legs
+    from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.stored import Identified
 

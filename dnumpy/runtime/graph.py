@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
     from dnumpy.runtime.operands import Inner, Ref, Seen
-    from dnumpy.runtime.relayed import Legs
+    from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.stored import Identified, StoredRows
 
 

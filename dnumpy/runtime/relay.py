@@ -83,6 +83,39 @@ class Leg(NamedTuple):
     gives: tuple[str, ...]
 
 
+class NodeLeg(NamedTuple):
+    """What a node does in a relay.
+
+    Attributes
+    ----------
+    node, label : str
+        Its address, and its device class.
+    sealed : Sealed
+        Its leg, of no run's name.
+    lanes : int
+        Threads that it can use.
+    staying, coming : tuple of str
+        Keys of the results that stay there, and of those that come home: what the leg gives.
+    """
+
+    node: str
+    label: str
+    sealed: Sealed
+    lanes: int
+    staying: tuple[str, ...]
+    coming: tuple[str, ...]
+
+
+class Legs(NamedTuple):
+    """A graph as legs: all that is the same when it is run again, and the run that it was made for.
+
+    What the legs read that is not made in them is told apart.
+    """
+
+    run: str
+    nodes: tuple[NodeLeg, ...]
+
+
 class _Running:
     """A leg while it runs, and what has arrived for it; shared by the lanes that run it."""
 

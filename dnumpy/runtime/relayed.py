@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnumpy.runtime.relay import Argument, Leg, Step, run_lane, run_sealed
+from dnumpy.runtime.relay import Argument, Leg, Legs, NodeLeg, Step, run_lane, run_sealed
 from dnumpy.runtime.sealed import Sealed
 
 if TYPE_CHECKING:
@@ -16,39 +16,6 @@ if TYPE_CHECKING:
 
 MOST_MOVED = 1 << 26  # bytes that are handed over before anybody asks for them
 LONGEST_STEP = 5.0  # seconds expected of a stage: in what takes longer, waiting is little of it
-
-
-class NodeLeg(NamedTuple):
-    """What a node does in a relay.
-
-    Attributes
-    ----------
-    node, label : str
-        Its address, and its device class.
-    sealed : Sealed
-        Its leg, of no run's name.
-    lanes : int
-        Threads that it can use.
-    staying, coming : tuple of str
-        Keys of the results that stay there, and of those that come home: what the leg gives.
-    """
-
-    node: str
-    label: str
-    sealed: Sealed
-    lanes: int
-    staying: tuple[str, ...]
-    coming: tuple[str, ...]
-
-
-class Legs(NamedTuple):
-    """A graph as legs: all that is the same when it is run again, and the run that it was made for.
-
-    What the legs read that is not made in them is told apart.
-    """
-
-    run: str
-    nodes: tuple[NodeLeg, ...]
 
 
 class Home(NamedTuple):

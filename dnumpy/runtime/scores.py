@@ -2,8 +2,8 @@
 
 To lay out a program that was run before, to bind its tasks and to cut them into legs gives what it
 gave then: where the plan gives the nodes the same rows, and stored arrays lie as they did, only the
-values differ. So the legs are kept with the sketch, as they are sent, and with them which part of
-which stored array each of their arguments is. No score refers to any array.
+values differ. So the legs are kept as they are sent, and with them which part of which stored array
+each of their arguments is. No score refers to any array.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
+from dnumpy.plan.cache import PlanCache
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.graph import TaskReads
@@ -35,12 +36,11 @@ if TYPE_CHECKING:
     from dnumpy.runtime.graph import Graph, Segment
     from dnumpy.runtime.operands import Ref, Seen
     from dnumpy.runtime.records import Record
-    from dnumpy.runtime.relayed import Legs
+    from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.replicas import Replica, Replicas
-    from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.sketches import Asked
 
-MOST_SCORES = 2  # of one sketch
+ENTRIES = 64
 
 
 class Lying(NamedTuple):
@@ -79,10 +79,6 @@ class Score:
 
     Attributes
     ----------
-    rows : tuple
-        Those of the plans that it followed.
-    exact : tuple
-        What tasks depend on besides the sketch and the plans.
     legs : Legs
     external : tuple
         For each leg, what its arguments are.
@@ -96,8 +92,6 @@ class Score:
         What its tasks give.
     """
 
-    rows: Hashable
-    exact: tuple[Hashable, ...]
     legs: Legs
     external: tuple[tuple[Lying | Shown, ...], ...]
     instead: dict[str, Replica]
@@ -137,18 +131,19 @@ class Player(Learner, Protocol):
         ...
 
 
-def score_for(
-    sketch: Sketch, asked: Asked, plans: Sequence[Plan] | None, cluster: Player
-) -> Score | None:
+_known: PlanCache[Score] = PlanCache(ENTRIES)
+
+
+def clear_scores() -> None:
+    """Forget all scores."""
+    _known.clear()
+
+
+def score_for(asked: Asked, plans: Sequence[Plan], cluster: Player) -> Score | None:
     """Return how the same was run by plans of the same rows; None where it was not, as a relay."""
-    if not sketch.scores or plans is None:
-        return None
-    rows = _rows_of(plans)
-    for score in sketch.scores:
-        if score.rows == rows and score.exact == asked.exact:
-            longest = max([plan.predicted_seconds for plan in plans], default=0.0)
-            return score if cluster.plays(score.made_bytes, longest) else None
-    return None
+    score = _known.find(_key(asked, plans))
+    longest = max([plan.predicted_seconds for plan in plans], default=0.0)
+    return score if score is not None and cluster.plays(score.made_bytes, longest) else None
 
 
 def perform(
@@ -198,12 +193,10 @@ def _again(performed: Performed, exprs: Sequence[Expr], plans: Sequence[Plan]) -
     return replace(run, laid=laid, steps=tuple([exprs[k] for k in steps]))
 
 
-def keep_score(
-    sketch: Sketch, asked: Asked, plans: Sequence[Plan] | None, stages: Sequence[Stage], run: Run
-) -> None:
-    """Keep with the sketch how a run was performed, if it can be performed again like that."""
+def keep_score(asked: Asked, plans: Sequence[Plan], stages: Sequence[Stage], run: Run) -> None:
+    """Keep how a run was performed, if it can be performed again like that."""
     graph = run.graph
-    if plans is None or graph.relay is None or not _is_repeatable(run, plans):
+    if graph.relay is None or not _is_repeatable(run, plans):
         return
     legs, given = graph.relay
     told = _Told(asked, graph)
@@ -228,8 +221,6 @@ def keep_score(
         for stage in run.stages
     ]
     score = Score(
-        _rows_of(plans),
-        asked.exact,
         legs,
         external,
         rest.instead,
@@ -238,7 +229,7 @@ def keep_score(
         tuple(performed),
         graph.made_bytes,
     )
-    sketch.scores = [score, *sketch.scores[: MOST_SCORES - 1]]
+    _known.keep(_key(asked, plans), score)
 
 
 def _is_repeatable(run: Run, plans: Sequence[Plan]) -> bool:
@@ -280,8 +271,9 @@ def _identity(source: Source) -> int:
     return id(source if source.expr is None else source.expr)
 
 
-def _rows_of(plans: Sequence[Plan]) -> Hashable:
-    return tuple([plan.rows for plan in plans])
+def _key(asked: Asked, plans: Sequence[Plan]) -> Hashable:
+    """Return what decides how a run is performed: what is asked, and who computes which rows."""
+    return asked.key, asked.exact, tuple([plan.rows for plan in plans])
 
 
 def _exprs_of(stages: Sequence[Stage]) -> list[Expr]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dnumpy.runtime.graph import Nodes, Range
     from dnumpy.runtime.layout import Demand, Laid, Planner
     from dnumpy.runtime.operands import Ref
-    from dnumpy.runtime.scores import Score
 
 FOLLOWING = ("aligned", "halo")  # reads of the rows beside those that are computed
 
@@ -75,8 +74,7 @@ class Sketch:
 
     ``stages`` has for each demand the number of the stage that it belongs to. The ``answers`` are
     the plans that were made for it, the ``refusals`` when there was none, see
-    :mod:`dnumpy.runtime.answers`; the ``scores`` are how it was run by them
-    (:mod:`dnumpy.runtime.scores`).
+    :mod:`dnumpy.runtime.answers`.
     """
 
     demands: list[Demand] = field(default_factory=list)
@@ -86,7 +84,6 @@ class Sketch:
     kept: set[int] = field(default_factory=set)
     answers: list[Answer] = field(default_factory=list, init=False, repr=False, compare=False)
     refusals: list[Refused] = field(default_factory=list, init=False, repr=False, compare=False)
-    scores: list[Score] = field(default_factory=list, init=False, repr=False, compare=False)
 
 
 class SketchGraph(Graph):
