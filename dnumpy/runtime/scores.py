@@ -196,7 +196,8 @@ def _again(performed: Performed, exprs: Sequence[Expr], plans: Sequence[Plan]) -
 def keep_score(asked: Asked, plans: Sequence[Plan], stages: Sequence[Stage], run: Run) -> None:
     """Keep how a run was performed, if it can be performed again like that."""
     graph = run.graph
-    if graph.relay is None or not _is_repeatable(run, plans):
+    exprs = _exprs_of(stages)
+    if graph.relay is None or not _is_repeatable(run, plans) or any(map(_calls, exprs)):
         return
     legs, given = graph.relay
     told = _Told(asked, graph)
@@ -208,7 +209,7 @@ def keep_score(asked: Asked, plans: Sequence[Plan], stages: Sequence[Stage], run
         (key, task.func, tuple([told.of(arg) or arg for arg in task.args]))
         for key, task in rest.at_home.items()
     ]
-    numbers = {id(expr): number for number, expr in enumerate(_exprs_of(stages))}
+    numbers = {id(expr): number for number, expr in enumerate(exprs)}
     outputs = [
         GivenOutput(numbers[id(o.expr)], o.home, tuple(graph.segments(o.source)))
         for o in run.outputs
@@ -245,6 +246,11 @@ def _is_repeatable(run: Run, plans: Sequence[Plan]) -> bool:
             return False
     legs, _ = graph.relay or (None, None)
     return legs is not None and sum(len(leg.sealed.data) for leg in legs.nodes) <= MOST_BYTES
+
+
+def _calls(expr: Expr) -> bool:
+    """Say whether an op calls a function of the user's, which may do something else each time."""
+    return any(callable(param) for param in expr.params)
 
 
 class _Told:
