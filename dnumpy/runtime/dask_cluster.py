@@ -368,6 +368,8 @@ class DaskCluster:
         for r, observed, ran_as in seen:
             lowering = "numba" if ran_as in COMPILED else "tiled"
             kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
+            if lowering == "numba" and self._taught.begins(kernel, r.node):
+                continue
             label, profile = self.label(r.node), self.profiles[r.node]
             factor = self.correction.factor(kernel, label, r.node, family)
             predicted = cost_seconds(work, profile, r.hi - r.lo, lowering, factor)
