@@ -298,8 +298,8 @@ class DaskCluster:
         from dnumpy.runtime.jointly import Rating
 
         lowering = self._taught.lowering(what, work)
-        kernel = kernel_name(what, work, lowering)
-        factors = (self.correction.factor(kernel, self.label(a), a, what) for a in self._alive)
+        kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
+        factors = (self.correction.factor(kernel, self.label(a), a, family) for a in self._alive)
         return Rating(lowering, tuple(factors))
 
     def mirrored(self, owner: Expr) -> bool:
@@ -368,12 +368,14 @@ class DaskCluster:
         observations = []
         for r, observed, ran_as in seen:
             lowering = "numba" if ran_as in COMPILED else "tiled"
-            kernel = kernel_name(what, work, lowering)
+            kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
+            if lowering == "numba" and self._taught.begins(kernel, r.node):
+                continue
             label, profile = self.label(r.node), self.profiles[r.node]
-            factor = self.correction.factor(kernel, label, r.node, what)
+            factor = self.correction.factor(kernel, label, r.node, family)
             predicted = cost_seconds(work, profile, r.hi - r.lo, lowering, factor)
             predicted -= profile.launch_seconds
-            observations.append(Observation(kernel, label, r.node, predicted, observed, what))
+            observations.append(Observation(kernel, label, r.node, predicted, observed, family))
         self.correction.observe(observations)
         compiled = all(ran_as in COMPILED for *_, ran_as in seen)
         self._taught.note_ran(
