@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STEADY_WEIGHT = 0.2
 PRIOR_COUNT = 0.25  # what the model is worth, in observations
+MOST_FIRST = log(2)  # of r, when something runs for the first time
 RESIDUAL_LIMIT = 3.0  # |r| beyond a factor of 20 is an accident, not a rate
 SHORTEST_SECONDS = 0.001  # below this the clock and the scheduler are measured, not the kernel
 MOST_KERNELS = 4096
@@ -59,9 +60,16 @@ class LogAverage:
     count: int = 0
 
     def move_by(self, residual: float) -> None:
-        """Take in what is still unexplained after the present value was applied."""
+        """Take in what is still unexplained after the present value was applied.
+
+        What runs for the first time is often held up by what happens once: cold memory, imports. So
+        it is believed to be slow only so far, and the second run counts as if it were the first.
+        """
         self.count += 1
-        self.value += max(STEADY_WEIGHT, 1.0 / (self.count + PRIOR_COUNT)) * residual
+        if self.count == 1:
+            residual = min(residual, MOST_FIRST)
+        runs = max(self.count - 1, 1)
+        self.value += max(STEADY_WEIGHT, 1.0 / (runs + PRIOR_COUNT)) * residual
 
 
 @dataclass(slots=True)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime.chunked import Chunked, Part, Source
+from dnumpy.runtime import sketches
+from dnumpy.runtime.chunked import Chunked, Source
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.folds import (
     COPIED_BYTES,
@@ -24,7 +25,7 @@ from dnumpy.runtime.folds import (
     told_by_fold,
     told_by_nodes,
 )
-from dnumpy.runtime.graph import Graph, Outputs, Range, Segment, TaskReads
+from dnumpy.runtime.graph import Graph, Outputs, Segment, TaskReads
 from dnumpy.runtime.layout import LIGHT, Laid, Layout
 from dnumpy.runtime.light import light_ones_at_home
 from dnumpy.runtime.outputs import Output, part_of, told_of
@@ -34,100 +35,39 @@ from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.scores import keep_score, perform, score_for
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import asked_of, sketched_again
-from dnumpy.runtime.stage_runs import StageRun
+from dnumpy.runtime.stage_runs import Learner, StageRun
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy as np
 
-    from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
-    from dnumpy.runtime.layout import AnyProducer, Placement
+    from dnumpy.runtime.layout import AnyProducer
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.records import Record
     from dnumpy.runtime.scores import Player
     from dnumpy.runtime.sketch import Sketch
-    from dnumpy.runtime.stored import Identified
 
 
-class Cluster(Protocol):
-    """Nodes that tasks can be put on."""
-
-    home_bytes: int  # results up to this size come home
-    embed_bytes: float  # operands up to this size travel inside their task
-    remote: bool  # whether bringing something home costs anything
-    predicts: bool  # whether planned seconds are seconds
-    round_trip: float  # seconds that a run takes besides its tasks
+class Cluster(sketches.Cluster, Learner, Protocol):
+    """Nodes that tasks can be put on: they plan, make graphs and run them, and learn from that."""
 
     def refresh(self) -> None:
         """Find out which nodes there are now; raises WorkerLost where there is none."""
-        ...
-
-    def plan(
-        self,
-        name: str,
-        work: Work,
-        granule: int,
-        current: Placement | None,
-        transfer_bytes_per_row: float,
-        transfer_fixed_bytes: float = 0.0,
-        resting_bytes_per_row: float = 0.0,
-    ) -> Plan:
-        """Return who computes how many rows."""
         ...
 
     def plan_run(self, sketch: Sketch) -> Joint | None:
         """Return who computes how many rows of all stages; None to plan them one by one."""
         ...
 
-    def mirrored(self, owner: Expr) -> bool:
-        """Say whether every node has a copy of all of a home array."""
-        ...
-
-    def threads(self, node: str) -> int:
-        """Return how many tasks the node runs at the same time."""
-        ...
-
-    def fastest(self) -> str:
-        """Return the node that runs a single task soonest."""
-        ...
-
     def room(self) -> float:
         """Return the bytes that the node with most memory may be given."""
-        ...
-
-    def label(self, node: str) -> str:
-        """Return the device class of a node, letters only."""
-        ...
-
-    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
-        """Return an argument that gives ``array``, part ``what`` of the owner, on ``node``."""
-        ...
-
-    def copies(self, owner: Expr) -> list[Segment]:
-        """Return where rows of a home array already are, besides at home."""
-        ...
-
-    def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
-        """Copy rows ``lo:hi`` of a home array to ``node``."""
-        ...
-
-    def segment(self, part: Part) -> Segment | None:
-        """Return where the part's rows are, or None if they were lost."""
-        ...
-
-    def see(self, identity: Identified) -> bool:
-        """Say whether every node sees this file or store, and would rather read it than get it."""
-        ...
-
-    def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
-        """Return ranges over the nodes that tile ``lo:hi``."""
         ...
 
     def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
@@ -135,10 +75,6 @@ class Cluster(Protocol):
 
         Raises :class:`NodesLost` when nodes were lost on the way.
         """
-        ...
-
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
-        """Take in the seconds that each range of a stage took, and its lowering."""
         ...
 
     def learn_round_trip(self, seconds: float) -> None:

@@ -67,6 +67,15 @@ def test_a_kernel_that_was_never_seen_on_a_class_is_corrected_as_on_another() ->
     assert correction.factor("new", "slow", family="f") == pytest.approx(2.0, rel=0.1)
 
 
+def test_a_first_run_that_was_slow_is_soon_forgotten() -> None:
+    correction = OnlineCorrection()
+    for k, took in enumerate((50.0, 1.0, 1.0)):
+        predicted = correction.factor("k", "cpu")
+        assert predicted <= (1.0, 2.0, 1.2)[k]
+        correction.observe([Observation("k", "cpu", "a", predicted, took)])
+    assert correction.factor("k", "cpu") == pytest.approx(1.0, rel=0.1)
+
+
 def test_tasks_too_short_to_time_teach_nothing() -> None:
     correction = OnlineCorrection()
     correction.observe([Observation("k", "cpu", "a", 1e-6, 1e-4)])
