@@ -160,6 +160,9 @@ class Edge:
     ``whole``: all rows on each node; ``other axis``: of every row the part that its own rows are
     in; ``fold``: one partial of ``partial_bytes`` per producing node, combined on the way;
     ``none``: no bytes, only the order.
+
+    ``put_together``: what lies in several pieces is copied into one to be read; otherwise the phase
+    reads each piece where it lies.
     """
 
     producer: int
@@ -168,6 +171,7 @@ class Edge:
     bytes_per_row: float = 0.0
     halo_rows: int = 0
     partial_bytes: float = 0.0
+    put_together: bool = True
 
     def verify(self, asks: tuple[Ask, ...]) -> None:
         """Raise ValueError unless this leads forward between asks that it suits."""
@@ -185,6 +189,8 @@ class Edge:
 class Program:
     """Phases in topological order, what they read, and where they may run.
 
+    What is longer than ``message_bytes`` arrives in parts, which are put together.
+
     Of two plans, one that sends more bytes is only worth it where it ends sooner by
     ``moving_margin`` (a part of the time): bytes sent are certain, times are predicted.
     """
@@ -194,6 +200,7 @@ class Program:
     asks: tuple[Ask, ...]
     edges: tuple[Edge, ...]
     moving_margin: float = 0.0
+    message_bytes: float = float("inf")
 
     def into(self, ask: int) -> tuple[Edge, ...]:
         """Return what the phase reads."""
@@ -216,6 +223,7 @@ class Program:
         hashed = blake2b(digest_size=16)
         net = self.network
         hashed.update(repr((net.latency_seconds, net.bytes_per_second, self.edges)).encode())
+        hashed.update(array("d", [self.message_bytes]).tobytes())
         hashed.update(array("q", net.groups).tobytes())
         hashed.update(array("d", [node.memory_bytes for node in self.nodes]).tobytes())
         for ask in self.asks:

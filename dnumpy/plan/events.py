@@ -7,8 +7,9 @@ latency + bytes / bandwidth of its pair, and has arrived when it is through both
 waits at one port keeps no other from the other one, as connections that share a link do not. A
 result is held from the start of its phase until
 its last reader on the node has ended and its last message has left; what is received is held from
-the message's start until the reader ends. Rows of which some are received are put together to be
-read: while the reader runs it holds a copy of all of them.
+the message's start until the reader ends. Rows of which some are received may have to be put
+together to be read: while the reader runs it holds a copy of all of them, or else of what is too
+long for one message.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dnumpy.plan.reshard import messages
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnumpy.plan.dag import Placement, Program, Span
+    from dnumpy.plan.dag import Edge, Placement, Program, Span
     from dnumpy.plan.reshard import Message
 
 ARRIVES, ENDS, READY = 0, 1, 2  # at one time: bytes arrive, phases end, then messages take ports
@@ -198,16 +199,26 @@ class _Run:
 
     def _assembled(self) -> dict[tuple[int, int], float]:
         """Return per edge and node the bytes of the rows that are put together there."""
-        found = {}
+        found: dict[tuple[int, int], float] = {}
         for transfer in self.transfers:
             edge, n = self.program.edges[transfer.edge], transfer.message.target
-            if edge.access not in SAME_ROWS or isinf(self._memory(transfer.message.source)):
-                continue  # what comes from where arrays come from arrives in one piece
             rows = self.placements[edge.consumer].rows[n]
-            if rows:
-                amount = (rows + 2 * edge.halo_rows) * edge.bytes_per_row
-                found[transfer.edge, n] = amount
+            if not rows or edge.access == "fold" or isinf(self._memory(transfer.message.source)):
+                continue  # what comes from where arrays come from arrives in one piece
+            if edge.put_together:
+                found[transfer.edge, n] = self._read_bytes(edge, rows)
+            elif transfer.message.amount > self.program.message_bytes:
+                before = found.get((transfer.edge, n), 0.0)
+                found[transfer.edge, n] = before + transfer.message.amount
         return found
+
+    def _read_bytes(self, edge: Edge, rows: int) -> float:
+        """Return the bytes that a node with so many rows reads of what the edge leads from."""
+        read = self.program.asks[edge.producer].rows
+        if edge.access in SAME_ROWS:
+            return min(rows + 2 * edge.halo_rows, read) * edge.bytes_per_row
+        share = rows / self.program.asks[edge.consumer].rows if edge.access == "other axis" else 1.0
+        return read * share * edge.bytes_per_row
 
     def _memory(self, n: int) -> float:
         return self.program.nodes[n].memory_bytes

@@ -114,6 +114,27 @@ def bind(
     return _Binder(graph, node, data if data is not None else [], around).bind(wants)
 
 
+def bind_in_turn(
+    graph: Graph, node: str, blocks: Sequence[Sequence[Want]], around: Sequence[Want] = ()
+) -> tuple[list[Bindings], list[Ref]]:
+    """Return how a task gets the operands of blocks that it reads one after another.
+
+    What is put together for one of them is let go of before the next.
+    """
+    found: list[Bindings] = []
+    data: list[Ref] = []
+    most = 0
+    for wants in blocks:
+        before = graph.reads.assembled(node)
+        bindings, data = bind(graph, node, wants, data, around)
+        found.append(bindings)
+        copied = graph.reads.assembled(node) - before
+        graph.reads.note_assembled(node, -copied)
+        most = max(most, copied)
+    graph.reads.note_assembled(node, most)
+    return found, data
+
+
 def in_one_piece(graph: Graph, wants: Sequence[Want]) -> bool:
     """Say whether no operand has to be put together from several pieces."""
     for need in map(_need, wants):
@@ -221,8 +242,10 @@ class _Binder:
         reads = self.graph.reads
         for piece in pieces:
             reads.note(self.node, piece, self._latest(piece))
-        if len(pieces) > 1 or (pieces[0].arrives and pieces[0].held > MESSAGE_BYTES):
+        if len(pieces) > 1:
             reads.note_assembled(self.node, sum(piece.nbytes for piece in pieces))
+        elif pieces[0].arrives and pieces[0].held > MESSAGE_BYTES:
+            reads.note_joined(self.node, pieces[0])
         takes = [Take(self._argument_number(p.arg), p.item, p.rows, p.inner) for p in pieces]
         self.windows.append(tuple(takes))
         return len(self.windows) - 1

@@ -128,6 +128,7 @@ class TaskReads:
         self._read: dict[str, dict[Any, list[int]]] = {}  # node -> argument -> bytes read, and all
         self._kept: list[Ref] = []  # so that no other argument gets the same id
         self._assembled: dict[str, int] = {}
+        self._joined: dict[str, dict[Any, int]] = {}  # node -> argument -> its bytes
         self._sent: dict[str, int] = {}
         self._arrives: dict[str, dict[Any, int]] = {}  # node -> argument -> after so many tasks
         self.began = 0  # tasks that were there before those of the stage
@@ -144,6 +145,14 @@ class TaskReads:
     def note_assembled(self, node: str, nbytes: int) -> None:
         """Note that a task puts so many bytes together in one array."""
         self._assembled[node] = self._assembled.get(node, 0) + nbytes
+
+    def note_joined(self, node: str, piece: Piece) -> None:
+        """Note that a piece arrives in parts of a message, which are put together."""
+        self._joined.setdefault(node, {})[id(piece.arg), piece.item] = piece.held
+
+    def assembled(self, node: str) -> int:
+        """Return the bytes that tasks on the node put together."""
+        return self._assembled.get(node, 0)
 
     def note_sent(self, node: str, nbytes: int) -> None:
         """Note that a node makes a copy of so many bytes for another."""
@@ -163,10 +172,21 @@ class TaskReads:
             for key, latest in keys.items()
         ]
 
+    def pieces(self, *, arriving: bool = True) -> list[tuple[str, Ref, int]]:
+        """Return what is read on each node, and how many bytes of it; or only what is there."""
+        args = {id(arg): arg for arg in self._kept}
+        return [
+            (node, args[key[0]], min(size))
+            for node, keys in self._read.items()
+            for key, size in keys.items()
+            if arriving or key not in self._arrives.get(node, {})
+        ]
+
     def held(self, node: str) -> int:
         """Return the bytes that the node holds so that the stage can read them."""
         pieces = self._read.get(node, {}).values()
-        copies = self._assembled.get(node, 0) + self._sent.get(node, 0)
+        joined = sum(self._joined.get(node, {}).values())
+        copies = self.assembled(node) + joined + self._sent.get(node, 0)
         return sum(min(piece) for piece in pieces) + copies
 
 

@@ -26,6 +26,7 @@ from dnumpy.plan.model import Plan
 from dnumpy.plan.rates import MEMORY_SHARE, node_rate
 from dnumpy.runtime import answers
 from dnumpy.runtime.answers import MOST_ANSWERS, Answer, Joint, Place, Question, Rating, Refused
+from dnumpy.runtime.bind import MESSAGE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +112,7 @@ class _Builder:
             tuple(asks),
             tuple(edges),
             MOVING_MARGIN,
+            MESSAGE_BYTES,
         )
         return program, [numbers[k, False] for k in range(len(self.sketch.demands))]
 
@@ -207,6 +209,7 @@ class _Builder:
             read.nbytes
             for read in self.sketch.reads
             if read.consumer == k
+            and not self.sketch.demands[k].in_pieces
             and read.lying
             and read.access == "aligned"
             and not read.resting
@@ -217,7 +220,15 @@ class _Builder:
         if read.access == "fold":
             return Edge(producer, consumer, "fold", partial_bytes=read.nbytes)
         row_bytes = read.nbytes / asks[producer].rows
-        return Edge(producer, consumer, read.access, row_bytes, read.halo_rows)  # type: ignore[arg-type]
+        in_pieces = self.sketch.demands[read.consumer].in_pieces and read.access != "whole"
+        return Edge(
+            producer,
+            consumer,
+            read.access,  # type: ignore[arg-type]
+            row_bytes,
+            read.halo_rows,
+            put_together=not in_pieces,
+        )
 
     def answer(self, k: int, plan: ProgramPlan, number: int) -> Plan:
         """Return the plan of demand ``k`` in its own rows, cut at its own granules."""

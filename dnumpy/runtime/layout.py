@@ -50,6 +50,7 @@ from dnumpy.runtime.reading import (
     goes_along,
     grid_of_fold,
     is_little,
+    read_by_all,
     runs_on,
     transposed_rows,
     whole_bytes,
@@ -85,6 +86,7 @@ LIGHT = -1  # the number of a stage that is not planned
 AnyProducer = Union[
     "Producer", ChainedRows, FoundRows, GridRows, PlacedRows, TakenRows, PutRows, SpannedRows
 ]
+OF_OWN_ROWS = (ContractedRows, FoldedRows, ChainedRows, TakenRows)  # besides what streams
 
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
 
@@ -128,6 +130,7 @@ class Demand:
     axis or in another order, and ``whole`` operands on every node. What is ``alone`` is one task;
     what is ``light`` too, and takes microseconds: it goes with the task that it waits for. Where it
     reads its ``own_rows``, a task reads of each operand the rows that it computes and no others.
+    What reads ``in_pieces`` does so block by block: rows are not put together for it.
     """
 
     what: str
@@ -139,6 +142,7 @@ class Demand:
     alone: bool = False
     light: bool = False
     own_rows: bool = False
+    in_pieces: bool = False
 
     def operands(self) -> tuple[Operand, ...]:
         """Return all operands."""
@@ -269,7 +273,12 @@ class Layout:
             return self._by_rows(op.name, exchanged, work, followed, across=others)
         across = [o for o in others if any(o is x for x in apart)]
         whole = [o for o in others if not any(o is x for x in across)]
-        return self._by_rows(op.name, rows, work, followed, whole, across)
+        by_all = {id(o): read_by_all(rows, o, expr.shape[0]) for o in across}
+        parts = [part for part in by_all.values() if part is not None]
+        across = [o for o in across if by_all[id(o)] is None]
+        read = sum(prod(part.shape) * part.dtype.itemsize for part in parts)
+        work = replace(work, fixed_bytes=work.fixed_bytes + read)
+        return self._by_rows(op.name, rows, work, followed, [*whole, *parts], across)
 
     def together(self, exprs: Sequence[Expr]) -> Laid:
         """Lay out folds of the same rows in the same blocks as one stage."""
@@ -421,8 +430,10 @@ class Layout:
         light = self._is_light(demand)
         work = self._streamed(producer, work, by_rows)
         rows, others, all_of = (self._sent(some) for some in (by_rows, across, whole))
-        own = streams(producer)
-        demand = Demand(what, work, granule, rows, others, all_of, light=light, own_rows=own)
+        pieces = streams(producer) or phase_of(producer) is not None
+        own = streams(producer) or isinstance(producer, OF_OWN_ROWS)
+        kinds = {"light": light, "own_rows": own, "in_pieces": pieces}
+        demand = Demand(what, work, granule, rows, others, all_of, **kinds)
         plan, number = self._decided(demand)
         from_files = 0.0 if demand.light else self._row_bytes_in_files(producer, by_rows)
 

@@ -20,7 +20,7 @@ from dnumpy.ops.families import read_by_rows
 from dnumpy.plan.work import partial_bytes
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
-from dnumpy.runtime.bind import Operand, Want, bind, in_one_piece
+from dnumpy.runtime.bind import Operand, Want, bind, bind_in_turn, in_one_piece
 from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.operands import Bindings, Ref
 
@@ -93,13 +93,11 @@ class FusedRows(ByRanges):
 
     def bound(self, graph: Graph, r: Range) -> tuple[tasks.RowJob, list[Ref]]:
         """Return what computes rows ``r``, and the arguments that bring its operands."""
-        runs: list[tuple[int, int, Bindings]] = []
-        data: list[Ref] = []
-        everything = self._wants(r.lo, r.hi)
-        for lo, hi in self._runs(graph, r):
-            bindings, data = bind(graph, r.node, self._wants(lo, hi), data, everything)
-            runs.append((lo, hi, bindings))
-        return tasks.RowJob(self.phase, r.lo, r.hi, tuple(runs)), data
+        runs = self._runs(graph, r)
+        wants = [self._wants(lo, hi) for lo, hi in runs]
+        bound, data = bind_in_turn(graph, r.node, wants, self._wants(r.lo, r.hi))
+        bindings = tuple([(lo, hi, each) for (lo, hi), each in zip(runs, bound, strict=True)])
+        return tasks.RowJob(self.phase, r.lo, r.hi, bindings), data
 
     def _wants(self, lo: int, hi: int) -> list[Want]:
         return [
@@ -108,9 +106,10 @@ class FusedRows(ByRanges):
         ]
 
     def _runs(self, graph: Graph, r: Range) -> list[tuple[int, int]]:
-        """Return runs of tiles, each as long as no operand has to be put together for it.
+        """Return runs of tiles, each as long as no operand's rows have to be put together for it.
 
-        Putting operands together costs a copy, and memory: it is done for single tiles only.
+        Putting them together costs a copy, and memory: it is done for single tiles only. What is
+        read whole is put together for each run.
         """
         size = self.phase.tile_rows
         read = rows_read_at_a_time(graph, r.node, self.operands) // size
@@ -131,7 +130,7 @@ class FusedRows(ByRanges):
 
     def _fits(self, graph: Graph, lo: int, tiles: int) -> bool:
         hi = min(lo + tiles * self.phase.tile_rows, self.phase.rows)
-        return in_one_piece(graph, self._wants(lo, hi))
+        return in_one_piece(graph, [want for want in self._wants(lo, hi) if want.lo is not None])
 
 
 def rows_read_at_a_time(graph: Graph, node: str, operands: Sequence[Operand]) -> int:
@@ -268,10 +267,14 @@ class FoldedRows(ByRanges):
         bindings, data = bind(graph, r.node, [left, Want(self.right, r.lo, r.hi)])
         size, rows = self.granule(), self.right.shape[0]
         place = r.lo // size, -(-rows // size)
-        big = prod(self.shape) * self.dtype.itemsize > BIG_PRODUCT_BYTES
-        any_order = self.across or (big and not config.reproducible)
-        job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, any_order, self.across)
+        order = self.in_any_order()
+        job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, order, self.across)
         return graph.add("fold", r.node, tasks.run_fold, job, *data)
+
+    def in_any_order(self) -> bool:
+        """Say whether products are added up in any order: bits may depend on the cut."""
+        big = prod(self.shape) * self.dtype.itemsize > BIG_PRODUCT_BYTES
+        return self.across or (big and not config.reproducible)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,15 +295,12 @@ class BlockedRows(ByRanges):
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
         step = self.step(r)
-        blocks: list[tuple[int, int, Bindings]] = []
-        data: list[Ref] = []
-        everything = self.wants(r.lo, r.hi)
-        for lo in range(r.lo, r.hi, step):
-            hi = min(lo + step, r.hi)
-            bindings, data = bind(graph, r.node, self.wants(lo, hi), data, everything)
-            blocks.append((lo, hi, bindings))
+        cuts = [(lo, min(lo + step, r.hi)) for lo in range(r.lo, r.hi, step)]
+        wants = [self.wants(lo, hi) for lo, hi in cuts]
+        bound, data = bind_in_turn(graph, r.node, wants, self.wants(r.lo, r.hi))
+        blocks = tuple([(lo, hi, each) for (lo, hi), each in zip(cuts, bound, strict=True)])
         shape = (r.hi - r.lo, *self.shape[1:])
-        job = tasks.BlockJob(self.op, self.params, shape, self.dtype, r.lo, tuple(blocks))
+        job = tasks.BlockJob(self.op, self.params, shape, self.dtype, r.lo, blocks)
         return graph.add(_word(self.op), r.node, tasks.run_blocks, job, *data)
 
     def step(self, r: Range) -> int:

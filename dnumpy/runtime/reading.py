@@ -103,6 +103,20 @@ def follows(rows: BlockedRows, operand: Operand, count: int) -> bool:
     return True
 
 
+def read_by_all(rows: BlockedRows, operand: Operand, count: int) -> Operand | None:
+    """Return the rows of an operand that every row of the result reads; None where these differ."""
+    spans = [(0, count)]
+    spans += [(lo, min(lo + rows.grid, count)) for lo in (0, (count - 1) // rows.grid * rows.grid)]
+    read = {(w.lo, w.hi) for ends in spans for w in rows.wants(*ends) if w.operand is operand}
+    lo, hi = next(iter(read))
+    if len(read) > 1 or lo is None or hi is None:
+        return None
+    shape = operand.shape
+    strides = contiguous_strides(shape, operand.dtype.itemsize)
+    part = Geometry(lo * strides[0], (hi - lo, *shape[1:]), strides, operand.dtype)
+    return Operand(operand.source, (*operand.views, part))
+
+
 def workspace(expr: Expr, whole: float) -> float:
     """Return the bytes per row that a blocked op allocates besides its result."""
     if is_one_call(expr):

@@ -176,15 +176,15 @@ class SketchLayout(Layout):
         else:
             producer, lying = self._lying_number(source, segments), True
         nbytes: float = _bytes_seen(operand) if access == "whole" else source.nbytes
-        again = False  # through another view, and both are read from one window
         same = FOLLOWING if access in FOLLOWING else (access,)
-        for known in [found.pop((producer, lying, kind), None) for kind in same]:
+        before = [found.pop((producer, lying, kind), None) for kind in same]
+        for known in before:
             if known is not None:
-                again = True
                 nbytes, halo = max(nbytes, known.nbytes), max(halo, known.halo_rows)
         access = "halo" if halo else access
         demand = self.sketch.demands[number]
-        rests = lying and not again and access == "aligned" and self._rests(operand, demand)
+        rests = lying and access == "aligned" and self._rests(operand, demand)
+        rests = rests and all(known is None or known.resting for known in before)
         found[producer, lying, access] = Reads(
             producer, number, access, nbytes, halo, lying, resting=rests
         )

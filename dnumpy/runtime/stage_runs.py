@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.peaks import peak_of
 from dnumpy.runtime.producers import WholeResult
 from dnumpy.runtime.records import Record
-from dnumpy.runtime.streaming import peak_bytes
+from dnumpy.runtime.streaming import peak_bytes, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,13 +122,30 @@ class StageRun:
             return laid.peaks
         if isinstance(laid.producer, WholeResult):
             return {}
-        rows: dict[str, int] = {}
+        return self.taken()
+
+    def taken(self) -> dict[str, int]:
+        """Return what each node takes at the peak; calls of unknown workspace as planned."""
+        laid = self.laid
+        assert not isinstance(laid, Outline)
+        sums: dict[str, float] = {}
         for r in laid.ranges:
-            rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
+            sums[r.node] = sums.get(r.node, 0.0) + sums_of(laid.producer, r.hi - r.lo)
         return {
-            node: peak_bytes(laid.work, laid.producer, count, self._held(node))
-            for node, count in rows.items()
+            node: peak_bytes(laid.work, laid.producer, n, self._held(node) + ceil(sums[node]))
+            for node, n in self._rows().items()
         }
+
+    def made_bytes(self) -> dict[str, int]:
+        """Return the bytes of rows that the stage leaves on each node."""
+        row = self.laid.work.bytes_written
+        return {node: round(count * row) for node, count in self._rows().items()}
+
+    def _rows(self) -> dict[str, int]:
+        rows: dict[str, int] = {}
+        for r in self.laid.ranges:
+            rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
+        return rows
 
     def _held(self, node: str) -> int:
         return self.reads.held(node) + self.meanwhile.get(node, 0)

@@ -7,7 +7,7 @@ behind before the next is read: of both, a node holds a block, whatever its rows
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
+from math import ceil, prod
 from typing import TYPE_CHECKING
 
 from dnumpy.plan.work import partial_bytes, row_bytes, scratch_bytes
@@ -18,9 +18,11 @@ from dnumpy.runtime.producers import (
     STEP_BYTES,
     BlockedRows,
     FoldedBlocks,
+    FoldedRows,
     FoldedTogether,
     FusedRows,
 )
+from dnumpy.runtime.tasks import EXACT
 
 if TYPE_CHECKING:
     from dnumpy.cost.work import Work
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 TASK_BYTES = 3 << 19  # besides its arrays, of a node's tasks of one stage
 CALL_STEPS = 5  # times a block: what one call on a block of rows allocates
+SUMMED = 3  # sums at a time: one, what is added to it, and what they give
 FOLD_LEVELS = 8  # results of tiles that wait for their neighbours, or are just being joined
 
 
@@ -50,6 +53,8 @@ def streamed(work: Work, producer: Producer, from_files: float, threads: int) ->
 
     That is ``from_files`` bytes of each row, and what tiles leave behind to be folded.
     """
+    sums = sums_of(producer, work.rows)
+    work = replace(work, fixed_bytes=work.fixed_bytes + sums) if sums else work
     folded = _left_by_a_tile(producer) / producer.granule()
     if not (from_files or (folded and streams(producer))):
         return work
@@ -85,6 +90,27 @@ def blocks_held(work: Work, producer: Producer, from_files: float, threads: int 
     tile = _left_by_a_tile(producer)
     tiles = -(-work.rows // rows)
     return block + min(max(BLOCK_BYTES, threads * tile), tiles * tile) + FOLD_LEVELS * tile
+
+
+def sums_of(producer: Producer, rows: int) -> float:
+    """Return the bytes of the sums that a task over so many rows has of what it makes of blocks.
+
+    One, and what is added to it, beside what both give; in a fixed order, one for each level of the
+    tree.
+    """
+    match producer:
+        case FoldedTogether():
+            return sum(sums_of(fold, rows) for fold in producer.folds)
+        case FoldedBlocks() if producer.op.adds:
+            any_order = producer.dtype.kind in EXACT
+        case FoldedRows():
+            any_order = producer.in_any_order()
+        case _:
+            return 0.0
+    blocks = -(-rows // producer.granule())
+    levels = SUMMED if any_order else SUMMED + blocks.bit_length() - 1
+    size = prod(producer.shape) * producer.dtype.itemsize
+    return float(min(levels, 2 * blocks - 1) * size)
 
 
 def _left_by_a_tile(producer: Producer) -> float:
