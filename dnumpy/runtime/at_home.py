@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.work import Work
     from dnumpy.plan.model import Plan
-    from dnumpy.runtime.layout import Placement
+    from dnumpy.runtime.planner import Placement
     from dnumpy.runtime.stored import Identified
 
 HERE = "this process"

@@ -220,7 +220,9 @@ class _Builder:
         if read.access == "fold":
             return Edge(producer, consumer, "fold", partial_bytes=read.nbytes)
         row_bytes = read.nbytes / asks[producer].rows
-        in_pieces = self.sketch.demands[read.consumer].in_pieces and read.access != "whole"
+        # of rows in another order a node may receive more than the exchange counts
+        follows = read.access in SAME_ROWS or (read.access == "other axis" and not read.lying)
+        in_pieces = self.sketch.demands[read.consumer].in_pieces and follows
         return Edge(
             producer,
             consumer,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Protocol, Union
+from typing import TYPE_CHECKING, Union
 
 from dnumpy.cost.work import Work
 from dnumpy.expr.geometry import Geometry
@@ -41,7 +41,14 @@ from dnumpy.runtime.producers import (
     contraction_granule,
     tile_rows_of,
 )
-from dnumpy.runtime.products import GridRows, best_way, parties_of, places_of, sizes_of
+from dnumpy.runtime.products import (
+    GridRows,
+    best_way,
+    held_beyond_rows,
+    parties_of,
+    places_of,
+    sizes_of,
+)
 from dnumpy.runtime.reading import (
     NEAR,
     blocked_work,
@@ -78,10 +85,10 @@ if TYPE_CHECKING:
     from dnumpy.runtime.glue import Glued
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.planner import Placement, Planner
     from dnumpy.runtime.producers import Producer
     from dnumpy.runtime.products import Way
 
-Placement = tuple[tuple[str, int], ...]
 LIGHT = -1  # the number of a stage that is not planned
 AnyProducer = Union[
     "Producer", ChainedRows, FoundRows, GridRows, PlacedRows, TakenRows, PutRows, SpannedRows
@@ -89,37 +96,6 @@ AnyProducer = Union[
 OF_OWN_ROWS = (ContractedRows, FoldedRows, ChainedRows, TakenRows)  # besides what streams
 
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
-
-
-class Planner(Protocol):
-    """The cluster as the layout sees it."""
-
-    home_bytes: int  # results up to this size come home
-
-    def plan(
-        self,
-        name: str,
-        work: Work,
-        granule: int,
-        current: Placement | None,
-        transfer_bytes_per_row: float,
-        transfer_fixed_bytes: float = 0.0,
-        resting_bytes_per_row: float = 0.0,
-    ) -> Plan:
-        """Return who computes how many rows."""
-        ...
-
-    def mirrored(self, owner: Expr) -> bool:
-        """Say whether every node has a copy of all of a home array."""
-        ...
-
-    def threads(self, node: str) -> int:
-        """Return how many tasks the node runs at the same time."""
-        ...
-
-    def fastest(self) -> str:
-        """Return the node that runs a single task soonest."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +310,8 @@ class Layout:
         others = float(prod(right.shape) * expr.dtype.itemsize)
         work = contraction_work(expr.shape, expr.dtype, left.shape, others)
         granule = contraction_granule(left.shape, left.dtype.itemsize)
+        more = held_beyond_rows(way, sizes_of(left, right, expr.dtype))
+        work = replace(work, fixed_bytes=others + more)
         demand = Demand(expr.op.name, work, granule, (left,), (), (right,))
         plan, number = self._decided(demand)
         return Laid(expr.op.name, producer, ranges, plan, work, number, as_planned=False)

@@ -191,6 +191,25 @@ def _result_bytes(way: Way, sizes: Sizes) -> dict[str, float]:
     return after
 
 
+def held_beyond_rows(way: Way, sizes: Sizes | None) -> float:
+    """Return the most bytes that a node holds beyond what it would if the product went by rows.
+
+    Its parts of the operands are put together, and its block is there beside rows of the result;
+    by rows it would be the second operand, and as many rows of the first as of the result.
+    """
+    if way.kind != "grid" or sizes is None:
+        return 0.0
+    received = dict(way.received)
+    whole = sizes.inner * sizes.columns * sizes.itemsize
+    most = 0.0
+    for block in way.blocks:
+        rows, inner, columns = (hi - lo for lo, hi in block[1:])
+        parts = rows * inner + inner * columns + rows * columns
+        own = sum(r.hi - r.lo for r in way.result if r.node == block.node) * sizes.inner
+        most = max(most, received[block.node] + (parts - own) * sizes.itemsize - whole)
+    return most
+
+
 def best_way(
     sizes: Sizes, parties: Sequence[Party], left: Sequence[Range], right: Sequence[Range]
 ) -> Way:

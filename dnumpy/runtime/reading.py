@@ -114,7 +114,7 @@ def read_by_all(rows: BlockedRows, operand: Operand, count: int) -> Operand | No
     shape = operand.shape
     strides = contiguous_strides(shape, operand.dtype.itemsize)
     part = Geometry(lo * strides[0], (hi - lo, *shape[1:]), strides, operand.dtype)
-    return Operand(operand.source, (*operand.views, part))
+    return operand._replace(views=(*operand.views, part))
 
 
 def workspace(expr: Expr, whole: float) -> float:

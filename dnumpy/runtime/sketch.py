@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from dnumpy.runtime.bind import Operand
     from dnumpy.runtime.chunked import Chunked, Source
     from dnumpy.runtime.graph import Nodes, Range
-    from dnumpy.runtime.layout import Demand, Laid, Planner
+    from dnumpy.runtime.layout import Demand, Laid
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.planner import Planner
 
 FOLLOWING = ("aligned", "halo")  # reads of the rows beside those that are computed
 

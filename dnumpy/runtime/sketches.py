@@ -16,7 +16,7 @@ from dnumpy.plan.cache import PlanCache
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.bind import source_of
 from dnumpy.runtime.graph import Nodes
-from dnumpy.runtime.layout import Planner
+from dnumpy.runtime.planner import Planner
 from dnumpy.runtime.sketch import SketchGraph
 
 if TYPE_CHECKING:

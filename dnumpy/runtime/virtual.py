@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
     from dnumpy.runtime.jointly import Joint
-    from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.planner import Placement
     from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.stored import Identified
 
