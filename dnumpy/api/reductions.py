@@ -258,7 +258,8 @@ def _reduced_dtype(
     found = np.asarray(wrapped.reduce(np.ones(1, dtype), dtype=asked, **kwargs)).dtype
     if not is_managed_dtype(found):
         return None
-    if initial is None and not masked and len(_known_dtypes) < _MOST_KNOWN:
+    warns = dtype.kind == "c" and found.kind not in "cbO"  # each time that NumPy is asked
+    if initial is None and not masked and not warns and len(_known_dtypes) < _MOST_KNOWN:
         _known_dtypes[key] = found
     return found
 
