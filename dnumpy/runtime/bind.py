@@ -15,7 +15,7 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime.chunked import Source, refuse_above_limit
 from dnumpy.runtime.graph import Piece
-from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Take, cut_inside
+from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Seen, Take
 from dnumpy.runtime.parcels import Parcel
 from dnumpy.runtime.stored import StoredRows
 
@@ -154,11 +154,10 @@ class _Binder:
         assert source is not None
         array = source.at_home()
         assert isinstance(array, np.ndarray)
-        for geometry in want.operand.views:
-            array = geometry.over(np.ascontiguousarray(array))
-        if want.lo is not None:
-            array = cut_inside(array[want.lo : want.hi], want.inner)
-        what = (want.operand.views, want.lo, want.hi, want.inner)
+        what = Seen(want.operand.views)
+        if want.lo is not None and want.hi is not None:
+            what = Seen(want.operand.views, (want.lo, want.hi, 1), want.inner)
+        array = what.of(array)
         argument = self.graph.place(source, what, array, self.node)
         return Read(self._window([_whole_of(argument, array)]))
 
@@ -192,10 +191,9 @@ class _Binder:
         if array is not None and self.graph.sends_rows(source, rows) and plain:
             self.graph.send_missing(source, self.node, need.first, need.stop)
         elif array is not None:
-            if isinstance(array, StoredRows) or _is_part(need, array):
-                array = array[need.first : need.stop : need.stride]
-            what = need[1:]
-            array = cut_inside(array, need.inner)
+            part = isinstance(array, StoredRows) or _is_part(need, array)
+            what = Seen((), (need.first, need.stop, need.stride) if part else None, need.inner)
+            array = what.of(array)
             ref = self.graph.place(source, what, array, self.node)
             return self._window([_whole_of(ref, array)])
         if rows >= max(source.shape[0] if source.shape else 1, 1) and not need.inner:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
-    from dnumpy.runtime.operands import Inner, Ref
+    from dnumpy.runtime.operands import Inner, Ref, Seen
+    from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.stored import Identified, StoredRows
 
 
@@ -72,6 +73,14 @@ class _There(NamedTuple):
     rows: slice
     apart: slice
     inner: Inner
+
+
+class Placed(NamedTuple):
+    """A part of a home array that tasks on ``node`` are given."""
+
+    source: Source
+    what: Seen
+    node: str
 
 
 class Nodes(Protocol):
@@ -169,6 +178,9 @@ class Graph:
         self.added: list[str] = []  # keys of all tasks that ever were, in order
         self.urgent: set[str] = set()  # keys of tasks that others wait for, and that take little
         self.run = uuid4().hex
+        self.placed: dict[int, Placed] = {}  # what home arrays gave, by id of the argument
+        self.sends = False  # whether rows of home arrays were copied to nodes for it
+        self.relay: tuple[Legs, list[list[Ref]]] | None = None  # how it was run, if that was as one
         self.longest_seconds = 0.0  # expected of any one stage
         self._count = 0
         self._numbers: dict[str, int] = {}  # of each task, in the order in which they were added
@@ -269,6 +281,7 @@ class Graph:
         """Copy to ``node`` those of rows ``first:stop`` of a home array that are nowhere else."""
         assert source.expr is not None
         for lo, hi in gaps(self.segments(source), first, stop):
+            self.sends = True
             self.provide(source, [self.nodes.send(source.expr, lo, hi, node)])
 
     def _remake(self, source: Source, lo: int, hi: int) -> None:
@@ -391,11 +404,16 @@ class Graph:
             self._files[source] = known if seen else None
         return self._files[source]
 
-    def place(self, source: Source, what: Hashable, array: np.ndarray, node: str) -> Ref:
+    def reads_files(self) -> bool:
+        """Say whether tasks read files or stores that all nodes see."""
+        return any(file is not None for file in self._files.values())
+
+    def place(self, source: Source, what: Seen, array: np.ndarray, node: str) -> Ref:
         """Return an argument that gives part ``what`` of a home array on ``node``, sent once."""
-        key = (source, what, node)
+        key = Placed(source, what, node)
         if key not in self._sent:
-            self._sent[key] = self.nodes.place(array, node, source.expr, what)
+            ref = self._sent[key] = self.nodes.place(array, node, source.expr, what)
+            self.placed[id(ref)] = key
         return self._sent[key]
 
 

@@ -23,9 +23,9 @@ from dnumpy.plan.work import (
     copy_work,
     op_loops,
     op_work,
-    phase_work,
 )
 from dnumpy.rewrite.phase import Access
+from dnumpy.runtime import works
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
@@ -188,7 +188,7 @@ class Layout:
         operands = self._operands_of(stage)
         by_rows, whole = by_access(phase, operands)
         producer = FusedRows(phase, operands)
-        return self._by_rows(phase.title(), producer, phase_work(phase), by_rows, whole)
+        return self._by_rows(phase.title(), producer, works.phase_work(phase), by_rows, whole)
 
     def placed(self, stage: FusedStage, update: Expr) -> Laid | None:
         """Lay out a phase whose only row output fills a region of another array.
@@ -207,7 +207,7 @@ class Layout:
         operands = self._operands_of(stage)
         by_rows, whole = by_access(phase, operands)
         producer = PlacedRows(FusedRows(phase, operands), base.source, region, row_map.start)
-        work = replace(phase_work(phase), rows=update.shape[0])
+        work = replace(works.phase_work(phase), rows=update.shape[0])
         laid = self._by_rows(phase.title(), producer, work, [*by_rows, base], whole)
         return replace(laid, ranges=producer.shifted(laid.ranges))
 

@@ -94,6 +94,22 @@ class Literal(NamedTuple):
     value: Any
 
 
+class Seen(NamedTuple):
+    """A part of a home array that a task is given: what is seen through views, some rows of it."""
+
+    views: tuple[Geometry, ...] = ()
+    rows: tuple[int, int, int] | None = None  # first, stop and step
+    inner: Inner = ()
+
+    def of(self, array: Any) -> np.ndarray:
+        """Return the part of the array."""
+        for geometry in self.views:
+            array = geometry.over(np.ascontiguousarray(array))
+        if self.rows is not None:
+            array = array[slice(*self.rows)]
+        return cut_inside(array, self.inner)
+
+
 @dataclass(frozen=True, slots=True)
 class Bindings:
     """How a task's arguments become its operands."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
+    from dnumpy.plan.model import Plan
+    from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.folds import Told
     from dnumpy.runtime.graph import Range, TaskReads
     from dnumpy.runtime.layout import Laid
@@ -35,12 +37,34 @@ class Learner(Protocol):
         """Take in the seconds that each range of a stage took, and its lowering."""
         ...
 
+    def learn_round_trip(self, seconds: float) -> None:
+        """Take in how much longer a run took than its tasks, from the first to the last."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A stage that was laid out, without what it reads; and what nodes take at the peak."""
+
+    what: str
+    ranges: list[Range]
+    plan: Plan
+    work: Work
+    number: int
+    as_planned: bool
+    runs: Phase | None
+    peaks: dict[str, int]
+
+    def phase(self) -> Phase | None:
+        """Return the phase that runs, None for a single op."""
+        return self.runs
+
 
 @dataclass(slots=True)
 class StageRun:
     """A stage in the graph: its tasks, where they report, and the task that folds, on its node."""
 
-    laid: Laid
+    laid: Laid | Outline
     steps: tuple[Expr, ...]
     reads: TaskReads
     made: list[tuple[Range, Ref]]
@@ -91,6 +115,8 @@ class StageRun:
     def predicted_peaks(self) -> dict[str, int]:
         """Return what each node takes at the peak; nothing for calls of unknown workspace."""
         laid = self.laid
+        if isinstance(laid, Outline):
+            return laid.peaks
         if isinstance(laid.producer, WholeResult):
             return {}
         rows: dict[str, int] = {}
@@ -100,6 +126,12 @@ class StageRun:
             node: peak_bytes(laid.work, laid.producer, count, self.reads.held(node))
             for node, count in rows.items()
         }
+
+    def outline(self) -> Outline:
+        """Return the stage without what it reads."""
+        laid = self.laid
+        named = laid.what, laid.ranges, laid.plan, laid.work, laid.number, laid.as_planned
+        return Outline(*named, laid.phase(), self.predicted_peaks())
 
     def faults(self, results: dict[str, Any]) -> list[StepFault]:
         """Return the floating-point faults that the stage's tasks met."""
