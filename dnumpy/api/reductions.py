@@ -199,7 +199,7 @@ def _mean_chosen(a: Any, axis: Any, dtype: Any, keepdims: Any) -> Any:
     if total is NotImplemented:
         return NotImplemented
     kind = total.dtype.type if narrow is None else narrow.type
-    return kind(total / np.intp(selected.count))
+    return kind(total / np.asarray(selected.count)[()])
 
 
 def _var_chosen(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
@@ -214,7 +214,9 @@ def _var_chosen(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
     total = _total_chosen(selected, None if wide is None else np.dtype(wide))
     if total is NotImplemented or ddof >= selected.count:
         return NotImplemented
-    centre = total.dtype.type(total / np.intp(selected.count))  # the count may exceed float16
+    centre = total.dtype.type(
+        total / np.asarray(selected.count)[()]
+    )  # the count may exceed float16
     apart = ufuncs.call(np.subtract, (a, centre), {})
     squares = ufuncs.call(np.multiply, (apart, apart), {})
     folded = sum_(squares, None, None if wide is None else np.dtype(wide))
