@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from dnumpy.runtime.graph import Graph
 
 
+MESSAGE_BYTES = 1 << 26  # Dask sends a longer array in parts, which are put together on arrival
+
+
 class Operand(NamedTuple):
     """What a stage reads: a scalar, or an array seen through views (the innermost first)."""
 
@@ -217,12 +220,19 @@ class _Binder:
     def _window(self, pieces: list[Piece]) -> int:
         reads = self.graph.reads
         for piece in pieces:
-            reads.note(self.node, piece)
-        if len(pieces) > 1 or pieces[0].arrives:
+            reads.note(self.node, piece, self._latest(piece))
+        if len(pieces) > 1 or (pieces[0].arrives and pieces[0].held > MESSAGE_BYTES):
             reads.note_assembled(self.node, sum(piece.nbytes for piece in pieces))
         takes = [Take(self._argument_number(p.arg), p.item, p.rows, p.inner) for p in pieces]
         self.windows.append(tuple(takes))
         return len(self.windows) - 1
+
+    def _latest(self, piece: Piece) -> int:
+        """Return how late the task was added that gives what arrives; 0 for what is there."""
+        if not piece.arrives:
+            return 0
+        given = piece.arg.data if type(piece.arg) is Parcel else [piece.arg]
+        return max(map(self.graph.latest, given))
 
     def _argument_number(self, arg: Ref) -> int:
         identity = id(arg)

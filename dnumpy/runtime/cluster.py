@@ -35,7 +35,7 @@ from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.scores import keep_score, perform, score_for
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import asked_of, sketched_again
-from dnumpy.runtime.stage_runs import Learner, StageRun
+from dnumpy.runtime.stage_runs import Learner, StageRun, note_what_comes_meanwhile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -124,6 +124,7 @@ class _Run:
                 )
             else:
                 self.add(group[0])
+        note_what_comes_meanwhile(self.stages)
 
     def _add_folds(self, exprs: list[Expr]) -> None:
         """Put folds of the same rows into the graph, as one stage."""
@@ -162,6 +163,7 @@ class _Run:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
         self.graph.reads = reads = self.graph.reads.after()
+        reads.began = len(self.graph.added)
         made = self.layout.built(laid, laid.ranges)
         self.graph.reads = TaskReads()
         stage = StageRun(laid, steps, reads, made, [])

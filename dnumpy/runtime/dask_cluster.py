@@ -399,15 +399,18 @@ class DaskCluster:
         if not stale:
             return
 
-        def calibrate(_: Idle) -> None:
+        def calibrate(_: Idle) -> bool:
             try:
                 found = calibrate_idle_cluster(self.client, stale)
             except Exception as problem:
                 if self.client.status == "running":
                     raise
                 raise Busy from problem  # the client was closed meanwhile, at any point of this
-            self._take_in({a: p for a, p in found.items() if a in self.profiles})
-            self.correction.new_epoch()
+            found = {a: p for a, p in found.items() if a in self.profiles}
+            if found:
+                self._take_in(found)
+                self.correction.new_epoch()
+            return all(a in found and found[a].calibrated for a in stale if a in self._alive)
 
         once_idle((id(self), frozenset(stale)), calibrate, lambda: self._used)
 

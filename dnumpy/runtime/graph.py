@@ -52,7 +52,7 @@ class Outputs(NamedTuple):
 class Piece(NamedTuple):
     """Some rows of one argument: ``nbytes`` of the ``held`` bytes that lie on the node.
 
-    What ``arrives`` from another node may not lie aligned there, and is copied to be read.
+    What ``arrives`` comes from another node.
     """
 
     arg: Ref
@@ -129,10 +129,14 @@ class TaskReads:
         self._kept: list[Ref] = []  # so that no other argument gets the same id
         self._assembled: dict[str, int] = {}
         self._sent: dict[str, int] = {}
+        self._arrives: dict[str, dict[Any, int]] = {}  # node -> argument -> after so many tasks
+        self.began = 0  # tasks that were there before those of the stage
 
-    def note(self, node: str, piece: Piece) -> None:
-        """Note that a task reads a piece of an argument."""
+    def note(self, node: str, piece: Piece, latest: int = 0) -> None:
+        """Note that a task reads a piece of an argument, which task ``latest`` gave."""
         key = (id(piece.arg), piece.item)
+        if piece.arrives:
+            self._arrives.setdefault(node, {})[key] = latest
         seen = self._read.setdefault(node, {}).setdefault(key, [0, piece.held])
         seen[0] += piece.nbytes
         self._kept.append(piece.arg)
@@ -150,6 +154,14 @@ class TaskReads:
         later = TaskReads()
         later._sent = dict(self._sent)
         return later
+
+    def arriving(self) -> list[tuple[int, str, int]]:
+        """Return what arrives on nodes: the task after which it may, the node and the bytes."""
+        return [
+            (latest, node, min(self._read[node][key]))
+            for node, keys in self._arrives.items()
+            for key, latest in keys.items()
+        ]
 
     def held(self, node: str) -> int:
         """Return the bytes that the node holds so that the stage can read them."""

@@ -18,12 +18,7 @@ from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
 from dnumpy.plan.model import Plan
-from dnumpy.plan.work import (
-    contraction_work,
-    copy_work,
-    op_loops,
-    op_work,
-)
+from dnumpy.plan.work import contraction_work, copy_work, op_loops, op_work, row_bytes
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import works
 from dnumpy.runtime.bind import Operand, operand_of
@@ -207,7 +202,9 @@ class Layout:
         operands = self._operands_of(stage)
         by_rows, whole = by_access(phase, operands)
         producer = PlacedRows(FusedRows(phase, operands), base.source, region, row_map.start)
-        work = replace(works.phase_work(phase), rows=update.shape[0])
+        row = row_bytes(update.shape, update.dtype)  # around the region is written too
+        work = works.phase_work(phase)
+        work = replace(work, rows=update.shape[0], bytes_written=row, bytes_fresh=row)
         laid = self._by_rows(phase.title(), producer, work, [*by_rows, base], whole)
         return replace(laid, ranges=producer.shifted(laid.ranges))
 

@@ -271,8 +271,8 @@ def _calibrate_soon(history: Sequence[Record], profile: DeviceProfile) -> None:
     def used() -> int:
         return id(history[-1]) if history else 0
 
-    def calibrate(idle: Idle) -> None:
-        kept_or_calibrated(threads=profile.threads, idle=idle)
+    def calibrate(idle: Idle) -> bool:
+        return kept_or_calibrated(threads=profile.threads, idle=idle).calibrated
 
     once_idle(("here", profile.threads), calibrate, used)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dnumpy.runtime.faults import StepFault, collect
@@ -71,6 +72,7 @@ class StageRun:
     reports: list[Told]
     folded: tuple[str, Ref] | None = None
     first: int = 0  # position of its first row output in what its task gives
+    meanwhile: dict[str, int] = field(default_factory=dict)  # bytes that arrive for later stages
 
     def record(self, cluster: Learner, results: dict[str, Any], ran: tuple[float, float]) -> Record:
         """Return what was done, beside what was planned; the planner learns from it."""
@@ -123,9 +125,12 @@ class StageRun:
         for r in laid.ranges:
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
         return {
-            node: peak_bytes(laid.work, laid.producer, count, self.reads.held(node))
+            node: peak_bytes(laid.work, laid.producer, count, self._held(node))
             for node, count in rows.items()
         }
+
+    def _held(self, node: str) -> int:
+        return self.reads.held(node) + self.meanwhile.get(node, 0)
 
     def outline(self) -> Outline:
         """Return the stage without what it reads."""
@@ -141,6 +146,26 @@ class StageRun:
         if self.folded is not None:
             found |= results[self.folded[1].key].faults
         return collect(self.steps, found)
+
+
+def note_what_comes_meanwhile(stages: Sequence[StageRun]) -> None:
+    """Note of each stage what may arrive for later ones before its tasks have ended.
+
+    That is what lay there or was made before, or what nodes that have ended the stage made in it:
+    nobody waits to send it.
+    """
+    until = 0  # tasks that were there when the stage after had none yet
+    later: list[tuple[int, str, int]] = []  # the latest first
+    held: dict[str, int] = {}
+    for stage in reversed(stages):
+        while later and -later[0][0] > until:
+            _, node, nbytes = heappop(later)
+            held[node] -= nbytes
+        stage.meanwhile = {node: nbytes for node, nbytes in held.items() if nbytes}
+        for latest, node, nbytes in stage.reads.arriving():
+            heappush(later, (-latest, node, nbytes))
+            held[node] = held.get(node, 0) + nbytes
+        until = stage.reads.began
 
 
 def _starts(
