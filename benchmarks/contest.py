@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.graph import Range
-    from dnumpy.runtime.layout import Placement
+    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.records import Record
 
 RUNS = 5

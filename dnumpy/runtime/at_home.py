@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.work import Work
     from dnumpy.plan.model import Plan
-    from dnumpy.runtime.layout import Placement
+    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.stored import Identified
 
 HERE = "this process"
@@ -39,6 +39,10 @@ class LimitedHome(VirtualCluster):
         self.limit_bytes = limit_bytes
         several = min(thread_count(), limit_bytes // (BLOCKS * BLOCK_BYTES))
         super().__init__((1.0,) * max(several, 1))
+
+    def at_a_time(self) -> int:
+        """Return one for each node: the tasks of a node take what it may hold."""
+        return len(self.speeds)
 
     def see(self, identity: Identified) -> bool:  # noqa: ARG002 - it was found from here
         """Return True: blocks of the file are read, where its map would stay in memory."""

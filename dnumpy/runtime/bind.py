@@ -121,6 +121,13 @@ def in_one_piece(graph: Graph, wants: Sequence[Want]) -> bool:
     return True
 
 
+def make_ready(graph: Graph, wants: Sequence[Want]) -> None:
+    """Add the tasks that make what of these wants passes, each window of it at once."""
+    needs = [need for want in wants if (need := _need(want)) is not None]
+    for window in set(_merged([n for n in needs if n.source in graph.passing]).values()):
+        graph.require(window.source, window.first, window.stop)
+
+
 class _Binder:
     def __init__(
         self, graph: Graph, node: str, data: list[Ref], around: Sequence[Want] = ()
@@ -219,8 +226,9 @@ class _Binder:
     def _window(self, pieces: list[Piece]) -> int:
         reads = self.graph.reads
         for piece in pieces:
-            reads.note(self.node, piece)
-        if len(pieces) > 1 or pieces[0].arrives:
+            if not self.graph.lets_go(piece.arg):
+                reads.note(self.node, piece)
+        if self.graph.block is None and (len(pieces) > 1 or pieces[0].arrives):
             reads.note_assembled(self.node, sum(piece.nbytes for piece in pieces))
         takes = [Take(self._argument_number(p.arg), p.item, p.rows, p.inner) for p in pieces]
         self.windows.append(tuple(takes))

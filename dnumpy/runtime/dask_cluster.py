@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.jointly import Joint, Place, Rating
-    from dnumpy.runtime.layout import Placement
+    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.refused import Refusal
     from dnumpy.runtime.sketch import Sketch
