@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.config import EAGER_BELOW, config, thread_count
+from dnumpy.config import EAGER_BELOW, config, memory_limit_bytes, thread_count
 from dnumpy.errors import PlanInfeasible
 from dnumpy.expr import unread
 from dnumpy.expr.expr import make
@@ -32,6 +32,7 @@ from dnumpy.rewrite.padding import has_rolls, share_padding
 from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
+from dnumpy.runtime.files import file_of
 from dnumpy.runtime.find import cluster_for, current_client, users_cluster
 from dnumpy.runtime.forecast import (
     Forecast,
@@ -66,6 +67,7 @@ WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
 LARGE_ELEMENTS = 1 << 23  # of an operation
 LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
 LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pending work holds
+LEAST_PASSING = 1 << 20  # bytes: no limit is so low that less would pass in blocks
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
 
@@ -511,10 +513,22 @@ def read(expr: Expr) -> np.ndarray:
         return chunked.read(expr) if isinstance(value, StoredRows) else gather(value)
 
 
+def passes(expr: Expr) -> bool:
+    """Say whether an array is larger than half of the limit, and in no memory yet."""
+    if expr.nbytes <= LEAST_PASSING or expr.nbytes <= memory_limit_bytes() // 2:
+        return False
+    if config.mode != "default":
+        return False
+    return config.memory_limit > 0 if expr.value is None else file_of(expr.value) is not None
+
+
 def spreads(expr: Expr) -> bool:
-    """Say whether ``expr`` lies on nodes other than this process, or will be computed there."""
+    """Say whether ``expr`` is to be gathered nowhere.
+
+    It lies on nodes other than this process, or will be computed there, or passes in blocks.
+    """
     if config.mode == "split":
         return True
     if expr.value is not None:
-        return not isinstance(expr.value, np.ndarray)
-    return has_workers()
+        return not isinstance(expr.value, np.ndarray) or passes(expr)
+    return has_workers() or passes(expr)

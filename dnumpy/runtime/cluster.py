@@ -16,6 +16,7 @@ from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.chunked import Chunked, Part, Source
+from dnumpy.runtime.demands import LIGHT
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.folds import (
     COPIED_BYTES,
@@ -29,11 +30,10 @@ from dnumpy.runtime.folds import (
     told_by_nodes,
 )
 from dnumpy.runtime.graph import Graph, Outputs, Range, Segment, TaskReads
-from dnumpy.runtime.demands import LIGHT
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.light import light_ones_at_home
 from dnumpy.runtime.operands import Made
-from dnumpy.runtime.passing import may_pass
+from dnumpy.runtime.passable import may_pass
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.refused import NotTogether
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.demands import AnyProducer, Laid, Placement
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
-    from dnumpy.runtime.demands import AnyProducer, Laid, Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.records import Record
     from dnumpy.runtime.sketch import Sketch

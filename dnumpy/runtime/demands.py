@@ -69,6 +69,9 @@ class Reading(NamedTuple):
     whole: tuple[Operand, ...] = ()
 
 
+NOTHING = Reading()
+
+
 @dataclass(frozen=True, slots=True)
 class Laid:
     """A stage ready to be built: producer, ranges, and the work and plan that gave them.
@@ -86,7 +89,7 @@ class Laid:
     work: Work
     number: int = 0
     as_planned: bool = True
-    reads: Reading = Reading()
+    reads: Reading = NOTHING
     through: tuple[Laid, ...] = ()
     lets_pass: bool = False
     steps: tuple[Expr, ...] = ()

@@ -34,6 +34,13 @@ from dnumpy.runtime.exchange import exchange_for
 from dnumpy.runtime.glue import glue
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.lookup import lookup_for
+from dnumpy.runtime.passing import (
+    block_tasks,
+    build_in_blocks,
+    leaves_partials,
+    passed_under,
+    through_blocks,
+)
 from dnumpy.runtime.placed import PlacedRows
 from dnumpy.runtime.producers import (
     BlockedRows,
@@ -71,13 +78,6 @@ from dnumpy.runtime.regions import (
     seen_through,
     value_for,
     with_axes,
-)
-from dnumpy.runtime.passing import (
-    block_tasks,
-    build_in_blocks,
-    leaves_partials,
-    passed_under,
-    through_blocks,
 )
 from dnumpy.runtime.streaming import streamed, streams, tasks_for
 

@@ -66,9 +66,9 @@ class ByRanges(ABC):
             made.append((r, self.task(graph, r)))
         return made
 
-    @abstractmethod
-    def wants(self, lo: int, hi: int) -> list[Want]:
-        """Return what rows ``lo:hi`` read."""
+    def wants(self, lo: int, hi: int) -> list[Want]:  # noqa: ARG002 - where it depends on them
+        """Return what rows ``lo:hi`` read, as far as it may pass: nothing unless a kind says so."""
+        return []
 
     @abstractmethod
     def task(self, graph: Graph, r: Range) -> Ref:
@@ -187,7 +187,7 @@ class UpdatedRows(ByRanges):
         return graph.add("update", r.node, tasks.run_update, job, *data)
 
     def wants(self, lo: int, hi: int) -> list[Want]:
-        """Return what rows ``lo:hi`` read: the base, unless nothing is left of it, and the value."""
+        """Return what rows ``lo:hi`` read: the base, unless all is replaced, and the value."""
         region = self._region_in(lo, hi)
         wants = []
         if region is None or not region.is_whole((hi - lo, *self.base.shape[1:]), self.base.dtype):

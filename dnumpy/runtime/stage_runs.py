@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.demands import Laid
     from dnumpy.runtime.folds import Told
     from dnumpy.runtime.graph import Range, TaskReads
-    from dnumpy.runtime.demands import Laid
     from dnumpy.runtime.operands import Made, Ref
     from dnumpy.runtime.peaks import Taken
     from dnumpy.runtime.tasks import Report

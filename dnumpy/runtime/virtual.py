@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
-    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.demands import Placement
+    from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.stored import Identified
