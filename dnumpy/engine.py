@@ -491,6 +491,21 @@ def has_workers() -> bool:
     return config.mode == "default" and config.cluster != "off" and current_client() is not None
 
 
+def may_make_rows() -> bool:
+    """Say whether arrays without operands may be made by rows, where they are read."""
+    limited = config.memory_limit > 0 and config.mode == "default"
+    return limited or ("distributed" in sys.modules and has_workers())
+
+
+def makes_rows(nbytes: int) -> bool:
+    """Say whether so large an array without operands is made by rows, where it is read.
+
+    On workers it always is; here where it cannot be held.
+    """
+    beyond = config.mode == "default" and 0 < config.memory_limit < nbytes
+    return beyond or ("distributed" in sys.modules and has_workers())
+
+
 def room(expr: Expr) -> float:
     """Return the bytes that the best of the nodes where ``expr`` lies, or would, may be given."""
     with lock:

@@ -48,6 +48,10 @@ class LimitedHome(VirtualCluster):
         """Return True: blocks of the file are read, where its map would stay in memory."""
         return True
 
+    def room(self) -> float:
+        """Return what is left of the limit."""
+        return max(0.0, float(self.limit_bytes - pool.live))
+
     def plan(
         self,
         name: str,
@@ -65,7 +69,7 @@ class LimitedHome(VirtualCluster):
         dnumpy.errors.PlanInfeasible
             Where the result does not fit beside what is held.
         """
-        if COPIES * work.rows * work.bytes_written > self.limit_bytes - pool.live:
+        if COPIES * work.rows * work.bytes_written > self.room():
             raise _refused(name, work, granule, self.limit_bytes)
         return super().plan(
             name, work, granule, current, transfer_bytes_per_row, transfer_fixed_bytes

@@ -6,6 +6,7 @@ only the rows that a node lacks travel to it, once.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,14 @@ class Operand(NamedTuple):
         """Data type as the stage sees it."""
         assert self.source is not None
         return self.views[-1].dtype if self.views else self.source.dtype
+
+    @property
+    def passed_bytes(self) -> int:
+        """Bytes of the source's memory from one row to the next, or those of a row if more."""
+        row = prod(self.shape[1:]) * self.dtype.itemsize
+        if len(self.views) == 1:
+            return max(row, abs(self.views[0].strides[0]))
+        return max(row, self.source.row_bytes) if self.source is not None else row
 
     @property
     def depth(self) -> int:

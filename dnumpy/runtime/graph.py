@@ -422,8 +422,8 @@ class Graph:
         """Return the file or store of an array that all nodes see, None if there is none."""
         if source not in self._files:
             known = stored_rows(source.at_home())
-            seen = known is not None and self.nodes.see(known.identity)
-            self._files[source] = known if seen else None
+            source.in_file = known is not None and self.nodes.see(known.identity)
+            self._files[source] = known if source.in_file else None
         return self._files[source]
 
     def place(self, source: Source, what: Hashable, array: np.ndarray, node: str) -> Ref:

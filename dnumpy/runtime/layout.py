@@ -37,6 +37,8 @@ from dnumpy.runtime.lookup import lookup_for
 from dnumpy.runtime.passing import (
     block_tasks,
     build_in_blocks,
+    cannot_pass,
+    held_in_blocks,
     leaves_partials,
     passed_under,
     through_blocks,
@@ -124,6 +126,10 @@ class Planner(Protocol):
 
     def fastest(self) -> str:
         """Return the node that runs a single task soonest."""
+        ...
+
+    def room(self) -> float:
+        """Return the bytes that the node with most memory may be given."""
         ...
 
 
@@ -388,6 +394,10 @@ class Layout:
         in_blocks = bool(through or lets_pass)
         if in_blocks:
             work, reads = through_blocks(work, reads, through, self.passing, lets_pass=lets_pass)
+            held = held_in_blocks(producer, through)
+            if held > self.planner.room():
+                raise cannot_pass(what, held, self.planner.room())
+            work = replace(work, fixed_bytes=work.fixed_bytes + held)
         demand = Demand(what, work, granule, *reads)
         light = not in_blocks and self._is_light(demand)
         work = self._streamed(producer, work, reads.by_rows)
@@ -447,6 +457,9 @@ class Layout:
     def decide(self, demand: Demand) -> Plan:
         """Return who computes the rows of one stage, planned by itself."""
         if demand.alone:
+            held = self._held_alone(demand)
+            if held > self.planner.room():
+                return self._refuse(demand, held)
             node = self.planner.fastest()
             return Plan(demand.what, ((node, demand.work.rows),), 0.0, (0.0,), (0.0,), "single")
         current, moving = self._placement(demand.by_rows, demand.work.rows)
@@ -455,6 +468,18 @@ class Layout:
         return self.planner.plan(
             demand.what, demand.work, demand.granule, current, moving, replicated, resting
         )
+
+    def _held_alone(self, demand: Demand) -> float:
+        """Return what a task that does all by itself holds: its result, and what it reads."""
+        sources = {o.source for o in demand.whole if o.source is not None}
+        read = sum(source.nbytes for source in sources if not source.is_here())
+        return read + demand.work.rows * demand.work.bytes_written
+
+    def _refuse(self, demand: Demand, held: float) -> Plan:
+        """Ask for what cannot be had: who plans raises an error that says what would help."""
+        rows = max(demand.work.rows, 1)
+        work = replace(demand.work, rows=rows, bytes_written=held / rows)
+        return self.planner.plan(demand.what, work, rows, None, 0.0)
 
     def resting_bytes(self, demand: Demand, place: Placement | None) -> float:
         """Return the bytes of a row that tasks read where they lie, if every row stays there."""

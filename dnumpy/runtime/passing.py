@@ -13,6 +13,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dnumpy.errors import PlanInfeasible
+from dnumpy.plan.infeasible import readable_bytes
 from dnumpy.runtime.demands import Reading
 from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.graph import Block
@@ -79,9 +81,23 @@ def through_blocks(
         total,
         bytes_read=max(total.bytes_read - passes, 0.0),
         bytes_written=0.0 if lets_pass else total.bytes_written,
-        fixed_bytes=total.fixed_bytes + HELD_BLOCKS * BLOCK_BYTES,
     )
     return total, Reading(tuple(by_rows), reads.across, tuple(whole.values()))
+
+
+def held_in_blocks(producer: AnyProducer, through: Sequence[Laid]) -> float:
+    """Return the bytes of what passes that a node holds: of each thread, at least a granule."""
+    row_bytes = sum(laid.work.bytes_written for laid in through)
+    granules = (producer.granule(), *(laid.producer.granule() for laid in through))
+    return HELD_BLOCKS * max(BLOCK_BYTES, max(granules) * row_bytes)
+
+
+def cannot_pass(what: str, needed: float, offered: float) -> PlanInfeasible:
+    """Return the error of a stage whose blocks are larger than what there is room for."""
+    return PlanInfeasible(
+        f"phase {what} needs {readable_bytes(needed)} for one block of the rows that pass through "
+        f"it; the nodes offer {readable_bytes(offered)}"
+    )
 
 
 def block_tasks(

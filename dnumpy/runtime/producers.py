@@ -146,7 +146,10 @@ class FusedRows(ByRanges):
 
 def rows_read_at_a_time(graph: Graph, node: str, operands: Sequence[Operand]) -> int:
     """Return how many rows a task on the node may read from files before it lets them go."""
-    read = {o.source: o.source.row_bytes for o in operands if o.source is not None and o.shape}
+    read: dict[Source, int] = {}
+    for o in operands:
+        if o.source is not None and o.shape:
+            read[o.source] = max(read.get(o.source, 0), o.passed_bytes)
     in_files = sum(size for source, size in read.items() if graph.file(source) is not None)
     return BLOCK_BYTES // graph.nodes.threads(node) // in_files if in_files else sys.maxsize
 
