@@ -33,7 +33,7 @@ from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.files import file_of
-from dnumpy.runtime.find import cluster_for, current_client, users_cluster
+from dnumpy.runtime.find import LEAST_BYTES, cluster_for, current_client, users_cluster
 from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
@@ -529,12 +529,17 @@ def read(expr: Expr) -> np.ndarray:
 
 
 def passes(expr: Expr) -> bool:
-    """Say whether an array is larger than half of the limit, and in no memory yet."""
-    if expr.nbytes <= LEAST_PASSING or expr.nbytes <= memory_limit_bytes() // 2:
+    """Say whether an array is in no memory, and too large to be brought into this process.
+
+    That is more than half of the limit or, where workers may read it from a file, what is worth it.
+    """
+    if expr.nbytes <= LEAST_PASSING or config.mode != "default":
         return False
-    if config.mode != "default":
-        return False
-    return config.memory_limit > 0 if expr.value is None else file_of(expr.value) is not None
+    beyond = expr.nbytes > memory_limit_bytes() // 2
+    if expr.value is None:
+        return beyond and config.memory_limit > 0
+    theirs = expr.nbytes >= LEAST_BYTES and "distributed" in sys.modules and has_workers()
+    return (beyond or theirs) and file_of(expr.value) is not None
 
 
 def spreads(expr: Expr) -> bool:

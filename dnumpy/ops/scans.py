@@ -53,7 +53,8 @@ def _total(pieces: Sequence[Any], params: ScanParams, _lo: int, _hi: int) -> Any
     """Return the last of a block's running folds."""
     ufunc = getattr(np, params.ufunc)
     if rounds(params):  # in the very order in which the block's running folds are made
-        return ufunc.accumulate(pieces[0], axis=0, dtype=params.dtype)[-1]
+        folds = ufunc.accumulate(pieces[0], axis=0, dtype=params.dtype)
+        return folds[-1].copy()  # a view would keep all of them
     return ufunc.reduce(pieces[0], axis=0, dtype=params.dtype)
 
 

@@ -244,10 +244,11 @@ class _Run:
     ) -> StageRun:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
-        laid = replace(laid, steps=steps)
+        laid = replace(laid, steps=steps, folds=tuple(fold))
         steps = (*steps, *(step for each in laid.through for step in each.steps))
         self.graph.reads = reads = self.graph.reads.after()
         made = self.layout.built(laid, laid.ranges)
+        laid = replace(laid, ranges=[r for r, _ in made])
         self.graph.reads = TaskReads()
         stage = StageRun(laid, steps, reads, made, [])
         self.stages.append(stage)

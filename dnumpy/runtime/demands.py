@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.bind import Operand
     from dnumpy.runtime.chains import ChainedRows
     from dnumpy.runtime.exchange import PutRows, TakenRows
+    from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.graph import Range
     from dnumpy.runtime.lookup import FoundRows
     from dnumpy.runtime.placed import PlacedRows
@@ -79,7 +80,8 @@ class Laid:
     ``number`` counts the demands of the run. What does not go ``as_planned`` takes less time than
     its plan says, and teaches nothing. ``through`` are the stages whose rows pass through its tasks
     (:mod:`~dnumpy.runtime.passing`); where its own rows are let go of, it ``lets_pass``.
-    ``steps`` are those that its faults are numbered by.
+    ``steps`` are those that its faults are numbered by, ``folds``
+    fold what its tasks leave behind.
     """
 
     what: str
@@ -93,6 +95,7 @@ class Laid:
     through: tuple[Laid, ...] = ()
     lets_pass: bool = False
     steps: tuple[Expr, ...] = ()
+    folds: tuple[AnyFold, ...] = ()
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""

@@ -394,9 +394,10 @@ class Layout:
         in_blocks = bool(through or lets_pass)
         if in_blocks:
             work, reads = through_blocks(work, reads, through, self.passing, lets_pass=lets_pass)
-            held = held_in_blocks(producer, through)
-            if held > self.planner.room():
-                raise cannot_pass(what, held, self.planner.room())
+            room = self.planner.room()
+            held = held_in_blocks(producer, through, room)
+            if held > room:
+                raise cannot_pass(what, held, room)
             work = replace(work, fixed_bytes=work.fixed_bytes + held)
         demand = Demand(what, work, granule, *reads)
         light = not in_blocks and self._is_light(demand)
@@ -410,7 +411,8 @@ class Layout:
         def tasks(node: str, rows: int) -> int:
             threads = 1 if demand.light else self.planner.threads(node)
             if in_blocks:
-                return block_tasks(producer, through, rows, from_files, threads)
+                passes = from_files + sum(each.work.bytes_written for each in through)
+                return block_tasks(producer, passes, rows, threads, room)
             return tasks_for(producer, rows, from_files, threads)
 
         ranges = [

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnumpy.errors import PlanInfeasible
 from dnumpy.plan.infeasible import readable_bytes
 from dnumpy.runtime.demands import Reading
 from dnumpy.runtime.files import BLOCK_BYTES
-from dnumpy.runtime.graph import Block
+from dnumpy.runtime.folds import Gathered, gathered
+from dnumpy.runtime.graph import Block, Range
 from dnumpy.runtime.operands import Made
 
 if TYPE_CHECKING:
@@ -26,9 +28,12 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
     from dnumpy.runtime.chunked import Source
     from dnumpy.runtime.demands import AnyProducer, Laid
-    from dnumpy.runtime.graph import Graph, Range
+    from dnumpy.runtime.folds import AnyFold
+    from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.operands import Ref
 
+LEAST_BLOCK = 1 << 20
+ROOM_SHARE = 1 / 16  # of the room, that a block takes where that is little
 HELD_BLOCKS = 3  # of what passes: what is read, what is made of it, and what a call allocates
 
 
@@ -85,11 +90,16 @@ def through_blocks(
     return total, Reading(tuple(by_rows), reads.across, tuple(whole.values()))
 
 
-def held_in_blocks(producer: AnyProducer, through: Sequence[Laid]) -> float:
+def block_bytes(room: float) -> float:
+    """Return the bytes of what passes that all tasks of a node make at a time."""
+    return max(LEAST_BLOCK, min(BLOCK_BYTES, ROOM_SHARE * room))
+
+
+def held_in_blocks(producer: AnyProducer, through: Sequence[Laid], room: float) -> float:
     """Return the bytes of what passes that a node holds: of each thread, at least a granule."""
     row_bytes = sum(laid.work.bytes_written for laid in through)
     granules = (producer.granule(), *(laid.producer.granule() for laid in through))
-    return HELD_BLOCKS * max(BLOCK_BYTES, max(granules) * row_bytes)
+    return HELD_BLOCKS * max(block_bytes(room), max(granules) * row_bytes)
 
 
 def cannot_pass(what: str, needed: float, offered: float) -> PlanInfeasible:
@@ -101,11 +111,13 @@ def cannot_pass(what: str, needed: float, offered: float) -> PlanInfeasible:
 
 
 def block_tasks(
-    producer: AnyProducer, through: Sequence[Laid], rows: int, from_files: float, threads: int
+    producer: AnyProducer, row_bytes: float, rows: int, threads: int, room: float
 ) -> int:
-    """Return in how many tasks a node runs so many rows: as many as there are blocks."""
-    row_bytes = from_files + sum(laid.work.bytes_written for laid in through)
-    block = max(producer.granule(), int(BLOCK_BYTES // (threads * max(row_bytes, 1.0))))
+    """Return in how many tasks a node runs so many rows: as many as there are blocks.
+
+    ``row_bytes`` are of what passes, and of what is read from files.
+    """
+    block = max(producer.granule(), int(block_bytes(room) // (threads * max(row_bytes, 1.0))))
     return max(threads, -(-rows // block))
 
 
@@ -125,11 +137,39 @@ class BlockStep(NamedTuple):
     faults: int
 
 
-def run_block(steps: tuple[BlockStep, ...], keeps_rows: bool, *data: Ref) -> Made:
-    """Return what the last step makes; what the others made is let go of as soon as it is read."""
+def run_in_blocks(
+    folds: tuple[AnyFold, ...],
+    blocks: tuple[tuple[BlockStep, ...], ...],
+    *data: Ref,
+) -> Made:
+    """Return what the last steps of the blocks make, folded as far as it may be.
+
+    With several blocks these are partial outputs only, and row outputs of theirs are let go of.
+    """
     started = time.perf_counter()
-    made: dict[int, Any] = {}
     faults: set[tuple[int, str]] = set()
+    if len(blocks) == 1 and not folds:
+        made = _run_block(blocks[0], data, faults)
+        took = time.perf_counter() - started
+        return made._replace(seconds=took, faults=frozenset(faults))
+    so_far: list[Made | Gathered] = []
+    lowering = "numpy"
+    for block in blocks:
+        made = _run_block(block, data, faults)
+        lowering = max(lowering, made.lowering)
+        so_far = [gathered(folds, *so_far, made._replace(rows=()))._replace(reports=())]
+        del made
+    (found,) = so_far
+    assert isinstance(found, Gathered)
+    took = time.perf_counter() - started
+    return Made((), found.partials, took, frozenset(faults) | found.faults, lowering)
+
+
+def _run_block(
+    steps: tuple[BlockStep, ...], data: Sequence[Ref], faults: set[tuple[int, str]]
+) -> Made:
+    """Return what the last step makes; what the others made is let go of as soon as it is read."""
+    made: dict[int, Any] = {}
     for k, step in enumerate(steps):
         given = [made[a] if a < 0 else data[a] for a in step.arguments]
         found = step.function(*given)
@@ -140,26 +180,46 @@ def run_block(steps: tuple[BlockStep, ...], keeps_rows: bool, *data: Ref) -> Mad
         for number in step.gone:
             del made[number]
     last: Made = made[-len(steps)]
-    rows = last.rows if keeps_rows else tuple([each[:0].copy() for each in last.rows])
-    took = time.perf_counter() - started
-    return last._replace(rows=rows, seconds=took, faults=frozenset(faults))
+    return last
 
 
 def build_in_blocks(
     graph: Graph, laid: Laid, ranges: Sequence[Range], passing: Mapping[Source, Laid]
 ) -> list[tuple[Range, Ref]]:
-    """Add a task for each range, which makes what passes through it by itself."""
+    """Add tasks that make what passes through them by themselves, block by block.
+
+    Where all that is left of blocks is folded, each thread of a node has one task, which folds it
+    before the next block; else there is a task for each of the ranges.
+    """
     first_fault = faults_from(laid, passing)
+    folded = laid.folds and (laid.lets_pass or not laid.producer.row_outputs())
+    folds = laid.folds if folded else ()
     made: list[tuple[Range, Ref]] = []
-    for r in ranges:
-        graph.block = block = Block(r.node)
-        ((_, ref),) = laid.producer.build(graph, [r])
-        graph.block = None
-        for source in passing:
-            graph.forget(source)
-        _become_one(graph, block, ref, first_fault, keeps_rows=not laid.lets_pass)
-        made.append((r, ref))
+    for lane in _lanes(graph, ranges) if folded else [[r] for r in ranges]:
+        data: list[Any] = []
+        blocks: list[tuple[BlockStep, ...]] = []
+        node = lane[0].node
+        for r in lane:
+            graph.block = block = Block(node)
+            ((_, ref),) = laid.producer.build(graph, [r])
+            graph.block = None
+            for source in passing:
+                graph.forget(source)
+            blocks.append(_taken_out(graph, block, ref, first_fault, data))
+        ref = graph.add("blocks", node, run_in_blocks, folds, tuple(blocks), *data)
+        made.append((Range(node, lane[0].lo, lane[-1].hi), ref))
     return made
+
+
+def _lanes(graph: Graph, ranges: Sequence[Range]) -> list[list[Range]]:
+    """Return the ranges of each thread of each node, which follow one another."""
+    found: list[list[Range]] = []
+    for node, group in groupby(ranges, key=lambda r: r.node):
+        mine = list(group)
+        count = min(max(graph.nodes.threads(node), 1), len(mine))
+        cuts = [len(mine) * k // count for k in range(count + 1)]
+        found += [mine[a:b] for a, b in pairwise(cuts)]
+    return found
 
 
 def faults_from(laid: Laid, passing: Mapping[Source, Laid]) -> dict[Source | None, int]:
@@ -173,23 +233,19 @@ def faults_from(laid: Laid, passing: Mapping[Source, Laid]) -> dict[Source | Non
     return found | {source: starts[id(of)] for source, of in passing.items() if id(of) in starts}
 
 
-def _become_one(
+def _taken_out(
     graph: Graph,
     block: Block,
     ref: Ref,
     first_fault: Mapping[Source | None, int],
-    *,
-    keeps_rows: bool,
-) -> None:
-    """Let the task do what the tasks of its block did, which are none any more."""
+    data: list[Any],
+) -> tuple[BlockStep, ...]:
+    """Take the tasks of a block out of the graph; return them as steps that read from ``data``."""
     others = [key for key in block.owner_of if key != ref.key]
-    if not others and keeps_rows:
-        return
     keys = [*sorted(others, key=graph.number_of), ref.key]
     number = {key: -1 - k for k, key in enumerate(keys)}
-    tasks = [(graph.task(ref.key) if key == ref.key else graph.take_out(key)) for key in keys]
-    data: list[Any] = []
-    places: dict[int, int] = {}
+    tasks = [graph.take_out(key) for key in keys]
+    places = {id(arg): k for k, arg in enumerate(data)}
     arguments: list[tuple[int, ...]] = []
     for task in tasks:
         mine = []
@@ -201,7 +257,7 @@ def _become_one(
             mine.append(places[id(arg)] if made_by is None else made_by)
         arguments.append(tuple(mine))
     last_read = {a: k for k, mine in enumerate(arguments) for a in mine if a < 0}
-    steps = tuple(
+    return tuple(
         BlockStep(
             task.func,
             arguments[k],
@@ -210,4 +266,3 @@ def _become_one(
         )
         for k, task in enumerate(tasks)
     )
-    graph.replace(ref.key, run_block, (steps, keeps_rows, *data))
