@@ -198,11 +198,9 @@ def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return calls.invoke(function, plain, {k: calls.unwrap(v) for k, v in kwargs.items()})
 
 
-GENERATED_BYTES = (
-    16 << 20
-)  # arrays from here on are made by the workers of a cluster, if there is one
-
-
+# arrays from here on are made by the workers of a cluster, if there is one; ranges sooner, since
+# nobody fills them in element by element, and sending one takes longer than making it
+GENERATED_BYTES, RANGE_BYTES = 16 << 20, 2 << 20
 UNMADE_BYTES = 32 << 20  # what the C library makes of fresh pages, zeros already, is larger
 _DTYPES: dict[Any, np.dtype] = {
     kind: np.dtype(kind)
@@ -210,10 +208,12 @@ _DTYPES: dict[Any, np.dtype] = {
 }
 
 
-def _generated(op: Any, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _generated(
+    op: Any, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype, least: int
+) -> Any:
     """Return an array that is made by rows where it is read, or None where NumPy is to make it."""
     nbytes = prod(shape) * dtype.itemsize
-    if nbytes < GENERATED_BYTES or not is_managed_dtype(dtype) or not engine.makes_rows(nbytes):
+    if nbytes < least or not is_managed_dtype(dtype) or not engine.makes_rows(nbytes):
         return None
     return from_expr(make_expr(op, (), params, shape, dtype))
 
@@ -230,7 +230,7 @@ def _filled(
     shape, dtype, order = given
     if order == "C" and like is None and engine.may_make_rows():
         kind = np.dtype(dtype or float)
-        generated = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind)
+        generated = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind, GENERATED_BYTES)
         if generated is not None:
             return generated
     if device is None and like is None:
@@ -319,7 +319,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     plain = isinstance(fill_value, int | float | complex | np.generic)
     if not kwargs and order == "C" and plain and engine.may_make_rows():
         cell = np.full((), fill_value, dtype)
-        made = _generated(FULL, exact(cell[()]), _shape(shape), cell.dtype)
+        made = _generated(FULL, exact(cell[()]), _shape(shape), cell.dtype, GENERATED_BYTES)
         if made is not None:
             return made
     return _plain_full(shape, fill_value, dtype, order, **kwargs)
@@ -349,7 +349,7 @@ def arange(_module: Any, /, *args: Any, **kwargs: Any) -> Any:
             # NumPy fills start + i * delta, where delta is the second element less the first
             if len(few) > 1:
                 params = (few[0].item(), (few[1] - few[0]).item())
-                made = _generated(ARANGE, params, (count,), few.dtype)
+                made = _generated(ARANGE, params, (count,), few.dtype, RANGE_BYTES)
                 if made is not None:
                     return made
     return _plain_arange(*args, **kwargs)
@@ -366,7 +366,7 @@ def _ranged(function: Any) -> Any:
     plain, by_rows = maker(function), transplanted(function)
 
     def make(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
-        large = type(num) is int and num * np.dtype(float).itemsize >= GENERATED_BYTES
+        large = type(num) is int and num * np.dtype(float).itemsize >= RANGE_BYTES
         scalars = isinstance(start, int | float) and isinstance(stop, int | float)
         spread = is_lazy(start) or is_lazy(stop)
         if spread or (large and scalars and engine.has_workers()):

@@ -3,9 +3,11 @@
 The residual of a run is ``r = ln(observed / predicted)``. What the nodes of one device class have
 in common (the median of ``r``) is the model's error for that kernel on that class; what is left is
 the node's own. Both are kept as exponentially weighted averages of logarithms, which one accident
-moves by at most three deviations. A kernel that never ran is corrected as others of its family
-were. Where residuals change for good (:mod:`~dnumpy.cost.drift`), what was learnt is let go of
-quickly, and a new capability epoch begins: plans made in an earlier one are out of date.
+moves by at most three deviations. A kernel that never ran on a class is corrected as on another
+one: it is the same code, and a class that is thought slow for it would never get rows enough to
+show otherwise. One that never ran anywhere is corrected as others of its family were. Where
+residuals change for good (:mod:`~dnumpy.cost.drift`), what was learnt is let go of quickly, and a
+new capability epoch begins: plans made in an earlier one are out of date.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 STEADY_WEIGHT = 0.2
 PRIOR_COUNT = 0.25  # what the model is worth, in observations
+MOST_FIRST = log(2)  # of r, when something runs for the first time
 RESIDUAL_LIMIT = 3.0  # |r| beyond a factor of 20 is an accident, not a rate
 SHORTEST_SECONDS = 0.001  # below this the clock and the scheduler are measured, not the kernel
 MOST_KERNELS = 4096
@@ -57,9 +60,16 @@ class LogAverage:
     count: int = 0
 
     def move_by(self, residual: float) -> None:
-        """Take in what is still unexplained after the present value was applied."""
+        """Take in what is still unexplained after the present value was applied.
+
+        What runs for the first time is often held up by what happens once: cold memory, imports. So
+        it is believed to be slow only so far, and the second run counts as if it were the first.
+        """
         self.count += 1
-        self.value += max(STEADY_WEIGHT, 1.0 / (self.count + PRIOR_COUNT)) * residual
+        if self.count == 1:
+            residual = min(residual, MOST_FIRST)
+        runs = max(self.count - 1, 1)
+        self.value += max(STEADY_WEIGHT, 1.0 / (runs + PRIOR_COUNT)) * residual
 
 
 @dataclass(slots=True)
@@ -70,6 +80,8 @@ class OnlineCorrection:
     ----------
     kernels, families : dict
         Averages by (kernel or family, device class).
+    elsewhere : dict
+        The average of a kernel on the class that it ran on last.
     nodes : dict
         Averages of what a node takes beyond others of its class.
     epoch : int
@@ -79,6 +91,7 @@ class OnlineCorrection:
     kernels: dict[Key, LogAverage] = field(default_factory=dict)
     families: dict[Key, LogAverage] = field(default_factory=dict)
     nodes: dict[str, LogAverage] = field(default_factory=dict)
+    elsewhere: dict[str, LogAverage] = field(default_factory=dict)
     epoch: int = 0
     _kernel_drift: dict[Key, Cusum] = field(default_factory=dict)
     _node_drift: dict[str, Cusum] = field(default_factory=dict)
@@ -91,7 +104,7 @@ class OnlineCorrection:
 
     def _value(self, kernel: str, device_class: str, family: str) -> float:
         known = self.kernels.get((kernel, device_class))
-        known = known or self.families.get((family, device_class))
+        known = known or self.elsewhere.get(kernel) or self.families.get((family, device_class))
         return known.value if known else 0.0
 
     def node_factor(self, node: str | None) -> float:
@@ -131,8 +144,10 @@ class OnlineCorrection:
         if key not in self.kernels:
             if len(self.kernels) >= MOST_KERNELS:
                 self.kernels.clear()
+                self.elsewhere.clear()
                 self._kernel_drift.clear()
             self.kernels[key] = LogAverage(applied)
+        self.elsewhere[key[0]] = self.kernels[key]
         if family:
             alike = self.families.setdefault((family, key[1]), LogAverage())
             unexplained = shared + applied - alike.value

@@ -42,8 +42,8 @@ def smooth_max(parts: Sequence[float], exponent: float) -> float:
 
 def loop_seconds_per_row(work: Work, profile: DeviceProfile, lowering: str) -> float:
     """Return the seconds that the element loops of one row take, without waiting for memory."""
-    table = profile.ns_table(lowering)
-    if any(op_class in ("gather", "scatter") for op_class, _ in work.loops):
+    table, loops = profile.ns_table(lowering), work.loops_of(lowering)
+    if any(op_class in ("gather", "scatter") for op_class, _ in loops):
         # read from an operand that the node holds whole, if there is one
         size = max(work.fixed_bytes, work.bytes_per_row)
         at = {"gather": profile.gather_ns_at(size), "scatter": profile.scatter_ns_at(size)}
@@ -51,7 +51,7 @@ def loop_seconds_per_row(work: Work, profile: DeviceProfile, lowering: str) -> f
     scale = DTYPE_SCALE.get(work.dtype, 1.0)
     nanoseconds = sum(
         elements * table[op_class] * (scale if op_class in VECTOR_CLASSES else 1.0)
-        for op_class, elements in work.loops
+        for op_class, elements in loops
     )
     return nanoseconds * 1e-9
 

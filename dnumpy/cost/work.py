@@ -68,6 +68,8 @@ class Work:
         Calls of NumPy's per row, where they cannot be made as long as one likes.
     program : str
         What tells kernels apart that do as much work: the same for any number of rows.
+    compiled : tuple of (str, float)
+        The loops of the compiled kernel, where they are others.
     """
 
     rows: int
@@ -82,6 +84,7 @@ class Work:
     passing_bytes_per_row: float = 0.0
     calls: float = 0.0
     program: str = ""
+    compiled: tuple[tuple[str, float], ...] = ()
 
     def __add__(self, other: Work) -> Work:
         """Return the work of a phase that does both on the same rows; everything adds up."""
@@ -102,7 +105,14 @@ class Work:
             passing_bytes_per_row=self.passing_bytes_per_row + other.passing_bytes_per_row,
             calls=self.calls + other.calls,
             program="+".join(filter(None, (self.program, other.program))),
+            compiled=merged_loops(self.loops_of("numba"), other.loops_of("numba"))
+            if self.compiled or other.compiled
+            else (),
         )
+
+    def loops_of(self, lowering: str) -> tuple[tuple[str, float], ...]:
+        """Return the elements per row by op cost class, as they are run by this lowering."""
+        return self.compiled if lowering == "numba" and self.compiled else self.loops
 
     @property
     def bytes_per_row(self) -> float:
@@ -123,6 +133,7 @@ class Work:
             "passing_bytes_per_row": self.passing_bytes_per_row,
             "calls": self.calls,
             **{f"loops[{c}]": n for c, n in self.loops},
+            **{f"compiled[{c}]": n for c, n in self.compiled},
         }
         for name, amount in amounts.items():
             if not 0 <= amount < float("inf"):

@@ -54,7 +54,7 @@ def _total(pieces: Sequence[Any], params: ScanParams, _lo: int, _hi: int) -> Any
     ufunc = getattr(np, params.ufunc)
     if rounds(params):  # in the very order in which the block's running folds are made
         folds = ufunc.accumulate(pieces[0], axis=0, dtype=params.dtype)
-        return folds[-1].copy()  # a view would keep all of them
+        return folds[-1].copy()  # a view would keep all of the block's folds in memory
     return ufunc.reduce(pieces[0], axis=0, dtype=params.dtype)
 
 

@@ -9,7 +9,8 @@ A run on a cluster: ``layout`` says for each stage how it is computed (a produce
 which rows. The first time, for ``sketch``, nothing is built; ``jointly`` has the sketch planned as
 one program; the second time the layout follows, producers add tasks to the ``graph`` (``bind``
 brings their operands, ``folds`` folds what they leave behind, ``glue`` joins small work to what it
-waits for), and the cluster runs it. Who adds a producer adds it to ``layout`` and, where it reads
+waits for), and the cluster runs it. What ran as a relay is performed on other values by its score
+(``scores``), without any of that. Who adds a producer adds it to ``layout`` and, where it reads
 rows that do not follow the result's, says so in its demand.
 
 Invariants: after ``execute`` every output Expr has its value and no operands; a value that

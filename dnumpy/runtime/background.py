@@ -1,8 +1,9 @@
-"""What is measured while nothing else runs: after the first use, once, at low priority.
+"""What is measured while nothing else runs: after the first use, until it is done, at low priority.
 
 The thread is a daemon, so that it never keeps a process alive, and gives way to all others of its
 process. It waits until nothing has run for ``IDLE_SECONDS``; what was measured while something ran
-after all is thrown away and measured again. Nothing begins where ``config.calibrate`` is ``off``.
+after all is thrown away and measured again. What came to nothing is tried again a minute later, and
+then after twice as long each time. Nothing begins where ``config.calibrate`` is ``off``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import threading
 import time
 import warnings
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dnumpy.config import config
 
@@ -26,7 +28,18 @@ TRIALS = 3
 NICENESS = 15
 THREAD = "dnumpy-calibrate"
 T = TypeVar("T")
-_begun: set[Hashable] = set()
+AGAIN_SECONDS = 60.0  # until what came to nothing once is tried again
+MOST_AGAIN_SECONDS = 3600.0
+
+
+class _Trials(NamedTuple):
+    """How often something came to nothing in a row, and when it may be tried again."""
+
+    failed: int
+    again: float  # by the monotonic clock; infinity while it runs, and when it is done
+
+
+_begun: dict[Hashable, _Trials] = {}
 
 
 class Busy(Exception):  # noqa: N818 - it is news, not a mistake
@@ -69,24 +82,35 @@ class Idle:
 def once_idle(key: Hashable, work: Callable[[Idle], object], used: Callable[[], Any]) -> bool:
     """Let ``work`` run in the background once nothing else does; say whether it was begun.
 
-    Once for each key in a process. It is given the :class:`Idle` by which to measure.
+    Once for each key in a process, unless it came to nothing: then a later call begins it again, a
+    minute later or more. It is given the :class:`Idle` by which to measure, and returns False where
+    anything is left to be measured.
     """
-    if config.calibrate != "auto" or key in _begun:
+    known = _begun.get(key, _Trials(0, 0.0))
+    if config.calibrate != "auto" or time.monotonic() < known.again:
         return False
-    _begun.add(key)
-    args = (work, Idle(used))
+    _begun[key] = known._replace(again=inf)
+    args = (key, work, Idle(used))
     threading.Thread(target=_run, args=args, name=THREAD, daemon=True).start()
     return True
 
 
-def _run(work: Callable[[Idle], object], idle: Idle) -> None:
+def _run(key: Hashable, work: Callable[[Idle], object], idle: Idle) -> None:
+    if not _done(work, idle):
+        failed = _begun[key].failed if key in _begun else 0
+        waits = min(AGAIN_SECONDS * 2**failed, MOST_AGAIN_SECONDS)
+        _begun[key] = _Trials(failed + 1, time.monotonic() + waits)
+
+
+def _done(work: Callable[[Idle], object], idle: Idle) -> bool:
+    """Say whether nothing is left to be measured."""
     with suppress(AttributeError, OSError):  # where threads have no priority of their own
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
     try:
         idle.wait()
-        work(idle)
+        return work(idle) is not False
     except Busy:
-        return  # the profile stays as it is: a later process will find the time
+        return False  # the profile stays as it is
     except Exception as problem:  # noqa: BLE001 - nobody waits for it: whatever it is, say it
         if threading.main_thread().is_alive():
             warnings.warn(
@@ -94,3 +118,4 @@ def _run(work: Callable[[Idle], object], idle: Idle) -> None:
                 RuntimeWarning,
                 stacklevel=1,
             )
+        return False

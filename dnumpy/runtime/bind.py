@@ -16,7 +16,7 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime.chunked import Source, refuse_above_limit
 from dnumpy.runtime.graph import Piece
-from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Take, cut_inside
+from dnumpy.runtime.operands import Bindings, Inner, Literal, Read, Ref, Seen, Take
 from dnumpy.runtime.parcels import Parcel
 from dnumpy.runtime.stored import StoredRows
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Shape
     from dnumpy.expr.geometry import RowMap
     from dnumpy.runtime.graph import Graph
+
+
+MESSAGE_BYTES = 1 << 26  # Dask sends a longer array in parts, which are put together on arrival
 
 
 class Operand(NamedTuple):
@@ -170,11 +173,10 @@ class _Binder:
         assert source is not None
         array = source.at_home()
         assert isinstance(array, np.ndarray)
-        for geometry in want.operand.views:
-            array = geometry.over(np.ascontiguousarray(array))
-        if want.lo is not None:
-            array = cut_inside(array[want.lo : want.hi], want.inner)
-        what = (want.operand.views, want.lo, want.hi, want.inner)
+        what = Seen(want.operand.views)
+        if want.lo is not None and want.hi is not None:
+            what = Seen(want.operand.views, (want.lo, want.hi, 1), want.inner)
+        array = what.of(array)
         argument = self.graph.place(source, what, array, self.node)
         return Read(self._window([_whole_of(argument, array)]))
 
@@ -208,10 +210,9 @@ class _Binder:
         if array is not None and self.graph.sends_rows(source, rows) and plain:
             self.graph.send_missing(source, self.node, need.first, need.stop)
         elif array is not None:
-            if isinstance(array, StoredRows) or _is_part(need, array):
-                array = array[need.first : need.stop : need.stride]
-            what = need[1:]
-            array = cut_inside(array, need.inner)
+            part = isinstance(array, StoredRows) or _is_part(need, array)
+            what = Seen((), (need.first, need.stop, need.stride) if part else None, need.inner)
+            array = what.of(array)
             ref = self.graph.place(source, what, array, self.node)
             return self._window([_whole_of(ref, array)])
         if rows >= max(source.shape[0] if source.shape else 1, 1) and not need.inner:
@@ -236,12 +237,20 @@ class _Binder:
         reads = self.graph.reads
         for piece in pieces:
             if not self.graph.lets_go(piece.arg):
-                reads.note(self.node, piece)
-        if self.graph.block is None and (len(pieces) > 1 or pieces[0].arrives):
+                reads.note(self.node, piece, self._latest(piece))
+        joined = len(pieces) > 1 or (pieces[0].arrives and pieces[0].held > MESSAGE_BYTES)
+        if self.graph.block is None and joined:
             reads.note_assembled(self.node, sum(piece.nbytes for piece in pieces))
         takes = [Take(self._argument_number(p.arg), p.item, p.rows, p.inner) for p in pieces]
         self.windows.append(tuple(takes))
         return len(self.windows) - 1
+
+    def _latest(self, piece: Piece) -> int:
+        """Return how late the task was added that gives what arrives; 0 for what is there."""
+        if not piece.arrives:
+            return 0
+        given = piece.arg.data if type(piece.arg) is Parcel else [piece.arg]
+        return max(map(self.graph.latest, given))
 
     def _argument_number(self, arg: Ref) -> int:
         identity = id(arg)

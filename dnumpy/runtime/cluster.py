@@ -7,16 +7,14 @@ results stay where they were made, and only partial and small results come home.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from dnumpy.errors import PlanInfeasible, WorkerLost
-from dnumpy.expr.geometry import typed
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime.chunked import Chunked, Part, Source
-from dnumpy.runtime.demands import LIGHT
+from dnumpy.runtime import sketches
+from dnumpy.runtime.chunked import Chunked, Source
+from dnumpy.runtime.demands import LIGHT, Laid
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.folds import (
     COPIED_BYTES,
@@ -29,108 +27,51 @@ from dnumpy.runtime.folds import (
     told_by_fold,
     told_by_nodes,
 )
-from dnumpy.runtime.graph import Graph, Outputs, Range, Segment, TaskReads
+from dnumpy.runtime.graph import Graph, Outputs, Segment, TaskReads
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.light import light_ones_at_home
-from dnumpy.runtime.operands import Made
+from dnumpy.runtime.outputs import Output, part_of, told_of
 from dnumpy.runtime.passable import may_pass
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.refused import NotTogether
 from dnumpy.runtime.replicas import Replicas
+from dnumpy.runtime.scores import keep_score, perform, score_for
 from dnumpy.runtime.sketch import SketchLayout, following
-from dnumpy.runtime.sketches import sketched_again
-from dnumpy.runtime.stage_runs import StageRun
+from dnumpy.runtime.sketches import asked_of, sketched_again
+from dnumpy.runtime.stage_runs import Learner, StageRun, note_what_comes_meanwhile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Collection, Sequence
 
-    from dnumpy.cost.work import Work
+    import numpy as np
+
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
-    from dnumpy.runtime.demands import AnyProducer, Laid, Placement
+    from dnumpy.runtime.demands import AnyProducer
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.records import Record
+    from dnumpy.runtime.scores import Player
     from dnumpy.runtime.sketch import Sketch
-    from dnumpy.runtime.stored import Identified
 
 
-class Cluster(Protocol):
-    """Nodes that tasks can be put on."""
-
-    home_bytes: int  # results up to this size come home
-    embed_bytes: float  # operands up to this size travel inside their task
-    remote: bool  # whether bringing something home costs anything
-    predicts: bool  # whether planned seconds are seconds
-    round_trip: float  # seconds that a run takes besides its tasks
+class Cluster(sketches.Cluster, Learner, Protocol):
+    """Nodes that tasks can be put on: they plan, make graphs and run them, and learn from that."""
 
     def refresh(self) -> None:
         """Find out which nodes there are now; raises WorkerLost where there is none."""
-        ...
-
-    def plan(
-        self,
-        name: str,
-        work: Work,
-        granule: int,
-        current: Placement | None,
-        transfer_bytes_per_row: float,
-        transfer_fixed_bytes: float = 0.0,
-        resting_bytes_per_row: float = 0.0,
-    ) -> Plan:
-        """Return who computes how many rows."""
         ...
 
     def plan_run(self, sketch: Sketch) -> Joint | None:
         """Return who computes how many rows of all stages; None to plan them one by one."""
         ...
 
-    def mirrored(self, owner: Expr) -> bool:
-        """Say whether every node has a copy of all of a home array."""
-        ...
-
-    def threads(self, node: str) -> int:
-        """Return how many tasks the node runs at the same time."""
-        ...
-
-    def fastest(self) -> str:
-        """Return the node that runs a single task soonest."""
-        ...
-
     def room(self) -> float:
         """Return the bytes that the node with most memory may be given."""
-        ...
-
-    def label(self, node: str) -> str:
-        """Return the device class of a node, letters only."""
-        ...
-
-    def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
-        """Return an argument that gives ``array``, part ``what`` of the owner, on ``node``."""
-        ...
-
-    def copies(self, owner: Expr) -> list[Segment]:
-        """Return where rows of a home array already are, besides at home."""
-        ...
-
-    def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
-        """Copy rows ``lo:hi`` of a home array to ``node``."""
-        ...
-
-    def segment(self, part: Part) -> Segment | None:
-        """Return where the part's rows are, or None if they were lost."""
-        ...
-
-    def see(self, identity: Identified) -> bool:
-        """Say whether every node sees this file or store, and would rather read it than get it."""
-        ...
-
-    def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
-        """Return ranges over the nodes that tile ``lo:hi``."""
         ...
 
     def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
@@ -138,10 +79,6 @@ class Cluster(Protocol):
 
         Raises :class:`NodesLost` when nodes were lost on the way.
         """
-        ...
-
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
-        """Take in the seconds that each range of a stage took, and its lowering."""
         ...
 
     def learn_round_trip(self, seconds: float) -> None:
@@ -165,15 +102,6 @@ class NodesLost(Exception):  # noqa: N818 - an event of the run, caught and answ
         self.nodes = nodes
 
 
-@dataclass(slots=True)
-class _Output:
-    """An Expr to be given a value: an array at home, or rows where they were made."""
-
-    expr: Expr
-    source: Source
-    home: bool
-
-
 class _Run:
     """One evaluation being put into a graph."""
 
@@ -190,7 +118,7 @@ class _Run:
         self.layout = layout if layout is not None else Layout(cluster, Graph(cluster), {})
         self.graph = self.layout.graph
         self.replicas = Replicas(self.graph)
-        self.outputs: list[_Output] = []
+        self.outputs: list[Output] = []
         self.stages: list[StageRun] = []
 
     def add_all(self, stages: Sequence[Stage]) -> None:
@@ -202,6 +130,7 @@ class _Run:
                 )
             else:
                 self.add(group[0])
+        note_what_comes_meanwhile(self.stages)
 
     def _add_folds(self, exprs: list[Expr]) -> None:
         """Put folds of the same rows into the graph, as one stage."""
@@ -247,6 +176,7 @@ class _Run:
         laid = replace(laid, steps=steps, folds=tuple(fold))
         steps = (*steps, *(step for each in laid.through for step in each.steps))
         self.graph.reads = reads = self.graph.reads.after()
+        reads.began = len(self.graph.added)
         made = self.layout.built(laid, laid.ranges)
         laid = replace(laid, ranges=[r for r, _ in made])
         self.graph.reads = TaskReads()
@@ -272,6 +202,7 @@ class _Run:
     def _glue(self, stage: StageRun) -> None:
         """Let a light stage be a step of the task that it waits for, if it can be."""
         ((r, ref),) = stage.made
+        assert isinstance(stage.laid, Laid)
         self.graph.light[ref.key] = Outputs(stage.laid.producer.row_outputs(), 0)
         found = self.layout.glued(ref)
         if found is None:
@@ -320,9 +251,10 @@ class _Run:
         source = self._source(expr, built, position)
         if self.wanted is None or id(expr) in self.wanted:
             small = not source.shape or source.nbytes <= self.cluster.home_bytes
-            self.outputs.append(_Output(expr, source, small))
+            self.outputs.append(Output(expr, source, small))
 
     def _source(self, expr: Expr, built: StageRun, position: int) -> Source:
+        assert isinstance(built.laid, Laid)
         producer = built.laid.producer
         source = Source(expr.shape, expr.dtype, producer=producer, position=position)
         segments = self.graph.row_segments(producer, built.made, built.first + position)
@@ -352,7 +284,7 @@ class _Run:
         rows = expr.shape[0] if expr.shape else 1
         self.graph.provide(source, [Segment(0, rows, *built.folded, position)])
         self.layout.known[id(expr)] = source
-        self.outputs.append(_Output(expr, source, home=True))
+        self.outputs.append(Output(expr, source, home=True))
 
     def finish(self) -> tuple[list[Record], list[StepFault]]:
         """Run the graph and give every output Expr its value."""
@@ -369,50 +301,21 @@ class _Run:
         self.graph.longest_seconds = longest
         started = time.perf_counter()
         results = self.cluster.run(self.graph, home, stay)
-        self.replicas.complete(results)
+        self.replicas.rest().complete(results)
         ran = started, time.perf_counter() - started
         for output in self.outputs:
-            self._settle(output, results)
+            output.settle(self.graph.segments(output.source), results, self.cluster)
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
-        records = [stage.record(self.cluster, results, ran) for stage in self.stages]
-        if attended := [told.report(results) for stage in self.stages for told in stage.reports]:
-            first = min(report.ended - report.seconds for report in attended)
-            busy = max(report.ended for report in attended) - first
-            self.cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
-        faults = [f for stage in self.stages for f in stage.faults(results)]
-        return records, faults
-
-    def _settle(self, output: _Output, results: dict[str, Any]) -> None:
-        expr, source = output.expr, output.source
-        segments = self.graph.segments(source)
-        parts = tuple(_part(s, results[s.arg.key]) for s in segments)
-        if output.home:
-            expr.value = typed(_joined([part.data for part in parts]), expr.dtype)
-            source.settle_home(expr)
-        else:
-            expr.value = Chunked(expr.shape, expr.dtype, parts, source, self.cluster)
-        expr.args = ()
+        return told_of(self.stages, self.cluster, results, ran)
 
 
 def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:
     """Replace the lost parts by those computed again; the others stay."""
     known = {part.start: part for part in chunked.parts}
     chunked.parts = tuple(
-        _part(s, results[s.arg.key]) if s.arg.key in results else known[s.start] for s in segments
+        part_of(s, results[s.arg.key]) if s.arg.key in results else known[s.start] for s in segments
     )
-
-
-def _part(segment: Segment, result: Made | Ref) -> Part:
-    """Return the part that a finished segment is; an array of this process leaves its Made."""
-    if isinstance(result, Made):
-        assert segment.item is not None
-        return Part(segment.node, segment.start, segment.stop, result.rows[segment.item])
-    return Part(segment.node, segment.start, segment.stop, result, segment.item)
-
-
-def _joined(pieces: Sequence[np.ndarray]) -> np.ndarray:
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def _fold_of(producer: AnyProducer) -> AnyFold | None:
@@ -536,11 +439,29 @@ def _attempt(
     wanted: Collection[int] | None,
     passing: Collection[int] = (),
 ) -> tuple[list[Record], list[StepFault]]:
-    joint = None
-    if cluster.predicts:
-        joint = cluster.plan_run(sketched(stages, cluster, wanted, passing))
-    plans = None if joint is None else joint.plans
-    return run_of(stages, cluster, wanted, plans, passing).finish()
+    if not cluster.predicts:
+        return run_of(stages, cluster, wanted, None, passing).finish()
+    if passing:
+        joint = cluster.plan_run(_sketch_run(stages, cluster, wanted, passing)[0])
+        plans = None if joint is None else joint.plans
+        return run_of(stages, cluster, wanted, plans, passing).finish()
+    asked = asked_of(stages, cluster, wanted)
+    sketch = sketched_again(asked, lambda: _sketch_run(stages, cluster, wanted)[0])
+    joint = cluster.plan_run(sketch)
+    if joint is None:
+        return run_of(stages, cluster, wanted, None).finish()
+    player = cast("Player", cluster)  # what predicts performs
+    score = score_for(asked, joint.plans, player)
+    if score is None:
+        run = run_of(stages, cluster, wanted, joint.plans)
+        done = run.finish()
+        keep_score(asked, joint.plans, stages, run)
+        return done
+    staying: dict[int, Source] = {}
+    if not score.comes_home:  # lost rows are computed again by what a layout tells
+        laid = _laid_out(stages, SketchLayout(cluster, cluster), cluster, wanted)
+        staying = {id(output.expr): output.source for output in laid.outputs}
+    return perform(score, stages, asked, joint.plans, staying, player)
 
 
 def run_of(
@@ -554,21 +475,18 @@ def run_of(
 
     Nobody keeps the rows of the stages with the numbers ``passing``.
     """
-    run = _Run(cluster, wanted, following(cluster, Graph(cluster), plans), passing)
-    run.add_all(stages)
-    return run
+    layout = following(cluster, Graph(cluster), plans)
+    return _laid_out(stages, layout, cluster, wanted, passing)
 
 
 def sketched(
     stages: Sequence[Stage],
     cluster: Cluster,
     wanted: Collection[int] | None = None,
-    passing: Collection[int] = (),
 ) -> Sketch:
     """Return what running the stages asks of the nodes, without running anything."""
-    if passing:
-        return _sketch_run(stages, cluster, wanted, passing)[0]
-    return sketched_again(stages, cluster, wanted, lambda: _sketch_run(stages, cluster, wanted)[0])
+    asked = asked_of(stages, cluster, wanted)
+    return sketched_again(asked, lambda: _sketch_run(stages, cluster, wanted)[0])
 
 
 def _sketch_run(
@@ -579,11 +497,22 @@ def _sketch_run(
 ) -> tuple[Sketch, list[Laid]]:
     """Return the sketch of the stages, and how they were laid out for it."""
     layout = SketchLayout(cluster, cluster)
-    run = _Run(cluster, wanted, layout, passing)
-    run.add_all(stages)
+    run = _laid_out(stages, layout, cluster, wanted, passing)
     for output in run.outputs:
         layout.keep(run.graph.segments(output.source))
-    return layout.sketch, [stage.laid for stage in run.stages]
+    return layout.sketch, [s.laid for s in run.stages if isinstance(s.laid, Laid)]
+
+
+def _laid_out(
+    stages: Sequence[Stage],
+    layout: Layout,
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    passing: Collection[int] = (),
+) -> _Run:
+    run = _Run(cluster, wanted, layout, passing)
+    run.add_all(stages)
+    return run
 
 
 def heal(chunked: Chunked, cluster: Cluster) -> None:

@@ -36,12 +36,12 @@ from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
 from dnumpy.runtime.relay import step_seconds
-from dnumpy.runtime.relayed import is_worth_it, relayed
+from dnumpy.runtime.relayed import is_in_bounds, is_worth_it, legs_of, relayed
 from dnumpy.runtime.stored import Seen
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from distributed import Client
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.jointly import Joint, Place, Rating
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.refused import Refusal
+    from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.stored import Identified
 
@@ -297,8 +298,8 @@ class DaskCluster:
         from dnumpy.runtime.jointly import Rating
 
         lowering = self._taught.lowering(what, work)
-        kernel = kernel_name(what, work, lowering)
-        factors = (self.correction.factor(kernel, self.label(a), a, what) for a in self._alive)
+        kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
+        factors = (self.correction.factor(kernel, self.label(a), a, family) for a in self._alive)
         return Rating(lowering, tuple(factors))
 
     def mirrored(self, owner: Expr) -> bool:
@@ -367,12 +368,14 @@ class DaskCluster:
         observations = []
         for r, observed, ran_as in seen:
             lowering = "numba" if ran_as in COMPILED else "tiled"
-            kernel = kernel_name(what, work, lowering)
+            kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
+            if lowering == "numba" and self._taught.begins(kernel, r.node):
+                continue
             label, profile = self.label(r.node), self.profiles[r.node]
-            factor = self.correction.factor(kernel, label, r.node, what)
+            factor = self.correction.factor(kernel, label, r.node, family)
             predicted = cost_seconds(work, profile, r.hi - r.lo, lowering, factor)
             predicted -= profile.launch_seconds
-            observations.append(Observation(kernel, label, r.node, predicted, observed, what))
+            observations.append(Observation(kernel, label, r.node, predicted, observed, family))
         self.correction.observe(observations)
         compiled = all(ran_as in COMPILED for *_, ran_as in seen)
         self._taught.note_ran(
@@ -396,15 +399,18 @@ class DaskCluster:
         if not stale:
             return
 
-        def calibrate(_: Idle) -> None:
+        def calibrate(_: Idle) -> bool:
             try:
                 found = calibrate_idle_cluster(self.client, stale)
             except Exception as problem:
                 if self.client.status == "running":
                     raise
                 raise Busy from problem  # the client was closed meanwhile, at any point of this
-            self._take_in({a: p for a, p in found.items() if a in self.profiles})
-            self.correction.new_epoch()
+            found = {a: p for a, p in found.items() if a in self.profiles}
+            if found:
+                self._take_in(found)
+                self.correction.new_epoch()
+            return all(a in found and found[a].calibrated for a in stale if a in self._alive)
 
         once_idle((id(self), frozenset(stale)), calibrate, lambda: self._used)
 
@@ -451,17 +457,26 @@ class DaskCluster:
                 graph.tasks, [*coming], [*staying], nodes, retries=1, urgent=graph.urgent
             )
             return {**futures, **dict(zip(coming, brought, strict=True))}
-        legs = relayed(graph, coming, staying)
-        sources = list(dict.fromkeys(one.ref.key for one in legs.home.values()))
+        legs, external = graph.relay = legs_of(graph, coming, staying)
+        return self.play(legs, graph.run, external)
+
+    def play(self, legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> dict[str, Any]:
+        """Run legs under this run's name; return what ``run`` does, by the legs' own keys."""
+        relay = relayed(legs, run, external)
+        sources = list(dict.fromkeys(one.ref.key for one in relay.home.values()))
+        keys, nodes = [*relay.stay.values(), *relay.others], frozenset(relay.tasks)
         try:
-            keys = [*staying, *legs.others]
-            futures, found = self._runs.results(legs.tasks, sources, keys, nodes, retries=0)
+            futures, found = self._runs.results(relay.tasks, sources, keys, nodes, retries=0)
         except NodesLost:
             self._relays_again = time.monotonic() + RELAY_PAUSE_SECONDS
             raise
         results = dict(zip(sources, found, strict=True))
-        at_home = {key: results[one.ref.key][one.position] for key, one in legs.home.items()}
-        return {**{key: futures[key] for key in staying}, **at_home}
+        at_home = {key: results[one.ref.key][one.position] for key, one in relay.home.items()}
+        return {**{key: futures[kept] for key, kept in relay.stay.items()}, **at_home}
+
+    def plays(self, made_bytes: float, longest_seconds: float) -> bool:
+        """Say whether what was run as a relay is to be run as one again."""
+        return is_in_bounds(made_bytes, longest_seconds, self._relay_room())
 
     def _relays(self, graph: Graph, wanted: set[str]) -> bool:
         """Say whether a graph is run as a relay, which takes less waiting and more memory."""

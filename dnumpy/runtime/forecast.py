@@ -10,9 +10,9 @@ from dnumpy.cost.estimate import peak_bytes
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
 from dnumpy.plan.model import Plan
-from dnumpy.plan.work import phase_work, step_works
+from dnumpy.plan.work import step_works
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime import learnt, spans
+from dnumpy.runtime import learnt, spans, works
 from dnumpy.runtime.records import HERE, call_of
 from dnumpy.runtime.spans import end_of
 
@@ -90,7 +90,7 @@ def title(stage: Stage) -> str:
 def work_of(stage: Stage) -> Work:
     """Return what a stage costs on any device."""
     if isinstance(stage, FusedStage):
-        return phase_work(stage.phase)
+        return works.phase_work(stage.phase)
     return learnt.call_work(call_of(stage.expr))
 
 
@@ -168,7 +168,9 @@ def _held_bytes(stages: Sequence[Stage]) -> list[int]:
     for stage in stages:
         bases = [base_of(expr) for expr in (*_read(stage), *_given(stage))]
         held |= {id(base): base.nbytes for base in bases}
-        tiles = int(phase_work(stage.phase).fixed_bytes) if isinstance(stage, FusedStage) else 0
+        tiles = (
+            int(works.phase_work(stage.phase).fixed_bytes) if isinstance(stage, FusedStage) else 0
+        )
         found.append(sum(held.values()) + tiles)
     return found
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part, Producer, Source
-    from dnumpy.runtime.operands import Inner, Ref
+    from dnumpy.runtime.operands import Inner, Ref, Seen
+    from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.stored import Identified, StoredRows
 
 
@@ -51,7 +52,7 @@ class Outputs(NamedTuple):
 class Piece(NamedTuple):
     """Some rows of one argument: ``nbytes`` of the ``held`` bytes that lie on the node.
 
-    What ``arrives`` from another node may not lie aligned there, and is copied to be read.
+    What ``arrives`` comes from another node.
     """
 
     arg: Ref
@@ -86,6 +87,14 @@ class Block:
         """Add tasks for the source from now on; return what they were for until now."""
         before, self.owner = self.owner, source
         return before
+
+
+class Placed(NamedTuple):
+    """A part of a home array that tasks on ``node`` are given."""
+
+    source: Source
+    what: Seen
+    node: str
 
 
 class Nodes(Protocol):
@@ -134,10 +143,14 @@ class TaskReads:
         self._kept: list[Ref] = []  # so that no other argument gets the same id
         self._assembled: dict[str, int] = {}
         self._sent: dict[str, int] = {}
+        self._arrives: dict[str, dict[Any, int]] = {}  # node -> argument -> after so many tasks
+        self.began = 0  # tasks that were there before those of the stage
 
-    def note(self, node: str, piece: Piece) -> None:
-        """Note that a task reads a piece of an argument."""
+    def note(self, node: str, piece: Piece, latest: int = 0) -> None:
+        """Note that a task reads a piece of an argument, which task ``latest`` gave."""
         key = (id(piece.arg), piece.item)
+        if piece.arrives:
+            self._arrives.setdefault(node, {})[key] = latest
         seen = self._read.setdefault(node, {}).setdefault(key, [0, piece.held])
         seen[0] += piece.nbytes
         self._kept.append(piece.arg)
@@ -155,6 +168,14 @@ class TaskReads:
         later = TaskReads()
         later._sent = dict(self._sent)
         return later
+
+    def arriving(self) -> list[tuple[int, str, int]]:
+        """Return what arrives on nodes: the task after which it may, the node and the bytes."""
+        return [
+            (latest, node, min(self._read[node][key]))
+            for node, keys in self._arrives.items()
+            for key, latest in keys.items()
+        ]
 
     def held(self, node: str) -> int:
         """Return the bytes that the node holds so that the stage can read them."""
@@ -185,6 +206,9 @@ class Graph:
         self.passing: set[Source] = set()  # whose rows are made for each reader, and not kept
         self.block: Block | None = None  # that is being built
         self.run = uuid4().hex
+        self.placed: dict[int, Placed] = {}  # what home arrays gave, by id of the argument
+        self.sends = False  # whether rows of home arrays were copied to nodes for it
+        self.relay: tuple[Legs, list[list[Ref]]] | None = None  # how it was run, if that was as one
         self.longest_seconds = 0.0  # expected of any one stage
         self._count = 0
         self._numbers: dict[str, int] = {}  # of each task, in the order in which they were added
@@ -289,6 +313,7 @@ class Graph:
         """Copy to ``node`` those of rows ``first:stop`` of a home array that are nowhere else."""
         assert source.expr is not None
         for lo, hi in gaps(self.segments(source), first, stop):
+            self.sends = True
             self.provide(source, [self.nodes.send(source.expr, lo, hi, node)])
 
     def _remake(self, source: Source, lo: int, hi: int) -> None:
@@ -426,11 +451,16 @@ class Graph:
             self._files[source] = known if source.in_file else None
         return self._files[source]
 
-    def place(self, source: Source, what: Hashable, array: np.ndarray, node: str) -> Ref:
+    def reads_files(self) -> bool:
+        """Say whether tasks read files or stores that all nodes see."""
+        return any(file is not None for file in self._files.values())
+
+    def place(self, source: Source, what: Seen, array: np.ndarray, node: str) -> Ref:
         """Return an argument that gives part ``what`` of a home array on ``node``, sent once."""
-        key = (source, what, node)
+        key = Placed(source, what, node)
         if key not in self._sent:
-            self._sent[key] = self.nodes.place(array, node, source.expr, what)
+            ref = self._sent[key] = self.nodes.place(array, node, source.expr, what)
+            self.placed[id(ref)] = key
         return self._sent[key]
 
 

@@ -18,14 +18,9 @@ from dnumpy.ops.scans import RUN
 from dnumpy.ops.sorting import FIND, ISIN_ROWS
 from dnumpy.ops.table import CROSSPROD, DOT, MATMUL, UPDATE
 from dnumpy.plan.model import Plan
-from dnumpy.plan.work import (
-    contraction_work,
-    copy_work,
-    op_loops,
-    op_work,
-    phase_work,
-)
+from dnumpy.plan.work import contraction_work, copy_work, op_loops, op_work, row_bytes
 from dnumpy.rewrite.phase import Access
+from dnumpy.runtime import works
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
@@ -152,7 +147,7 @@ class Layout:
         operands = self._operands_of(stage)
         by_rows, whole = by_access(phase, operands)
         producer = FusedRows(phase, operands)
-        return self._by_rows(phase.title(), producer, phase_work(phase), by_rows, whole)
+        return self._by_rows(phase.title(), producer, works.phase_work(phase), by_rows, whole)
 
     def placed(self, stage: FusedStage, update: Expr) -> Laid | None:
         """Lay out a phase whose only row output fills a region of another array.
@@ -171,7 +166,9 @@ class Layout:
         operands = self._operands_of(stage)
         by_rows, whole = by_access(phase, operands)
         producer = PlacedRows(FusedRows(phase, operands), base.source, region, row_map.start)
-        work = replace(phase_work(phase), rows=update.shape[0])
+        row = row_bytes(update.shape, update.dtype)  # around the region is written too
+        work = works.phase_work(phase)
+        work = replace(work, rows=update.shape[0], bytes_written=row, bytes_fresh=row)
         laid = self._by_rows(phase.title(), producer, work, [*by_rows, base], whole)
         return replace(laid, ranges=producer.shifted(laid.ranges))
 

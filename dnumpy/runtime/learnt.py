@@ -18,8 +18,8 @@ from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
 from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, seconds
 from dnumpy.kernels.choose import AHEAD, COMPILE_SECONDS, LOAD_AFTER, LOWER_AFTER, kernel_for
-from dnumpy.plan.work import op_work, phase_work, row_bytes
-from dnumpy.runtime import machine
+from dnumpy.plan.work import op_work, row_bytes
+from dnumpy.runtime import machine, works
 from dnumpy.runtime.background import once_idle
 from dnumpy.runtime.fresh import here as new_memory
 from dnumpy.runtime.fresh import untouched_bytes
@@ -271,8 +271,8 @@ def _calibrate_soon(history: Sequence[Record], profile: DeviceProfile) -> None:
     def used() -> int:
         return id(history[-1]) if history else 0
 
-    def calibrate(idle: Idle) -> None:
-        kept_or_calibrated(threads=profile.threads, idle=idle)
+    def calibrate(idle: Idle) -> bool:
+        return kept_or_calibrated(threads=profile.threads, idle=idle).calibrated
 
     once_idle(("here", profile.threads), calibrate, used)
 
@@ -351,7 +351,7 @@ def phase_kind(phase: Phase, what: str) -> Kind:
         if not out.partial
         for step in [phase.steps[out.slot - len(phase.inputs)]]
     ]
-    work, grows = _with_fresh(phase_work(phase), sizes)
+    work, grows = _with_fresh(works.phase_work(phase), sizes)
     return Kind(phase, what, lowering, work, timed, grows, _begins(phase, lowering, timed))
 
 
@@ -390,7 +390,7 @@ def _kind_of(record: Record) -> Kind:
         return Kind(key, record.what, record.lowering, None)
     known = kernel_for(record.phase).outlook(thread_count())
     timed = known.seconds if known.lowering == record.lowering else None
-    return Kind(record.phase, record.what, record.lowering, phase_work(record.phase), timed)
+    return Kind(record.phase, record.what, record.lowering, works.phase_work(record.phase), timed)
 
 
 def _clipped(residual: float) -> float:

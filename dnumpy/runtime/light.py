@@ -9,9 +9,9 @@ import numpy as np
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
 from dnumpy.ops.table import UPDATE
-from dnumpy.plan.work import op_work, phase_work
+from dnumpy.plan.work import op_work
 from dnumpy.rewrite.cut import FusedStage
-from dnumpy.runtime import local
+from dnumpy.runtime import local, works
 from dnumpy.runtime.reading import is_little
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _is_light_here(stage: Stage, most_bytes: int) -> bool:
 
 def _work_of(stage: Stage) -> Work:
     if isinstance(stage, FusedStage):
-        return phase_work(stage.phase)
+        return works.phase_work(stage.phase)
     expr = stage.expr
     reads = [(arg.shape, arg.dtype) for arg in expr.operands()]
     return op_work(expr.op, expr.shape, expr.dtype, reads)

@@ -1,7 +1,8 @@
 """What the compiled lowering takes per element, by op class, through the kernels that will run.
 
 Each class has a phase in which its op follows a product, over rows that stay in cache; what it
-takes beyond the product alone is the class's. Classes that are never compiled into a loop (random
+takes beyond the product alone is the class's. What comes once in a row is told from its elements by
+rows of two lengths. Classes that are never compiled into a loop (random
 reads, products that BLAS does not do) have no entry, and cost what they do tiled.
 """
 
@@ -32,6 +33,7 @@ ROWS = 1 << 15
 GRAIN = Grain(min_size=1, tile_bytes=1 << 18, tile_rows_max=1 << 18)
 LEAST_NS = 0.01  # what hides behind the loads and stores of the loop is not free
 LEAST_RUNS = 8
+LONG = 1 << 9  # elements of a row, beside which what comes once in a row is little
 
 
 def compiled_ns() -> tuple[tuple[tuple[str, float], ...], float]:
@@ -45,11 +47,36 @@ def compiled_ns() -> tuple[tuple[tuple[str, float], ...], float]:
     y = stored(source.uniform(0.5, 1.5, ROWS))
     product = applied("multiply", x, y)
     alone = _phase_ns(product)
-    table = []
+    table = {}
     for op_class, (program, times) in programs(x, y, product).items():
         beyond = (_phase_ns(program) - alone) / times
-        table.append((op_class, max(LEAST_NS, beyond)))
-    return tuple(table), _compile_seconds(programs(x, y, product)["arith"][0])
+        table[op_class] = max(LEAST_NS, beyond)
+    table |= _of_rows(x.value, y.value, table)
+    return tuple(table.items()), _compile_seconds(programs(x, y, product)["arith"][0])
+
+
+def _of_rows(x: np.ndarray, y: np.ndarray, table: dict[str, float]) -> dict[str, float]:
+    """Return what a row takes by class, and an element in the search for the least one."""
+    long, short = (_rows_ns(x, y, length) for length in (LONG, measure.SHORT))
+    index = long["index"] / LONG
+    found = {
+        "index": index,
+        "pick": short["index"] - measure.SHORT * index,
+        "fold": short["reduce"] - measure.SHORT * table["reduce"],
+    }
+    return {op_class: max(LEAST_NS, ns) for op_class, ns in found.items()}
+
+
+def _rows_ns(x: np.ndarray, y: np.ndarray, length: int) -> dict[str, float]:
+    """Return ns per row of so many elements, of what follows a product."""
+    a, b = (stored(operand.reshape(-1, length)) for operand in (x, y))
+    product = applied("multiply", a, b)
+    alone = _phase_ns(product)
+    programs = {
+        "index": reduced("argmin", product, 1, np.dtype(np.intp)),
+        "reduce": reduced("add.reduce", product, 1, product.dtype),
+    }
+    return {op_class: _phase_ns(program) - alone for op_class, program in programs.items()}
 
 
 def programs(x: Expr, y: Expr, product: Expr) -> dict[str, tuple[Expr, int]]:
@@ -70,7 +97,7 @@ def programs(x: Expr, y: Expr, product: Expr) -> dict[str, tuple[Expr, int]]:
         "compare": (greater, 1),
         "select": (chosen, 1),
         "cast": (make(CAST, (product,), (), x.shape, single), 1),
-        "reduce": (_total(product), 1),
+        "reduce": (reduced("add.reduce", product, 0, product.dtype), 1),
         "other": (applied("hypot", product, y), 1),
     }
 
@@ -90,9 +117,11 @@ def applied(name: str, *args: Expr) -> Expr:
     return make(op, args, (), args[0].shape, found)
 
 
-def _total(operand: Expr) -> Expr:
-    params = ReduceParams((0,), False, None, None, False)
-    return make(lookup("add.reduce"), (operand,), params, (), operand.dtype)
+def reduced(name: str, operand: Expr, axis: int, dtype: np.dtype) -> Expr:
+    """Return the named reduction of the operand along an axis."""
+    params = ReduceParams((axis,), False, None, None, False)
+    shape = (*operand.shape[:axis], *operand.shape[axis + 1 :])
+    return make(lookup(name), (operand,), params, shape, dtype)
 
 
 def stage_of(program: Expr, grain: Grain = GRAIN) -> FusedStage:
@@ -114,7 +143,7 @@ def _phase_ns(program: Expr) -> float:
         kernel.run(values, outs, 0, phase.rows)
 
     run()  # compiled
-    return measure.best_seconds(run, least=LEAST_RUNS) / ROWS * 1e9
+    return measure.best_seconds(run, least=LEAST_RUNS) / phase.rows * 1e9
 
 
 def outputs_of(phase: Phase) -> list[np.ndarray]:

@@ -54,6 +54,10 @@ class Made(_Made):
         at = time.time() if ended is None else ended
         return super().__new__(cls, rows, partials, seconds, faults, lowering, at, memory)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle so that arrays lie aligned where it arrives."""
+        return _made, (AHEAD, *self)
+
     def noting(self, memory: Taken) -> Made:
         """Return the same, with what the task took."""
         return Made(*self[:-1], memory)
@@ -62,6 +66,23 @@ class Made(_Made):
     def nbytes(self) -> int:
         """Bytes of the row outputs."""
         return sum(rows.nbytes for rows in self.rows)
+
+
+# Dask reads the first array of a message into one buffer with the headers, which may be of any
+# length, and each later one into a buffer of its own. A copy would cost the memory twice.
+AHEAD = np.zeros(1, np.uint8)
+
+
+def aligned(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Return arrays that lie aligned in memory, as compiled kernels need them.
+
+    In messages of many small ones they may not.
+    """
+    return tuple([array if array.flags.aligned else array.copy() for array in rows])
+
+
+def _made(_: np.ndarray, rows: tuple[np.ndarray, ...], *others: Any) -> Made:
+    return Made(aligned(rows), *others)
 
 
 Inner = tuple[tuple[int, int], ...]  # (start, stop) of the axes after the first
@@ -92,6 +113,22 @@ class Literal(NamedTuple):
     """An operand that is a scalar, as the user wrote it."""
 
     value: Any
+
+
+class Seen(NamedTuple):
+    """A part of a home array that a task is given: what is seen through views, some rows of it."""
+
+    views: tuple[Geometry, ...] = ()
+    rows: tuple[int, int, int] | None = None  # first, stop and step
+    inner: Inner = ()
+
+    def of(self, array: Any) -> np.ndarray:
+        """Return the part of the array."""
+        for geometry in self.views:
+            array = geometry.over(np.ascontiguousarray(array))
+        if self.rows is not None:
+            array = array[slice(*self.rows)]
+        return cut_inside(array, self.inner)
 
 
 @dataclass(frozen=True, slots=True)

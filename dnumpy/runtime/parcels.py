@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.runtime.operands import Inner, Ref, Take, taken
+from dnumpy.runtime.operands import AHEAD, Inner, Ref, Take, aligned, taken
 from dnumpy.runtime.peaks import watch
 
 
@@ -14,6 +14,14 @@ class Packed(NamedTuple):
     """The arrays of a parcel, read as the row outputs of a task are."""
 
     rows: tuple[np.ndarray, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle so that arrays lie aligned where it arrives."""
+        return _arrived, (AHEAD, self.rows)
+
+
+def _arrived(_: np.ndarray, rows: tuple[np.ndarray, ...]) -> Packed:
+    return Packed(aligned(rows))
 
 
 def pack(takes: tuple[Take, ...], *data: Ref) -> Packed:

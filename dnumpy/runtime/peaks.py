@@ -1,8 +1,8 @@
 """How much memory a task took at its peak, as the system counted it.
 
 The kernel keeps the most memory that a process has held since it was last told to forget it (Linux:
-``VmHWM``, reset through ``clear_refs``). Reading and resetting take some tens of microseconds, so
-each task is watched. Blocks that the pool keeps unused are not counted: an array that lies in one
+``VmHWM``, reset through ``clear_refs``). Reading and resetting take some ten microseconds, so each
+task is watched. Blocks that the pool keeps unused are not counted: an array that lies in one
 takes memory as much as one in fresh pages.
 
 Only worker processes are watched: what else the client's process does would be counted too. What a
@@ -13,8 +13,10 @@ does not say what part of the process's memory is theirs.
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import finalize
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
-FORGET_THE_MOST = "5"  # what clear_refs calls it
+STATUS_BYTES = 1 << 14  # several times what it has
+FORGET_THE_MOST = b"5"  # what clear_refs calls it
 
 
 class Given(NamedTuple):
@@ -111,10 +114,19 @@ class _Watch:
             seen[1] = max(seen[1], most)
 
 
+@cache
+def _opened(path: Path, flags: int, _process: int) -> int:
+    """Return the file, which stays open: to open it takes longer than to read or write it.
+
+    It is that of this process: one that is forked off later has files of its own.
+    """
+    return os.open(path, flags)
+
+
 def _forget() -> bool:
     try:
-        CLEAR.write_text(FORGET_THE_MOST, encoding="ascii")
-    except OSError:
+        os.pwrite(_opened(CLEAR, os.O_WRONLY, os.getpid()), FORGET_THE_MOST, 0)
+    except (OSError, AttributeError):  # there is no such file, or no such call
         return False
     return True
 
@@ -122,8 +134,8 @@ def _forget() -> bool:
 def _held() -> tuple[int, int]:
     """Return the bytes that this process holds, and the most since that was forgotten."""
     try:
-        text = STATUS.read_bytes()
-    except OSError:
+        text = os.pread(_opened(STATUS, os.O_RDONLY, os.getpid()), STATUS_BYTES, 0)
+    except (OSError, AttributeError):  # there is no such file, or no such call
         return 0, 0
     return _field(text, b"VmRSS:"), _field(text, b"VmHWM:")
 

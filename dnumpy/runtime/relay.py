@@ -14,6 +14,7 @@ worker, so that two runs whose legs wait for one another's places both go on.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import deque
@@ -23,10 +24,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from dnumpy.runtime.received import value_of
+from dnumpy.runtime.received import sendable, sent_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from dnumpy.runtime.sealed import Sealed
 
 STALL_SECONDS = 30.0  # without a result or a message
 YIELD_SECONDS = 0.1  # of waiting, after which other tasks may have the thread
@@ -36,7 +39,8 @@ FORGOTTEN_SECONDS = 600.0  # after which messages for a leg that never came are 
 TIMED_ROUNDS = 3
 TIMED_STEPS = 50
 ENDED_RUNS = 1024  # of which late messages are recognised
-HAND_OVER = "dnumpy_hand_over"  # the name of the message
+HAND_OVER = "dnumpy_hand_over"  # the name of the message that opens a line
+TAKEN = "taken"  # its answer, where results are taken in
 
 
 class RelayBroken(Exception):  # noqa: N818 - an event, answered by running task by task
@@ -79,6 +83,39 @@ class Leg(NamedTuple):
     steps: tuple[Step, ...]
     sends: dict[str, tuple[str, ...]]
     gives: tuple[str, ...]
+
+
+class NodeLeg(NamedTuple):
+    """What a node does in a relay.
+
+    Attributes
+    ----------
+    node, label : str
+        Its address, and its device class.
+    sealed : Sealed
+        Its leg, of no run's name.
+    lanes : int
+        Threads that it can use.
+    staying, coming : tuple of str
+        Keys of the results that stay there, and of those that come home: what the leg gives.
+    """
+
+    node: str
+    label: str
+    sealed: Sealed
+    lanes: int
+    staying: tuple[str, ...]
+    coming: tuple[str, ...]
+
+
+class Legs(NamedTuple):
+    """A graph as legs: all that is the same when it is run again, and the run that it was made for.
+
+    What the legs read that is not made in them is told apart.
+    """
+
+    run: str
+    nodes: tuple[NodeLeg, ...]
 
 
 class _Running:
@@ -183,13 +220,25 @@ class Station:
         self._lock = threading.Lock()
         self._running: dict[str, _Running] = {}
         self._ended: deque[str] = deque(maxlen=ENDED_RUNS)
+        self._lines: dict[str, _Line] = {}  # to other workers; of the worker's loop alone
 
-    async def receive(self, run: str, key: str, value: Any) -> str:
-        """Take in a result that another worker hands over."""
-        running = self.running(run)
-        if running is not None:
-            running.take(key, value_of(value))
-        return "taken"
+    async def receive(self, comm: Any) -> Any:
+        """Take in what another worker hands over, until it closes the connection."""
+        from distributed.core import Status
+
+        await comm.write(TAKEN)
+        while not comm.closed():
+            try:
+                run, key, *sent = await comm.read()
+            except OSError:  # closed: who still waits for something finds out
+                break
+            running = self.running(run)
+            if running is not None:
+                try:
+                    running.take(key, sent_value(sent))
+                except Exception as problem:  # noqa: BLE001 - told to the lanes
+                    running.fail(_broken(f"a result of {comm.peer_address} is none", problem))
+        return Status.dont_reply
 
     def running(self, run: str) -> _Running | None:
         """Return a run, which may have had messages before its leg arrived; None if it is over."""
@@ -221,35 +270,64 @@ class Station:
         """
         sent = threading.Semaphore(0)
         for address in to:
-            message = {"run": run, "key": key, "value": value}
-            self.worker.loop.add_callback(self._send, running, message, address, sent)
+            self.worker.loop.add_callback(self._send, running, (run, key, value), address, sent)
         until = time.monotonic() + SEND_SECONDS
         for _ in to:
             sent.acquire(timeout=max(until - time.monotonic(), 0.0))
 
     async def _send(
-        self, running: _Running, message: dict[str, Any], address: str, sent: threading.Semaphore
+        self, running: _Running, message: tuple[str, str, Any], to: str, sent: threading.Semaphore
     ) -> None:
-        from distributed.protocol.serialize import to_serialize
-
-        message["value"] = to_serialize(message["value"])
         try:
-            comm = await self.worker.rpc.connect(address)
-            try:
-                await comm.write({"op": HAND_OVER, "reply": True, **message})
-                sent.release()
-                reply = await comm.read()
-            except BaseException:
-                comm.abort()
-                raise
-            finally:
-                self.worker.rpc.reuse(address, comm)
+            await self._lines.setdefault(to, _Line(self.worker, to)).send(message)
         except Exception as problem:  # noqa: BLE001 - told to the lanes
+            running.fail(_broken(f"{to} cannot be reached", problem))
+        finally:
             sent.release()
-            running.fail(_broken(f"{address} cannot be reached", problem))
-            return
-        if reply != "taken":
-            running.fail(RelayBroken(f"{address} does not take results"))
+
+
+class _Line:
+    """A connection to a worker for results alone, which takes them without a word.
+
+    An answer to each would take as long as the message. One that gets lost, with the worker or the
+    connection, is missed by who waits for it, and by the client, which watches the workers.
+    """
+
+    def __init__(self, worker: Any, address: str) -> None:
+        self.worker = worker
+        self.address = address
+        self._turn = asyncio.Lock()  # messages must not get into one another
+        self._comm: Any = None
+        self._watch: asyncio.Task[None] | None = None
+
+    async def send(self, message: tuple[str, str, Any]) -> None:
+        """Send a result, on a new connection if there is none."""
+        run, key, value = message
+        async with self._turn:
+            if self._comm is None or self._comm.closed():
+                self._comm = await self._opened()
+                self._watch = asyncio.create_task(_read_until_closed(self._comm))
+            await self._comm.write((run, key, *sendable(value)))
+
+    async def _opened(self) -> Any:
+        comm = await self.worker.rpc.connect(self.address)
+        try:
+            await comm.write({"op": HAND_OVER})
+            answer = await comm.read()
+        except BaseException:
+            comm.abort()
+            raise
+        if answer != TAKEN:
+            self.worker.rpc.reuse(self.address, comm)
+            msg = f"it does not take results: {answer!r}"
+            raise RelayBroken(msg)
+        return comm
+
+
+async def _read_until_closed(comm: Any) -> None:
+    """Wait for what never comes: nobody else would notice that the other end is gone."""
+    with suppress(OSError):
+        await comm.read()
 
 
 def _broken(why: str, problem: BaseException) -> RelayBroken:
@@ -287,6 +365,12 @@ def run_leg(leg: Leg, *external: Any) -> tuple[Any, ...]:
     finally:
         running.fail(RelayBroken("the leg has ended"))
         station.close(leg.run)
+
+
+def run_sealed(run: str, sealed: Sealed, *external: Any) -> tuple[Any, ...]:
+    """Run a leg that was sealed under no name, as a part of this run."""
+    leg: Leg = sealed.opened()
+    return run_leg(leg._replace(run=run), *external)
 
 
 def step_seconds() -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnumpy.runtime.relay import Argument, Leg, Step, run_lane, run_leg
+from dnumpy.runtime.relay import Argument, Leg, Legs, NodeLeg, Step, run_lane, run_sealed
+from dnumpy.runtime.sealed import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -25,12 +26,13 @@ class Home(NamedTuple):
 
 
 class Relayed(NamedTuple):
-    """The Dask tasks of a relay, by node, in them the results that come home, and the lanes' keys.
+    """The Dask tasks of a relay, by node, and in them the results that stay and that come home.
 
-    Every task's result has to be asked for, or Dask would leave it out.
+    Every task's result has to be asked for, or Dask would leave it out: ``others`` are the rest.
     """
 
     tasks: dict[str, dict[str, Any]]
+    stay: dict[str, str]
     home: dict[str, Home]
     others: tuple[str, ...]
 
@@ -40,82 +42,97 @@ def is_worth_it(graph: Graph, room: float) -> bool:
 
     That is, at most ``room`` bytes in all: what legs hold they cannot spill.
     """
-    if graph.moved_bytes > MOST_MOVED or graph.made_bytes > room:
+    if graph.moved_bytes > MOST_MOVED:
         return False
-    if graph.longest_seconds > LONGEST_STEP:
+    if not is_in_bounds(graph.made_bytes, graph.longest_seconds, room):
         return False
     return any(graph.dependencies(key) & graph.node_of.keys() for key in graph.node_of)
 
 
-def relayed(graph: Graph, home: Collection[str], stay: Collection[str]) -> Relayed:
-    """Return the tasks of a relay; results that ``stay`` are tasks of their old keys."""
+def is_in_bounds(made_bytes: float, longest_seconds: float, room: float) -> bool:
+    """Say whether so much may be made in a relay, in stages that are expected to take so long."""
+    return made_bytes <= room and longest_seconds <= LONGEST_STEP
+
+
+def legs_of(
+    graph: Graph, home: Collection[str], stay: Collection[str]
+) -> tuple[Legs, list[list[Ref]]]:
+    """Return the legs of a graph, and what each reads that the graph does not make."""
     sends: dict[str, dict[str, None]] = {}
     for key, node in graph.node_of.items():
         for needed in graph.dependencies(key):
             if graph.node_of.get(needed, node) != node:
                 sends.setdefault(needed, {})[node] = None
-    tasks: dict[str, dict[str, Any]] = {}
-    found: dict[str, Home] = {}
-    others: list[str] = []
+    legs: list[NodeLeg] = []
+    external: list[list[Ref]] = []
     for node in [node for node, own in graph.tasks.items() if own]:
         keys = sorted(graph.tasks[node], key=lambda key: key not in graph.urgent)
-        staying = [key for key in keys if key in stay]
-        coming = [key for key in keys if key in home]
-        leg, external = _leg_of(graph, keys, sends, (*staying, *coming))
-        ref, tasks[node] = _lanes(graph, node, leg, external)
-        others += tasks[node]
-        leg_key = ref.key
-        for position, key in enumerate(staying):
-            tasks[node][key] = graph.apart(key, getitem, ref, position)
-        first = len(staying)
-        if staying and coming:  # what stays is not to come along
-            ref = _added(graph, tasks, node, "home", getitem, ref, slice(first, None))
-            first = 0
-        found |= {key: Home(ref, first + k) for k, key in enumerate(coming)}
-        if staying:
-            others.remove(leg_key)  # nobody is to keep it for what others keep one by one
-    return Relayed(tasks, found, tuple(others))
+        staying = tuple([key for key in keys if key in stay])
+        coming = tuple([key for key in keys if key in home])
+        leg, data = _leg_of(graph, keys, sends, (*staying, *coming))
+        lanes = min(graph.nodes.threads(node), len(leg.steps))
+        label = graph.nodes.label(node)
+        legs.append(NodeLeg(node, label, Sealed.of(leg), lanes, staying, coming))
+        external.append(data)
+    return Legs(graph.run, tuple(legs)), external
 
 
 def _leg_of(
     graph: Graph, keys: Sequence[str], sends: dict[str, dict[str, None]], gives: tuple[str, ...]
 ) -> tuple[Leg, list[Ref]]:
     """Return a node's leg, and what it reads that the graph does not make."""
-    external: dict[str, int] = {}
+    external: dict[int | str, int] = {}
     data: list[Ref] = []
 
     def argument(arg: Any) -> Argument:
         key = getattr(arg, "key", None)
-        if key is None:
-            return Argument(arg)
         if key in graph.node_of:
             return Argument(key=key)
-        if key not in external:
-            external[key] = len(data)
+        if key is None and id(arg) not in graph.placed:
+            return Argument(arg)
+        told = id(arg) if key is None else key
+        if told not in external:
+            external[told] = len(data)
             data.append(arg)
-        return Argument(number=external[key])
+        return Argument(number=external[told])
 
     steps = []
     for key in keys:
         task = graph.task(key)
         steps.append(Step(key, task.func, tuple([argument(arg) for arg in task.args])))
     to = {key: tuple(sends[key]) for key in keys if key in sends}
-    return Leg(graph.run, tuple(steps), to, gives), data
+    return Leg("", tuple(steps), to, gives), data
 
 
-def _lanes(
-    graph: Graph, node: str, leg: Leg, external: Sequence[Ref]
-) -> tuple[Ref, dict[str, Any]]:
-    """Return the tasks that run a leg, one for each thread that it can use, and the first one."""
-    tasks: dict[str, dict[str, Any]] = {node: {}}
-    ref = _added(graph, tasks, node, "leg", run_leg, leg, *external)
-    for _ in range(1, min(graph.nodes.threads(node), len(leg.steps))):
-        _added(graph, tasks, node, "lane", run_lane, leg.run)
-    return ref, tasks[node]
+def relayed(legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> Relayed:
+    """Return the tasks of a relay; what the legs read that is not made in them is ``external``.
 
+    Results that stay are tasks, whose keys name the run.
+    """
+    from dask._task_spec import Task, TaskRef  # not before it is needed: it is slow to import
 
-def _added(graph: Graph, tasks: dict[str, dict[str, Any]], node: str, what: str, *task: Any) -> Ref:
-    key = f"dnp{graph.nodes.label(node)}-{what}-{graph.run}-{node}-{len(tasks[node])}"
-    function, *args = task
-    tasks[node][key] = graph.apart(key, function, *args)
-    return graph.ref_to(key)
+    found = Relayed({}, {}, {}, ())
+    others: list[str] = []
+    for leg, data in zip(legs.nodes, external, strict=True):
+        own = found.tasks[leg.node] = {}
+
+        def added(what: str, *task: Any, leg: NodeLeg = leg, own: dict[str, Any] = own) -> Ref:
+            key = f"dnp{leg.label}-{what}-{run}-{leg.node}-{len(own)}"
+            own[key] = Task(key, *task)
+            return TaskRef(key)
+
+        ref = added("leg", run_sealed, run, leg.sealed, *data)
+        for _ in range(1, leg.lanes):
+            added("lane", run_lane, run)
+        others += own
+        if leg.staying:
+            others.remove(ref.key)  # nobody is to keep it for what others keep one by one
+        for position, key in enumerate(leg.staying):
+            kept = found.stay[key] = key.replace(legs.run, run)
+            own[kept] = Task(kept, getitem, ref, position)
+        first = len(leg.staying)
+        if leg.staying and leg.coming:  # what stays is not to come along
+            ref = added("home", getitem, ref, slice(first, None))
+            first = 0
+        found.home.update({key: Home(ref, first + k) for k, key in enumerate(leg.coming)})
+    return found._replace(others=tuple(others))

@@ -192,11 +192,25 @@ class Replicas:
         args = self._at_home[ref.key].args
         return [one for arg in args if hasattr(arg, "key") for one in self.needed_for(arg)]
 
+    def rest(self) -> Rest:
+        """Return what is left to do when results have come home."""
+        return Rest(self._instead, self._at_home)
+
+
+class Rest(NamedTuple):
+    """What is done in this process: results of tasks that were taken out of a graph.
+
+    Each is ``instead`` what another task has handed on, or made by a task that is run ``at_home``.
+    """
+
+    instead: dict[str, Replica]
+    at_home: dict[str, Any]
+
     def complete(self, results: dict[str, Any]) -> None:
         """Add the results of the tasks that were taken out to those of the others."""
-        for key, instead in self._instead.items():
+        for key, instead in self.instead.items():
             results[key] = instead.handed.of(results[instead.ref.key])
-        for key, task in reversed(self._at_home.items()):  # the first before those that read it
+        for key, task in reversed(self.at_home.items()):  # the first before those that read it
             results[key] = task({needed: results[needed] for needed in task.dependencies})
 
 

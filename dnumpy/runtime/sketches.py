@@ -7,7 +7,7 @@ does not matter, and no sketch that is kept refers to any of them.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dnumpy.config import config
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.chunked import Source
+    from dnumpy.runtime.graph import Segment
     from dnumpy.runtime.sketch import Sketch
 
 ENTRIES = 256
@@ -44,28 +45,39 @@ def clear_sketches() -> None:
     _known.clear()
 
 
-def sketched_again(
-    stages: Sequence[Stage],
-    cluster: Cluster,
-    wanted: Collection[int] | None,
-    sketch: Callable[[], Sketch],
-) -> Sketch:
-    """Return the sketch of the stages, which ``sketch`` writes if there was none like it before."""
-    key = key_of(stages, cluster, wanted)
-    found = _known.find(key)
+def sketched_again(asked: Asked, sketch: Callable[[], Sketch]) -> Sketch:
+    """Return the sketch of what is asked, which ``sketch`` writes if there was none like it."""
+    found = _known.find(asked.key)
     if found is None:
         found = sketch()
         found.demands = [
             replace(demand, by_rows=(), across=(), whole=()) for demand in found.demands
         ]
-        _known.keep(key, found)
+        _known.keep(asked.key, found)
     return found
 
 
-def key_of(
-    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
-) -> tuple[Hashable, ...]:
-    """Return what decides a sketch, and nothing else."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Stages as they are told apart.
+
+    Attributes
+    ----------
+    key : tuple
+        What decides the sketch, and nothing else.
+    exact : tuple
+        What tasks depend on besides: constants, and how each stored array lies in what tasks gave.
+    stored : dict
+        The stored arrays that the stages read, by number: where their rows are, of which array.
+    """
+
+    key: tuple[Hashable, ...]
+    exact: tuple[Hashable, ...]
+    stored: dict[int, tuple[Source, list[Segment]]]
+
+
+def asked_of(stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None) -> Asked:
+    """Return how stages on this cluster are told from others."""
     key = _Key(cluster, wanted)
     for stage in stages:
         if isinstance(stage, FusedStage):
@@ -76,7 +88,8 @@ def key_of(
     settings = config.reproducible, config.tile_bytes, config.tile_rows_max
     threads = cluster.threads(cluster.fastest())
     sizes = cluster.home_bytes, cluster.embed_bytes, threads, cluster.remote, wanted is None
-    return (*settings, *sizes, *key.parts)
+    exact = (config.memory_limit, *key.exact)
+    return Asked((*settings, *sizes, *key.parts), exact, key.stored)
 
 
 class _Key:
@@ -84,6 +97,9 @@ class _Key:
 
     def __init__(self, cluster: Cluster, wanted: Collection[int] | None) -> None:
         self.parts: list[Hashable] = []
+        self.exact: list[Hashable] = []
+        self.stored: dict[int, tuple[Source, list[Segment]]] = {}
+        self._given: dict[str, int] = {}  # the tasks whose results stored arrays lie in
         self._cluster = cluster
         self._graph = SketchGraph(cluster)
         self._wanted: Collection[int] = wanted if wanted is not None else ()
@@ -117,11 +133,13 @@ class _Key:
         self._numbers[id(expr)] = self._count
         self._count += 1
         self.parts += (expr.shape, expr.dtype, id(expr) in self._wanted)
+        self.exact.append(expr.dtype.num)  # int64 and longlong compare equal
 
     def _read(self, arg: Any) -> None:
         """Write down an operand: a scalar, or the views that it is seen through and their array."""
         if type(arg) is Const:
             self.parts.append(None)
+            self.exact.append(arg.key())
             return
         expr: Expr = arg
         while id(expr) not in self._numbers and expr.value is None:
@@ -138,7 +156,13 @@ class _Key:
         if source not in self._stored:
             self._stored[source] = self._count
             self._count += 1
-            where = [(s.start, s.stop, s.node) for s in self._graph.segments(source)]
+            segments = self._graph.segments(source)
+            self.stored[self._stored[source]] = source, segments
+            self.exact.append(source.dtype.num)
+            for s in segments:
+                key = getattr(s.arg, "key", "")
+                self.exact += (s.item, self._given.setdefault(key, len(self._given)))
+            where = [(s.start, s.stop, s.node) for s in segments]
             home: tuple[bool, ...] = ()
             if source.expr is not None:
                 read = self._graph.file(source) is not None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dnumpy.runtime.faults import StepFault, collect
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
+    from dnumpy.plan.model import Plan
+    from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.demands import Laid
     from dnumpy.runtime.folds import Told
     from dnumpy.runtime.graph import Range, TaskReads
@@ -35,18 +38,41 @@ class Learner(Protocol):
         """Take in the seconds that each range of a stage took, and its lowering."""
         ...
 
+    def learn_round_trip(self, seconds: float) -> None:
+        """Take in how much longer a run took than its tasks, from the first to the last."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A stage that was laid out, without what it reads; and what nodes take at the peak."""
+
+    what: str
+    ranges: list[Range]
+    plan: Plan
+    work: Work
+    number: int
+    as_planned: bool
+    runs: Phase | None
+    peaks: dict[str, int]
+
+    def phase(self) -> Phase | None:
+        """Return the phase that runs, None for a single op."""
+        return self.runs
+
 
 @dataclass(slots=True)
 class StageRun:
     """A stage in the graph: its tasks, where they report, and the task that folds, on its node."""
 
-    laid: Laid
+    laid: Laid | Outline
     steps: tuple[Expr, ...]
     reads: TaskReads
     made: list[tuple[Range, Ref]]
     reports: list[Told]
     folded: tuple[str, Ref] | None = None
     first: int = 0  # position of its first row output in what its task gives
+    meanwhile: dict[str, int] = field(default_factory=dict)  # bytes that arrive for later stages
 
     def record(self, cluster: Learner, results: dict[str, Any], ran: tuple[float, float]) -> Record:
         """Return what was done, beside what was planned; the planner learns from it."""
@@ -91,15 +117,26 @@ class StageRun:
     def predicted_peaks(self) -> dict[str, int]:
         """Return what each node takes at the peak; nothing for calls of unknown workspace."""
         laid = self.laid
+        if isinstance(laid, Outline):
+            return laid.peaks
         if isinstance(laid.producer, WholeResult):
             return {}
         rows: dict[str, int] = {}
         for r in laid.ranges:
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
         return {
-            node: peak_bytes(laid.work, laid.producer, count, self.reads.held(node))
+            node: peak_bytes(laid.work, laid.producer, count, self._held(node))
             for node, count in rows.items()
         }
+
+    def _held(self, node: str) -> int:
+        return self.reads.held(node) + self.meanwhile.get(node, 0)
+
+    def outline(self) -> Outline:
+        """Return the stage without what it reads."""
+        laid = self.laid
+        named = laid.what, laid.ranges, laid.plan, laid.work, laid.number, laid.as_planned
+        return Outline(*named, laid.phase(), self.predicted_peaks())
 
     def faults(self, results: dict[str, Any]) -> list[StepFault]:
         """Return the floating-point faults that the stage's tasks met."""
@@ -109,6 +146,26 @@ class StageRun:
         if self.folded is not None:
             found |= results[self.folded[1].key].faults
         return collect(self.steps, found)
+
+
+def note_what_comes_meanwhile(stages: Sequence[StageRun]) -> None:
+    """Note of each stage what may arrive for later ones before its tasks have ended.
+
+    That is what lay there or was made before, or what nodes that have ended the stage made in it:
+    nobody waits to send it.
+    """
+    until = 0  # tasks that were there when the stage after had none yet
+    later: list[tuple[int, str, int]] = []  # the latest first
+    held: dict[str, int] = {}
+    for stage in reversed(stages):
+        while later and -later[0][0] > until:
+            _, node, nbytes = heappop(later)
+            held[node] -= nbytes
+        stage.meanwhile = {node: nbytes for node, nbytes in held.items() if nbytes}
+        for latest, node, nbytes in stage.reads.arriving():
+            heappush(later, (-latest, node, nbytes))
+            held[node] = held.get(node, 0) + nbytes
+        until = stage.reads.began
 
 
 def _starts(

@@ -20,9 +20,8 @@ import numpy as np
 from dnumpy.config import config
 from dnumpy.kernels import compile as compiler
 from dnumpy.kernels.tiled import TiledKernel
-from dnumpy.plan.work import phase_work
 from dnumpy.rewrite.cut import Grain
-from dnumpy.runtime import lowerings, machine, measure
+from dnumpy.runtime import lowerings, machine, measure, works
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -86,7 +85,7 @@ def _beyond_memory(
     phase: Phase, op_class: str, took: float, known: dict[str, float], profile: DeviceProfile
 ) -> tuple[float, float]:
     """Return the ns of a row that are for the ops of a class, and how many there are."""
-    work = phase_work(phase)
+    work = works.phase_work(phase)
     share = _share(phase, profile.threads)
     moved = share * (work.bytes_read + work.bytes_written)
     loops = dict(work.loops)

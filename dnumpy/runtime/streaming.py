@@ -10,8 +10,9 @@ from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
-from dnumpy.plan.work import partial_bytes, scratch_bytes
+from dnumpy.plan.work import partial_bytes, row_bytes, scratch_bytes
 from dnumpy.runtime.files import BLOCK_BYTES
+from dnumpy.runtime.graph import Range
 from dnumpy.runtime.placed import PlacedRows
 from dnumpy.runtime.producers import (
     STEP_BYTES,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
     from dnumpy.runtime.chunked import Producer
 
-TASK_BYTES = 3 << 20  # besides its arrays, of a node's tasks of one stage
+TASK_BYTES = 3 << 19  # besides its arrays, of a node's tasks of one stage
 CALL_STEPS = 5  # times a block: what one call on a block of rows allocates
 FOLD_LEVELS = 8  # results of tiles that wait for their neighbours, or are just being joined
 
@@ -91,12 +92,28 @@ def _left_by_a_tile(producer: Producer) -> float:
     return partial_bytes(phase) if phase is not None else 0.0
 
 
+def step_bytes(producer: Producer, rows: int) -> float:
+    """Return the bytes of an operand or result that one call takes, of so many rows of a node."""
+    match producer:
+        case FoldedTogether():
+            return max(step_bytes(fold, rows) for fold in producer.folds)
+        case BlockedRows() | FoldedBlocks():
+            step = producer.step(Range("", 0, rows)) if isinstance(producer, BlockedRows) else 1
+            called = min(max(producer.granule(), step), rows)
+            widths = [row_bytes(o.shape, o.dtype) for o in producer.operands if o.source]
+            if isinstance(producer, BlockedRows):
+                widths.append(row_bytes(producer.shape, producer.dtype))
+            return min(called * max(widths, default=0.0), STEP_BYTES)
+        case _:
+            return STEP_BYTES
+
+
 def peak_bytes(work: Work, producer: Producer, rows: int, held: int) -> int:
     """Return the most that a node with so many rows takes, ``held`` to be read among it."""
     if not rows:
         return 0
     made = rows * (work.bytes_written + work.workspace_bytes_per_row)
     phase = phase_of(producer)
-    scratch = scratch_bytes(phase) if phase is not None else CALL_STEPS * STEP_BYTES
+    scratch = scratch_bytes(phase) if phase is not None else CALL_STEPS * step_bytes(producer, rows)
     passing = blocks_held(work, producer, work.passing_bytes_per_row)
     return ceil(held + made + scratch + passing) + TASK_BYTES

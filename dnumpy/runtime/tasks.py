@@ -16,7 +16,7 @@ import numpy as np
 from dnumpy.kernels import reference
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.partials import join_neighbours, partial_dtype
-from dnumpy.ops.table import CROSSPROD, MATMUL
+from dnumpy.ops.table import CROSSPROD, EMPTY, MATMUL
 from dnumpy.runtime.branches import Branch, Branches, branches_of, put_on
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Made
@@ -232,7 +232,10 @@ def allocated(job: RowJob, output: Output) -> np.ndarray | None:
     if output.partial:
         return None
     step = job.phase.steps[output.slot - len(job.phase.inputs)]
-    return pool.empty((job.hi - job.lo, *step.shape[1:]), step.dtype)
+    shape = (job.hi - job.lo, *step.shape[1:])
+    if step.op is EMPTY:  # nobody may write to it: the pool would count pages that are not there
+        return np.empty(shape, step.dtype)
+    return pool.empty(shape, step.dtype)
 
 
 @noting_memory

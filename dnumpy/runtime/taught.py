@@ -42,6 +42,7 @@ class Taught:
         self.ran: dict[str, float] = {}  # seconds of each kernel, on the node that had most to do
         self.compiled: dict[str, bool] = {}  # whether all tasks of a kernel ran so the last time
         self.compile_seconds = COMPILE_SECONDS
+        self._begun: set[tuple[str, str]] = set()  # kernels that ran compiled, and where
 
     def enter(self, label: str, profile: DeviceProfile) -> None:
         """Take in what is kept of a device class, the first time that it is met."""
@@ -79,6 +80,15 @@ class Taught:
         self.compiled[name] = compiled
         self.ran[name] = self.ran.get(name, 0.0) + seconds
         self.kept.write_sometimes()
+
+    def begins(self, kernel: str, node: str) -> bool:
+        """Say whether a node runs a compiled kernel for the first time: it may have compiled it."""
+        if (kernel, node) in self._begun:
+            return False
+        if len(self._begun) >= MOST_KERNELS:
+            self._begun.clear()
+        self._begun.add((kernel, node))
+        return True
 
     def _kept_of(self, profile: DeviceProfile) -> list[tuple[str, str, float, float]]:
         found = []

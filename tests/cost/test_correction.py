@@ -56,6 +56,26 @@ def test_a_phase_on_one_node_teaches_the_kernel_only() -> None:
     assert correction.factor("k", "cpu") == pytest.approx(2.0, rel=0.05)
 
 
+def test_a_kernel_that_was_never_seen_on_a_class_is_corrected_as_on_another() -> None:
+    correction = OnlineCorrection()
+    for _ in range(10):
+        seen = Observation("k", "fast", "a", correction.factor("k", "fast", family="f"), 0.05, "f")
+        slow = Observation("j", "slow", "b", correction.factor("j", "slow", family="f"), 2.0, "f")
+        correction.observe([seen, slow])
+    assert correction.factor("k", "fast", family="f") == pytest.approx(0.05, rel=0.1)
+    assert correction.factor("k", "slow", family="f") == pytest.approx(0.05, rel=0.1)
+    assert correction.factor("new", "slow", family="f") == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_first_run_that_was_slow_is_soon_forgotten() -> None:
+    correction = OnlineCorrection()
+    for k, took in enumerate((50.0, 1.0, 1.0)):
+        predicted = correction.factor("k", "cpu")
+        assert predicted <= (1.0, 2.0, 1.2)[k]
+        correction.observe([Observation("k", "cpu", "a", predicted, took)])
+    assert correction.factor("k", "cpu") == pytest.approx(1.0, rel=0.1)
+
+
 def test_tasks_too_short_to_time_teach_nothing() -> None:
     correction = OnlineCorrection()
     correction.observe([Observation("k", "cpu", "a", 1e-6, 1e-4)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log2, prod
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from dnumpy.cost.estimate import seconds
 from dnumpy.ops import gufuncs, indexing, scans, sorting, transforms  # noqa: F401 - fill the table
 from dnumpy.ops.families import ROWS, Blocked, Fold, Random, Reduction, lookup, rowwise_of
 from dnumpy.plan.work import kernel_name, op_loops, op_work, phase_work
-from dnumpy.runtime import lowerings
+from dnumpy.runtime import lowerings, works
 from tests.cost.test_estimate import sample_profile
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 DOUBLE = np.dtype(float)
+FOLDS_COST_MOST = tuple((c, 100.0 if c == "fold" else 0.01) for c in OP_CLASSES)
 SIZES = st.integers(64, 1 << 24)
 
 
@@ -121,6 +123,24 @@ def test_an_operand_broadcast_within_a_row_begins_a_loop_for_each() -> None:
         work = phase_work(phase_of(lowerings.applied("subtract", x, other)))
         assert dict(work.loops).get("run") == runs
         assert dict(work.loops)["arith"] == 8.0
+
+
+def test_short_axes_that_are_folded_away_cost_lanes_when_compiled() -> None:
+    points, centres = (lowerings.stored(np.ones(s)) for s in ((4096, 16, 4), (1, 16, 4)))
+    away = lowerings.applied("subtract", points, centres)
+    squares = lowerings.reduced("add.reduce", lowerings.applied("square", away), 2, DOUBLE)
+    phase = phase_of(lowerings.reduced("argmin", squares, 1, np.dtype(np.intp)))
+    work = works.phase_work(phase)
+    tiled, compiled = (dict(work.loops_of(lowering)) for lowering in ("tiled", "numba"))
+    assert tiled == dict(phase_work(phase).loops)
+    assert tiled["fold"] == 16.0
+    assert "fold" not in compiled
+    assert compiled["arith"] >= tiled["arith"]
+    profile = replace(sample_profile(), ns_per_element=(("tiled", FOLDS_COST_MOST),))
+    assert seconds(work, profile, 4096, "numba") < seconds(work, profile, 4096) / 10
+    alone = works.phase_work(phase_of(lowerings.applied("add", points, points)))
+    both = work + replace(alone, rows=work.rows)
+    assert dict(both.loops_of("numba"))["arith"] == compiled["arith"] + 64.0
 
 
 def test_only_products_are_made_of_calls_that_cannot_be_longer() -> None:

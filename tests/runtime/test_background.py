@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -30,7 +33,7 @@ def joined() -> None:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "LOOK_SECONDS", 0.001)
-    monkeypatch.setattr(background, "_begun", set())
+    monkeypatch.setattr(background, "_begun", {})
     monkeypatch.setattr(config, "calibrate", "auto")
 
 
@@ -70,7 +73,31 @@ def test_a_failure_in_the_background_is_told_and_breaks_nothing() -> None:
         raise OSError
 
     with pytest.warns(RuntimeWarning, match="in the background"):
-        background._run(failing, Idle(lambda: 0, idle_seconds=0.0))
+        background._run("a", failing, Idle(lambda: 0, idle_seconds=0.0))
+
+
+@pytest.mark.parametrize("trouble", [Busy, OSError, None])
+@pytest.mark.filterwarnings("ignore:calibrating in the background failed")
+def test_what_came_to_nothing_is_tried_again_later_and_then_later_still(
+    monkeypatch: pytest.MonkeyPatch, trouble: type[Exception] | None
+) -> None:
+    now, tried = [100.0], []
+    monkeypatch.setattr(background, "Idle", lambda used: Idle(used, idle_seconds=0.0))
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep)
+    monkeypatch.setattr(background, "time", clock)
+
+    def work(_: Idle) -> bool:
+        tried.append(now[0])
+        if len(tried) < 4 and trouble is not None:
+            raise trouble
+        return len(tried) >= 4
+
+    for _ in range(40):
+        once_idle("a", work, lambda: 0)
+        joined()
+        now[0] += background.AGAIN_SECONDS / 2
+    waits = [b - a for a, b in itertools.pairwise(tried)]
+    assert waits == [background.AGAIN_SECONDS * 2**k for k in range(3)]
 
 
 def test_each_step_of_a_calibration_waits_for_a_quiet_moment(

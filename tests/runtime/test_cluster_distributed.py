@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 
 from dnumpy.config import config
+from dnumpy.cost import Work
 from dnumpy.errors import GatherTooLarge, WorkerLost
 from dnumpy.plan.model import NodeRate
 from dnumpy.plan.program import plan_rows
 from dnumpy.plan.rates import phase_spec
+from dnumpy.plan.work import kernel_name
 from dnumpy.runtime import dask_cluster as module
 from dnumpy.runtime import dask_runs
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.dask_cluster import DaskCluster
+from dnumpy.runtime.graph import Range
 from tests.runtime import programs as p
 from tests.runtime.test_cluster import PROGRAMS
 
@@ -95,6 +98,18 @@ def test_workers_give_what_the_reference_gives(shared, program):
     p.run(roots, shared)
     for got, want in zip(p.values(roots), expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.modeless("what is learnt is no matter of the mode")
+def test_a_run_that_may_have_compiled_its_kernel_teaches_nothing(profiles, shared):
+    first = DaskCluster(shared.client, {profile.name: profile for profile in profiles})
+    first.refresh()
+    work, rows = Work(1000, loops=(("arith", 50.0),)), Range(first.nodes()[0], 0, 1000)
+    kernel = kernel_name("made up", work, "numba")
+    first.learn("made up", work, [(rows, 9.0, "numba")])
+    assert not [name for name, _ in first.correction.kernels if name == kernel]
+    first.learn("made up", work, [(rows, 0.01, "numba")])
+    assert [name for name, _ in first.correction.kernels if name == kernel]
 
 
 def test_rows_lie_on_the_planned_workers(shared):

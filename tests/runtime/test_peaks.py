@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import threading
 
 import numpy as np
@@ -58,3 +60,24 @@ def test_compilers_on_another_thread_count() -> None:
     ended.set()
     thread.join()
     assert not seen
+
+
+@pytest.mark.modeless("it looks at this process alone")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_process_that_is_forked_off_looks_at_itself() -> None:
+    peaks._held()  # the files are open from now on
+    context = multiprocessing.get_context("fork")
+    told = context.SimpleQueue()
+
+    def tell() -> None:
+        kept = np.ones(LARGE // 8)
+        told.put((peaks._held()[0], kept.nbytes))
+
+    before = peaks._held()[0]
+    other = context.Process(target=tell)
+    other.start()
+    held, nbytes = told.get()
+    other.join()
+    assert nbytes == LARGE
+    assert held >= COUNTED * LARGE
+    assert peaks._held()[0] < before + LARGE // 2

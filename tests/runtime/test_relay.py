@@ -11,7 +11,7 @@ import pytest
 
 from dnumpy.config import config
 from dnumpy.runtime import dask_cluster as module
-from dnumpy.runtime import relay, relayed
+from dnumpy.runtime import received, relay, relayed
 from dnumpy.runtime.dask_cluster import DaskCluster
 from dnumpy.runtime.relay import Argument, Leg, RelayBroken, Step, run_leg
 from tests.runtime import programs as p
@@ -135,6 +135,38 @@ def test_runs_of_two_clients_do_not_wait_for_one_another(
 
 def close_station(dask_worker: Any) -> None:
     del dask_worker.handlers[relay.HAND_OVER]
+    close_lines(dask_worker)
+
+
+def close_lines(dask_worker: Any) -> int:
+    """Break the connections on which results arrive; return how many there were."""
+    lines = [comm for comm, op in dask_worker._comms.items() if op == relay.HAND_OVER]
+    for comm in lines:
+        dask_worker.loop.add_callback(comm.abort)
+    return len(lines)
+
+
+def test_a_connection_that_broke_is_made_again(nodes: Any, relays: list[Any]) -> None:
+    expected = p.meaning(chain())
+    for _ in range(3):
+        roots = chain()
+        p.run(roots, nodes)
+        for got, want in zip(p.values(roots), expected, strict=True):
+            np.testing.assert_array_equal(got, want)
+        assert any(nodes.client.run(close_lines).values())
+        time.sleep(0.1)
+    assert len(relays) == 3  # none was broken
+
+
+def test_small_values_are_sent_as_bytes_and_large_ones_beside() -> None:
+    small = (np.arange(5), "word", {"a": np.float32(2)}, np.arange(12).reshape(3, 4).T)
+    sent = received.sendable(small)
+    assert type(sent) is received.Packed
+    back = received.sent_value(list(sent))
+    assert str(back) == str(small)
+    back[0][...] = 1  # it is the reader's own
+    large = np.arange(received.SMALL_BYTES)
+    assert received.sent_value(received.sendable(large)) is large
 
 
 def reopen_station(dask_worker: Any) -> None:
