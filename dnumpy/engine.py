@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.config import EAGER_BELOW, config, thread_count
+from dnumpy.config import EAGER_BELOW, config, memory_limit_bytes, thread_count
 from dnumpy.errors import PlanInfeasible
 from dnumpy.expr import unread
 from dnumpy.expr.expr import make
@@ -32,7 +32,8 @@ from dnumpy.rewrite.padding import has_rolls, share_padding
 from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
-from dnumpy.runtime.find import cluster_for, current_client, users_cluster
+from dnumpy.runtime.files import file_of
+from dnumpy.runtime.find import LEAST_BYTES, cluster_for, current_client, users_cluster
 from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
@@ -66,6 +67,7 @@ WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
 LARGE_ELEMENTS = 1 << 23  # of an operation
 LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
 LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pending work holds
+LEAST_PASSING = 1 << 20  # bytes: no limit is so low that less would pass in blocks
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
 
@@ -489,6 +491,21 @@ def has_workers() -> bool:
     return config.mode == "default" and config.cluster != "off" and current_client() is not None
 
 
+def may_make_rows() -> bool:
+    """Say whether arrays without operands may be made by rows, where they are read."""
+    limited = config.memory_limit > 0 and config.mode == "default"
+    return limited or ("distributed" in sys.modules and has_workers())
+
+
+def makes_rows(nbytes: int) -> bool:
+    """Say whether so large an array without operands is made by rows, where it is read.
+
+    On workers it always is; here where it cannot be held.
+    """
+    beyond = config.mode == "default" and 0 < config.memory_limit < nbytes
+    return beyond or ("distributed" in sys.modules and has_workers())
+
+
 def room(expr: Expr) -> float:
     """Return the bytes that the best of the nodes where ``expr`` lies, or would, may be given."""
     with lock:
@@ -511,10 +528,27 @@ def read(expr: Expr) -> np.ndarray:
         return chunked.read(expr) if isinstance(value, StoredRows) else gather(value)
 
 
+def passes(expr: Expr) -> bool:
+    """Say whether an array is in no memory, and too large to be brought into this process.
+
+    That is more than half of the limit or, where workers may read it from a file, what is worth it.
+    """
+    if expr.nbytes <= LEAST_PASSING or config.mode != "default":
+        return False
+    beyond = expr.nbytes > memory_limit_bytes() // 2
+    if expr.value is None:
+        return beyond and config.memory_limit > 0
+    theirs = expr.nbytes >= LEAST_BYTES and "distributed" in sys.modules and has_workers()
+    return (beyond or theirs) and file_of(expr.value) is not None
+
+
 def spreads(expr: Expr) -> bool:
-    """Say whether ``expr`` lies on nodes other than this process, or will be computed there."""
+    """Say whether ``expr`` is to be gathered nowhere.
+
+    It lies on nodes other than this process, or will be computed there, or passes in blocks.
+    """
     if config.mode == "split":
         return True
     if expr.value is not None:
-        return not isinstance(expr.value, np.ndarray)
-    return has_workers()
+        return not isinstance(expr.value, np.ndarray) or passes(expr)
+    return has_workers() or passes(expr)

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
+    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.jointly import Joint, Place, Rating
-    from dnumpy.runtime.layout import Placement
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.refused import Refusal
     from dnumpy.runtime.relay import Legs
