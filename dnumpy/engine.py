@@ -293,13 +293,17 @@ def _evaluate(
     stages = cut_again(order, wanted, sizes)
     del order
     roots.clear()
-    return _evaluate_stages(stages, wanted)
+    looked_at = sum([e.nbytes for e in wanted if id(e) in asked]) if asked is not None else 0
+    return _evaluate_stages(stages, wanted, looked_at)
 
 
 def _evaluate_stages(
-    stages: list[Stage], wanted: list[Expr]
+    stages: list[Stage], wanted: list[Expr], looked_at: int = 0
 ) -> tuple[list[StepFault], list[Failure]]:
-    """Run stages that give what is wanted, emptying both lists."""
+    """Run stages that give what is wanted, emptying both lists.
+
+    So many bytes of it are about to be ``looked_at``.
+    """
     run: list[Record] = []
     for expr in wanted:
         handle = expr.owner() if expr.owner is not None else None
@@ -307,7 +311,7 @@ def _evaluate_stages(
             handle.run = run
         del expr
     handle = None  # memory is used again once nobody holds it
-    where = cluster_for(stages)
+    where = cluster_for(stages, looked_at)
     kept = set() if where is None else {id(base_of(expr)) for expr in wanted}
     wanted.clear()
     done = local.execute(stages) if where is None else _execute_on(where, stages, kept)
@@ -425,7 +429,7 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut_again(_in_order(pending), pending, grain())
-        where = cluster_for(stages)
+        where = cluster_for(stages, sum([expr.nbytes for expr in pending]), counts=False)
         if where is not None:
             return forecast_on(stages, where, {id(base_of(expr)) for expr in pending})
         return forecast_local(stages, learn())

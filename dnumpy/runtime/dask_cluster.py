@@ -339,6 +339,21 @@ class DaskCluster:
         profile = replace(profile, launch_seconds=0.0)
         return sum(cost_seconds(work, profile, work.rows, "tiled") for work in works)
 
+    def threads_like_fastest(self) -> float:
+        """Return how many threads of the fastest worker do as much as all do together."""
+        best = self._unit_seconds(self.fastest())
+        return sum(n * best / self._unit_seconds(node) for node, n in self._alive.items())
+
+    def sending_seconds(self, nbytes: float) -> float:
+        """Return what it takes to send so much to the workers, one after the other."""
+        rates = [self.profiles[a].network_bytes_per_second for a in self._alive]
+        return nbytes / max(rates, default=float("inf"))
+
+    def has(self, owner: Expr) -> bool:
+        """Say whether the workers together have all rows of an array of this process."""
+        rows = sum(segment.stop - segment.start for segment in self.copies(owner))
+        return rows >= owner.shape[0] or self.mirrored(owner)
+
     def _unit_seconds(self, node: str) -> float:
         profile = self.profiles[node]
         factor = self.correction.node_factor(node)
