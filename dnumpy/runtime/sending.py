@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
     from dnumpy.rewrite.cut import Stage
 
+FIRST_SECONDS = 2.0  # to measure workers that are not known
 MUCH_BYTES, MUCH = 1 << 30, 0.25  # what takes more of the free memory than this share is sent
 _lost: WeakKeyDictionary[Expr, float] = WeakKeyDictionary()  # seconds, by operand
 
@@ -85,20 +86,30 @@ def pays(stages: Sequence[Stage], cluster: Far, trip: float, *, counts: bool) ->
 
 
 def _compared(stages: Sequence[Stage], cluster: Far, trip: float) -> Compared | None:
-    """Return the comparison; None where nothing is read, or nothing known, or memory is short."""
+    """Return the comparison; None where nothing is read, or memory is short."""
     owners = _owners(stages, cluster.embed_bytes)
     if not owners:
         return None
     works = [work_of(stage) for stage in stages]
     alone = cluster.seconds_alone(works)
     taken = sum(work.rows * work.bytes_per_row for work in works)
-    if alone == float("inf") or (taken > MUCH_BYTES and taken > MUCH * machine.free_bytes()):
+    if taken > MUCH_BYTES and taken > MUCH * machine.free_bytes():
         return None
+    if alone == float("inf"):
+        here = sum(map(_guessed_seconds, works)) / thread_count()
+        return Compared(here, 0.0, FIRST_SECONDS, max(owners, key=lambda owner: owner.nbytes))
     unsent = [owner for owner in owners if not cluster.has(owner)]
     sending = cluster.sending_seconds(sum(owner.nbytes for owner in unsent))
     there = alone / cluster.threads_like_fastest() + trip
     largest = max(unsent or owners, key=lambda owner: owner.nbytes)
     return Compared(alone / thread_count(), there, sending, largest)
+
+
+def _guessed_seconds(work: Work) -> float:
+    """Return about what a thread takes, of which nothing was measured."""
+    moved = work.bytes_read + work.bytes_written
+    elements = sum(count for _, count in work.loops)
+    return work.rows * (moved * 1e-10 + work.flops * 5e-11 + elements * 1e-9)
 
 
 def _owners(stages: Sequence[Stage], embedded: float) -> list[Expr]:
