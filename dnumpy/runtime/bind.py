@@ -60,6 +60,17 @@ class Operand(NamedTuple):
         return max(row, self.source.row_bytes) if self.source is not None else row
 
     @property
+    def span_bytes(self) -> int:
+        """Bytes of the source from the first that is read to the last."""
+        assert self.source is not None
+        if not self.views:
+            return self.source.nbytes
+        first = self.views[0]
+        steps = zip(first.shape, first.strides, strict=True)
+        span = first.dtype.itemsize + sum((n - 1) * abs(step) for n, step in steps)
+        return min(span, self.source.nbytes) if prod(first.shape) else 0
+
+    @property
     def depth(self) -> int:
         """Number of stages that led to the operand."""
         return self.source.depth if self.source is not None else 0

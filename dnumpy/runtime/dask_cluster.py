@@ -87,8 +87,6 @@ class DaskCluster:
     joint = True  # whether the stages of a run are planned together
 
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
-        from dnumpy.runtime.node_setup import NodeSetup
-
         self.client = client
         self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
         self.links = Links(SIZES)  # from worker to worker, where they have been measured
@@ -107,7 +105,7 @@ class DaskCluster:
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
         self._refused: Refusal | None = None  # why the latest run was, where it was
-        client.register_plugin(NodeSetup())
+        self._is_set_up = False
 
     # who is there ------------------------------------------------------------------------------
 
@@ -121,6 +119,7 @@ class DaskCluster:
         now = time.monotonic()
         if now - self._refreshed < REFRESH_SECONDS and self.client.status == "running":
             return
+        self._set_up()
         deadline = now + NEW_WORKER_SECONDS
         self._alive = self._members.responsive()
         while not self._alive:
@@ -138,6 +137,15 @@ class DaskCluster:
             label = self._classes.setdefault(address, self._class_of(address))
             self._taught.enter(label, self.profiles[address])
         self._refreshed = now
+
+    def _set_up(self) -> None:
+        """Let the workers, and those to come, load dnumpy: 0.3 s, when they are first needed."""
+        from dnumpy.runtime.node_setup import NodeSetup
+
+        if not self._is_set_up:
+            self._members.workers()  # raises WorkerLost where nobody answers
+            self.client.register_plugin(NodeSetup())
+            self._is_set_up = True
 
     def _measure_new(self) -> None:
         unknown = [address for address in self._alive if address not in self.profiles]

@@ -470,9 +470,11 @@ class Layout:
 
     def _held_alone(self, demand: Demand) -> float:
         """Return what a task that does all by itself holds: its result, and what it reads."""
-        sources = {o.source for o in demand.whole if o.source is not None}
-        read = sum(source.nbytes for source in sources if not source.is_here())
-        return read + demand.work.rows * demand.work.bytes_written
+        spans: dict[Source, int] = {}
+        for o in demand.whole:
+            if o.source is not None and not o.source.is_here():
+                spans[o.source] = max(spans.get(o.source, 0), o.span_bytes)
+        return sum(spans.values()) + demand.work.rows * demand.work.bytes_written
 
     def _refuse(self, demand: Demand, held: float) -> Plan:
         """Ask for what cannot be had: who plans raises an error that says what would help."""
