@@ -38,10 +38,10 @@ from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
     forecast_local,
-    forecast_on,
     prediction_of,
 )
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
+from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.profiles import load_or_measure
 from dnumpy.runtime.stored import StoredRows
 

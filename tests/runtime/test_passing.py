@@ -131,3 +131,31 @@ def test_a_whole_line_is_not_sorted_where_it_cannot_be_held(folder: Path) -> Non
     with pytest.raises(PlanInfeasible, match="phase sort") as caught:
         dnumpy.sort(line)[:10].sum().item()
     assert caught.value.options
+
+
+@pytest.mark.usefixtures("limited")
+def test_a_forecast_passes_rows_as_the_run_does(folder: Path) -> None:
+    _, x = opened(folder)
+    total = dnumpy.sort(x, axis=1).sum(axis=0)
+    told = dnumpy.explain(total)
+    sorts, sums = told.stages
+    assert sorts["passes"]
+    assert not sorts["where"]
+    assert sums["blocks"] > 4  # the data is four times the limit
+    assert 0 < sum(sums["predicted_bytes"]) < LIMIT
+    assert f"in {sums['blocks']} blocks" in str(told)
+    assert 0 < total.predict().seconds < 60
+    assert told.svg()
+    assert told.html()
+    with pytest.raises(PlanInfeasible, match="sort_rows"):
+        dnumpy.explain(dnumpy.sort(x, axis=1))
+
+
+@pytest.mark.usefixtures("limited")
+def test_every_program_that_passes_is_foreseen(folder: Path) -> None:
+    line, x = opened(folder)
+    for name, program in PROGRAMS.items():
+        found = program(dnumpy, line, x)
+        stages = dnumpy.explain(found).to_dict()["stages"]
+        held = [sum(stage["predicted_bytes"]) for stage in stages]
+        assert max(held, default=0) < LIMIT, name
