@@ -427,7 +427,8 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
         stages = cut_again(_in_order(pending), pending, grain())
         where = cluster_for(stages)
         if where is not None:
-            return forecast_on(stages, where, {id(base_of(expr)) for expr in pending})
+            here = None if where.predicts else profile_here()
+            return forecast_on(stages, where, {id(base_of(expr)) for expr in pending}, here)
         return forecast_local(stages, learn())
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dnumpy.config import thread_count
 from dnumpy.cost import seconds
 from dnumpy.plan.model import Plan
 from dnumpy.rewrite.cut import FusedStage
@@ -19,7 +18,7 @@ from dnumpy.runtime.demands import Laid
 from dnumpy.runtime.forecast import Forecast, program_of, title, with_reads, work_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.errors import PlanInfeasible
@@ -32,9 +31,14 @@ MADE_BY_READERS = "made by its readers"
 
 
 def forecast_on(
-    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None = None,
+    here: DeviceProfile | None = None,
 ) -> list[Forecast]:
     """Return the forecast of a run on a cluster; ``wanted`` as for a run.
+
+    What nodes take that are threads of this process is told by its profile ``here``.
 
     Raises
     ------
@@ -44,8 +48,8 @@ def forecast_on(
     from dnumpy.runtime.cluster import as_it_fits  # here: programs of one machine do without
 
     cluster.refresh()
-    together = partial(_together, stages, cluster, wanted)
-    apart = partial(_apart, stages, cluster, wanted)
+    together = partial(_together, stages, cluster, wanted, here)
+    apart = partial(_apart, stages, cluster, wanted, together)
     return with_reads(stages, as_it_fits(stages, cluster, wanted, together, apart))
 
 
@@ -53,6 +57,7 @@ def _together(
     stages: Sequence[Stage],
     cluster: Cluster,
     wanted: Collection[int] | None,
+    here: DeviceProfile | None,
     passing: Collection[int],
 ) -> list[Forecast]:
     """Return the forecast of all stages in one graph, while rows of some pass."""
@@ -66,7 +71,6 @@ def _together(
     plans = None if joint is None else joint.plans
     runs = rehearsed(stages, cluster, wanted, plans, passing)
     by_number = {run.laid.number: run for run in runs}
-    profile = None if cluster.predicts else _profile_here()
     found = []
     for number, stage in enumerate(stages):
         mine = [k for k, of in enumerate(sketch.stages) if of == number]
@@ -76,10 +80,10 @@ def _together(
             told = _passed(stage) if number in passing else _light(stage, cluster)
         elif joint is not None:
             told = _joined(stage, cluster, joint, by_number, mine, joint.plans[last])
-        elif last not in by_number or profile is None:
+        elif last not in by_number or here is None:
             told = _alone(stage, cluster)
         else:
-            told = _here(stage, by_number[last], profile)
+            told = _here(stage, by_number[last], here)
         laid = [by_number[k].laid for k in mine if k in by_number]
         blocks = sum(each.blocks for each in laid if isinstance(each, Laid))
         found.append(replace(told, blocks=blocks, passes=number in passing))
@@ -90,6 +94,7 @@ def _apart(
     stages: Sequence[Stage],
     cluster: Cluster,
     wanted: Collection[int] | None,
+    together: Callable[[Collection[int]], list[Forecast]],
     met: PlanInfeasible,
 ) -> list[Forecast]:
     """Return the forecast of one stage after another; where one is refused, of rows that pass."""
@@ -101,7 +106,6 @@ def _apart(
     try:
         return [_alone(stage, cluster) for stage in stages]
     except PlanInfeasible:
-        together = partial(_together, stages, cluster, wanted)
         passed = while_rows_pass(stages, cluster, wanted, together)
         if passed is None:
             raise
@@ -156,12 +160,6 @@ def _here(stage: Stage, run: StageRun, profile: DeviceProfile) -> Forecast:
     held = tuple(float(peaks.get(node, 0)) for node in rows)
     plan = Plan(laid.what, tuple(rows.items()), max(took, default=0.0), took, held, "even")
     return replace(_planned(stage, plan, f"{len(rows)} threads"), basis="profile")
-
-
-def _profile_here() -> DeviceProfile:
-    from dnumpy.runtime.profiles import load_or_measure
-
-    return load_or_measure(threads=thread_count())
 
 
 def _planned(stage: Stage, plan: Plan, how: str) -> Forecast:
