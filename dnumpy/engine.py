@@ -22,7 +22,7 @@ from dnumpy.config import EAGER_BELOW, config, memory_limit_bytes, thread_count
 from dnumpy.errors import PlanInfeasible
 from dnumpy.expr import unread
 from dnumpy.expr.expr import make
-from dnumpy.expr.origin import told_at_once
+from dnumpy.expr.origin import may_raise_at_once, told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import REFERENCES, base_of, pending_in_order, stored_operands
 from dnumpy.ops.table import CAST, VIEW
@@ -38,10 +38,10 @@ from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
     forecast_local,
-    forecast_on,
     prediction_of,
 )
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
+from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.profiles import load_or_measure
 from dnumpy.runtime.stored import StoredRows
 
@@ -85,7 +85,7 @@ class Window:
         """Count a newly recorded Expr; start evaluation when the window is worth starting."""
         if told_at_once():
             self.count(expr, owner, key)
-            compute([expr])
+            compute([expr], if_it_fits=not may_raise_at_once())
         elif self.count(expr, owner, key):
             flush_if_due()
 
@@ -173,11 +173,12 @@ def grain() -> Grain:
 _grain_of = lru_cache(maxsize=8)(Grain)
 
 
-def compute(roots: Iterable[Expr]) -> None:
+def compute(roots: Iterable[Expr], *, if_it_fits: bool = False) -> None:
     """Give every root, and whatever else live arrays are waiting for, its value.
 
     Raises the error that keeps a root from having one; an error of anything else waits until that
-    is asked for.
+    is asked for. Where only what fits is to be computed, what cannot be held stays pending: a fold
+    of it may pass.
     """
     with lock:
         roots = list(roots)
@@ -201,7 +202,10 @@ def compute(roots: Iterable[Expr]) -> None:
     if failed:
         wait = [root for ref in asked if (root := ref()) is not None]
         refused = any(isinstance(failure.error, PlanInfeasible) for failure in failed)
-        if refused and (more or _holds_others(wait)):
+        if refused and if_it_fits:
+            with lock:
+                window.leave(wait)
+        elif refused and (more or _holds_others(wait)):
             compute_apart(wait, alone=True)
         else:
             raise_for(wait, failed)
@@ -431,7 +435,8 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
         stages = cut_again(_in_order(pending), pending, grain())
         where = cluster_for(stages, sum([expr.nbytes for expr in pending]), counts=False)
         if where is not None:
-            return forecast_on(stages, where, {id(base_of(expr)) for expr in pending})
+            here = None if where.predicts else profile_here()
+            return forecast_on(stages, where, {id(base_of(expr)) for expr in pending}, here)
         return forecast_local(stages, learn())
 
 

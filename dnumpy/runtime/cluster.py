@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.rewrite.cut import FusedStage
@@ -42,7 +42,7 @@ from dnumpy.runtime.sketches import asked_of, sketched_again
 from dnumpy.runtime.stage_runs import Learner, StageRun, note_what_comes_meanwhile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy as np
 
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from dnumpy.runtime.records import Record
     from dnumpy.runtime.scores import Player
     from dnumpy.runtime.sketch import Sketch
+
+    Ran = tuple[list[Record], list[StepFault], list[Failure]]
 
 
 class Cluster(sketches.Cluster, Learner, Protocol):
@@ -328,11 +330,10 @@ def _fold_of(producer: AnyProducer) -> AnyFold | None:
 
 
 ATTEMPTS = 4
+T = TypeVar("T")
 
 
-def execute(
-    stages: list[Stage], cluster: Cluster, wanted: Collection[int] | None = None
-) -> tuple[list[Record], list[StepFault], list[Failure]]:
+def execute(stages: list[Stage], cluster: Cluster, wanted: Collection[int] | None = None) -> Ran:
     """Run ``stages`` in order, emptying the list, and give output Exprs their value.
 
     With ``wanted``, ids of Exprs, an output that is not among them stays pending unless its value
@@ -345,39 +346,66 @@ def execute(
     """
     done, found, failed = light_ones_at_home(stages, cluster.home_bytes if cluster.remote else -1)
     if failed:
-        more = _each_alone(stages, cluster)
+        more = _each_alone(stages, cluster, wanted)
         return [*done, *more[0]], [*found, *more[1]], [*failed, *more[2]]
     if not stages:
         return done, found, []
+
+    def together(passing: Collection[int]) -> Ran:
+        return *_persistently(stages, cluster, wanted, passing), []
+
+    def apart(met: PlanInfeasible) -> Ran:
+        return _one_by_one(stages, cluster, met, wanted)
+
     try:
-        records, faults = _persistently(stages, cluster, wanted)
+        records, faults, failed = as_it_fits(stages, cluster, wanted, together, apart)
     except WorkerLost:
         raise
-    except PlanInfeasible as error:
-        passed = _in_blocks(stages, cluster, wanted, error)
-        records, faults, failed = passed or _one_by_one(stages, cluster, error)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
-        records, faults, failed = _one_by_one(stages, cluster, error)
+        records, faults, failed = _one_by_one(stages, cluster, error, wanted)
     stages.clear()
     return [*done, *records], [*found, *faults], failed
 
 
-def _in_blocks(
+def as_it_fits(
     stages: Sequence[Stage],
     cluster: Cluster,
     wanted: Collection[int] | None,
-    met: PlanInfeasible,
-) -> tuple[list[Record], list[StepFault], list[Failure]] | None:
-    """Run stages that do not fit so that rows which nobody keeps are made where they are read.
+    together: Callable[[Collection[int]], T],
+    apart: Callable[[PlanInfeasible], T],
+) -> T:
+    """Return what stages give that go ``together``, while rows of some pass where they have to.
 
-    None where that does not fit either, or where the stages may fit one after another.
+    A run and its forecast decide here alike. Both raise :class:`~dnumpy.errors.PlanInfeasible`
+    where it does not fit. Where it never does, or small results leave room for one stage after
+    another, the stages go ``apart``.
+    """
+    try:
+        return together(())
+    except PlanInfeasible as error:
+        error.__traceback__ = None  # which would keep what stages read from being let go of
+        met = error
+    offered = met.offered_bytes if isinstance(met, NotTogether) else 0.0
+    passed = while_rows_pass(stages, cluster, wanted, together, offered)
+    return apart(met) if passed is None else passed
+
+
+def while_rows_pass(
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    together: Callable[[Collection[int]], T],
+    offered_bytes: float = 0.0,
+) -> T | None:
+    """Return what stages give of which rows pass that nobody keeps; None where it does not fit.
+
+    Likewise where their results may be held in a good part of what is offered.
     """
     if len(stages) < 2:
         return None
-    offered = met.offered_bytes if isinstance(met, NotTogether) else 0.0
-    for passing in may_pass(*_sketch_run(stages, cluster, wanted), offered):
+    for passing in may_pass(*_sketch_run(stages, cluster, wanted), offered_bytes):
         try:
-            return *_persistently(stages, cluster, wanted, passing), []
+            return together(passing)
         except PlanInfeasible as error:
             error.__traceback__ = None
     return None
@@ -399,37 +427,48 @@ def _persistently(
 
 
 def _one_by_one(
-    stages: list[Stage], cluster: Cluster, met: Exception
-) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    stages: list[Stage], cluster: Cluster, met: Exception, wanted: Collection[int] | None
+) -> Ran:
     """Run what can be run after all stages together met an error; one alone met that very one."""
     if isinstance(met, PlanInfeasible):
         met.__traceback__ = None  # which would keep what stages read from being let go of
     if len(stages) == 1 or (isinstance(met, PlanInfeasible) and met.final):
         return [], [], [failure(stages.pop(), met)]
-    records, faults, failures = _each_alone(stages, cluster)
+    records, faults, failures = _each_alone(stages, cluster, wanted)
     for found in failures:
         if isinstance(found.error, PlanInfeasible) and isinstance(met, PlanInfeasible):
             found.error.add_note(str(met))
     return records, faults, failures
 
 
-def _each_alone(
-    stages: list[Stage], cluster: Cluster
-) -> tuple[list[Record], list[StepFault], list[Failure]]:
-    """Run what can be run, stage by stage, emptying the list: what was read last is let go of."""
+def _each_alone(stages: list[Stage], cluster: Cluster, wanted: Collection[int] | None) -> Ran:
+    """Run what can be run, stage by stage, emptying the list: what was read last is let go of.
+
+    Where some of them find no room, those and what waits for them run while their rows pass.
+    """
     records: list[Record] = []
     faults: list[StepFault] = []
     failures: list[Failure] = []
+    left: list[Stage] = []
     stages.reverse()
     while stages:
         stage = stages.pop()
-        given = not isinstance(stage, FusedStage) and stage.expr.value is not None
-        if given or not is_ready(stage):
+        if not isinstance(stage, FusedStage) and stage.expr.value is not None:
+            continue
+        if not is_ready(stage):
+            left.append(stage)
             continue
         done, found, failed = execute([stage], cluster)
         records += done
         faults += found
         failures += failed
+        left += [stage] * bool(failed)
+    if failures and all(isinstance(failed.error, PlanInfeasible) for failed in failures):
+        passed = while_rows_pass(
+            left, cluster, wanted, lambda passing: _persistently(left, cluster, wanted, passing)
+        )
+        if passed is not None:
+            return [*records, *passed[0]], [*faults, *passed[1]], []
     return records, faults, failures
 
 
@@ -442,7 +481,7 @@ def _attempt(
     if not cluster.predicts:
         return run_of(stages, cluster, wanted, None, passing).finish()
     if passing:
-        joint = cluster.plan_run(_sketch_run(stages, cluster, wanted, passing)[0])
+        joint = cluster.plan_run(sketched(stages, cluster, wanted, passing))
         plans = None if joint is None else joint.plans
         return run_of(stages, cluster, wanted, plans, passing).finish()
     asked = asked_of(stages, cluster, wanted)
@@ -483,8 +522,11 @@ def sketched(
     stages: Sequence[Stage],
     cluster: Cluster,
     wanted: Collection[int] | None = None,
+    passing: Collection[int] = (),
 ) -> Sketch:
     """Return what running the stages asks of the nodes, without running anything."""
+    if passing:
+        return _sketch_run(stages, cluster, wanted, passing)[0]
     asked = asked_of(stages, cluster, wanted)
     return sketched_again(asked, lambda: _sketch_run(stages, cluster, wanted)[0])
 

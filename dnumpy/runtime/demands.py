@@ -80,6 +80,7 @@ class Laid:
     ``number`` counts the demands of the run. What does not go ``as_planned`` takes less time than
     its plan says, and teaches nothing. ``through`` are the stages whose rows pass through its tasks
     (:mod:`~dnumpy.runtime.passing`); where its own rows are let go of, it ``lets_pass``.
+    Its rows are made in so many ``blocks`` then, by all nodes together.
     ``steps`` are those that its faults are numbered by, ``folds``
     fold what its tasks leave behind.
     """
@@ -96,6 +97,7 @@ class Laid:
     lets_pass: bool = False
     steps: tuple[Expr, ...] = ()
     folds: tuple[AnyFold, ...] = ()
+    blocks: int = 0
 
     def phase(self) -> Phase | None:
         """Return the phase that runs, None for a single op."""

@@ -417,8 +417,10 @@ class Layout:
             for node, lo, hi in plan.ranges()
             for piece in cut_range(node, lo, hi, granule, tasks(node, hi - lo))
         ]
-        straight = not in_blocks
-        return Laid(what, producer, ranges, plan, work, number, straight, reads, through, lets_pass)
+        laid = Laid(what, producer, ranges, plan, work, number, not in_blocks, reads)
+        if not in_blocks:
+            return laid
+        return replace(laid, through=through, lets_pass=lets_pass, blocks=len(ranges))
 
     def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
         reads = [(operand.shape, operand.dtype) for operand in expr.operands()]

@@ -122,14 +122,14 @@ class FusedRows(ByRanges):
 
         Putting operands together costs a copy, and memory: it is done for single tiles only.
         """
-        size = self.phase.tile_rows
-        read = rows_read_at_a_time(graph, r.node, self.operands) // size
-        at_most = max(min(read, self._tiles_folded_at_a_time(graph, r.node)), 1)
+        read = rows_read_at_a_time(graph, r.node, self.operands)
+        size = self._rows_at_once(read)
+        at_most = max(min(read // size, self._tiles_folded_at_a_time(graph, r.node)), 1)
         runs: list[tuple[int, int]] = []
         lo = r.lo
         while lo < r.hi:
             tiles = min(-(-(r.hi - lo) // size), at_most)
-            fit = _most(tiles, partial(self._fits, graph, lo))
+            fit = _most(tiles, partial(self._fits, graph, lo, size))
             hi = min(lo + max(fit, 1) * size, r.hi)
             runs.append((lo, hi))
             lo = hi
@@ -139,9 +139,25 @@ class FusedRows(ByRanges):
         left = partial_bytes(self.phase)
         return int(BLOCK_BYTES // graph.nodes.threads(node) // left) if left else sys.maxsize
 
-    def _fits(self, graph: Graph, lo: int, tiles: int) -> bool:
-        hi = min(lo + tiles * self.phase.tile_rows, self.phase.rows)
+    def _rows_at_once(self, read: int) -> int:
+        """Return the rows of a tile; of a part of it, where ``read`` rows of files are fewer.
+
+        A column of a wide array is short, and lies in all of its rows. What is folded or multiplied
+        goes by whole tiles, which its bits depend on.
+        """
+        size = self.phase.tile_rows
+        if self.phase.multiplies or any(output.partial for output in self.phase.outputs):
+            return size
+        while size > max(read, LEAST_AT_ONCE) and size % 2 == 0:
+            size //= 2
+        return size
+
+    def _fits(self, graph: Graph, lo: int, size: int, tiles: int) -> bool:
+        hi = min(lo + tiles * size, self.phase.rows)
         return in_one_piece(graph, self.wants(lo, hi))
+
+
+LEAST_AT_ONCE = 1 << 10  # rows: any loop begins there as it does at a tile
 
 
 def rows_read_at_a_time(graph: Graph, node: str, operands: Sequence[Operand]) -> int:

@@ -57,6 +57,7 @@ PROGRAMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "histogram": lambda np, x, _: np.histogram(x, bins=50)[0],
     "searched": lambda np, x, _: np.bincount(np.searchsorted(np.linspace(-3, 3, 11), x)),
     "masked": lambda _, x, __: x[x > 0].mean(),
+    "masked_rows": lambda _, __, m: m[m[:, 0] > 0].sum(axis=0),
     "covariance": covariance,
     "layer": lambda np, _, m: np.tanh(m @ np.full((256, 16), 1 / 256)).sum(axis=0),
     "spectra": lambda np, _, m: (np.abs(np.fft.rfft(m, axis=1)) ** 2).mean(axis=0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import dnumpy
 from dnumpy import engine
 from dnumpy.config import config
 from dnumpy.errors import PlanInfeasible
+from dnumpy.runtime import cluster
+from dnumpy.runtime.refused import NotTogether
 from tests.runtime.passing_programs import PROGRAMS
 
 if TYPE_CHECKING:
@@ -131,3 +134,77 @@ def test_a_whole_line_is_not_sorted_where_it_cannot_be_held(folder: Path) -> Non
     with pytest.raises(PlanInfeasible, match="phase sort") as caught:
         dnumpy.sort(line)[:10].sum().item()
     assert caught.value.options
+
+
+@pytest.mark.usefixtures("limited")
+def test_a_forecast_passes_rows_as_the_run_does(folder: Path) -> None:
+    _, x = opened(folder)
+    total = dnumpy.sort(x, axis=1).sum(axis=0)
+    told = dnumpy.explain(total)
+    sorts, sums = told.stages
+    assert sorts["passes"]
+    assert not sorts["where"]
+    assert sums["blocks"] > 4  # the data is four times the limit
+    assert 0 < sum(sums["predicted_bytes"]) < LIMIT
+    assert f"in {sums['blocks']} blocks" in str(told)
+    assert 0 < total.predict().seconds < 60
+    assert told.svg()
+    assert told.html()
+    with pytest.raises(PlanInfeasible, match="sort_rows"):
+        dnumpy.explain(dnumpy.sort(x, axis=1))
+
+
+@pytest.mark.usefixtures("limited")
+def test_every_program_that_passes_is_foreseen(folder: Path) -> None:
+    line, x = opened(folder)
+    for name, program in PROGRAMS.items():
+        found = program(dnumpy, line, x)
+        stages = dnumpy.explain(found).to_dict()["stages"]
+        held = [sum(stage["predicted_bytes"]) for stage in stages]
+        assert max(held, default=0) < LIMIT, name
+
+
+@pytest.mark.usefixtures("limited")
+def test_what_cannot_be_held_waits_for_its_fold_where_warnings_are_collected(folder: Path) -> None:
+    _, x = opened(folder)
+    with np.errstate(invalid="ignore"):
+        expected = np.log(np.load(folder / "matrix.npy") ** 2 - 1e-3).sum(axis=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        logs = dnumpy.log(x**2 - 1e-3)  # four times the limit
+        found = np.asarray(logs.sum(axis=0))
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+    assert {str(one.message) for one in told} == {"invalid value encountered in log"}
+    assert {one.filename for one in told} == {__file__}
+
+
+@pytest.mark.usefixtures("limited")
+def test_what_may_raise_at_its_line_is_refused_there(folder: Path) -> None:
+    _, x = opened(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(PlanInfeasible, match="log"):
+            dnumpy.log(x)
+
+
+@pytest.mark.usefixtures("limited")
+def test_what_is_refused_one_after_another_passes_before_anybody_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = cluster._attempt
+    tried: list[tuple[int, bool]] = []
+
+    def not_together(stages: Any, where: Any, wanted: Any, passing: Any = ()) -> Any:
+        tried.append((len(stages), bool(passing)))
+        if len(stages) > 1 and not passing:
+            error = NotTogether("asked for together")
+            error.offered_bytes = 1e12  # beside which each result is small
+            raise error
+        return attempt(stages, where, wanted, passing)
+
+    monkeypatch.setattr(cluster, "_attempt", not_together)
+    _, x = opened(folder)
+    found = np.asarray(dnumpy.sort(x, axis=1).sum(axis=0))
+    expected = np.sort(np.load(folder / "matrix.npy"), axis=1).sum(axis=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+    assert tried == [(2, False), (1, False), (2, True)]

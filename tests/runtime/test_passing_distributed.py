@@ -33,6 +33,21 @@ def centred_products(_: Any, m: Any) -> Any:
     return c.T @ c
 
 
+def tells_what_passes(told: Any) -> bool:
+    """Say whether a forecast has stages whose rows pass, and seconds and bytes of each worker."""
+    makers = [stage for stage in told.stages if stage["passes"]]
+    readers = [stage for stage in told.stages if stage["blocks"]]
+    assert makers
+    assert max(stage["blocks"] for stage in readers) > NODES
+    for stage in readers:
+        assert len(stage["where"]) == len(stage["predicted_bytes"]) == NODES
+        assert sum(rows for _, rows in stage["where"]) == ROWS
+        assert 0 < max(stage["predicted_bytes"]) < LIMIT
+        assert min(stage["predicted_node_seconds"]) > 0
+    assert "rows pass" in str(told)
+    return told.predicted_seconds > 0
+
+
 def test_what_blocks_leave_behind_is_never_held_all_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,6 +60,8 @@ def test_what_blocks_leave_behind_is_never_held_all_at_once(
         distributed.LocalCluster(memory_limit=LIMIT, **options) as nodes,
         distributed.Client(nodes) as client,
     ):
+        told = dnumpy.explain((m - m.mean(axis=0)).std(axis=0))
+        assert tells_what_passes(told)
         before = client.run(os.getpid)
         products = np.asarray(centred_products(dnumpy, m))
         spread = np.asarray((m - m.mean(axis=0)).std(axis=0))
