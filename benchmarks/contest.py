@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.cost.work import Work
     from dnumpy.plan.model import Plan
+    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.graph import Range
-    from dnumpy.runtime.planner import Placement
     from dnumpy.runtime.records import Record
 
 RUNS = 5

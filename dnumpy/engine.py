@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.config import EAGER_BELOW, config, thread_count
+from dnumpy.config import EAGER_BELOW, config, memory_limit_bytes, thread_count
 from dnumpy.errors import PlanInfeasible
 from dnumpy.expr import unread
 from dnumpy.expr.expr import make
-from dnumpy.expr.origin import told_at_once
+from dnumpy.expr.origin import may_raise_at_once, told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import REFERENCES, base_of, pending_in_order, stored_operands
 from dnumpy.ops.table import CAST, VIEW
@@ -32,15 +32,16 @@ from dnumpy.rewrite.padding import has_rolls, share_padding
 from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
-from dnumpy.runtime.find import cluster_for, current_client, users_cluster
+from dnumpy.runtime.files import file_of
+from dnumpy.runtime.find import LEAST_BYTES, cluster_for, current_client, users_cluster
 from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
     forecast_local,
-    forecast_on,
     prediction_of,
 )
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
+from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.profiles import load_or_measure
 from dnumpy.runtime.stored import StoredRows
 
@@ -66,6 +67,7 @@ WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
 LARGE_ELEMENTS = 1 << 23  # of an operation
 LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
 LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pending work holds
+LEAST_PASSING = 1 << 20  # bytes: no limit is so low that less would pass in blocks
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
 
@@ -83,7 +85,7 @@ class Window:
         """Count a newly recorded Expr; start evaluation when the window is worth starting."""
         if told_at_once():
             self.count(expr, owner, key)
-            compute([expr])
+            compute([expr], if_it_fits=not may_raise_at_once())
         elif self.count(expr, owner, key):
             flush_if_due()
 
@@ -171,11 +173,12 @@ def grain() -> Grain:
 _grain_of = lru_cache(maxsize=8)(Grain)
 
 
-def compute(roots: Iterable[Expr]) -> None:
+def compute(roots: Iterable[Expr], *, if_it_fits: bool = False) -> None:
     """Give every root, and whatever else live arrays are waiting for, its value.
 
     Raises the error that keeps a root from having one; an error of anything else waits until that
-    is asked for.
+    is asked for. Where only what fits is to be computed, what cannot be held stays pending: a fold
+    of it may pass.
     """
     with lock:
         roots = list(roots)
@@ -199,7 +202,10 @@ def compute(roots: Iterable[Expr]) -> None:
     if failed:
         wait = [root for ref in asked if (root := ref()) is not None]
         refused = any(isinstance(failure.error, PlanInfeasible) for failure in failed)
-        if refused and (more or _holds_others(wait)):
+        if refused and if_it_fits:
+            with lock:
+                window.leave(wait)
+        elif refused and (more or _holds_others(wait)):
             compute_apart(wait, alone=True)
         else:
             raise_for(wait, failed)
@@ -291,13 +297,17 @@ def _evaluate(
     stages = cut_again(order, wanted, sizes)
     del order
     roots.clear()
-    return _evaluate_stages(stages, wanted)
+    looked_at = sum([e.nbytes for e in wanted if id(e) in asked]) if asked is not None else 0
+    return _evaluate_stages(stages, wanted, looked_at)
 
 
 def _evaluate_stages(
-    stages: list[Stage], wanted: list[Expr]
+    stages: list[Stage], wanted: list[Expr], looked_at: int = 0
 ) -> tuple[list[StepFault], list[Failure]]:
-    """Run stages that give what is wanted, emptying both lists."""
+    """Run stages that give what is wanted, emptying both lists.
+
+    So many bytes of it are about to be ``looked_at``.
+    """
     run: list[Record] = []
     for expr in wanted:
         handle = expr.owner() if expr.owner is not None else None
@@ -305,7 +315,7 @@ def _evaluate_stages(
             handle.run = run
         del expr
     handle = None  # memory is used again once nobody holds it
-    where = cluster_for(stages)
+    where = cluster_for(stages, looked_at)
     kept = set() if where is None else {id(base_of(expr)) for expr in wanted}
     wanted.clear()
     done = local.execute(stages) if where is None else _execute_on(where, stages, kept)
@@ -423,9 +433,10 @@ def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut_again(_in_order(pending), pending, grain())
-        where = cluster_for(stages)
+        where = cluster_for(stages, sum([expr.nbytes for expr in pending]), counts=False)
         if where is not None:
-            return forecast_on(stages, where, {id(base_of(expr)) for expr in pending})
+            here = None if where.predicts else profile_here()
+            return forecast_on(stages, where, {id(base_of(expr)) for expr in pending}, here)
         return forecast_local(stages, learn())
 
 
@@ -489,6 +500,21 @@ def has_workers() -> bool:
     return config.mode == "default" and config.cluster != "off" and current_client() is not None
 
 
+def may_make_rows() -> bool:
+    """Say whether arrays without operands may be made by rows, where they are read."""
+    limited = config.memory_limit > 0 and config.mode == "default"
+    return limited or ("distributed" in sys.modules and has_workers())
+
+
+def makes_rows(nbytes: int) -> bool:
+    """Say whether so large an array without operands is made by rows, where it is read.
+
+    On workers it always is; here where it cannot be held.
+    """
+    beyond = config.mode == "default" and 0 < config.memory_limit < nbytes
+    return beyond or ("distributed" in sys.modules and has_workers())
+
+
 def room(expr: Expr) -> float:
     """Return the bytes that the best of the nodes where ``expr`` lies, or would, may be given."""
     with lock:
@@ -511,10 +537,27 @@ def read(expr: Expr) -> np.ndarray:
         return chunked.read(expr) if isinstance(value, StoredRows) else gather(value)
 
 
+def passes(expr: Expr) -> bool:
+    """Say whether an array is in no memory, and too large to be brought into this process.
+
+    That is more than half of the limit or, where workers may read it from a file, what is worth it.
+    """
+    if expr.nbytes <= LEAST_PASSING or config.mode != "default":
+        return False
+    beyond = expr.nbytes > memory_limit_bytes() // 2
+    if expr.value is None:
+        return beyond and config.memory_limit > 0
+    theirs = expr.nbytes >= LEAST_BYTES and "distributed" in sys.modules and has_workers()
+    return (beyond or theirs) and file_of(expr.value) is not None
+
+
 def spreads(expr: Expr) -> bool:
-    """Say whether ``expr`` lies on nodes other than this process, or will be computed there."""
+    """Say whether ``expr`` is to be gathered nowhere.
+
+    It lies on nodes other than this process, or will be computed there, or passes in blocks.
+    """
     if config.mode == "split":
         return True
     if expr.value is not None:
-        return not isinstance(expr.value, np.ndarray)
-    return has_workers()
+        return not isinstance(expr.value, np.ndarray) or passes(expr)
+    return has_workers() or passes(expr)

@@ -209,7 +209,13 @@ def peek(array: ndarray) -> np.ndarray | None:
     seen = array._seen
     if seen is None or seen[0] is not array._buf.expr.value or seen[1].size >= config.eager_below:
         return None
-    return seen[1]
+    return None if config.memory_limit and reaches_far(seen[1]) else seen[1]
+
+
+def reaches_far(seen: np.ndarray | Geometry) -> bool:
+    """Say whether so much memory lies under a view that it is read in blocks, however small."""
+    beneath = sum([(n - 1) * abs(s) for n, s in zip(seen.shape, seen.strides, strict=True)])
+    return 0 < config.memory_limit < 2 * beneath
 
 
 def peek_for_writing(array: ndarray) -> np.ndarray | None:

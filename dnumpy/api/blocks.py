@@ -46,10 +46,13 @@ def merged(op: Fold, args: Sequence[Expr | Const], params: Params) -> Any:
     return engine.value(box)[()]
 
 
-def counted(mask: Expr) -> MaskParams:
-    """Count the true elements of a mask by blocks of rows, now."""
+def counted(mask: Expr, *masked: Expr) -> MaskParams:
+    """Count the true elements of a mask by blocks of rows, now.
+
+    They are as short as is good for what is ``masked``, of which whole blocks are read.
+    """
     rows = mask.shape[0]
-    block = fold_rows(rows, max(mask.nbytes // rows, 1))
+    block = fold_rows(rows, max(1, *(expr.nbytes // rows for expr in (mask, *masked))))
     shape = (-(-rows // block),)
     counts = engine.value(
         record(COUNTS, [mask], CountParams((True,), block), shape, np.dtype(np.int64))

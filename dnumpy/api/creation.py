@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from math import ceil, prod
-from sys import modules
 from typing import Any
 
 import numpy as np
@@ -212,9 +211,9 @@ _DTYPES: dict[Any, np.dtype] = {
 def _generated(
     op: Any, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype, least: int
 ) -> Any:
-    """Return an array that the nodes make by rows, or None where there are none or it is small."""
-    large = prod(shape) * dtype.itemsize >= least and is_managed_dtype(dtype)
-    if not large or not engine.has_workers():
+    """Return an array that is made by rows where it is read, or None where NumPy is to make it."""
+    nbytes = prod(shape) * dtype.itemsize
+    if nbytes < least or not is_managed_dtype(dtype) or not engine.makes_rows(nbytes):
         return None
     return from_expr(make_expr(op, (), params, shape, dtype))
 
@@ -229,7 +228,7 @@ def _filled(
 ) -> Any:
     """Return zeros, ones or empty: the shape is asked of NumPy, and nothing needs unwrapping."""
     shape, dtype, order = given
-    if "distributed" in modules and order == "C" and like is None and engine.has_workers():
+    if order == "C" and like is None and engine.may_make_rows():
         kind = np.dtype(dtype or float)
         generated = _generated(FULL, exact(kind.type(fill)), _shape(shape), kind, GENERATED_BYTES)
         if generated is not None:
@@ -318,12 +317,15 @@ _plain_arange = maker(np.arange)
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
     """As ``numpy.full``."""
     plain = isinstance(fill_value, int | float | complex | np.generic)
-    if not kwargs and order == "C" and plain and engine.has_workers():
+    if not kwargs and order == "C" and plain and engine.may_make_rows():
         cell = np.full((), fill_value, dtype)
         made = _generated(FULL, exact(cell[()]), _shape(shape), cell.dtype, GENERATED_BYTES)
         if made is not None:
             return made
     return _plain_full(shape, fill_value, dtype, order, **kwargs)
+
+
+_FILLED_ALIKE = (float, np.float64, None)  # dtypes in which integers count as they do in others
 
 
 def arange(_module: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -333,16 +335,16 @@ def arange(_module: Any, /, *args: Any, **kwargs: Any) -> Any:
         made._np = _arange(args[0])
         return made
     if (
-        "distributed" in modules
-        and args
-        and not kwargs
-        and engine.has_workers()
+        args
+        and (not kwargs or (len(kwargs) == 1 and kwargs.get("dtype") in _FILLED_ALIKE))
+        and engine.may_make_rows()
         and all(type(a) in (int, float) for a in args)
     ):
         start, stop, step = _bounds(args)
         if step:
             count = max(ceil((stop - start) / step), 0)
             kind = float if float in map(type, args) else None  # also where stop alone is one
+            kind = kwargs.get("dtype") or kind
             few = np.arange(start, start + 3 * step, step, dtype=kind)
             # NumPy fills start + i * delta, where delta is the second element less the first
             if len(few) > 1:

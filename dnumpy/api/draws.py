@@ -77,7 +77,7 @@ def recorded(bit_generator: Any, method: str, args: tuple[Any, ...], kwargs: Arg
 
 def _is_worth(drawn_bytes: int) -> bool:
     """Say whether to draw later: not what is small, nor what NumPy refuses for its size."""
-    if drawn_bytes > memory_limit_bytes() and not engine.has_workers():
+    if drawn_bytes > memory_limit_bytes() and not engine.makes_rows(drawn_bytes):
         return False
     return drawn_bytes >= RECORDED_BYTES or config.mode != "default"
 
@@ -300,7 +300,8 @@ def _parallel(bit_generator: Any, method: str, given: Arguments, shape: Shape) -
     none = _drawn_none(method, given) if method in _ONE_BY_ONE and plain else None
     if not isinstance(bit_generator, np.random.BitGenerator) or none is None:
         return NotImplemented
-    if prod(shape) * none.itemsize > memory_limit_bytes() and not engine.has_workers():
+    nbytes = prod(shape) * none.itemsize
+    if nbytes > memory_limit_bytes() and not engine.makes_rows(nbytes):
         return NotImplemented
     if method == "integers" and none.dtype.itemsize < 4:
         return NotImplemented

@@ -41,6 +41,8 @@ class Explanation:
     ``started`` and ``node_starts`` (in seconds of one clock). ``predicted_node_starts`` are in
     seconds after the run's beginning, where its stages were planned together; where they were for
     throughput, ``period_seconds`` says after how long the next run ends when many are started.
+    Where there is no room for results that nobody keeps, those stages say that each of their
+    readers makes their rows (``passes``), and the readers in how many ``blocks``.
     A notebook shows the table, the picture and, after a run, what each node did when.
     """
 
@@ -158,13 +160,20 @@ class Explanation:
 def _cells(stage: dict[str, Any]) -> tuple[str, ...]:
     measured = stage.get("measured_seconds")
     return (
-        stage["what"],
+        "\n".join((stage["what"], *_passing(stage))),
         stage["kernel"],
         "\n".join(f"{node.removeprefix('tcp://')}: {rows:,}" for node, rows in stage["where"]),
         _per_node(stage["predicted_seconds"], stage["predicted_node_seconds"]),
         "" if measured is None else _per_node(measured, stage["measured_node_seconds"]),
         "\n".join(f"{size:,}" for size in stage["predicted_bytes"]),
     )
+
+
+def _passing(stage: dict[str, Any]) -> list[str]:
+    """Return what is told of rows that pass, where some do."""
+    told = ["rows pass: readers make them"] if stage.get("passes") else []
+    blocks = stage.get("blocks", 0)
+    return [*told, f"what it reads passes in {blocks:,} blocks"] if blocks else told
 
 
 def _per_node(total: float | None, nodes: tuple[float, ...]) -> str:
@@ -251,6 +260,8 @@ def _forecast(f: Forecast) -> dict[str, Any]:
         "reads": f.reads,
         "predicted_node_starts": f.node_starts,
         "period_seconds": f.period_seconds,
+        "blocks": f.blocks,
+        "passes": f.passes,
     }
 
 

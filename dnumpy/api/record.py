@@ -20,6 +20,7 @@ from dnumpy.api.array import (
     from_expr,
     is_managed_dtype,
     ndarray,
+    reaches_far,
 )
 from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
@@ -322,11 +323,12 @@ def is_lazy(x: Any) -> bool:
         return False
     seen = x._seen
     if seen is not None and seen[0] is x._buf.expr.value:
-        return bool(seen[1].size >= config.eager_below)
+        small = seen[1].size < config.eager_below
+        return not small or (config.memory_limit > 0 and reaches_far(seen[1]))
     geometry = x._geo
     if geometry is None or type(x._buf.expr.value) is not np.ndarray:
         return True
-    return prod(geometry.shape) >= config.eager_below
+    return prod(geometry.shape) >= config.eager_below or reaches_far(geometry)
 
 
 def to_numpy(x: Any) -> Any:

@@ -199,7 +199,7 @@ def _mean_chosen(a: Any, axis: Any, dtype: Any, keepdims: Any) -> Any:
     if total is NotImplemented:
         return NotImplemented
     kind = total.dtype.type if narrow is None else narrow.type
-    return kind(total / selected.count)
+    return kind(total / np.asarray(selected.count)[()])
 
 
 def _var_chosen(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
@@ -208,17 +208,19 @@ def _var_chosen(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
     source = a.dtype
     if selected is None or not _folds_all(axis, keepdims) or source.char == "g":
         return NotImplemented
-    wide, narrow = _mean_dtypes(source, dtype)
+    wide, narrow = _var_dtypes(source, dtype)
     if np.dtype(wide or source).kind != "f" or source.kind == "c":
         return NotImplemented
     total = _total_chosen(selected, None if wide is None else np.dtype(wide))
     if total is NotImplemented or ddof >= selected.count:
         return NotImplemented
-    apart = ufuncs.call(np.subtract, (a, total.dtype.type(total / selected.count)), {})
+    centre = total.dtype.type(
+        total / np.asarray(selected.count)[()]
+    )  # the count may exceed float16
+    apart = ufuncs.call(np.subtract, (a, centre), {})
     squares = ufuncs.call(np.multiply, (apart, apart), {})
     folded = sum_(squares, None, None if wide is None else np.dtype(wide))
-    found = ufuncs.call(np.true_divide, (folded, selected.count - ddof), {})
-    return found if narrow is None else _cast_to(found, narrow)
+    return _shared_out(folded, selected.count - ddof, narrow)
 
 
 def _fits(mask: Any, expr: Expr) -> bool:
@@ -258,7 +260,8 @@ def _reduced_dtype(
     found = np.asarray(wrapped.reduce(np.ones(1, dtype), dtype=asked, **kwargs)).dtype
     if not is_managed_dtype(found):
         return None
-    if initial is None and not masked and len(_known_dtypes) < _MOST_KNOWN:
+    warns = dtype.kind == "c" and found.kind not in "cbO"  # each time that NumPy is asked
+    if initial is None and not masked and not warns and len(_known_dtypes) < _MOST_KNOWN:
         _known_dtypes[key] = found
     return found
 
@@ -356,8 +359,8 @@ def mean(
     total = sum_(a, axis, wide, None, keepdims)
     if total is NotImplemented:
         return NotImplemented
-    divided = ufuncs.call(np.true_divide, (total, _count(a, axis)), {})
-    return _cast_to(divided, narrow or total.dtype)
+    half = total.dtype if total.dtype == np.float16 else None
+    return _cast_to(_shared_out(total, _count(a, axis), half), narrow or total.dtype)
 
 
 def _averages(a: Any) -> bool:
@@ -375,6 +378,20 @@ def _mean_dtypes(dtype: np.dtype, asked: Any) -> tuple[Any, np.dtype | None]:
     return None, None
 
 
+def _var_dtypes(dtype: np.dtype, asked: Any) -> tuple[Any, np.dtype | None]:
+    """Return the same for the variance, whose every step NumPy does in float16."""
+    if np.dtype(dtype if asked is None else asked) == np.float16:
+        return asked, np.dtype("f2")
+    return _mean_dtypes(dtype, asked)
+
+
+def _shared_out(total: Any, count: float, narrow: np.dtype | None) -> Any:
+    """Divide by a count, which may be more than the largest float16."""
+    if narrow is None:
+        return ufuncs.call(np.true_divide, (total, count), {})
+    return _cast_to(ufuncs.call(np.true_divide, (total, np.asarray(count)[()]), {}), narrow)
+
+
 def _count(a: Any, axis: Any) -> int:
     count = 1
     for k in _axes(axis, a.ndim):
@@ -387,14 +404,14 @@ def _cast_to(x: Any, dtype: np.dtype) -> Any:
 
 
 def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
-    wide, narrow = _mean_dtypes(a.dtype, dtype)
+    wide, narrow = _var_dtypes(a.dtype, dtype)
     if np.dtype(wide or a.dtype).kind != "f" and np.dtype(wide or a.dtype).kind != "c":
         return NotImplemented
     count = _count(a, axis)
     total = sum_(a, axis, wide, None, True)
     if total is NotImplemented:
         return NotImplemented
-    centre = ufuncs.call(np.true_divide, (total, count), {})
+    centre = _shared_out(total, count, narrow)
     apart = ufuncs.call(np.subtract, (a, centre), {})
     if apart.dtype.kind == "c":
         squares = ufuncs.call(
@@ -405,7 +422,7 @@ def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
     folded = sum_(squares, axis, _real(wide), None, keepdims)
     if folded is NotImplemented:
         return NotImplemented
-    return ufuncs.call(np.true_divide, (folded, max(count - ddof, 0)), {}), narrow
+    return _shared_out(folded, max(count - ddof, 0), narrow), narrow
 
 
 def _real(dtype: Any) -> Any:

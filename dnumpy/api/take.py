@@ -352,8 +352,8 @@ def _array(values: np.ndarray) -> ndarray:
 def compressed(array: ndarray, mask: Any) -> ndarray:
     """Return what of the leading axes a mask shows, in C order."""
     chosen = content(mask)
-    params = blocks.counted(chosen)
     expr = content(array)
+    params = blocks.counted(chosen, expr)
     shape = (params.starts[-1], *expr.shape[chosen.ndim :])
     if 0 in shape:
         return _array(np.empty(shape, expr.dtype))

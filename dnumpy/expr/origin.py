@@ -177,3 +177,8 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
 def told_at_once() -> bool:
     """Say whether the program wants to know of a fault during the very call that causes it."""
     return error_state().at_once or watch().at_once
+
+
+def may_raise_at_once() -> bool:
+    """Say whether a fault is an error, which the program may wait for at the very call."""
+    return error_state().at_once or watch().may_raise()

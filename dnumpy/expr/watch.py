@@ -54,6 +54,10 @@ class Watch(NamedTuple):
                 return str(action)
         return str(_MODULE.defaultaction)
 
+    def may_raise(self) -> bool:
+        """Say whether some RuntimeWarning becomes an error."""
+        return "error" in _possible(self.filters)
+
 
 class _Sight(NamedTuple):
     """What is compared to find out that nothing changed."""

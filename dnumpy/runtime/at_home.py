@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.work import Work
     from dnumpy.plan.model import Plan
-    from dnumpy.runtime.planner import Placement
+    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.stored import Identified
 
 HERE = "this process"
@@ -40,9 +40,17 @@ class LimitedHome(VirtualCluster):
         several = min(thread_count(), limit_bytes // (BLOCKS * BLOCK_BYTES))
         super().__init__((1.0,) * max(several, 1))
 
+    def at_a_time(self) -> int:
+        """Return one for each node: the tasks of a node take what it may hold."""
+        return len(self.speeds)
+
     def see(self, identity: Identified) -> bool:  # noqa: ARG002 - it was found from here
         """Return True: blocks of the file are read, where its map would stay in memory."""
         return True
+
+    def room(self) -> float:
+        """Return what is left of the limit."""
+        return max(0.0, float(self.limit_bytes - pool.live))
 
     def plan(
         self,
@@ -61,7 +69,7 @@ class LimitedHome(VirtualCluster):
         dnumpy.errors.PlanInfeasible
             Where the result does not fit beside what is held.
         """
-        if COPIES * work.rows * work.bytes_written > self.limit_bytes - pool.live:
+        if COPIES * work.rows * work.bytes_written > self.room():
             raise _refused(name, work, granule, self.limit_bytes)
         return super().plan(
             name, work, granule, current, transfer_bytes_per_row, transfer_fixed_bytes

@@ -6,6 +6,7 @@ only the rows that a node lacks travel to it, once.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,25 @@ class Operand(NamedTuple):
         """Data type as the stage sees it."""
         assert self.source is not None
         return self.views[-1].dtype if self.views else self.source.dtype
+
+    @property
+    def passed_bytes(self) -> int:
+        """Bytes of the source's memory from one row to the next, or those of a row if more."""
+        row = prod(self.shape[1:]) * self.dtype.itemsize
+        if len(self.views) == 1:
+            return max(row, abs(self.views[0].strides[0]))
+        return max(row, self.source.row_bytes) if self.source is not None else row
+
+    @property
+    def span_bytes(self) -> int:
+        """Bytes of the source from the first that is read to the last."""
+        assert self.source is not None
+        if not self.views:
+            return self.source.nbytes
+        first = self.views[0]
+        steps = zip(first.shape, first.strides, strict=True)
+        span = first.dtype.itemsize + sum((n - 1) * abs(step) for n, step in steps)
+        return min(span, self.source.nbytes) if prod(first.shape) else 0
 
     @property
     def depth(self) -> int:
@@ -143,6 +163,13 @@ def in_one_piece(graph: Graph, wants: Sequence[Want]) -> bool:
         if len(graph.require(need.source, need.first, need.stop)) > 1:
             return False
     return True
+
+
+def make_ready(graph: Graph, wants: Sequence[Want]) -> None:
+    """Add the tasks that make what of these wants passes, each window of it at once."""
+    needs = [need for want in wants if (need := _need(want)) is not None]
+    for window in set(_merged([n for n in needs if n.source in graph.passing]).values()):
+        graph.require(window.source, window.first, window.stop)
 
 
 class _Binder:
@@ -241,10 +268,11 @@ class _Binder:
     def _window(self, pieces: list[Piece]) -> int:
         reads = self.graph.reads
         for piece in pieces:
-            reads.note(self.node, piece, self._latest(piece))
-        if len(pieces) > 1:
+            if not self.graph.lets_go(piece.arg):
+                reads.note(self.node, piece, self._latest(piece))
+        if self.graph.block is None and len(pieces) > 1:
             reads.note_assembled(self.node, sum(piece.nbytes for piece in pieces))
-        elif pieces[0].arrives and pieces[0].held > MESSAGE_BYTES:
+        elif self.graph.block is None and pieces[0].arrives and pieces[0].held > MESSAGE_BYTES:
             reads.note_joined(self.node, pieces[0])
         takes = [Take(self._argument_number(p.arg), p.item, p.rows, p.inner) for p in pieces]
         self.windows.append(tuple(takes))

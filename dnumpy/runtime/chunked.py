@@ -63,6 +63,7 @@ class Source:
         "depth",
         "dtype",
         "expr",
+        "in_file",
         "position",
         "producer",
         "shape",
@@ -81,6 +82,7 @@ class Source:
         self.dtype = dtype
         self.expr = expr
         self.position = position
+        self.in_file = False  # whether nodes read it from a file rather than from memory
         self.chunked: weakref.ref[Chunked] | None = None
         self.depth = 1 + producer.depth() if producer is not None else 0
         self.producer = producer if self.depth <= LONGEST_LINEAGE else None
@@ -101,7 +103,8 @@ class Source:
 
     def is_here(self) -> bool:
         """Say whether the array is in the memory of this process."""
-        return self.expr is not None and not isinstance(self.expr.value, StoredRows)
+        stored = self.in_file or self.expr is None or isinstance(self.expr.value, StoredRows)
+        return not stored
 
     def settle_home(self, expr: Expr) -> None:
         """Note that the array is now at home, as the value of ``expr``."""

@@ -7,12 +7,14 @@ results stay where they were made, and only partial and small results come home.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import sketches
 from dnumpy.runtime.chunked import Chunked, Source
+from dnumpy.runtime.demands import LIGHT, Laid
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.folds import (
     COPIED_BYTES,
@@ -26,11 +28,13 @@ from dnumpy.runtime.folds import (
     told_by_nodes,
 )
 from dnumpy.runtime.graph import Graph, Outputs, Segment, TaskReads
-from dnumpy.runtime.layout import LIGHT, Laid, Layout
+from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.light import light_ones_at_home
 from dnumpy.runtime.outputs import Output, part_of, told_of
+from dnumpy.runtime.passable import may_pass
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.reading import folds_together
+from dnumpy.runtime.refused import NotTogether
 from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.scores import keep_score, perform, score_for
 from dnumpy.runtime.sketch import SketchLayout, following
@@ -38,21 +42,23 @@ from dnumpy.runtime.sketches import asked_of, sketched_again
 from dnumpy.runtime.stage_runs import Learner, StageRun, note_what_comes_meanwhile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy as np
 
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.cut import Stage
+    from dnumpy.runtime.demands import AnyProducer
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
-    from dnumpy.runtime.layout import AnyProducer
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.records import Record
     from dnumpy.runtime.scores import Player
     from dnumpy.runtime.sketch import Sketch
+
+    Ran = tuple[list[Record], list[StepFault], list[Failure]]
 
 
 class Cluster(sketches.Cluster, Learner, Protocol):
@@ -106,9 +112,11 @@ class _Run:
         cluster: Cluster,
         wanted: Collection[int] | None = None,
         layout: Layout | None = None,
+        passing: Collection[int] = (),
     ) -> None:
         self.cluster = cluster
         self.wanted = wanted
+        self.passing = passing  # the numbers of stages whose rows nobody keeps
         self.layout = layout if layout is not None else Layout(cluster, Graph(cluster), {})
         self.graph = self.layout.graph
         self.replicas = Replicas(self.graph)
@@ -128,6 +136,7 @@ class _Run:
 
     def _add_folds(self, exprs: list[Expr]) -> None:
         """Put folds of the same rows into the graph, as one stage."""
+        self.layout.lets_pass = False
         laid = self.layout.together(exprs)
         folds = [
             BlockFold(expr.op, expr.params, expr.shape, expr.dtype, number)  # type: ignore[arg-type]
@@ -140,10 +149,14 @@ class _Run:
 
     def add(self, stage: Stage) -> None:
         """Put a stage into the graph."""
+        self.layout.lets_pass = self.layout.stage in self.passing
         if isinstance(stage, FusedStage):
             self._add_fused(stage)
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
+            if laid.lets_pass:
+                self._let_pass(stage.expr, replace(laid, steps=(stage.expr,)), 0)
+                return
             fold = _fold_of(laid.producer)
             nbytes = stage.expr.nbytes
             built = self._build(laid, (stage.expr,), nbytes, (fold,) if fold else (), nbytes)
@@ -162,9 +175,12 @@ class _Run:
     ) -> StageRun:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
         self.graph.made_bytes += nbytes
+        laid = replace(laid, steps=steps, folds=tuple(fold))
+        steps = (*steps, *(step for each in laid.through for step in each.steps))
         self.graph.reads = reads = self.graph.reads.after()
         reads.began = len(self.graph.added)
         made = self.layout.built(laid, laid.ranges)
+        laid = replace(laid, ranges=[r for r, _ in made])
         self.graph.reads = TaskReads()
         stage = StageRun(laid, steps, reads, made, [])
         self.stages.append(stage)
@@ -206,6 +222,12 @@ class _Run:
         update = stage.placed.get(by_rows[0]) if len(by_rows) == 1 else None
         straight = None if update is None else self.layout.placed(stage, update)
         laid = straight or self.layout.fused(stage)
+        if laid.lets_pass:
+            laid = replace(laid, steps=stage.steps)
+            for position, k in enumerate(by_rows):
+                self._let_pass(stage.outputs[k], laid, position)
+            if len(by_rows) == len(phase.outputs):
+                return
         nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
         if straight is not None and update is not None:
             nbytes = update.nbytes  # the tasks give its rows
@@ -219,7 +241,7 @@ class _Run:
         if straight is not None and update is not None:
             self._give(update, built, 0)
             return
-        for position, k in enumerate(by_rows):
+        for position, k in enumerate(() if laid.lets_pass else by_rows):
             if k in stage.placed:
                 self._source(stage.outputs[k], built, position)
                 self._place(stage.placed[k])
@@ -241,6 +263,16 @@ class _Run:
         self.graph.provide(source, segments)
         self.layout.known[id(expr)] = source
         return source
+
+    def _let_pass(self, expr: Expr, laid: Laid, position: int) -> None:
+        """Let the Expr be row output ``position`` of a stage, made by whoever reads it."""
+        source = Source(expr.shape, expr.dtype, producer=laid.producer, position=position)
+        if source.producer is None:
+            msg = f"{laid.what} comes after too many stages to be made again by each of its readers"
+            raise PlanInfeasible(msg)
+        self.graph.passing.add(source)
+        self.layout.passing[source] = laid
+        self.layout.known[id(expr)] = source
 
     def _place(self, update: Expr) -> None:
         """Let rows just made become part of another array; they are nobody else's."""
@@ -298,11 +330,10 @@ def _fold_of(producer: AnyProducer) -> AnyFold | None:
 
 
 ATTEMPTS = 4
+T = TypeVar("T")
 
 
-def execute(
-    stages: list[Stage], cluster: Cluster, wanted: Collection[int] | None = None
-) -> tuple[list[Record], list[StepFault], list[Failure]]:
+def execute(stages: list[Stage], cluster: Cluster, wanted: Collection[int] | None = None) -> Ran:
     """Run ``stages`` in order, emptying the list, and give output Exprs their value.
 
     With ``wanted``, ids of Exprs, an output that is not among them stays pending unless its value
@@ -315,74 +346,146 @@ def execute(
     """
     done, found, failed = light_ones_at_home(stages, cluster.home_bytes if cluster.remote else -1)
     if failed:
-        more = _each_alone(stages, cluster)
+        more = _each_alone(stages, cluster, wanted)
         return [*done, *more[0]], [*found, *more[1]], [*failed, *more[2]]
     if not stages:
         return done, found, []
+
+    def together(passing: Collection[int]) -> Ran:
+        return *_persistently(stages, cluster, wanted, passing), []
+
+    def apart(met: PlanInfeasible) -> Ran:
+        return _one_by_one(stages, cluster, met, wanted)
+
     try:
-        records, faults = _persistently(stages, cluster, wanted)
+        records, faults, failed = as_it_fits(stages, cluster, wanted, together, apart)
     except WorkerLost:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
-        records, faults, failed = _one_by_one(stages, cluster, error)
+        records, faults, failed = _one_by_one(stages, cluster, error, wanted)
     stages.clear()
     return [*done, *records], [*found, *faults], failed
 
 
+def as_it_fits(
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    together: Callable[[Collection[int]], T],
+    apart: Callable[[PlanInfeasible], T],
+) -> T:
+    """Return what stages give that go ``together``, while rows of some pass where they have to.
+
+    A run and its forecast decide here alike. Both raise :class:`~dnumpy.errors.PlanInfeasible`
+    where it does not fit. Where it never does, or small results leave room for one stage after
+    another, the stages go ``apart``.
+    """
+    try:
+        return together(())
+    except PlanInfeasible as error:
+        error.__traceback__ = None  # which would keep what stages read from being let go of
+        met = error
+    offered = met.offered_bytes if isinstance(met, NotTogether) else 0.0
+    passed = while_rows_pass(stages, cluster, wanted, together, offered)
+    return apart(met) if passed is None else passed
+
+
+def while_rows_pass(
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    together: Callable[[Collection[int]], T],
+    offered_bytes: float = 0.0,
+) -> T | None:
+    """Return what stages give of which rows pass that nobody keeps; None where it does not fit.
+
+    Likewise where their results may be held in a good part of what is offered.
+    """
+    if len(stages) < 2:
+        return None
+    for passing in may_pass(*_sketch_run(stages, cluster, wanted), offered_bytes):
+        try:
+            return together(passing)
+        except PlanInfeasible as error:
+            error.__traceback__ = None
+    return None
+
+
 def _persistently(
-    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    passing: Collection[int] = (),
 ) -> tuple[list[Record], list[StepFault]]:
     for attempt in range(ATTEMPTS):
         try:
             cluster.refresh()
-            return _attempt(stages, cluster, wanted)
+            return _attempt(stages, cluster, wanted, passing)
         except NodesLost as lost:
             cluster.recover(attempt, lost)
     raise AssertionError  # recover raises WorkerLost on the last attempt
 
 
 def _one_by_one(
-    stages: list[Stage], cluster: Cluster, met: Exception
-) -> tuple[list[Record], list[StepFault], list[Failure]]:
+    stages: list[Stage], cluster: Cluster, met: Exception, wanted: Collection[int] | None
+) -> Ran:
     """Run what can be run after all stages together met an error; one alone met that very one."""
     if isinstance(met, PlanInfeasible):
         met.__traceback__ = None  # which would keep what stages read from being let go of
     if len(stages) == 1 or (isinstance(met, PlanInfeasible) and met.final):
         return [], [], [failure(stages.pop(), met)]
-    records, faults, failures = _each_alone(stages, cluster)
+    records, faults, failures = _each_alone(stages, cluster, wanted)
     for found in failures:
         if isinstance(found.error, PlanInfeasible) and isinstance(met, PlanInfeasible):
             found.error.add_note(str(met))
     return records, faults, failures
 
 
-def _each_alone(
-    stages: list[Stage], cluster: Cluster
-) -> tuple[list[Record], list[StepFault], list[Failure]]:
-    """Run what can be run, stage by stage, emptying the list: what was read last is let go of."""
+def _each_alone(stages: list[Stage], cluster: Cluster, wanted: Collection[int] | None) -> Ran:
+    """Run what can be run, stage by stage, emptying the list: what was read last is let go of.
+
+    Where some of them find no room, those and what waits for them run while their rows pass.
+    """
     records: list[Record] = []
     faults: list[StepFault] = []
     failures: list[Failure] = []
+    left: list[Stage] = []
     stages.reverse()
     while stages:
         stage = stages.pop()
-        given = not isinstance(stage, FusedStage) and stage.expr.value is not None
-        if given or not is_ready(stage):
+        if not isinstance(stage, FusedStage) and stage.expr.value is not None:
+            continue
+        if not is_ready(stage):
+            left.append(stage)
             continue
         done, found, failed = execute([stage], cluster)
         records += done
         faults += found
         failures += failed
+        left += [stage] * bool(failed)
+    if failures and all(isinstance(failed.error, PlanInfeasible) for failed in failures):
+        passed = while_rows_pass(
+            left, cluster, wanted, lambda passing: _persistently(left, cluster, wanted, passing)
+        )
+        if passed is not None:
+            return [*records, *passed[0]], [*faults, *passed[1]], []
     return records, faults, failures
 
 
 def _attempt(
-    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    passing: Collection[int] = (),
 ) -> tuple[list[Record], list[StepFault]]:
     if not cluster.predicts:
-        return run_of(stages, cluster, wanted, None).finish()
+        return run_of(stages, cluster, wanted, None, passing).finish()
+    if passing:
+        joint = cluster.plan_run(sketched(stages, cluster, wanted, passing))
+        plans = None if joint is None else joint.plans
+        return run_of(stages, cluster, wanted, plans, passing).finish()
     asked = asked_of(stages, cluster, wanted)
-    sketch = sketched_again(asked, lambda: _sketched(stages, cluster, wanted))
+    sketch = sketched_again(asked, lambda: _sketch_run(stages, cluster, wanted)[0])
     joint = cluster.plan_run(sketch)
     if joint is None:
         return run_of(stages, cluster, wanted, None).finish()
@@ -405,31 +508,51 @@ def run_of(
     cluster: Cluster,
     wanted: Collection[int] | None,
     plans: Sequence[Plan] | None,
+    passing: Collection[int] = (),
 ) -> _Run:
-    """Return the run of the stages as it is planned, put into a graph that has yet to be run."""
-    return _laid_out(stages, following(cluster, Graph(cluster), plans), cluster, wanted)
+    """Return the run of the stages as it is planned, put into a graph that has yet to be run.
+
+    Nobody keeps the rows of the stages with the numbers ``passing``.
+    """
+    layout = following(cluster, Graph(cluster), plans)
+    return _laid_out(stages, layout, cluster, wanted, passing)
 
 
 def sketched(
-    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None = None,
+    passing: Collection[int] = (),
 ) -> Sketch:
     """Return what running the stages asks of the nodes, without running anything."""
+    if passing:
+        return _sketch_run(stages, cluster, wanted, passing)[0]
     asked = asked_of(stages, cluster, wanted)
-    return sketched_again(asked, lambda: _sketched(stages, cluster, wanted))
+    return sketched_again(asked, lambda: _sketch_run(stages, cluster, wanted)[0])
 
 
-def _sketched(stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None) -> Sketch:
+def _sketch_run(
+    stages: Sequence[Stage],
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    passing: Collection[int] = (),
+) -> tuple[Sketch, list[Laid]]:
+    """Return the sketch of the stages, and how they were laid out for it."""
     layout = SketchLayout(cluster, cluster)
-    run = _laid_out(stages, layout, cluster, wanted)
+    run = _laid_out(stages, layout, cluster, wanted, passing)
     for output in run.outputs:
         layout.keep(run.graph.segments(output.source))
-    return layout.sketch
+    return layout.sketch, [s.laid for s in run.stages if isinstance(s.laid, Laid)]
 
 
 def _laid_out(
-    stages: Sequence[Stage], layout: Layout, cluster: Cluster, wanted: Collection[int] | None
+    stages: Sequence[Stage],
+    layout: Layout,
+    cluster: Cluster,
+    wanted: Collection[int] | None,
+    passing: Collection[int] = (),
 ) -> _Run:
-    run = _Run(cluster, wanted, layout)
+    run = _Run(cluster, wanted, layout, passing)
     run.add_all(stages)
     return run
 

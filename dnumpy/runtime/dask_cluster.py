@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
+    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.jointly import Joint, Place, Rating
     from dnumpy.runtime.operands import Ref
-    from dnumpy.runtime.planner import Placement
     from dnumpy.runtime.refused import Refusal
     from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.sketch import Sketch
@@ -87,8 +87,6 @@ class DaskCluster:
     joint = True  # whether the stages of a run are planned together
 
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
-        from dnumpy.runtime.node_setup import NodeSetup
-
         self.client = client
         self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
         self.links = Links(SIZES)  # from worker to worker, where they have been measured
@@ -107,7 +105,7 @@ class DaskCluster:
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
         self._refused: Refusal | None = None  # why the latest run was, where it was
-        client.register_plugin(NodeSetup())
+        self._is_set_up = False
 
     # who is there ------------------------------------------------------------------------------
 
@@ -121,6 +119,7 @@ class DaskCluster:
         now = time.monotonic()
         if now - self._refreshed < REFRESH_SECONDS and self.client.status == "running":
             return
+        self._set_up()
         deadline = now + NEW_WORKER_SECONDS
         self._alive = self._members.responsive()
         while not self._alive:
@@ -138,6 +137,15 @@ class DaskCluster:
             label = self._classes.setdefault(address, self._class_of(address))
             self._taught.enter(label, self.profiles[address])
         self._refreshed = now
+
+    def _set_up(self) -> None:
+        """Let the workers, and those to come, load dnumpy: 0.3 s, when they are first needed."""
+        from dnumpy.runtime.node_setup import NodeSetup
+
+        if not self._is_set_up:
+            self._members.workers()  # raises WorkerLost where nobody answers
+            self.client.register_plugin(NodeSetup())
+            self._is_set_up = True
 
     def _measure_new(self) -> None:
         unknown = [address for address in self._alive if address not in self.profiles]
@@ -338,6 +346,21 @@ class DaskCluster:
         profile = self.profiles[self.fastest()]
         profile = replace(profile, launch_seconds=0.0)
         return sum(cost_seconds(work, profile, work.rows, "tiled") for work in works)
+
+    def threads_like_fastest(self) -> float:
+        """Return how many threads of the fastest worker do as much as all do together."""
+        best = self._unit_seconds(self.fastest())
+        return sum(n * best / self._unit_seconds(node) for node, n in self._alive.items())
+
+    def sending_seconds(self, nbytes: float) -> float:
+        """Return what it takes to send so much to the workers, one after the other."""
+        rates = [self.profiles[a].network_bytes_per_second for a in self._alive]
+        return nbytes / max(rates, default=float("inf"))
+
+    def has(self, owner: Expr) -> bool:
+        """Say whether the workers together have all rows of an array of this process."""
+        rows = sum(segment.stop - segment.start for segment in self.copies(owner))
+        return rows >= owner.shape[0] or self.mirrored(owner)
 
     def _unit_seconds(self, node: str) -> float:
         profile = self.profiles[node]

@@ -42,6 +42,13 @@ def _let_go(problem: BaseException | None) -> None:
         problem = problem.__cause__ or problem.__context__
 
 
+def _unreachable(problem: object) -> str:
+    return (
+        f"the scheduler does not answer ({problem}): what lies on its workers is lost; "
+        "connect a new Client and compute again from arrays at home or on disk"
+    )
+
+
 class Members:
     """The workers of a client; ``mute`` are those that were given up as they fell silent."""
 
@@ -59,14 +66,12 @@ class Members:
 
     def workers(self) -> dict[str, int]:
         """Return the threads of the workers that the scheduler knows."""
+        if self.client.scheduler is None:
+            raise WorkerLost(_unreachable("the client is closed"))
         try:
             return dict(self.client.nthreads())
         except (OSError, RuntimeError) as problem:  # the comm is closed, or the client is
-            msg = (
-                f"the scheduler does not answer ({problem}): what lies on its workers is lost; "
-                "connect a new Client and compute again from arrays at home or on disk"
-            )
-            raise WorkerLost(msg) from problem
+            raise WorkerLost(_unreachable(problem)) from problem
 
     def scheduler(self) -> Any:
         """Return the connection to the scheduler."""

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from dnumpy.expr.origin import here
 from dnumpy.expr.watch import watch
@@ -135,6 +136,7 @@ def _warn_at(text: str, category: type[Warning], origin: Origin) -> None:
 # ---------------------------------------------------------------- operations that ran at once
 
 _PACKAGE = "dnumpy."
+_EVALUATION = ("dnumpy.kernels.", "dnumpy.ops.", "dnumpy.runtime.")
 
 
 class _Asked(threading.local):
@@ -179,9 +181,11 @@ class _Module:
 class _CategoryType(type):
     def __subclasscheck__(cls, category: type) -> bool:
         """Give the warning at the user's line; then the one that Python asks about is ignored."""
-        if not _asked.module:
+        module, _asked.module = _asked.module, ""
+        if not module:
             return False
-        _asked.module = ""
+        if issubclass(category, ComplexWarning) and module.startswith(_EVALUATION):
+            return True  # was given when it was recorded, at the line that discards
         _asked.busy = True
         try:
             _warn_at(_asked.text, category, here())

@@ -32,12 +32,18 @@ LONGEST_TRIP = 0.02  # seconds: runs that waited for busy workers teach longer o
 _virtual: dict[tuple[float, ...], VirtualCluster] = {}
 
 
-def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
+def cluster_for(
+    stages: Sequence[Stage], looked_at: int = 0, *, counts: bool = True
+) -> Cluster | None:
     """Return where to run the stages; None for the threads of this process.
+
+    So many bytes of what they give are to be ``looked_at`` here. They are about to be run where
+    that ``counts`` (:mod:`dnumpy.runtime.sending`).
 
     In the ``split`` mode everything runs on virtual nodes. Otherwise the user's
     ``distributed.Client``, where there is one, gets what is worth sending, and all that reads what
-    already lies on its workers. What takes one thread less than a message there and back is not.
+    already lies on its workers. What takes one thread less than a message there and back is not,
+    and neither is what takes less than sending what it reads.
     What is more than half of ``config.memory_limit`` passes in blocks.
     """
     if config.mode == "split":
@@ -50,7 +56,7 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
         limited = limited or isinstance(value, StoredRows)
     nbytes = sum(map(_bytes, stages)) if limited or "distributed" in sys.modules else 0
     theirs = users_cluster() if nbytes >= LEAST_BYTES else None
-    if theirs is not None and nbytes < SURELY * LEAST_BYTES and not _is_worth_it(stages, theirs):
+    if theirs is not None and not _is_worth_it(stages, theirs, nbytes, looked_at, counts=counts):
         theirs = None
     if theirs is not None or not limited:
         return theirs
@@ -59,12 +65,17 @@ def cluster_for(stages: Sequence[Stage]) -> Cluster | None:
     return limited_home(nbytes, stored)
 
 
-def _is_worth_it(stages: Sequence[Stage], cluster: DaskCluster) -> bool:
-    """Say whether stages on data that is here take longer than it takes to ask for anything."""
+def _is_worth_it(
+    stages: Sequence[Stage], cluster: DaskCluster, nbytes: int, looked_at: int, *, counts: bool
+) -> bool:
+    """Say whether stages on data that is here take longer than asking for it and sending that."""
+    from dnumpy.runtime import sending
     from dnumpy.runtime.forecast import work_of
 
     trip = min(cluster.round_trip, LONGEST_TRIP)
-    return cluster.seconds_alone(map(work_of, stages)) > trip
+    if nbytes < SURELY * LEAST_BYTES and cluster.seconds_alone(map(work_of, stages)) <= trip:
+        return False
+    return sending.pays(stages, cluster, trip + cluster.sending_seconds(looked_at), counts=counts)
 
 
 def _virtual_nodes(rows: tuple[float, ...]) -> VirtualCluster:

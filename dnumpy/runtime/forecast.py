@@ -9,7 +9,6 @@ from dnumpy.cost import seconds
 from dnumpy.cost.estimate import peak_bytes
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
-from dnumpy.plan.model import Plan
 from dnumpy.plan.work import step_works
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import learnt, spans, works
@@ -17,11 +16,10 @@ from dnumpy.runtime.records import HERE, call_of
 from dnumpy.runtime.spans import end_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Sequence
 
     from dnumpy.cost import DeviceProfile, Work
     from dnumpy.rewrite.cut import Stage
-    from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.records import Record
 
 
@@ -36,7 +34,8 @@ class Forecast:
     ``reads`` has the numbers of the stages whose results this one waits for; ``node_starts`` when
     each node is to begin, in seconds after the run's beginning, where stages were planned together.
     ``period_seconds`` is of the whole run, where throughput is the objective: after how long the
-    next one ends, at best.
+    next one ends, at best. Where what a stage reads passes, its rows are made in so many ``blocks``
+    by all nodes together; where its own rows do, each of its readers makes them (``passes``).
     """
 
     what: str
@@ -53,6 +52,8 @@ class Forecast:
     reads: tuple[int, ...] = ()
     node_starts: tuple[float, ...] = ()
     period_seconds: float = 0.0
+    blocks: int = 0
+    passes: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -120,7 +121,7 @@ def forecast_local(stages: Sequence[Stage], profile: DeviceProfile) -> list[Fore
     """Return the forecast of a run on this process's threads."""
     held = _held_bytes(stages)
     found = [_local(s, profile, size) for s, size in zip(stages, held, strict=True)]
-    return _with_reads(stages, found)
+    return with_reads(stages, found)
 
 
 def _local(stage: Stage, profile: DeviceProfile, held: int) -> Forecast:
@@ -129,7 +130,7 @@ def _local(stage: Stage, profile: DeviceProfile, held: int) -> Forecast:
         if isinstance(stage, FusedStage)
         else learnt.call_kind(call_of(stage.expr))
     )
-    found = _forecast(kind, profile, learnt.here.tell(kind, profile), _program(stage))
+    found = _forecast(kind, profile, learnt.here.tell(kind, profile), program_of(stage))
     return replace(found, node_bytes=(max(held, *found.node_bytes),))
 
 
@@ -154,7 +155,8 @@ def _forecast(
     )
 
 
-def _program(stage: Stage) -> str:
+def program_of(stage: Stage) -> str:
+    """Return the steps of a stage as text."""
     return str(stage.phase) if isinstance(stage, FusedStage) else repr(stage.expr)
 
 
@@ -175,43 +177,7 @@ def _held_bytes(stages: Sequence[Stage]) -> list[int]:
     return found
 
 
-def forecast_on(
-    stages: Sequence[Stage], cluster: Cluster, wanted: Collection[int] | None = None
-) -> list[Forecast]:
-    """Return the forecast of a run on a cluster; ``wanted`` as for a run."""
-    cluster.refresh()
-    from dnumpy.runtime.cluster import sketched  # here: programs of one machine do without
-    from dnumpy.runtime.rehearsal import peaks_of
-
-    sketch = sketched(stages, cluster, wanted)
-    joint = cluster.plan_run(sketch)
-    peaks = {} if joint is None else peaks_of(stages, cluster, wanted, joint.plans)
-    found = []
-    for number, stage in enumerate(stages):
-        mine = [k for k, of in enumerate(sketch.stages) if of == number]
-        if joint is None:
-            granule = stage.phase.tile_rows if isinstance(stage, FusedStage) else 1
-            plan = cluster.plan(title(stage), work_of(stage), granule, None, 0.0)
-            found.append(_planned(stage, plan, plan.how))
-        elif mine:
-            named = [k for k in mine if sketch.demands[k].what == title(stage)]
-            plan = joint.plans[(named or mine)[-1]]
-            starts = tuple(cluster.round_trip + start for start in plan.starts)
-            planned = replace(
-                _planned(stage, plan, joint.how),
-                node_starts=starts,
-                period_seconds=joint.period_seconds,
-            )
-            found.append(replace(planned, node_bytes=_node_bytes(joint.plans, peaks, mine, plan)))
-        else:  # so little that it goes with what it waits for
-            where = ((cluster.fastest(), work_of(stage).rows),)
-            plan = Plan(title(stage), where, 0.0, (0.0,), (0.0,), "single", starts=(0.0,))
-            light = _planned(stage, plan, "with what it waits for")
-            found.append(replace(light, node_starts=plan.starts))
-    return _with_reads(stages, found)
-
-
-def _with_reads(stages: Sequence[Stage], found: Sequence[Forecast]) -> list[Forecast]:
+def with_reads(stages: Sequence[Stage], found: Sequence[Forecast]) -> list[Forecast]:
     """Return the forecasts, each with the stages that it waits for."""
     maker: dict[int, int] = {}
     told = []
@@ -232,36 +198,6 @@ def _given(stage: Stage) -> tuple[Expr, ...]:
     if isinstance(stage, FusedStage):
         return (*stage.outputs, *stage.placed.values())
     return (stage.expr,)
-
-
-def _planned(stage: Stage, plan: Plan, how: str) -> Forecast:
-    expected = learnt.around(plan.predicted_seconds, "plan")
-    return Forecast(
-        what=title(stage),
-        kernel="tiled" if isinstance(stage, FusedStage) else "numpy",
-        where=tuple(plan.rows),
-        seconds=plan.predicted_seconds,
-        node_seconds=tuple(plan.predicted_node_seconds),
-        node_bytes=tuple(int(size) for size in plan.peak_bytes),
-        how=how,
-        program=_program(stage),
-        low=expected.low,
-        high=expected.high,
-        basis=expected.basis,
-    )
-
-
-def _node_bytes(
-    plans: Sequence[Plan], peaks: Mapping[int, Mapping[str, int]], mine: Sequence[int], plan: Plan
-) -> tuple[int, ...]:
-    """Return the most that each node of the plan holds in any of a stage's demands ``mine``."""
-    most: dict[str, int] = {}
-    for number in mine:
-        planned = zip(plans[number].rows, plans[number].peak_bytes, strict=True)
-        held = {node: int(size) for (node, _), size in planned} | dict(peaks.get(number) or {})
-        for node, size in held.items():
-            most[node] = max(most.get(node, 0), size)
-    return tuple(most.get(node, 0) for node, _ in plan.rows)
 
 
 def interval_of_plan(seconds: float | None) -> tuple[float, float] | None:

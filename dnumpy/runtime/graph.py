@@ -75,6 +75,20 @@ class _There(NamedTuple):
     inner: Inner
 
 
+class Block:
+    """Tasks on one node that make what passes through one of them, each for the source it is of."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.owner: Source | None = None  # what the tasks being added are for
+        self.owner_of: dict[str, Source | None] = {}
+
+    def enter(self, source: Source) -> Source | None:
+        """Add tasks for the source from now on; return what they were for until now."""
+        before, self.owner = self.owner, source
+        return before
+
+
 class Placed(NamedTuple):
     """A part of a home array that tasks on ``node`` are given."""
 
@@ -209,6 +223,8 @@ class Graph:
         self.refs: dict[str, Any] = {}  # the reference to each task, one object
         self.added: list[str] = []  # keys of all tasks that ever were, in order
         self.urgent: set[str] = set()  # keys of tasks that others wait for, and that take little
+        self.passing: set[Source] = set()  # whose rows are made for each reader, and not kept
+        self.block: Block | None = None  # that is being built
         self.run = uuid4().hex
         self.placed: dict[int, Placed] = {}  # what home arrays gave, by id of the argument
         self.sends = False  # whether rows of home arrays were copied to nodes for it
@@ -231,6 +247,8 @@ class Graph:
         self.tasks[node][key] = self._task(key, function, *args)
         self.node_of[key] = node
         self.added.append(key)
+        if self.block is not None and self.block.node == node:
+            self.block.owner_of[key] = self.block.owner
         self._numbers[key] = self._touched[key] = self._count
         ref = self.refs[key] = self._ref(key)
         return ref
@@ -294,10 +312,12 @@ class Graph:
     def _enter(self, source: Source, chunked: Chunked) -> None:
         """Note where a stored array lies; what was lost of it is computed again, all at once."""
         self.kept.append(chunked)
+        block, self.block = self.block, None  # what is computed again stays
         found = [self.nodes.segment(part) for part in chunked.parts]
         self._segments[source] = [segment for segment in found if segment is not None]
         if None in found:
             self.healed[chunked] = self.require(source, 0, source.shape[0])
+        self.block = block
 
     def require(self, source: Source, first: int, stop: int) -> list[Segment]:
         """Return the segments that hold rows ``first:stop``, computing again what was lost."""
@@ -328,9 +348,24 @@ class Graph:
         granule = producer.granule()
         lo -= lo % granule
         hi = min(-(-hi // granule) * granule, source.shape[0])
+        before = self.block.enter(source) if self.block is not None else None
         for begin, end in gaps(self.segments(source), lo, hi):
-            made = producer.build(self, self.nodes.spread(begin, end, granule))
+            if self.block is not None:
+                ranges = [Range(self.block.node, begin, end)]
+            else:
+                ranges = self.nodes.spread(begin, end, granule)
+            made = producer.build(self, ranges)
             self.provide(source, self.row_segments(producer, made, source.position))
+        if self.block is not None:
+            self.block.owner = before
+
+    def forget(self, source: Source) -> None:
+        """Forget where rows are that nobody keeps."""
+        self._segments[source] = []
+
+    def lets_go(self, arg: Ref) -> bool:
+        """Say whether an argument is made for the block that is being built, and let go of."""
+        return self.block is not None and getattr(arg, "key", None) in self.block.owner_of
 
     def row_segments(
         self, producer: Producer, made: list[tuple[Range, Ref]], position: int
@@ -432,8 +467,8 @@ class Graph:
         """Return the file or store of an array that all nodes see, None if there is none."""
         if source not in self._files:
             known = stored_rows(source.at_home())
-            seen = known is not None and self.nodes.see(known.identity)
-            self._files[source] = known if seen else None
+            source.in_file = known is not None and self.nodes.see(known.identity)
+            self._files[source] = known if source.in_file else None
         return self._files[source]
 
     def reads_files(self) -> bool:

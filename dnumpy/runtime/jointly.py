@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
     from dnumpy.plan.dag import Objective, ProgramPlan
     from dnumpy.plan.model import NodeRate
-    from dnumpy.runtime.layout import Demand
+    from dnumpy.runtime.demands import Demand
     from dnumpy.runtime.sketch import Lying, Reads, Sketch
 
 __all__ = ["Joint", "Place", "Rating", "plan_together"]

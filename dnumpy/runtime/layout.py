@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from dnumpy.cost.work import Work
 from dnumpy.expr.geometry import Geometry
@@ -24,10 +24,20 @@ from dnumpy.runtime import works
 from dnumpy.runtime.bind import Operand, operand_of
 from dnumpy.runtime.chains import ChainedRows
 from dnumpy.runtime.chunked import Source
-from dnumpy.runtime.exchange import PutRows, TakenRows, exchange_for
+from dnumpy.runtime.demands import LIGHT, Demand, Laid, Reading
+from dnumpy.runtime.exchange import TakenRows, exchange_for
 from dnumpy.runtime.glue import glue
 from dnumpy.runtime.graph import Range
-from dnumpy.runtime.lookup import FoundRows, lookup_for
+from dnumpy.runtime.lookup import lookup_for
+from dnumpy.runtime.passing import (
+    block_tasks,
+    build_in_blocks,
+    cannot_pass,
+    held_in_blocks,
+    leaves_partials,
+    passed_under,
+    through_blocks,
+)
 from dnumpy.runtime.placed import PlacedRows
 from dnumpy.runtime.producers import (
     BlockedRows,
@@ -81,69 +91,16 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr, Params, Shape
     from dnumpy.rewrite.cut import FusedStage
-    from dnumpy.rewrite.phase import Phase
+    from dnumpy.runtime.demands import AnyProducer, Placement
     from dnumpy.runtime.glue import Glued
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.operands import Ref
-    from dnumpy.runtime.planner import Placement, Planner
+    from dnumpy.runtime.planner import Planner
     from dnumpy.runtime.producers import Producer
     from dnumpy.runtime.products import Way
-
-LIGHT = -1  # the number of a stage that is not planned
-AnyProducer = Union[
-    "Producer", ChainedRows, FoundRows, GridRows, PlacedRows, TakenRows, PutRows, SpannedRows
-]
 OF_OWN_ROWS = (ContractedRows, FoldedRows, ChainedRows, TakenRows)  # besides what streams
 
 REPLICATED = 16  # times what comes home without a thought: what every node may get a copy of
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What is asked of the planner for one stage: who computes how many of ``work.rows`` rows.
-
-    The rows of ``by_rows`` are read where they are computed with, those of ``across`` along another
-    axis or in another order, and ``whole`` operands on every node. What is ``alone`` is one task;
-    what is ``light`` too, and takes microseconds: it goes with the task that it waits for. Where it
-    reads its ``own_rows``, a task reads of each operand the rows that it computes and no others.
-    What reads ``in_pieces`` does so block by block: rows are not put together for it.
-    """
-
-    what: str
-    work: Work
-    granule: int
-    by_rows: tuple[Operand, ...] = ()
-    across: tuple[Operand, ...] = ()
-    whole: tuple[Operand, ...] = ()
-    alone: bool = False
-    light: bool = False
-    own_rows: bool = False
-    in_pieces: bool = False
-
-    def operands(self) -> tuple[Operand, ...]:
-        """Return all operands."""
-        return (*self.by_rows, *self.across, *self.whole)
-
-
-@dataclass(frozen=True, slots=True)
-class Laid:
-    """A stage ready to be built: producer, ranges, and the work and plan that gave them.
-
-    ``number`` counts the demands of the run. What does not go ``as_planned`` takes less time than
-    its plan says, and teaches nothing.
-    """
-
-    what: str
-    producer: AnyProducer
-    ranges: list[Range]
-    plan: Plan
-    work: Work
-    number: int = 0
-    as_planned: bool = True
-
-    def phase(self) -> Phase | None:
-        """Return the phase that runs, None for a single op."""
-        return phase_of(self.producer)
 
 
 @dataclass(slots=True)
@@ -156,6 +113,8 @@ class Layout:
     exchanged: dict[tuple[Source | None, Geometry], Operand] = field(default_factory=dict)
     decided: int = 0
     stage: int = 0  # the number of the stage that is laid out
+    lets_pass: bool = False  # whether nobody keeps the rows of that stage
+    passing: dict[Source, Laid] = field(default_factory=dict)  # what gives rows that nobody keeps
 
     def fused(self, stage: FusedStage) -> Laid:
         """Lay out a phase: tiles are its granules."""
@@ -254,7 +213,8 @@ class Layout:
         across = [o for o in across if by_all[id(o)] is None]
         read = sum(prod(part.shape) * part.dtype.itemsize for part in parts)
         work = replace(work, fixed_bytes=work.fixed_bytes + read)
-        return self._by_rows(op.name, rows, work, followed, [*whole, *parts], across)
+        whole += parts
+        return self._by_rows(op.name, rows, work, followed, whole, across)
 
     def together(self, exprs: Sequence[Expr]) -> Laid:
         """Lay out folds of the same rows in the same blocks as one stage."""
@@ -289,6 +249,8 @@ class Layout:
     def _way(self, expr: Expr, operands: tuple[Operand, ...]) -> Way | None:
         """Return how a product is computed otherwise than by rows, where that is sooner."""
         if expr.op not in (MATMUL, DOT) or len(operands) != 2:
+            return None
+        if any(operand.source in self.passing for operand in operands):
             return None
         sizes = sizes_of(*operands, expr.dtype)
         parties = parties_of(self.planner, expr.dtype) if sizes else []
@@ -403,20 +365,36 @@ class Layout:
         whole: Sequence[Operand] = (),
         across: Sequence[Operand] = (),
     ) -> Laid:
-        granule = producer.granule()
-        demand = Demand(what, work, granule, tuple(by_rows), tuple(across), tuple(whole))
-        light = self._is_light(demand)
-        work = self._streamed(producer, work, by_rows)
-        rows, others, all_of = (self._sent(some) for some in (by_rows, across, whole))
+        reads = Reading(tuple(by_rows), tuple(across), tuple(whole))
+        if self.lets_pass and not leaves_partials(producer):
+            plan = Plan(what, (), 0.0, (), (), "single")
+            return Laid(what, producer, [], plan, work, LIGHT, reads=reads, lets_pass=True)
+        granule, lets_pass = producer.granule(), self.lets_pass and producer.row_outputs() > 0
+        through = passed_under(reads, self.passing)
+        in_blocks = bool(through or lets_pass)
+        if in_blocks:
+            work, reads = through_blocks(work, reads, through, self.passing, lets_pass=lets_pass)
+            room = self.planner.room()
+            held = held_in_blocks(producer, through, room)
+            if held > room:
+                raise cannot_pass(what, held, room)
+            work = replace(work, fixed_bytes=work.fixed_bytes + held)
+        demand = Demand(what, work, granule, *reads)
+        light = not in_blocks and self._is_light(demand)
+        work = self._streamed(producer, work, reads.by_rows)
+        rows, others, all_of = map(self._sent, reads)
         pieces = streams(producer) or phase_of(producer) is not None
         own = streams(producer) or isinstance(producer, OF_OWN_ROWS)
         kinds = {"light": light, "own_rows": own, "in_pieces": pieces}
         demand = Demand(what, work, granule, rows, others, all_of, **kinds)
         plan, number = self._decided(demand)
-        from_files = 0.0 if demand.light else self._row_bytes_in_files(producer, by_rows)
+        from_files = 0.0 if demand.light else self._row_bytes_in_files(producer, reads.by_rows)
 
         def tasks(node: str, rows: int) -> int:
             threads = 1 if demand.light else self.planner.threads(node)
+            if in_blocks:
+                passes = from_files + sum(each.work.bytes_written for each in through)
+                return block_tasks(producer, passes, rows, threads, room)
             return tasks_for(producer, rows, from_files, threads)
 
         ranges = [
@@ -424,7 +402,10 @@ class Layout:
             for node, lo, hi in plan.ranges()
             for piece in cut_range(node, lo, hi, granule, tasks(node, hi - lo))
         ]
-        return Laid(what, producer, ranges, plan, work, number)
+        laid = Laid(what, producer, ranges, plan, work, number, not in_blocks, reads)
+        if not in_blocks:
+            return laid
+        return replace(laid, through=through, lets_pass=lets_pass, blocks=len(ranges))
 
     def _in_one_task(self, what: str, producer: Producer, expr: Expr) -> Laid:
         reads = [(operand.shape, operand.dtype) for operand in expr.operands()]
@@ -462,6 +443,9 @@ class Layout:
     def decide(self, demand: Demand) -> Plan:
         """Return who computes the rows of one stage, planned by itself."""
         if demand.alone:
+            held = self._held_alone(demand)
+            if held > self.planner.room():
+                return self._refuse(demand, held)
             node = self.planner.fastest()
             return Plan(demand.what, ((node, demand.work.rows),), 0.0, (0.0,), (0.0,), "single")
         current, moving = self._placement(demand.by_rows, demand.work.rows)
@@ -470,6 +454,20 @@ class Layout:
         return self.planner.plan(
             demand.what, demand.work, demand.granule, current, moving, replicated, resting
         )
+
+    def _held_alone(self, demand: Demand) -> float:
+        """Return what a task that does all by itself holds: its result, and what it reads."""
+        spans: dict[Source, int] = {}
+        for o in demand.whole:
+            if o.source is not None and not o.source.is_here():
+                spans[o.source] = max(spans.get(o.source, 0), o.span_bytes)
+        return sum(spans.values()) + demand.work.rows * demand.work.bytes_written
+
+    def _refuse(self, demand: Demand, held: float) -> Plan:
+        """Ask for what cannot be had: who plans raises an error that says what would help."""
+        rows = max(demand.work.rows, 1)
+        work = replace(demand.work, rows=rows, bytes_written=held / rows)
+        return self.planner.plan(demand.what, work, rows, None, 0.0)
 
     def resting_bytes(self, demand: Demand, place: Placement | None) -> float:
         """Return the bytes of a row that tasks read where they lie, if every row stays there."""
@@ -509,6 +507,8 @@ class Layout:
 
     def built(self, laid: Laid, ranges: Sequence[Range]) -> list[tuple[Range, Ref]]:
         """Add the tasks of a stage to the graph; each range with the reference of its task."""
+        if laid.through or laid.lets_pass:
+            return build_in_blocks(self.graph, laid, ranges, self.passing)
         return laid.producer.build(self.graph, ranges)
 
     def glued(self, ref: Ref) -> Glued | None:

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
-
-Placement = tuple[tuple[str, int], ...]  # nodes and their rows, in order
+    from dnumpy.runtime.demands import Placement
 
 
 class Planner(Protocol):
@@ -40,4 +39,8 @@ class Planner(Protocol):
 
     def fastest(self) -> str:
         """Return the node that runs a single task soonest."""
+        ...
+
+    def room(self) -> float:
+        """Return the bytes that the node with most memory may be given."""
         ...

@@ -20,7 +20,7 @@ from dnumpy.ops.families import read_by_rows
 from dnumpy.plan.work import partial_bytes
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
-from dnumpy.runtime.bind import Operand, Want, bind, bind_in_turn, in_one_piece
+from dnumpy.runtime.bind import Operand, Want, bind, bind_in_turn, in_one_piece, make_ready
 from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.operands import Bindings, Ref
 
@@ -58,8 +58,17 @@ class ByRanges(ABC):
         return 1
 
     def build(self, graph: Graph, ranges: Sequence[Range]) -> Built:
-        """Add a task for each range."""
-        return [(r, self.task(graph, r)) for r in ranges]
+        """Add a task for each range, after those that make what passes through it."""
+        made = []
+        for r in ranges:
+            if graph.passing:
+                make_ready(graph, self.wants(r.lo, r.hi))
+            made.append((r, self.task(graph, r)))
+        return made
+
+    def wants(self, lo: int, hi: int) -> list[Want]:  # noqa: ARG002 - where it depends on them
+        """Return what rows ``lo:hi`` read, as far as it may pass: nothing unless a kind says so."""
+        return []
 
     @abstractmethod
     def task(self, graph: Graph, r: Range) -> Ref:
@@ -94,12 +103,13 @@ class FusedRows(ByRanges):
     def bound(self, graph: Graph, r: Range) -> tuple[tasks.RowJob, list[Ref]]:
         """Return what computes rows ``r``, and the arguments that bring its operands."""
         runs = self._runs(graph, r)
-        wants = [self._wants(lo, hi) for lo, hi in runs]
-        bound, data = bind_in_turn(graph, r.node, wants, self._wants(r.lo, r.hi))
+        wants = [self.wants(lo, hi) for lo, hi in runs]
+        bound, data = bind_in_turn(graph, r.node, wants, self.wants(r.lo, r.hi))
         bindings = tuple([(lo, hi, each) for (lo, hi), each in zip(runs, bound, strict=True)])
         return tasks.RowJob(self.phase, r.lo, r.hi, bindings), data
 
-    def _wants(self, lo: int, hi: int) -> list[Want]:
+    def wants(self, lo: int, hi: int) -> list[Want]:
+        """Return what rows ``lo:hi`` read."""
         return [
             Want(operand, lo, hi) if given.access is Access.ROWS else Want(operand)
             for operand, given in zip(self.operands, self.phase.inputs, strict=True)
@@ -111,14 +121,14 @@ class FusedRows(ByRanges):
         Putting them together costs a copy, and memory: it is done for single tiles only. What is
         read whole is put together for each run.
         """
-        size = self.phase.tile_rows
-        read = rows_read_at_a_time(graph, r.node, self.operands) // size
-        at_most = max(min(read, self._tiles_folded_at_a_time(graph, r.node)), 1)
+        read = rows_read_at_a_time(graph, r.node, self.operands)
+        size = self._rows_at_once(read)
+        at_most = max(min(read // size, self._tiles_folded_at_a_time(graph, r.node)), 1)
         runs: list[tuple[int, int]] = []
         lo = r.lo
         while lo < r.hi:
             tiles = min(-(-(r.hi - lo) // size), at_most)
-            fit = _most(tiles, partial(self._fits, graph, lo))
+            fit = _most(tiles, partial(self._fits, graph, lo, size))
             hi = min(lo + max(fit, 1) * size, r.hi)
             runs.append((lo, hi))
             lo = hi
@@ -128,14 +138,33 @@ class FusedRows(ByRanges):
         left = partial_bytes(self.phase)
         return int(BLOCK_BYTES // graph.nodes.threads(node) // left) if left else sys.maxsize
 
-    def _fits(self, graph: Graph, lo: int, tiles: int) -> bool:
-        hi = min(lo + tiles * self.phase.tile_rows, self.phase.rows)
-        return in_one_piece(graph, [want for want in self._wants(lo, hi) if want.lo is not None])
+    def _rows_at_once(self, read: int) -> int:
+        """Return the rows of a tile; of a part of it, where ``read`` rows of files are fewer.
+
+        A column of a wide array is short, and lies in all of its rows. What is folded or multiplied
+        goes by whole tiles, which its bits depend on.
+        """
+        size = self.phase.tile_rows
+        if self.phase.multiplies or any(output.partial for output in self.phase.outputs):
+            return size
+        while size > max(read, LEAST_AT_ONCE) and size % 2 == 0:
+            size //= 2
+        return size
+
+    def _fits(self, graph: Graph, lo: int, size: int, tiles: int) -> bool:
+        hi = min(lo + tiles * size, self.phase.rows)
+        return in_one_piece(graph, [want for want in self.wants(lo, hi) if want.lo is not None])
+
+
+LEAST_AT_ONCE = 1 << 10  # rows: any loop begins there as it does at a tile
 
 
 def rows_read_at_a_time(graph: Graph, node: str, operands: Sequence[Operand]) -> int:
     """Return how many rows a task on the node may read from files before it lets them go."""
-    read = {o.source: o.source.row_bytes for o in operands if o.source is not None and o.shape}
+    read: dict[Source, int] = {}
+    for o in operands:
+        if o.source is not None and o.shape:
+            read[o.source] = max(read.get(o.source, 0), o.passed_bytes)
     in_files = sum(size for source, size in read.items() if graph.file(source) is not None)
     return BLOCK_BYTES // graph.nodes.threads(node) // in_files if in_files else sys.maxsize
 
@@ -170,17 +199,25 @@ class UpdatedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
-        lo, hi = self._region_rows(r.lo, r.hi)
+        bindings, data = bind(graph, r.node, self.wants(r.lo, r.hi))
         shape = (r.hi - r.lo, *self.base.shape[1:])
-        region = self._local_region(r.lo, lo, hi) if lo < hi else None
-        wants = []
-        if region is None or not region.is_whole(shape, self.base.dtype):
-            wants.append(Want(Operand(self.base), r.lo, r.hi))
-        if region is not None:
-            wants.append(value_rows(self.value, self.region, lo, hi))
-        bindings, data = bind(graph, r.node, wants)
-        job = tasks.UpdateJob(shape, self.base.dtype, region, bindings)
+        job = tasks.UpdateJob(shape, self.base.dtype, self._region_in(r.lo, r.hi), bindings)
         return graph.add("update", r.node, tasks.run_update, job, *data)
+
+    def wants(self, lo: int, hi: int) -> list[Want]:
+        """Return what rows ``lo:hi`` read: the base, unless all is replaced, and the value."""
+        region = self._region_in(lo, hi)
+        wants = []
+        if region is None or not region.is_whole((hi - lo, *self.base.shape[1:]), self.base.dtype):
+            wants.append(Want(Operand(self.base), lo, hi))
+        if region is not None:
+            wants.append(value_rows(self.value, self.region, *self._region_rows(lo, hi)))
+        return wants
+
+    def _region_in(self, lo: int, hi: int) -> Geometry | None:
+        """Return the region within rows ``lo:hi`` of the base; None where it has no row there."""
+        first, stop = self._region_rows(lo, hi)
+        return self._local_region(lo, first, stop) if first < stop else None
 
     def _region_rows(self, lo: int, hi: int) -> tuple[int, int]:
         """Return which rows of the region lie in rows ``lo:hi`` of the base."""
@@ -225,12 +262,15 @@ class ContractedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
-        first, *rest = self.operands
-        wants = [Want(first, r.lo, r.hi), *(Want(operand) for operand in rest)]
-        bindings, data = bind(graph, r.node, wants)
+        bindings, data = bind(graph, r.node, self.wants(r.lo, r.hi))
         shape = (r.hi - r.lo, *self.shape[1:])
         job = tasks.WholeJob(self.op, self.params, shape, self.dtype, bindings, self.granule())
         return graph.add("contract", r.node, tasks.run_whole, job, *data)
+
+    def wants(self, lo: int, hi: int) -> list[Want]:
+        """Return what rows ``lo:hi`` read."""
+        first, *rest = self.operands
+        return [Want(first, lo, hi), *(Want(operand) for operand in rest)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,10 +301,7 @@ class FoldedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
-        left = Want(self.left, r.lo, r.hi)
-        if self.across:
-            left = Want(self.left, 0, self.left.shape[0], ((r.lo, r.hi),))
-        bindings, data = bind(graph, r.node, [left, Want(self.right, r.lo, r.hi)])
+        bindings, data = bind(graph, r.node, self.wants(r.lo, r.hi))
         size, rows = self.granule(), self.right.shape[0]
         place = r.lo // size, -(-rows // size)
         order = self.in_any_order()
@@ -275,6 +312,13 @@ class FoldedRows(ByRanges):
         """Say whether products are added up in any order: bits may depend on the cut."""
         big = prod(self.shape) * self.dtype.itemsize > BIG_PRODUCT_BYTES
         return self.across or (big and not config.reproducible)
+
+    def wants(self, lo: int, hi: int) -> list[Want]:
+        """Return what rows ``lo:hi`` read."""
+        left = Want(self.left, lo, hi)
+        if self.across:
+            left = Want(self.left, 0, self.left.shape[0], ((lo, hi),))
+        return [left, Want(self.right, lo, hi)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -358,16 +402,19 @@ class FoldedBlocks(ByRanges):
 
         They come after those in ``data``, which the task has already.
         """
-        shapes = tuple(operand.shape for operand in self.operands)
         blocks: list[tuple[int, int, Bindings]] = []
         for lo in range(r.lo, r.hi, self.grid):
             hi = min(lo + self.grid, r.hi)
-            pieces = read_by_rows(shapes, self.params, lo, hi)
-            wants = [Want(self.operands[p.operand], p.first, p.stop) for p in pieces]
-            bindings, data = bind(graph, r.node, wants, data)
+            bindings, data = bind(graph, r.node, self.wants(lo, hi), data)
             blocks.append((lo, hi, bindings))
-        place = r.lo // self.grid, -(-shapes[0][0] // self.grid)
+        place = r.lo // self.grid, -(-self.operands[0].shape[0] // self.grid)
         return tasks.PartialJob(self.op, self.params, tuple(blocks), *place), data
+
+    def wants(self, lo: int, hi: int) -> list[Want]:
+        """Return what rows ``lo:hi`` read."""
+        shapes = tuple(operand.shape for operand in self.operands)
+        pieces = read_by_rows(shapes, self.params, lo, hi)
+        return [Want(self.operands[p.operand], p.first, p.stop) for p in pieces]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -398,6 +445,10 @@ class FoldedTogether(ByRanges):
             jobs.append(job)
         return graph.add("folds", r.node, tasks.run_partials_together, tuple(jobs), *data)
 
+    def wants(self, lo: int, hi: int) -> list[Want]:
+        """Return what rows ``lo:hi`` read."""
+        return [want for fold in self.folds for want in fold.wants(lo, hi)]
+
 
 def _word(op: Op) -> str:
     """Return a word for the keys of an op's tasks."""
@@ -424,9 +475,13 @@ class WholeResult(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for the whole result."""
-        bindings, data = bind(graph, r.node, [Want(operand) for operand in self.operands])
+        bindings, data = bind(graph, r.node, self.wants(r.lo, r.hi))
         job = tasks.WholeJob(self.op, self.params, self.shape, self.dtype, bindings)
         return graph.add("whole", r.node, tasks.run_whole, job, *data)
+
+    def wants(self, lo: int, hi: int) -> list[Want]:  # noqa: ARG002 - one task makes all rows
+        """Return the operands, whole."""
+        return [Want(operand) for operand in self.operands]
 
 
 Producer = (

@@ -31,6 +31,8 @@ MUCH = 0.4  # of the free memory, that one run takes
 class NotTogether(PlanInfeasible):
     """The stages of a run do not fit together; one after another they may."""
 
+    offered_bytes: float = 0.0  # by all nodes together
+
 
 def stays_bytes(sketch: Sketch) -> dict[str, float]:
     """Return the bytes of what the run leaves on the nodes, by name."""
@@ -65,10 +67,12 @@ def not_together(sketch: Sketch, places: Sequence[Place]) -> NotTogether:
         f"{name} {readable_bytes(size)}" for name, size in list(stays.items())[:NAMED]
     )
     offered = sum(MEMORY_SHARE * place.profile.free_bytes for place in places)
-    return NotTogether(
+    error = NotTogether(
         f"{len(sketch.demands)} phases were asked for together, of which {named or 'nothing'} "
         f"{'stay' if len(stays) > 1 else 'stays'}; the nodes offered {readable_bytes(offered)}"
     )
+    error.offered_bytes = offered
+    return error
 
 
 def plan_within(

@@ -56,18 +56,21 @@ class _Unsent:
         return TaskRef(f"{UNSENT}-{self._count}")
 
 
-def peaks_of(
+def rehearsed(
     stages: Sequence[Stage],
     cluster: Cluster,
     wanted: Collection[int] | None,
-    plans: Sequence[Plan],
-) -> dict[int, dict[str, int]]:
-    """Return what each node takes at the peak of each demand of a run, by the demand's number.
+    plans: Sequence[Plan] | None,
+    passing: Collection[int] = (),
+) -> list[StageRun]:
+    """Return the stages of a run as they would be put into a graph, which nobody runs.
 
-    Nothing for calls whose workspace is not known.
+    Raises
+    ------
+    dnumpy.errors.PlanInfeasible
+        Where putting them there finds no room.
     """
-    run = run_of(stages, cast("Cluster", _Unsent(cluster)), wanted, plans)
-    return {stage.laid.number: stage.predicted_peaks() for stage in run.stages}
+    return run_of(stages, cast("Cluster", _Unsent(cluster)), wanted, plans, passing).stages
 
 
 def needs_of(

@@ -16,8 +16,8 @@ from uuid import uuid4
 from dnumpy.plan.cache import PlanCache
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime.chunked import Source
+from dnumpy.runtime.demands import LIGHT, Laid
 from dnumpy.runtime.graph import TaskReads
-from dnumpy.runtime.layout import LIGHT, Laid
 from dnumpy.runtime.outputs import Output, told_of
 from dnumpy.runtime.products import GridRows
 from dnumpy.runtime.replicas import Rest

@@ -13,8 +13,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnumpy.plan.model import Plan
+from dnumpy.runtime.demands import LIGHT
 from dnumpy.runtime.graph import Graph, Segment
-from dnumpy.runtime.layout import LIGHT, Layout
+from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.reading import NEAR
 from dnumpy.runtime.regions import exchanged_axes, rows_beginning
 from dnumpy.runtime.tasks import rows_of
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from dnumpy.runtime.answers import Answer, Refused
     from dnumpy.runtime.bind import Operand
     from dnumpy.runtime.chunked import Chunked, Source
+    from dnumpy.runtime.demands import Demand, Laid
     from dnumpy.runtime.graph import Nodes, Range
-    from dnumpy.runtime.layout import Demand, Laid
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.planner import Planner
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.rewrite.phase import Phase
+    from dnumpy.runtime.demands import Laid
     from dnumpy.runtime.folds import Told
     from dnumpy.runtime.graph import Range, TaskReads
-    from dnumpy.runtime.layout import Laid
     from dnumpy.runtime.operands import Made, Ref
     from dnumpy.runtime.peaks import Taken
     from dnumpy.runtime.tasks import Report

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.cluster import NodesLost
+    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.operands import Ref
-    from dnumpy.runtime.planner import Placement
     from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.stored import Identified
 
@@ -128,6 +128,10 @@ class VirtualCluster:
         """Return one range: nothing is ever lost here."""
         return [Range(self.fastest(), lo, hi)]
 
+    def at_a_time(self) -> int:
+        """Return how many tasks run at the same time."""
+        return thread_count()
+
     def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
         """Run the graph on this process's threads; what is small runs inline."""
         from dask import threaded
@@ -137,8 +141,8 @@ class VirtualCluster:
             return _in_line(graph, keys)
         merged = {key: task for tasks in graph.tasks.values() for key, task in tasks.items()}
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(thread_count(), thread_name_prefix="dnumpy-node")
-        values = threaded.get(merged, keys, pool=self._pool, num_workers=thread_count())
+            self._pool = ThreadPoolExecutor(self.at_a_time(), thread_name_prefix="dnumpy-node")
+        values = threaded.get(merged, keys, pool=self._pool, num_workers=self.at_a_time())
         return dict(zip(keys, values, strict=True))
 
     def refresh(self) -> None:

@@ -194,7 +194,7 @@ def test_an_error_on_a_worker_names_the_line_of_the_user(
         distributed.Client(cluster) as client,
     ):
         client.run(with_the_op(), "Matrix is not positive definite")
-        monkeypatch.setattr(engine, "cluster_for", lambda _stages: dask_cluster(client))
+        monkeypatch.setattr(engine, "cluster_for", lambda *_, **__: dask_cluster(client))
         x = ramp(-3)
         other = x * 2
         made, line = record(op, x)

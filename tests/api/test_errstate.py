@@ -196,19 +196,44 @@ print(len(seen))
 """
 
 
+def run(source: str, mode: str) -> Any:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"DNUMPY_MODE": mode, "PYTHONPATH": ":".join(sys.path)},
+    )
+
+
 @pytest.mark.parametrize("mode", ["default", "lazy", "split"])
 def test_a_script_warns_once_a_line_and_filters_by_module(mode: str) -> None:
-    def run(source: str) -> Any:
-        return subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(source)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"DNUMPY_MODE": mode, "PYTHONPATH": ":".join(sys.path)},
-        )
-
-    found = run(SCRIPT)
-    expected = run(SCRIPT.replace("import dnumpy as np", "import numpy as np"))
+    found = run(SCRIPT, mode)
+    expected = run(SCRIPT.replace("import dnumpy as np", "import numpy as np"), mode)
     assert found.stdout == expected.stdout
     assert found.stderr == expected.stderr
     assert expected.stderr.count("RuntimeWarning") == 2
+
+
+DISCARDING = """
+import dnumpy as np
+
+x = np.arange(300_000) * (1 + 1j)
+for _ in range(2):
+    a = x.astype(float) + 1
+    b = x.cumsum(dtype=float)
+    c = np.zeros(len(x)); c[5:200_000] = x[5:200_000]
+    d = np.add.reduce(x, dtype=float)
+print(a[1])
+print(b[1], c[6])
+print(d)
+"""
+
+
+@pytest.mark.parametrize("mode", ["default", "lazy", "split"])
+def test_discarded_imaginary_parts_are_told_once_where_they_are_recorded(mode: str) -> None:
+    found = run(DISCARDING, mode)
+    expected = run(DISCARDING.replace("import dnumpy as np", "import numpy as np"), mode)
+    assert found.stdout == expected.stdout
+    assert found.stderr == expected.stderr
+    assert expected.stderr.count("ComplexWarning") == 4

@@ -218,6 +218,23 @@ def test_float_sums_are_within_the_rounding_of_their_terms(dtype: str, axis: Any
         assert (np.abs(np.asarray(found) - expected) <= 4 * eps * terms + eps).all()
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("asked", [None, "f2", "f4"])
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_averages_of_float16_overflow_as_numpys_do(name: str, asked: Any) -> None:
+    values = (np.arange(140_000) % 100).astype("f2")
+    for part in (values, values[:125], values[:50]):
+        expected = getattr(np, name)(part, dtype=asked)
+        x = wrap(part.copy())
+        for found in (getattr(dnumpy, name)(x, dtype=asked), getattr(x[x >= 0], name)(dtype=asked)):
+            assert found.dtype == expected.dtype
+            assert same(np.asarray(found), np.asarray(expected), None)
+    table = values.reshape(-1, 4)
+    expected = getattr(np, name)(table, axis=0, dtype=asked)
+    found = getattr(dnumpy, name)(wrap(table.copy()), axis=0, dtype=asked)
+    assert same(np.asarray(found), expected, None)
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
 def test_sums_have_the_same_bits_on_any_number_of_threads(
     dtype: str, monkeypatch: pytest.MonkeyPatch

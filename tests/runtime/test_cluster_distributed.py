@@ -297,3 +297,19 @@ def test_what_cannot_be_computed_again_is_named(mortal):
     time.sleep(0.2)
     with pytest.raises(WorkerLost, match=r"shape \(200, 3\) were lost"):
         p.values([x])
+
+
+@LOST
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_closed_client_is_named_where_its_arrays_are_used(profiles, looks):
+    cluster, client = client_of(2)
+    try:
+        here = Uneven(client, {a: profiles[0].named(a) for a in client.nthreads()})
+        x = p.call("negative", p.data(np.arange(600.0).reshape(200, 3)))
+        p.run([x], here)
+        client.close()
+        with pytest.raises(WorkerLost, match=r"the client is closed.* connect a new Client"):
+            p.values([x]) if looks else p.run([p.call("add", x, 1.0)], here)
+    finally:
+        client.close()
+        cluster.close()

@@ -18,7 +18,7 @@ from dnumpy.cost.links import Links
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.runtime import jointly, sketches
 from dnumpy.runtime.cluster import sketched
-from dnumpy.runtime.forecast import forecast_on
+from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.jointly import Rating, plan_together
 from dnumpy.runtime.links import SIZES
 from tests.runtime.test_sketch import EVEN, SPEEDS, WIDTH, Away, lazy, matrix, places, sketch_of

@@ -1,0 +1,125 @@
+"""Whether it pays to send data that lie in this process to a cluster.
+
+An evaluation that takes less time here than sending what it reads stays here. Where workers would
+have done it sooner, the difference is noted with its largest operand: once all that was lost so is
+what sending takes, the operand is sent, and stays with the workers. So whatever comes later, the
+time is at most twice what it would have been for somebody who knew.
+
+Source: Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", Algorithmica 3 (1988),
+the rental of skis.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dnumpy.config import thread_count
+from dnumpy.expr.expr import Expr
+from dnumpy.expr.walk import base_of
+from dnumpy.rewrite.cut import FusedStage
+from dnumpy.runtime import machine
+from dnumpy.runtime.forecast import work_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dnumpy.cost.work import Work
+    from dnumpy.rewrite.cut import Stage
+
+FIRST_SECONDS = 2.0  # to measure workers that are not known
+MUCH_BYTES, MUCH = 1 << 30, 0.25  # what takes more of the free memory than this share is sent
+_lost: WeakKeyDictionary[Expr, float] = WeakKeyDictionary()  # seconds, by operand
+
+
+class Far(Protocol):
+    """A cluster to which data may be sent."""
+
+    embed_bytes: float
+    round_trip: float
+
+    def seconds_alone(self, works: Iterable[Work]) -> float:
+        """Return what a thread of the fastest worker takes; infinite where none is known yet."""
+        ...
+
+    def threads_like_fastest(self) -> float:
+        """Return how many threads of the fastest worker do as much as all do together."""
+        ...
+
+    def sending_seconds(self, nbytes: float) -> float:
+        """Return what sending so much takes."""
+        ...
+
+    def has(self, owner: Expr) -> bool:
+        """Say whether the workers together have all rows of an array of this process."""
+        ...
+
+
+class Compared(NamedTuple):
+    """What an evaluation takes here, there, and to get there, with the largest operand to send."""
+
+    here: float
+    there: float
+    sending: float
+    largest: Expr
+
+    def pays(self, *, counts: bool) -> bool:
+        """Say whether to send what it reads; it ``counts`` where it is about to be done."""
+        gained = self.here - self.there
+        if gained <= 0 or gained > self.sending:
+            return gained > 0
+        lost = _lost.get(self.largest, 0.0) + gained
+        if counts:
+            _lost[self.largest] = lost
+        return lost > self.sending
+
+
+def pays(stages: Sequence[Stage], cluster: Far, trip: float, *, counts: bool) -> bool:
+    """Say whether the stages are to be run on a cluster although they read what is here.
+
+    Asking for it and bringing home what is to be looked at takes ``trip`` seconds.
+    """
+    compared = _compared(stages, cluster, trip)
+    return compared is None or compared.pays(counts=counts)
+
+
+def _compared(stages: Sequence[Stage], cluster: Far, trip: float) -> Compared | None:
+    """Return the comparison; None where nothing is read, or memory is short."""
+    owners = _owners(stages, cluster.embed_bytes)
+    if not owners:
+        return None
+    works = [work_of(stage) for stage in stages]
+    alone = cluster.seconds_alone(works)
+    taken = sum(work.rows * work.bytes_per_row for work in works)
+    if taken > MUCH_BYTES and taken > MUCH * machine.free_bytes():
+        return None
+    if alone == float("inf"):
+        here = sum(map(_guessed_seconds, works)) / thread_count()
+        return Compared(here, 0.0, FIRST_SECONDS, max(owners, key=lambda owner: owner.nbytes))
+    unsent = [owner for owner in owners if not cluster.has(owner)]
+    sending = cluster.sending_seconds(sum(owner.nbytes for owner in unsent))
+    there = alone / cluster.threads_like_fastest() + trip
+    largest = max(unsent or owners, key=lambda owner: owner.nbytes)
+    return Compared(alone / thread_count(), there, sending, largest)
+
+
+def _guessed_seconds(work: Work) -> float:
+    """Return about what a thread takes, of which nothing was measured."""
+    moved = work.bytes_read + work.bytes_written
+    elements = sum(count for _, count in work.loops)
+    return work.rows * (moved * 1e-10 + work.flops * 5e-11 + elements * 1e-9)
+
+
+def _owners(stages: Sequence[Stage], embedded: float) -> list[Expr]:
+    """Return the arrays of this process that are read, but for those that go within a task."""
+    found: dict[int, Expr] = {}
+    for stage in stages:
+        args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
+        for arg in args:
+            if isinstance(arg, Expr):
+                owner = base_of(arg)
+                if isinstance(owner.value, np.ndarray) and owner.nbytes > embedded:
+                    found[id(owner)] = owner
+    return list(found.values())
