@@ -59,16 +59,17 @@ class LogAverage:
     value: float = 0.0
     count: int = 0
 
-    def move_by(self, residual: float) -> None:
+    def move_by(self, residual: float, *, doubts_first: bool = False) -> None:
         """Take in what is still unexplained after the present value was applied.
 
-        What runs for the first time is often held up by what happens once: cold memory, imports. So
-        it is believed to be slow only so far, and the second run counts as if it were the first.
+        What runs for the first time is often held up by what happens once: cold memory, imports.
+        Who ``doubts_first`` believes it to be slow only so far, and takes the second run for first.
         """
         self.count += 1
-        if self.count == 1:
-            residual = min(residual, MOST_FIRST)
-        runs = max(self.count - 1, 1)
+        runs = self.count
+        if doubts_first:
+            residual = min(residual, MOST_FIRST) if runs == 1 else residual
+            runs = max(runs - 1, 1)
         self.value += max(STEADY_WEIGHT, 1.0 / (runs + PRIOR_COUNT)) * residual
 
 
@@ -151,7 +152,8 @@ class OnlineCorrection:
         if family:
             alike = self.families.setdefault((family, key[1]), LogAverage())
             unexplained = shared + applied - alike.value
-            alike.move_by(min(max(unexplained, -RESIDUAL_LIMIT), RESIDUAL_LIMIT))
+            unexplained = min(max(unexplained, -RESIDUAL_LIMIT), RESIDUAL_LIMIT)
+            alike.move_by(unexplained, doubts_first=True)
         return _watched(self.kernels[key], self._kernel_drift.setdefault(key, Cusum()), shared)
 
     def new_epoch(self) -> None:
@@ -164,9 +166,9 @@ class OnlineCorrection:
 
 def _watched(average: LogAverage, drift: Cusum, residual: float) -> bool:
     """Move an average by a residual; return True, and let it go quickly, where that is a drift."""
-    average.move_by(drift.clipped(residual))
+    average.move_by(drift.clipped(residual), doubts_first=True)
     if not drift.observe(residual):
         return False
     average.count = 0
-    average.move_by(residual)
+    average.move_by(residual, doubts_first=True)
     return True

@@ -44,7 +44,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Remote:
     remote = Remote()
     monkeypatch.setattr(config, "mode", "lazy")
     monkeypatch.setattr(config, "eager_below", 0)
-    monkeypatch.setattr(engine, "cluster_for", lambda _stages: remote)
+    monkeypatch.setattr(engine, "cluster_for", lambda *_, **__: remote)
     return remote
 
 

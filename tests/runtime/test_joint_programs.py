@@ -74,7 +74,7 @@ def test_a_random_program_planned_as_a_whole_equals_numpy_after_every_line(
 ) -> None:
     monkeypatch.setattr(config, "mode", "lazy")
     monkeypatch.setattr(config, "eager_below", 0)
-    monkeypatch.setattr(engine, "cluster_for", lambda _stages: nodes)
+    monkeypatch.setattr(engine, "cluster_for", lambda *_, **__: nodes)
     first, before = FIRST + block * BLOCK, nodes.planned
     for seed in range(first, first + BLOCK):
         check(Writer(random.Random(seed)).program())

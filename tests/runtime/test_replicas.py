@@ -33,7 +33,7 @@ def nodes_with(monkeypatch: pytest.MonkeyPatch) -> Remote:
     monkeypatch.setattr(config, "mode", "lazy")
     monkeypatch.setattr(config, "eager_below", 0)
     monkeypatch.setattr(config, "tile_rows_max", 32)
-    monkeypatch.setattr(engine, "cluster_for", lambda _stages: remote)
+    monkeypatch.setattr(engine, "cluster_for", lambda *_, **__: remote)
     return remote
 
 
