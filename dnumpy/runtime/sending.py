@@ -21,6 +21,7 @@ from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
 from dnumpy.rewrite.cut import FusedStage
 from dnumpy.runtime import machine
+from dnumpy.runtime.files import stored_rows
 from dnumpy.runtime.forecast import work_of
 
 if TYPE_CHECKING:
@@ -30,15 +31,13 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.cut import Stage
 
 FIRST_SECONDS = 2.0  # to measure workers that are not known
+LITTLE_BYTES = 1 << 20  # whose sending is no matter
 MUCH_BYTES, MUCH = 1 << 30, 0.25  # what takes more of the free memory than this share is sent
 _lost: WeakKeyDictionary[Expr, float] = WeakKeyDictionary()  # seconds, by operand
 
 
 class Far(Protocol):
     """A cluster to which data may be sent."""
-
-    embed_bytes: float
-    round_trip: float
 
     def seconds_alone(self, works: Iterable[Work]) -> float:
         """Return what a thread of the fastest worker takes; infinite where none is known yet."""
@@ -86,9 +85,9 @@ def pays(stages: Sequence[Stage], cluster: Far, trip: float, *, counts: bool) ->
 
 
 def _compared(stages: Sequence[Stage], cluster: Far, trip: float) -> Compared | None:
-    """Return the comparison; None where nothing is read, or memory is short."""
-    owners = _owners(stages, cluster.embed_bytes)
-    if not owners:
+    """Return the comparison; None where little is read that is here, or memory is short."""
+    owners = _owners(stages)
+    if sum(owner.nbytes for owner in owners) < LITTLE_BYTES:
         return None
     works = [work_of(stage) for stage in stages]
     alone = cluster.seconds_alone(works)
@@ -112,14 +111,14 @@ def _guessed_seconds(work: Work) -> float:
     return work.rows * (moved * 1e-10 + work.flops * 5e-11 + elements * 1e-9)
 
 
-def _owners(stages: Sequence[Stage], embedded: float) -> list[Expr]:
-    """Return the arrays of this process that are read, but for those that go within a task."""
+def _owners(stages: Sequence[Stage]) -> list[Expr]:
+    """Return the arrays in this process's memory that are read; what lies in files is not."""
     found: dict[int, Expr] = {}
     for stage in stages:
         args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
         for arg in args:
             if isinstance(arg, Expr):
                 owner = base_of(arg)
-                if isinstance(owner.value, np.ndarray) and owner.nbytes > embedded:
+                if isinstance(owner.value, np.ndarray) and stored_rows(owner.value) is None:
                     found[id(owner)] = owner
     return list(found.values())
