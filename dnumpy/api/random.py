@@ -177,6 +177,25 @@ def _spawn(self: Any, n_children: int) -> list[Any]:
 Generator.spawn = _spawn
 
 
+def _multivariate_normal(self: Any, *args: Any, **kwargs: Any) -> Any:
+    # NumPy multiplies what it draws by a method of its own: of ours, whose product may be cut
+    # otherwise. The stream is shared; the normal number left over is the twin's until it is done.
+    twin = np.random.RandomState(self._bit_generator)
+    twin.set_state(self.get_state(legacy=False))
+    try:
+        return calls.run(np.random.RandomState.multivariate_normal, (twin, *args), kwargs)
+    finally:
+        self.set_state(twin.get_state(legacy=False))
+
+
+RandomState.multivariate_normal = _described(
+    _multivariate_normal,
+    np.random.RandomState.multivariate_normal,
+    np.random.RandomState,
+    "multivariate_normal",
+)
+
+
 def default_rng(seed: Any = None) -> Any:
     """Return a Generator; as ``numpy.random.default_rng``."""
     if type(seed) is Generator:
