@@ -1,9 +1,9 @@
-'''Complex numbers in generated CUDA kernels: NumPy's formulas, as C++ text.
+"""Complex numbers in generated CUDA kernels: NumPy's formulas, as C++ text.
 
 Quotients and reciprocals are Smith's, moduli are hypot's; order is lexicographic, and a number with
 a NaN in it counts as NaN. Exponentials, sines and their kin are products of real functions, a few
 units in the last place of the modulus from NumPy's; inverse functions and powers are left to CuPy.
-'''
+"""
 
 from __future__ import annotations
 
@@ -25,11 +25,17 @@ C b1 op_isinf(cplx<T> a) { return op_isinf(a.re) || op_isinf(a.im); }
 C b1 op_isfinite(cplx<T> a) { return op_isfinite(a.re) && op_isfinite(a.im); }
 #define ORDER(name, sign, last) \
   C b1 op_##name(cplx<T> a, cplx<T> b) { \
-    return (a.re sign b.re && !op_isnan(a.im) && !op_isnan(b.im)) || (a.re == b.re && a.im last b.im); \
+    bool real = a.re sign b.re && !op_isnan(a.im) && !op_isnan(b.im); \
+    return real || (a.re == b.re && a.im last b.im); \
   }
 ORDER(less, <, <) ORDER(less_equal, <, <=) ORDER(greater, >, >) ORDER(greater_equal, >, >=)
 C b1 op_equal(cplx<T> a, cplx<T> b) { return a.re == b.re && a.im == b.im; }
 C b1 op_not_equal(cplx<T> a, cplx<T> b) { return a.re != b.re || a.im != b.im; }
+C b1 before(cplx<T> a, cplx<T> b) { return a.re < b.re || (a.re == b.re && a.im < b.im); }
+C cplx<T> op_clip(cplx<T> a, cplx<T> low, cplx<T> high) {
+  cplx<T> x = op_isnan(a) || before(low, a) ? a : low;
+  return op_isnan(x) || before(x, high) ? x : high;
+}
 C cplx<T> op_positive(cplx<T> a) { return a; }
 C cplx<T> op_negative(cplx<T> a) { return make(-a.re, -a.im); }
 C cplx<T> op_conjugate(cplx<T> a) { return make(a.re, -a.im); }
@@ -61,7 +67,7 @@ C cplx<T> op_reciprocal(cplx<T> a) {
 }
 C T op_absolute(cplx<T> a) { return op_hypot(a.re, a.im); }
 C cplx<T> op_rint(cplx<T> a) { return make(op_rint(a.re), op_rint(a.im)); }
-C T times_sign(T x, T value) { return x == T(0) ? x : x * value; }
+C T times_sign(T x, T value) { return x == T(0) && !op_isfinite(value) ? x : x * value; }
 C cplx<T> op_exp(cplx<T> a) {
   if (a.im == T(0)) return make(op_exp(a.re), a.im);
   T r = op_exp(a.re);
@@ -71,8 +77,10 @@ C cplx<T> op_exp(cplx<T> a) {
 C cplx<T> op_log(cplx<T> a) {
   T x = op_absolute(a.re), y = op_absolute(a.im), big = x > y ? x : y, small = x > y ? y : x;
   T modulus = op_hypot(x, y), re;
-  if (modulus > T(0.5) && modulus < T(2)) re = op_log1p((big - T(1)) * (big + T(1)) + small * small) / T(2);
-  else if (op_isfinite(big) && op_isinf(modulus)) re = op_log(op_hypot(x / T(2), y / T(2))) + op_log(T(2));
+  if (modulus > T(0.5) && modulus < T(2))
+    re = op_log1p((big - T(1)) * (big + T(1)) + small * small) / T(2);
+  else if (op_isfinite(big) && op_isinf(modulus))
+    re = op_log(op_hypot(x / T(2), y / T(2))) + op_log(T(2));
   else re = op_log(modulus);
   return make(re, op_arctan2(a.im, a.re));
 }
@@ -93,7 +101,8 @@ C cplx<T> op_sqrt(cplx<T> a) {
                        : make(rest, op_copysign(-a.re, a.im));
   }
   T half = T(0.5), up = T(1), back = T(1);
-  if (op_absolute(a.re) > sizeof(T) * T(1e36) || op_absolute(a.im) > sizeof(T) * T(1e36)) { up = half * half; back = T(2); }
+  const T large = sizeof(T) * T(1e36);  // twice the modulus might overflow
+  if (op_absolute(a.re) > large || op_absolute(a.im) > large) { up = half * half; back = T(2); }
   T re = a.re * up, im = a.im * up;
   T t = op_sqrt((op_absolute(re) + op_hypot(re, im)) * half);
   if (op_isnan(t)) return make(t, t);

@@ -50,7 +50,8 @@ class Variant:
 class CudaKernel:
     """A kernel: its text, the words of its argument, and what decides how it is launched.
 
-    Equal texts have equal names, so that the name is a key of caches. ``fields`` says what lies at which word. With ``blocks``, blocks of threads work on units.
+    Equal texts have equal names, so that the name is a key of caches. ``fields`` says what lies
+    at which word. With ``blocks``, blocks of threads work on units.
     """
 
     lowered: Lowered = field(repr=False)
@@ -102,12 +103,10 @@ def _canonical(section: Section, names: str) -> Index:
     )
 
 
-def _scope_of(
-    lowered: Lowered, section: Section, fields: Fields, linear: frozenset[int]
-) -> Scope:
+def _scope_of(lowered: Lowered, section: Section, fields: Fields, linear: frozenset[int]) -> Scope:
     """Return a scope of which only what it asks for is looked at."""
     return Scope(
-        lowered, fields, told=0, canonical=(section.shape, _canonical(section, "i")), flat="e",
+        lowered, fields, told=0, canonical=(section.shape, _canonical(section, "j")), flat="e",
         linear=linear, faults=lambda _step, text: text,
     )  # fmt: skip
 
@@ -136,10 +135,7 @@ class _Emitter:
             body += [f"{{  // section {number}", *self.lines, "}"]
             if blocks:
                 body.append("__syncthreads();")
-        if blocks:
-            body = self._units(body)
-        else:
-            body = ["const idx u0 = 0, count = rows;", *body]
+        body = self._units(body) if blocks else ["const idx u0 = 0, count = rows;", *body]
         if self.fields.size > MOST_WORDS:
             msg = f"{self.fields.size} words of arguments"
             raise Unsupported(msg)
@@ -197,9 +193,7 @@ class _Emitter:
     def _extent(self, number: int) -> Callable[[int], str]:
         return lambda axis: self.fields.index("walked", number, axis)
 
-    def _scope(
-        self, section: Section, index: Index, flat: str, lane: str = ""
-    ) -> Scope:
+    def _scope(self, section: Section, index: Index, flat: str, lane: str = "") -> Scope:
         return Scope(
             self.lowered, self.fields, told=self.variant.told, canonical=(section.shape, index),
             flat=flat, linear=self.variant.linear if flat else frozenset(), faults=self._faults,
@@ -218,7 +212,7 @@ class _Emitter:
     def _lanes(self, section: Section) -> None:
         """Write a loop over whole vectors, which leaves the last elements to the next one."""
         many = self.variant.lanes
-        index = _canonical(section, "i")
+        index = _canonical(section, "j")
         scope = self._scope(section, index, "e", lane="k")
         names = scope.values([(slot, index) for slot in section.slots])
         codes = self.lowered.codes
@@ -244,7 +238,7 @@ class _Emitter:
         return next(k for k, o in enumerate(self.phase.outputs) if o.slot == slot)
 
     def _map(self, number: int, section: Section, first: str, step: str) -> None:
-        index = _canonical(section, "i")
+        index = _canonical(section, "j")
         width = self.fields.index("width", number)
         scope = self._scope(section, index, f"u0 * {width} + e")
         names = scope.values([(slot, index) for slot in section.slots])
@@ -255,7 +249,7 @@ class _Emitter:
         self.lines += [
             f"const idx end = count * {width};",
             f"for (idx e = {begin} + {first}; e < end; e += {step}) {{",
-            *self._row_and_rest(number, section, "e", index),
+            *self._row_and_rest(number, "e", index),
             *scope.lines,
         ]
         for slot, name in zip(section.slots, names, strict=True):
@@ -269,9 +263,7 @@ class _Emitter:
             self.lines.append(f"store({where}, {name});")
         self.lines.append("}")
 
-    def _row_and_rest(
-        self, number: int, section: Section, flat: str, index: Index
-    ) -> list[str]:
+    def _row_and_rest(self, number: int, flat: str, index: Index) -> list[str]:
         """Return lines that take an element's number in the unit apart, row first."""
         lines = [f"idx t = {flat};"]
         wide = [k for k in range(1, len(index)) if index[k].variable]
@@ -287,7 +279,7 @@ class _Emitter:
         kept = [k for k in range(1, len(shape)) if k not in section.axes and shape[k] != 1]
         folded = [k for k in range(1, len(shape)) if k in section.axes and shape[k] != 1]
         index = tuple(
-            Affine("r") if k == 0 else Affine(f"i{k}") if n != 1 else ZERO
+            Affine("r") if k == 0 else Affine(f"j{k}") if n != 1 else ZERO
             for k, n in enumerate(shape)
         )
         lanes = self.fields.index("lanes", number)
@@ -411,14 +403,12 @@ class _Emitter:
     def _type(self, fold: Fold) -> str:
         return f"pick<{fold.work}>" if fold.picks else fold.work
 
-    def _take(
-        self, section: Section, slot: int, scope: Scope, name: str, index: Index
-    ) -> None:
+    def _take(self, section: Section, slot: int, scope: Scope, name: str, index: Index) -> None:
         """Fold one more element into what a lane has."""
         fold = self._of(slot)
         value = cast(name, self.lowered.codes[fold.operand], fold.work)
         if fold.picks:
-            value = f"at_index({value}, {self._position(section, fold, index)})"
+            value = f"at_index({value}, {self._position(section, fold)})"
         if self._sums(fold):
             self._step_to(slot, f"sum{slot}", value, first="!met")
         elif not fold.starts:
@@ -429,7 +419,7 @@ class _Emitter:
             self._step_to(slot, f"acc{slot}", value, first="")
             self.lines.append("}")
 
-    def _position(self, section: Section, fold: Fold, index: Index) -> str:
+    def _position(self, section: Section, fold: Fold) -> str:
         """Return the index that argmin tells of an element."""
         if not section.partial:
             return "(i8)f"
@@ -479,7 +469,9 @@ class _Emitter:
         entry = self._split(number, "e", kept, index, row=not section.partial)
         self.lines += ["if (live && lane == 0) {", *entry]
         if fold.joined is not None:
-            self._step_to(slot, f"acc{slot}", self.fields.constant(fold.work, "joined", slot), first="")
+            self._step_to(
+                slot, f"acc{slot}", self.fields.constant(fold.work, "joined", slot), first=""
+            )
         value = f"acc{slot}"
         if fold.name == "add" and fold.work[0] == "f":
             value = f"{value} + {fold.work}(0)"  # a sum of -0.0 alone is 0.0

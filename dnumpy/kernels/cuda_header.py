@@ -1,10 +1,10 @@
-'''What generated CUDA kernels are written in: types, casts and one function per op, as C++ text.
+"""What generated CUDA kernels are written in: types, casts and one function per op, as C++ text.
 
-An op called ``name`` is ``op_name``, overloaded by the types that NumPy's loop has; a second output
-is ``op_name_1``. Integers are NumPy's: they wrap around, a division by zero gives 0, a shift by more
-than there are bits gives 0 or the sign. Floats become integers as x86 does it: what does not fit
-becomes the smallest one. Halves are computed as floats and rounded after each op. Nothing is
-included, so that NVRTC compiles the text by itself; the tests compile it for the host.
+An op called ``name`` is ``op_name``, overloaded by the types that NumPy's loop has; a second
+output is ``op_name_1``. Integers are NumPy's: they wrap around, a division by zero gives 0, a shift
+by more than there are bits gives 0 or the sign. Floats become integers as x86 does it: what does
+not fit becomes the smallest one. Halves are computed as floats and rounded after each op. Nothing
+is included, so that NVRTC compiles the text by itself; the tests compile it for the host.
 
 Arithmetic, square roots and comparisons are IEEE's, as NumPy's are. The others are CUDA's, whose
 programming guide states these largest errors, in units in the last place of double (float)
@@ -12,7 +12,7 @@ precision: exp 1 (1), exp2 1 (2), expm1 1 (1), log 1 (1), log2 1 (1), log10 1 (2
 sin 2 (2), cos 2 (2), tan 2 (4), asin 2 (2), acos 2 (2), atan 2 (2), atan2 2 (3), sinh 2 (3),
 cosh 1 (2), tanh 1 (2), asinh 3 (3), acosh 3 (4), atanh 2 (3), pow 2 (4), hypot 2 (3), cbrt 1 (1);
 fmod, rint, floor, ceil, trunc, ldexp, frexp, modf and nextafter are exact.
-'''
+"""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ FN f2 half_of(u2 bits) { f2 r; r.v = half_value(bits); return r; }
 // memory
 template <class T> FN T load(const char* p) { return *reinterpret_cast<const T*>(p); }
 template <> FN_SPECIAL b1 load<b1>(const char* p) { return *reinterpret_cast<const u1*>(p) != 0; }
-template <> FN_SPECIAL f2 load<f2>(const char* p) { return half_of(*reinterpret_cast<const u2*>(p)); }
+template <> FN_SPECIAL f2 load<f2>(const char* p) {
+  return half_of(*reinterpret_cast<const u2*>(p));
+}
 template <class T> FN void store(char* p, T x) { *reinterpret_cast<T*>(p) = x; }
 FN void store(char* p, b1 x) { *reinterpret_cast<u1*>(p) = x ? 1 : 0; }
 FN void store(char* p, f2 x) { *reinterpret_cast<u2*>(p) = half_bits(x.v); }
@@ -88,14 +90,20 @@ template <class T> struct wide { typedef u4 type; };
 template <> struct wide<i8> { typedef u8 type; };
 template <> struct wide<u8> { typedef u8 type; };
 #define W typename wide<T>::type
-template <class T> struct lowest { static const T value = kind<T>::is_signed ? T(T(1) << (sizeof(T) * 8 - 1)) : T(0); };
+template <class T> struct lowest {
+  static const T value = kind<T>::is_signed ? T(T(1) << (sizeof(T) * 8 - 1)) : T(0);
+};
 
 // casts
 FN i8 to_long(f8 x) {
-  return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (i8)x : (i8)0x8000000000000000ull;
+  const f8 top = 9223372036854775808.0;
+  return x >= -top && x < top ? (i8)x : (i8)0x8000000000000000ull;
 }
 FN i4 to_int(f8 x) {
   return x > -2147483649.0 && x < 2147483648.0 ? (i4)x : (i4)0x80000000u;
+}
+FN u4 to_uint(f8 x) {
+  return x >= 2147483648.0 ? (u4)to_int(x - 2147483648.0) ^ 0x80000000u : (u4)to_int(x);
 }
 FN u8 to_ulong(f8 x) {
   return x >= 9223372036854775808.0 ? (u8)to_long(x - 9223372036854775808.0) ^ 0x8000000000000000ull
@@ -108,7 +116,8 @@ template <class T> struct as {
   static FN_MEMBER T from(f2 x) { return from((f8)x.v); }
 };
 template <> FN_SPECIAL i8 as<i8>::from(f8 x) { return to_long(x); }
-template <> FN_SPECIAL u4 as<u4>::from(f8 x) { return (u4)to_long(x); }
+template <> FN_SPECIAL u4 as<u4>::from(f8 x) { return to_uint(x); }
+template <> FN_SPECIAL u4 as<u4>::from(f2 x) { return (u4)to_long(x.v); }
 template <> FN_SPECIAL u8 as<u8>::from(f8 x) { return to_ulong(x); }
 template <> struct as<b1> {
   template <class S> static FN_MEMBER b1 from(S x) { return x != S(0); }
@@ -189,16 +198,24 @@ FN f8 op_reciprocal(f8 a) { return 1.0 / a; }
 FN f2 op_reciprocal(f2 a) { return f2(1.0f / a.v); }
 template <class T> FN T op_reciprocal(T a) { return as<T>::from(1.0 / (f8)a); }
 FN f2 op_sign(f2 a) { a.v = a.v > 0 ? 1 : a.v < 0 ? -1 : a.v == 0 ? 0 : a.v; return a; }
-template <class T> FN T op_sign(T a) { return a > T(0) ? T(1) : a < T(0) ? T(-1) : a == T(0) ? T(0) : a; }
+template <class T> FN T op_sign(T a) {
+  return a > T(0) ? T(1) : a < T(0) ? T(-1) : a == T(0) ? T(0) : a;
+}
 
 // the larger and the smaller one
-template <class T> FN T op_maximum(T a, T b) { return op_isnan(a) || op_greater_equal(a, b) ? a : b; }
+template <class T> FN T op_maximum(T a, T b) {
+  return op_isnan(a) || op_greater_equal(a, b) ? a : b;
+}
 template <class T> FN T op_minimum(T a, T b) { return op_isnan(a) || op_less_equal(a, b) ? a : b; }
 template <class T> FN T op_fmax(T a, T b) { return op_isnan(b) || op_greater_equal(a, b) ? a : b; }
 template <class T> FN T op_fmin(T a, T b) { return op_isnan(b) || op_less_equal(a, b) ? a : b; }
 template <class T> FN T op_clip(T a, T low, T high) {
   T x = op_isnan(a) || op_greater(a, low) ? a : low;
   return op_isnan(x) || op_less(x, high) ? x : high;
+}
+FN f2 op_clip(f2 a, f2 low, f2 high) {
+  f2 x = op_isnan(a) || a.v >= low.v ? a : low;
+  return op_isnan(x) || x.v <= high.v ? x : high;
 }
 
 // truth and bits
@@ -285,17 +302,17 @@ ONE(degrees, degrees_, degrees_) ONE(rad2deg, degrees_, degrees_)
 ONE(radians, radians_, radians_) ONE(deg2rad, radians_, radians_)
 FN f2 op_nextafter(f2 a, f2 b) {
   if (a.v != a.v || b.v != b.v) return half_of((u2)0x7e00);
-  if (a.v == b.v) return b;
+  if (a.v == b.v) return a;
   u2 h = half_bits(a.v);
   if (!(h & 0x7fffu)) return half_of((u2)((half_bits(b.v) & 0x8000u) | 1));
   return half_of((u2)((a.v < b.v) == (a.v > 0) ? h + 1 : h - 1));
 }
 FN f4 op_nextafter(f4 a, f4 b) { return nextafterf(a, b); }
 FN f8 op_nextafter(f8 a, f8 b) { return nextafter(a, b); }
-FN f4 op_spacing(f4 a) { return op_isinf(a) ? NAN_4 : nextafterf(a, copysignf(INF_4, a)) - a; }
-FN f8 op_spacing(f8 a) { return op_isinf(a) ? NAN_8 : nextafter(a, copysign(INF_8, a)) - a; }
+FN f4 op_spacing(f4 a) { return op_isinf(a) ? NAN_4 : nextafterf(a, a < 0 ? -INF_4 : INF_4) - a; }
+FN f8 op_spacing(f8 a) { return op_isinf(a) ? NAN_8 : nextafter(a, a < 0 ? -INF_8 : INF_8) - a; }
 FN f2 op_spacing(f2 a) {
-  f2 end; end.v = copysignf(INF_4, a.v);
+  f2 end; end.v = INF_4;
   return op_isinf(a) ? half_of((u2)0x7e00) : f2(op_nextafter(a, end).v - a.v);
 }
 
@@ -366,7 +383,9 @@ ONE(modf, part_, part_) ONE(modf_1, truncf, trunc)
 
 PICKS = r"""
 template <class T> struct pick { T value; i8 index; };
-template <class T> FN pick<T> at_index(T value, i8 index) { pick<T> p; p.value = value; p.index = index; return p; }
+template <class T> FN pick<T> at_index(T value, i8 index) {
+  pick<T> p; p.value = value; p.index = index; return p;
+}
 template <class T> FN pick<T> better(bool b_wins, bool a_nan, bool b_nan, pick<T> a, pick<T> b) {
   bool earlier = b.index < a.index;
   if (a_nan || b_nan) return a_nan && b_nan ? (earlier ? b : a) : a_nan ? a : b;

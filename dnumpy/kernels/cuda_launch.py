@@ -14,7 +14,7 @@ import numpy as np
 
 from dnumpy.kernels.cuda_emit import MOST_THREADS, CudaKernel, Variant, can_load_lanes, emit
 from dnumpy.kernels.cuda_faults import BITS, PER_STEP, STEPS_PER_WORD, WORDS
-from dnumpy.kernels.cuda_lower import Call, Fold, Lowered, Section, lower
+from dnumpy.kernels.cuda_lower import Fold, Lowered, Section, lower
 from dnumpy.kernels.lower import Unsupported
 from dnumpy.rewrite.phase import Access
 
@@ -179,7 +179,9 @@ def cell(value: Any, code: str) -> np.ndarray:
     """Return a scalar as two words, in the dtype that the kernel reads it in."""
     dtype = np.dtype(code)
     try:
-        number = np.array(value, dtype) if isinstance(value, int) else np.asarray(value).astype(dtype)
+        number = (
+            np.array(value, dtype) if isinstance(value, int) else np.asarray(value).astype(dtype)
+        )
     except OverflowError as error:
         msg = f"{value!r} as {dtype}"
         raise Unsupported(msg) from error
@@ -249,10 +251,7 @@ class _Binding:
         return fold.start if what[0] == "start" else fold.joined
 
     def _number(self, what: tuple[Any, ...]) -> int:
-        sections = self.lowered.sections
         match what:
-            case ("unit rows",):
-                return self.unit_rows
             case ("number" | "rest", value):
                 return int(value)
             case ("stride", k, axis):
@@ -261,6 +260,17 @@ class _Binding:
                 return look.strides[axis]
             case ("ostride", k, axis):
                 return self.outs[k].strides[axis]
+            case ("walked", number, axis):
+                return self.lowered.sections[number].shape[axis]
+            case ("width" | "kept" | "folded" | "lanes" as name, number):
+                return self._of_section(name, self.lowered.sections[number])
+            case _:
+                return self._of_scratch(what)
+
+    def _of_scratch(self, what: tuple[Any, ...]) -> int:
+        match what:
+            case ("unit rows",):
+                return self.unit_rows
             case ("extent", slot, axis):
                 return self.phase.shape_of(slot)[axis]
             case ("entries", slot):
@@ -269,17 +279,12 @@ class _Binding:
                 return self.scratch_at[slot]
             case ("scratch step",):
                 return self.scratch
-            case ("walked", number, axis):
-                return sections[number].shape[axis]
-            case ("width", number):
-                return prod(sections[number].shape[1:])
-            case ("kept", number):
-                return sections[number].kept
-            case ("folded", number):
-                return sections[number].folded
-            case ("lanes", number):
-                return self._lanes(sections[number])
         raise KeyError(what)
+
+    def _of_section(self, name: str, section: Section) -> int:
+        numbers = {"width": prod(section.shape[1:]), "kept": section.kept}
+        numbers |= {"folded": section.folded, "lanes": self._lanes(section)}
+        return numbers[name]
 
     def _lanes(self, section: Section) -> int:
         """Return how many threads share an entry: as many as there are to spare."""
@@ -303,8 +308,3 @@ def check_constants(lowered: Lowered, values: Sequence[Any]) -> None:
         if not np.asarray(values[k]) >= 0:
             msg = "a negative power of integers"
             raise Unsupported(msg)
-
-
-def is_computed(lowered: Lowered, slot: int) -> bool:
-    """Say whether a slot is an elementwise step."""
-    return isinstance(lowered.steps.get(slot), Call)

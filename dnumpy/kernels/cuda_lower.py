@@ -155,7 +155,8 @@ class _Lowering:
             for given in self.phase.inputs
         ]
         for slot, step in enumerate(self.phase.steps, start=self.first):
-            self._check_row_operands(step)
+            if isinstance(step.op, Elementwise | Reduction):
+                self._check_row_operands(step)
             made = self._step(slot, step)
             self.steps[slot] = made
             self.depth[slot] = max((self.depth[a] for a in step.args), default=0)
@@ -182,7 +183,14 @@ class _Lowering:
         for slot, made in self.steps.items():
             if isinstance(made, Fold):
                 shape = self.phase.shape_of(made.operand)
-                key = (self.depth[slot], True, shape, tuple(sorted(made.axes)), made.partial, made.strict)
+                key = (
+                    self.depth[slot],
+                    True,
+                    shape,
+                    tuple(sorted(made.axes)),
+                    made.partial,
+                    made.strict,
+                )
                 grouped.setdefault(key, []).append(slot)
         last = max(self.depth.values(), default=0) + 1
         for slot in self.given:
@@ -217,8 +225,6 @@ class _Lowering:
         return slot >= self.first or self.phase.inputs[slot].access is Access.ROWS
 
     def _check_row_operands(self, step: Step) -> None:
-        if isinstance(step.op, Movement):
-            return
         fold = isinstance(step.op, Reduction)
         frame = self.phase.shape_of(step.args[0]) if fold else step.shape
         for arg in step.args:
@@ -332,8 +338,8 @@ class _Lowering:
         name, code = op.ufunc.__name__, code_of(found)
         function_of(name, (code, code), 0)
         strict = op.ufunc not in REORDERABLE
-        if op.ufunc is np.power and code[0] == "i":
-            msg = "an integer power, which raises where exponents are negative"
+        if op.ufunc is np.power:
+            msg = "a fold by power, which NumPy's loop computes in a way of its own"
             raise Unsupported(msg)
         initial = params.initial[0] if params.initial is not None else None  # type: ignore[index]
         if partial and op.ufunc.identity is not None:

@@ -2,8 +2,8 @@
 
 A value is asked for at an index, an affine expression per axis. That asks for its operands at
 indices of their own: 0 where they are broadcast, shifted or transposed ones through a view. What is
-asked for is gathered first, from the last step to the first, so that each value is computed once per
-index, in a local variable.
+asked for is gathered first, from the last step to the first, so that each value is computed once
+per index, in a local variable.
 """
 
 from __future__ import annotations
@@ -214,7 +214,9 @@ class Scope:
             if self.lane:
                 return f"load<{code}>((const char*)&x{slot}.v[{self.lane}])"
             size = _size(code)
-            return f"load<{code}>({self.fields.pointer('input', slot)} + (i8)({self.flat}) * {size})"
+            return (
+                f"load<{code}>({self.fields.pointer('input', slot)} + (i8)({self.flat}) * {size})"
+            )
         return f"load<{code}>({self.address(('input', slot), ('stride', slot), index)})"
 
     def address(self, base: tuple[Any, ...], stride: tuple[Any, ...], index: Index) -> str:
@@ -235,7 +237,8 @@ class Scope:
         number = "0"
         for axis, extent in enumerate(self.phase.shape_of(slot)):
             if axis and extent != 1:
-                number = f"({number} * {self.fields.index('extent', slot, axis)} + {self.text(index[axis])})"
+                times = self.fields.index("extent", slot, axis)
+                number = f"({number} * {times} + {self.text(index[axis])})"
         entries = prod(self.phase.shape_of(slot)[1:])
         rows = f"(i8)({index[0].variable} - u0)"
         if entries != 1:
@@ -262,7 +265,10 @@ class Scope:
                 fault = op_fault(call.name, codes, result, names, call.output)
             case "cast":
                 ((_, source),) = call.args
-                text, fault = cast(texts[0], source, call.code), cast_fault(texts[0], source, call.code)
+                text, fault = (
+                    cast(texts[0], source, call.code),
+                    cast_fault(texts[0], source, call.code),
+                )
             case "where":
                 text, fault = f"({texts[0]} ? {texts[1]} : {texts[2]})", ""
             case "full":

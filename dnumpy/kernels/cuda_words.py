@@ -55,13 +55,24 @@ WORDS: dict[str, Word] = {
     **dict.fromkeys(("floor_divide", "remainder", "fmod", "divmod"), Word("iuf", pole="divide")),
     "power": Word("iuf", pole="power"),
     "float_power": Word("f", pole="power"),
-    **dict.fromkeys(("sqrt", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh"), _FLOAT_OR_COMPLEX),
+    **dict.fromkeys(
+        ("sqrt", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh"), _FLOAT_OR_COMPLEX
+    ),
     **dict.fromkeys(("log", "log2", "log10"), Word("fc", pole="always")),
     **dict.fromkeys(("log1p", "arctanh"), Word("f", pole="always")),
     **dict.fromkeys(("exp2", "expm1", "cbrt", "arcsin", "arccos", "arctan", "arcsinh"), _FLOAT),
     **dict.fromkeys(("arccosh", "arctan2", "hypot", "logaddexp", "logaddexp2", "ldexp"), _FLOAT),
     **dict.fromkeys(("degrees", "radians", "deg2rad", "rad2deg"), _FLOAT),
     **dict.fromkeys(("nextafter", "spacing"), _FLOAT),
+}
+
+_ORDERS = frozenset({"less", "less_equal", "greater", "greater_equal"})  # of NaN, for complex ones
+_OWN_RULES = {
+    "ldexp": "fault(false, {result}, {first})",
+    "nextafter": "fault_next({result}, {first})",
+    "spacing": "fault_spacing({result}, {first})",
+    "logaddexp": "fault_log_sum({result}, {operands})",
+    "logaddexp2": "fault_log_sum({result}, {operands})",
 }
 
 
@@ -94,7 +105,7 @@ def cast(text: str, source: str, target: str) -> str:
 
 def cast_fault(text: str, source: str, target: str) -> str:
     """Return the faults of a cast, '' where there is none to be had."""
-    if source == target or target == "b1" or source == "b1":
+    if target in {source, "b1"} or source == "b1":
         return ""
     real = source.replace("c16", "f8").replace("c8", "f4")
     if target[0] in "iu":
@@ -110,26 +121,24 @@ def cast_fault(text: str, source: str, target: str) -> str:
 
 def op_fault(name: str, types: Sequence[str], result: str, args: Sequence[str], output: int) -> str:
     """Return the faults of an op's result, '' where there is none to be had."""
-    word = WORDS[name]
-    if word.quiet:
+    word, kind, operands = WORDS[name], types[0][0], ", ".join(args)
+    if kind == "c" and name in _ORDERS:
+        return f"fault_order({operands})"
+    if word.quiet or (name == "absolute" and kind == "f"):
         return ""
-    kind = types[0][0]
     if kind in "biu":
-        return _integer_fault(name, args, output)
-    if name == "absolute" and kind == "f":
-        return ""
-    if name == "ldexp":
-        return f"fault(false, {result}, {args[0]})"
-    if name == "divmod" and output:
-        return ""  # told by the quotient, computed beside it, or by NumPy's own rule below
-    operands = ", ".join(args)
+        return _integer_fault(name, operands, args)
+    if name in _OWN_RULES:
+        return _OWN_RULES[name].format(result=result, operands=operands, first=args[0])
+    if name == "divmod" and output:  # NumPy computes both
+        result = f"op_divmod({operands})"
     pole = f"pole_{word.pole}({operands})" if word.pole else "false"
     return f"fault({pole}, {result}, {operands})"
 
 
-def _integer_fault(name: str, args: Sequence[str], output: int) -> str:
-    if name in {"floor_divide", "divmod"} and not output:
-        return f"fault_division({', '.join(args)})"
-    if name in {"remainder", "fmod", "divmod"}:
+def _integer_fault(name: str, operands: str, args: Sequence[str]) -> str:
+    if name in {"floor_divide", "divmod"}:
+        return f"fault_division({operands})"
+    if name in {"remainder", "fmod"}:
         return f"fault_zero({args[-1]})"
-    return f"fault_zero({args[0]})" if name == "reciprocal" else ""
+    return f"fault_reciprocal({args[0]})" if name == "reciprocal" else ""

@@ -44,7 +44,11 @@ static void atomicOr(unsigned* at, unsigned bits) { *at |= bits; }
 static ucontext_t scheduler;
 static std::vector<ucontext_t> fibers;
 static std::vector<char> finished;
-static void __syncthreads() { unsigned me = threadIdx.x; swapcontext(&fibers[me], &scheduler); threadIdx.x = me; }
+static void __syncthreads() {
+  unsigned me = threadIdx.x;
+  swapcontext(&fibers[me], &scheduler);
+  threadIdx.x = me;
+}
 static void (*body)();
 static void fiber() { body(); finished[threadIdx.x] = 1; }
 static void run_block(unsigned threads, std::vector<char>& stacks, size_t size) {
@@ -69,7 +73,8 @@ template <class W, void (*K)(W)> struct entry {
   static void call() { K(words); }
 };
 template <class W, void (*K)(W)> W entry<W, K>::words;
-template <class W, void (*K)(W)> static void launch(const void* words, unsigned blocks, unsigned threads, int meets) {
+template <class W, void (*K)(W)>
+static void launch(const void* words, unsigned blocks, unsigned threads, int meets) {
   memcpy(&entry<W, K>::words, words, sizeof(W));
   body = entry<W, K>::call; blockDim.x = threads; gridDim.x = blocks;
   const size_t size = 1 << 16;
