@@ -51,7 +51,8 @@ class CudaKernel:
     """A kernel: its text, the words of its argument, and what decides how it is launched.
 
     Equal texts have equal names, so that the name is a key of caches. ``fields`` says what lies
-    at which word. With ``blocks``, blocks of threads work on units.
+    at which word. With ``blocks``, blocks of threads work on units; one that ``tells`` of faults
+    sets bits of the words that the first word of its argument points to.
     """
 
     lowered: Lowered = field(repr=False)
@@ -62,6 +63,7 @@ class CudaKernel:
     fields: tuple[tuple[tuple[Any, ...], int], ...]
     size: int
     blocks: bool
+    tells: bool
 
     @property
     def source(self) -> str:
@@ -163,7 +165,15 @@ class _Emitter:
         text = text.replace("struct words", f"struct {name}_words")
         text = text.replace("const words a", f"const {name}_words a").replace("NAME", name)
         return CudaKernel(
-            self.lowered, self.variant, before, text, name, fields, self.fields.size, blocks
+            self.lowered,
+            self.variant,
+            before,
+            text,
+            name,
+            fields,
+            self.fields.size,
+            blocks,
+            tells=bool(words),
         )
 
     def _all_codes(self) -> list[str]:

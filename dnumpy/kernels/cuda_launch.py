@@ -156,6 +156,19 @@ class Launcher:
         return _Binding(kernel, given, outs).launch()
 
 
+def lie_aligned(
+    phase: Phase,
+    values: Sequence[Any],
+    outs: Sequence[Any],
+    addresses: Callable[[Any], int],
+    skipped: int,
+) -> bool:
+    """Say whether vectors can be loaded from, and stored to, what lies ``skipped`` rows on."""
+    arrays = [v for v, r in zip(values, phase.inputs, strict=True) if r.access is Access.ROWS]
+    arrays += [v for v, o in zip(outs, phase.outputs, strict=True) if not o.partial]
+    return not any((addresses(v) + skipped * v.strides[0]) % LANE_BYTES for v in arrays)
+
+
 def told_bits(told: Collection[str]) -> int:
     """Return the faults of ``np.errstate`` as bits; underflow leaves no trace to tell it by."""
     if "under" in told:

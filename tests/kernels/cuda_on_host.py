@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.expr.geometry import address_of
-from dnumpy.kernels.cuda_launch import Launch, Launcher, Look, check_constants, faults_of
+from dnumpy.kernels.cuda_launch import Launcher, Look, check_constants, faults_of, lie_aligned
 from dnumpy.kernels.numba import TOLD, kinds_of
 
 if TYPE_CHECKING:
@@ -132,14 +132,6 @@ class HostKernel:
         self.library: ctypes.CDLL | None = None
         self.wanted: dict[str, CudaKernel] = {}
 
-    def _launch(
-        self, values: Sequence[Any], outs: Sequence[np.ndarray], rows: int, told: Collection[str]
-    ) -> Launch:
-        arrays = [v for v in (*values, *outs) if isinstance(v, np.ndarray)]
-        aligned = all(address_of(v) % 16 == 0 for v in arrays)
-        looks = ([look(v) for v in values], [look(o) for o in outs])
-        return self.launcher.launch(looks, rows, told, aligned)
-
     def run(
         self,
         values: Sequence[Any],
@@ -151,16 +143,83 @@ class HostKernel:
     ) -> set[tuple[int, str]]:
         """Compute rows ``lo:hi``; before there is a library, only note which kernel that takes."""
         check_constants(self.launcher.lowered, values)
-        launch = self._launch(values, outs, hi - lo, told)
+        held = [np.asarray(v) if isinstance(v, np.generic) else v for v in values]
+        aligned = lie_aligned(self.phase, held, outs, address_of, lo - origin)
+        looks = ([look(v) for v in values], [look(o) for o in outs])
+        launch = self.launcher.launch(looks, hi - lo, told, aligned)
         if self.library is None:
             self.wanted[launch.kernel.name] = launch.kernel
             return set()
         flags = np.zeros(self.launcher.fault_words, np.uint32)
         blocks = launch.blocks(hi - lo)
         scratch = np.full(max(1, launch.scratch * blocks), 0xA5, np.uint8)
-        held = [np.asarray(v) if isinstance(v, np.generic) else v for v in values]
         places = (address_of(flags), address_of(scratch))
         words = launch.filled(held, address_of, outs, (lo, hi, origin), places)
         run = getattr(self.library, f"run_{launch.kernel.name}")
         run(ctypes.c_void_p(address_of(words)), blocks, launch.threads)
         return faults_of(flags)
+
+
+class Pointer:
+    """Where an array lies, as CuPy tells it."""
+
+    def __init__(self, ptr: int) -> None:
+        self.ptr = ptr
+
+
+class DeviceArray(np.ndarray):
+    """An array that stands for one of CuPy's."""
+
+    @property
+    def data(self) -> Pointer:
+        return Pointer(address_of(self))
+
+    def get(self) -> np.ndarray:
+        return np.asarray(self)
+
+
+def on_device(value: Any) -> Any:
+    """Return an array as one of the device that this machine plays; scalars stay."""
+    return np.array(value).view(DeviceArray) if isinstance(value, np.ndarray) else value
+
+
+class HostModule:
+    """Stands for ``cupy.RawModule``."""
+
+    def __init__(self, code: str, options: tuple[str, ...], backend: str) -> None:
+        assert backend == "nvrtc"
+        assert "--fmad=false" in options
+        self.code, self.kernels = code, HostCupy.kernels
+
+    def get_function(self, name: str) -> Any:
+        kernel = self.kernels[name]
+        assert kernel.source == self.code
+        run = getattr(compiled([kernel]), f"run_{name}")
+
+        def start(grid: tuple[int], block: tuple[int], args: tuple[np.ndarray]) -> None:
+            (words,) = args
+            assert words.size == 1, "CuPy passes no other array by value"
+            run(ctypes.c_void_p(address_of(words)), grid[0], block[0])
+
+        return start
+
+
+class HostDevice:
+    """Stands for ``cupy.cuda.Device``."""
+
+    id = 0
+
+
+class HostCupy:
+    """As much of CuPy as the lowering uses, on NumPy's arrays."""
+
+    ndarray = DeviceArray
+    RawModule = HostModule
+    kernels: dict[str, CudaKernel] = {}  # noqa: RUF012 - all that were launched
+
+    class cuda:  # noqa: N801 - CuPy's name
+        Device = HostDevice
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+        return lambda *args, **kwargs: np.asarray(function(*args, **kwargs)).view(DeviceArray)
