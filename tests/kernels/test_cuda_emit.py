@@ -266,6 +266,19 @@ def test_contiguous_operands_are_loaded_several_at_a_time():
     assert any(k.variant.lanes == 4 for k in cases[0][1].wanted.values())
 
 
+def test_rows_that_begin_between_vectors_are_loaded_one_by_one():
+    x = stored(np.arange(64, dtype=np.float32))
+    (bound,) = p.bound([p.apply("add", x, Const(1.5))], 1 << 10)
+    kernel = host.HostKernel(bound.phase, bound.values)
+    out = np.zeros(64, np.float32)
+    lanes = []
+    for lo in range(5):
+        kernel.wanted.clear()
+        kernel.run(bound.values, [out], lo, 64)
+        lanes += [k.variant.lanes for k in kernel.wanted.values()]
+    assert lanes == [4, 0, 0, 0, 4]
+
+
 def test_what_a_kernel_cannot_say_is_told_by_name():
     x = stored(np.ones((800, 4)))
     product = make(lookup("matmul"), (x, stored(np.ones((4, 4)))), (), (800, 4), np.dtype("f8"))
