@@ -67,6 +67,7 @@ class DaskCluster(MeasuredNodes):
 
     home_bytes = HOME_BYTES
     embed_bytes: float = EMBED_BYTES
+    shared = False
     remote = True
     predicts = True
     joint = True  # whether the stages of a run are planned together
