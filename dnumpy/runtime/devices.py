@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.cost.estimate import seconds as cost_seconds
 from dnumpy.errors import WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import machine
 from dnumpy.runtime.copies import EMBED_BYTES, Rows
+from dnumpy.runtime.device_probe import HOST
 from dnumpy.runtime.files import Identity
 from dnumpy.runtime.graph import Segment
 from dnumpy.runtime.measured import MeasuredNodes
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.links import Links
     from dnumpy.cost.profile import DeviceProfile
+    from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.kernels.device import Device
     from dnumpy.runtime.chunked import Chunked, Part
@@ -120,6 +123,17 @@ class Devices(MeasuredNodes):
         """Return what it takes to send so much to the device that gets it soonest."""
         rates = [self.profiles[name].network_bytes_per_second for name in self.devices]
         return nbytes / max(rates, default=float("inf"))
+
+    def here_and_there(self, works: Sequence[Work]) -> tuple[float, float]:
+        """Return what the CPU takes, and the device that takes least."""
+        found = {name: self._seconds(name, works) for name in self._alive}
+        return found[HOST], min(found[name] for name in self.devices)
+
+    def _seconds(self, node: str, works: Sequence[Work]) -> float:
+        profile = self.profiles[node]
+        return sum(
+            cost_seconds(work, profile, work.rows / profile.threads, "numba") for work in works
+        )
 
     def has(self, owner: Expr) -> bool:
         """Say whether the devices together have all rows of an array of this process."""
@@ -230,4 +244,4 @@ class Devices(MeasuredNodes):
         """Yield for each part the node on which it really lies, and its rows."""
         for part in chunked.parts:
             held = [name for name, d in self.devices.items() if d.holds(part.data)]
-            yield (held[0] if held else "cpu"), part.stop - part.start
+            yield (held[0] if held else HOST), part.stop - part.start

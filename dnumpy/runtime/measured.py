@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dnumpy.config import thread_count
 from dnumpy.cost.alike import levelled
 from dnumpy.cost.correction import Observation, OnlineCorrection
 from dnumpy.cost.estimate import seconds as cost_seconds
@@ -19,7 +20,7 @@ from dnumpy.runtime.products import Party
 from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
 
@@ -149,10 +150,16 @@ class MeasuredNodes(ABC):
         profile = replace(profile, launch_seconds=0.0)
         return sum(cost_seconds(work, profile, work.rows, "tiled") for work in works)
 
-    def threads_like_fastest(self) -> float:
-        """Return how many threads of the fastest worker do as much as all do together."""
-        best = self._unit_seconds(self.fastest())
-        return sum(n * best / self._unit_seconds(node) for node, n in self._alive.items())
+    def here_and_there(self, works: Sequence[Work]) -> tuple[float, float] | None:
+        """Return what this process takes, as one like the fastest node, and all nodes together.
+
+        None where no node is known yet.
+        """
+        if not self._alive:
+            return None
+        alone, best = self.seconds_alone(works), self._unit_seconds(self.fastest())
+        threads = sum(n * best / self._unit_seconds(node) for node, n in self._alive.items())
+        return alone / thread_count(), alone / threads
 
     def _unit_seconds(self, node: str) -> float:
         profile = self.profiles[node]
