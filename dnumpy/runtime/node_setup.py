@@ -11,6 +11,7 @@ from distributed import WorkerPlugin
 
 from dnumpy.runtime import machine, peaks
 from dnumpy.runtime.memory import pool
+from dnumpy.runtime.operands import Made
 from dnumpy.runtime.relay import open_station
 
 
@@ -50,6 +51,21 @@ def receive_aligned() -> None:
     dask_deserialize.register(np.ndarray)(aligned)
 
 
+def count_once() -> None:
+    """Let what a task made count once in the worker's memory.
+
+    Of several row outputs each is the result of a task of its own (:meth:`Graph.row_segments`): the
+    worker would count them twice, and begin to write to disk what there is room for, of which it
+    would later read a second copy.
+    """
+    from dask.sizeof import sizeof
+
+    @sizeof.register(Made)
+    def bytes_of(made: Made) -> int:
+        rows = made.rows if len(made.rows) == 1 else ()
+        return int(sizeof(rows) + sizeof(made.partials))
+
+
 class NodeSetup(WorkerPlugin):
     """The worker's heartbeats say how much memory is free, within all limits that it runs under.
 
@@ -72,6 +88,7 @@ class NodeSetup(WorkerPlugin):
         """Limit BLAS for the life of this process; report free memory, and what tasks take."""
         worker.metrics[machine.FREE_METRIC] = free_bytes_of
         open_station(worker)
+        count_once()
         if (socket.gethostname(), os.getpid()) != self.client:
             from threadpoolctl import threadpool_limits
 
