@@ -79,7 +79,12 @@ class CupyDevice:
         return self._staging
 
     def empty(self, shape: Shape, dtype: np.dtype) -> Any:
-        """Return new memory; raises Unsupported for what only Python or the host can hold."""
+        """Return new memory; raises Unsupported for what only Python or the host can hold.
+
+        Records, as argmin leaves them behind for each tile, are bytes along one more axis.
+        """
+        if dtype.names is not None:
+            shape, dtype = (*shape, dtype.itemsize), np.dtype(np.uint8)
         if dtype.kind not in KINDS or dtype.itemsize > 16 or dtype.char in "gG":
             msg = f"dtype {dtype} on {self.name}"
             raise Unsupported(msg)

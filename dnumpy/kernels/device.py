@@ -49,7 +49,7 @@ class Device(Protocol):
         ...
 
     def empty(self, shape: Shape, dtype: np.dtype) -> Any:
-        """Return new memory, C-contiguous."""
+        """Return new memory, C-contiguous; of records perhaps their bytes."""
         ...
 
     def joined(self, pieces: Sequence[Any]) -> Any:

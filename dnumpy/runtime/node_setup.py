@@ -14,6 +14,8 @@ from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.relay import open_station
 
+KEPT_SHARE = 0.6  # of a worker's limit, up to which it keeps memory for reuse
+
 
 def free_bytes_of(worker: Any) -> float:
     """Return the bytes that new arrays may take on the worker now.
@@ -95,3 +97,6 @@ class NodeSetup(WorkerPlugin):
             self._limits = threadpool_limits(1, user_api="blas")
             receive_aligned()
             peaks.watch.start()
+            if limit := worker.memory_manager.memory_limit:
+                target = worker.memory_manager.memory_target_fraction or KEPT_SHARE
+                pool.most_resident = min(target, KEPT_SHARE) * limit

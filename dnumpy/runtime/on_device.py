@@ -202,7 +202,8 @@ class OnDevice:
             faults |= kernel.run(values, into, lo, hi, lo)
             del values  # what came from elsewhere, before more of it comes
             for k, fold in folds.items():
-                faults |= fold.take_in(device.get(into[k]), lo)
+                tiles = device.get(into[k]).view(rooms[k].dtype).reshape(rooms[k].shape)
+                faults |= fold.take_in(tiles, lo)  # of argmin's, records: bytes on a device
         return tuple([fold.left() for fold in folds.values()]), faults
 
     def _room(self, job: tasks.RowJob, number: int) -> Any:
