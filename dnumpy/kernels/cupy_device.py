@@ -15,7 +15,8 @@ import cupy
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry, address_of
-from dnumpy.kernels.cupy import CupyKernel, apply_on_device
+from dnumpy.kernels.cuda_library import apply_on_device
+from dnumpy.kernels.cupy import CupyKernel
 from dnumpy.kernels.lower import Unsupported
 
 if TYPE_CHECKING:
