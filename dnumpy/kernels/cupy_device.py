@@ -74,6 +74,11 @@ class CupyDevice:
                     self._stage().down(out, source.data.ptr)
         return out
 
+    def adjacent(self, array: Any) -> Any:
+        """Return the array itself where it is C-contiguous, else such a copy."""
+        with self._device:
+            return cupy.ascontiguousarray(array)
+
     def _stage(self) -> _Staging:
         if self._staging is None:
             self._staging = _Staging(STAGED_BYTES)

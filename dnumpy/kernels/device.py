@@ -48,6 +48,10 @@ class Device(Protocol):
         """Return a C-contiguous copy in the memory of this process."""
         ...
 
+    def adjacent(self, array: Any) -> Any:
+        """Return the array itself where it is C-contiguous, else such a copy."""
+        ...
+
     def empty(self, shape: Shape, dtype: np.dtype) -> Any:
         """Return new memory, C-contiguous; of records perhaps their bytes."""
         ...

@@ -27,7 +27,7 @@ from dnumpy.runtime.on_device import Mirror, OnDevice, OnHost
 from dnumpy.runtime.refused import plan_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from dnumpy.cost.links import Links
     from dnumpy.cost.profile import DeviceProfile
@@ -238,10 +238,5 @@ class Devices(MeasuredNodes):
         """Return all rows in one array of its own, which the caller may write to."""
         rows = [self._host.brought(part.data) for part in chunked.parts]
         alone = len(rows) == 1 and rows[0] is not chunked.parts[0].data
-        return np.ascontiguousarray(rows[0] if alone else np.concatenate(rows))
-
-    def rows_on(self, chunked: Chunked) -> Iterator[tuple[str, int]]:
-        """Yield for each part the node on which it really lies, and its rows."""
-        for part in chunked.parts:
-            held = [name for name, d in self.devices.items() if d.holds(part.data)]
-            yield (held[0] if held else HOST), part.stop - part.start
+        whole = rows[0] if alone else np.concatenate(rows)
+        return np.ascontiguousarray(whole).reshape(chunked.shape)

@@ -45,6 +45,10 @@ class Paper:
     def nbytes(self) -> int:
         return self._own.nbytes
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return dict(self._own.__array_interface__)
+
     def __getitem__(self, index: Any) -> Paper:
         return Paper(self.device, self._own[index])
 
@@ -83,6 +87,11 @@ class PaperDevice:
         assert array.device is self
         self.fetched.append(array.nbytes)
         return np.array(array._own, order="C")
+
+    def adjacent(self, array: Paper) -> Paper:
+        return (
+            array if array._own.flags.c_contiguous else self._new(np.array(array._own, order="C"))
+        )
 
     def empty(self, shape: Shape, dtype: np.dtype) -> Paper:
         return self._new(np.empty(shape, dtype))
