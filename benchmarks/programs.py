@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Host = tuple[numpy.ndarray, ...]
 TINY_ADDS = 10_000
+SWEEPS = 20
+LLOYD_STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +143,15 @@ def make_rows(scale: float) -> Host:
     return (numpy.random.default_rng(20).normal(3.0, 2.0, (scaled(20_000, scale), 1_000)),)
 
 
+def normalised(x: Any) -> Any:
+    """Give every row mean 0 and standard deviation 1."""
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / x.std(axis=1, keepdims=True)
+
+
 def normalise_rows(_: Any, data: Any) -> Any:
     """Give every row mean 0 and standard deviation 1, and bring the matrix home."""
-    (x,) = data
-    centred = x - x.mean(axis=1, keepdims=True)
-    return numpy.asarray(centred / x.std(axis=1, keepdims=True))
+    return numpy.asarray(normalised(*data))
 
 
 def make_plate(scale: float) -> Host:
@@ -156,12 +162,17 @@ def make_plate(scale: float) -> Host:
     return (plate,)
 
 
-def jacobi(_: Any, data: Any) -> Any:
+def swept(plate: Any) -> Any:
     """Sweep twenty times in place, as in-place slices."""
-    u = data[0].copy()
-    for _ in range(20):
+    u = plate.copy()
+    for _ in range(SWEEPS):
         u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
-    return numpy.asarray(u)
+    return u
+
+
+def jacobi(_: Any, data: Any) -> Any:
+    """Sweep twenty times, and bring the plate home."""
+    return numpy.asarray(swept(*data))
 
 
 def make_points(scale: float) -> Host:
@@ -173,16 +184,20 @@ def make_points(scale: float) -> Host:
     return points, places + rng.normal(0.0, 0.5, places.shape)
 
 
-def kmeans(np: Any, data: Any) -> Any:
+def moved_centres(np: Any, points: Any, centres: Any) -> Any:
     """Take three steps of Lloyd's algorithm."""
-    points, centres = data
-    for _ in range(3):
+    for _ in range(LLOYD_STEPS):
         squared = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
         label = squared.argmin(axis=1)
         count = np.bincount(label, minlength=16)
         sums = [np.bincount(label, weights=points[:, axis], minlength=16) for axis in range(4)]
         centres = np.stack(sums, axis=1) / np.maximum(count, 1)[:, None]
-    return numpy.asarray(centres)
+    return centres
+
+
+def kmeans(np: Any, data: Any) -> Any:
+    """Take three steps of Lloyd's algorithm, and bring the centres home."""
+    return numpy.asarray(moved_centres(np, *data))
 
 
 def make_bodies(_: float) -> Host:
@@ -247,13 +262,21 @@ def make_layers(scale: float) -> Host:
     return tuple(rng.normal(0.0, 0.1, shape).astype(numpy.float32) for shape in shapes)
 
 
+def softmax(np: Any, s: Any) -> Any:
+    """Return each row's exponentials as shares of their sum."""
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def probabilities(np: Any, x: Any, hidden: Any, hidden_bias: Any, out: Any, out_bias: Any) -> Any:
+    """Run a hidden layer and a softmax."""
+    h = np.maximum(x @ hidden + hidden_bias, 0.0)
+    return softmax(np, h @ out + out_bias)
+
+
 def perceptron(np: Any, data: Any) -> Any:
     """Run a hidden layer and a softmax, and bring the probabilities home."""
-    x, hidden, hidden_bias, out, out_bias = data
-    h = np.maximum(x @ hidden + hidden_bias, 0.0)
-    s = h @ out + out_bias
-    e = np.exp(s - s.max(axis=1, keepdims=True))
-    return numpy.asarray(e / e.sum(axis=1, keepdims=True))
+    return numpy.asarray(probabilities(np, *data))
 
 
 def make_tensors(scale: float) -> Host:
@@ -266,13 +289,17 @@ def make_tensors(scale: float) -> Host:
     return (*stacks, *chain, *vectors)
 
 
-def einstein_sums(np: Any, data: Any) -> Any:
-    """Multiply two stacks of matrices, a chain of three, and rows with rows; bring all home."""
+def contracted(np: Any, data: Any) -> Any:
+    """Multiply two stacks of matrices, a chain of three, and rows with rows."""
     a, b, first, second, third, u, v = data
     products = np.einsum("bij,bjk->bik", a, b)
     chained = np.einsum("ij,jk,kl", first, second, third)
-    outer = np.einsum("bi,bj->bij", u, v)
-    return numpy.asarray(products), numpy.asarray(chained), numpy.asarray(outer)
+    return products, chained, np.einsum("bi,bj->bij", u, v)
+
+
+def einstein_sums(np: Any, data: Any) -> Any:
+    """Multiply two stacks of matrices, a chain of three, and rows with rows; bring all home."""
+    return tuple(numpy.asarray(found) for found in contracted(np, data))
 
 
 def make_signal(scale: float) -> Host:
