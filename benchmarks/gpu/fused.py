@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from benchmarks.gpu import kernels
-from benchmarks.gpu.kernels import RUN, TEAM, Source
+from benchmarks.gpu.kernels import PACK_BYTES, RUN, TEAM, Source
 from benchmarks.gpu.programs import ESCAPE_STEPS, SAMPLES
 from benchmarks.programs import LLOYD_STEPS, SWEEPS
 
@@ -73,8 +73,8 @@ def black_scholes(spot: Any, strike: Any, years: Any) -> Any:
     """Price calls and puts in one kernel."""
     call, put = _cupy().empty_like(spot), _cupy().empty_like(spot)
     source = kernels.BLACK_SCHOLES.of(REALS[spot.dtype.name])
-    count = numpy.int64(spot.size)
-    start(source, "black_scholes", busy(spot.size), spot, strike, years, call, put, count)
+    grid = (over(spot.nbytes, TEAM * PACK_BYTES),)
+    start(source, "black_scholes", grid, spot, strike, years, call, put, numpy.int64(spot.size))
     return call, put
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TEAM = 256  # threads of a block
+PACK_BYTES = 16  # that a thread loads at a time where it can
 RUN = 16  # rows of a plate that one thread goes down
 
 
@@ -26,13 +27,18 @@ class Source:
         return Source(self.text, self.names, (*self.options, f"-DREAL={real}"))
 
 
-_GRID = """
+_GRID = (
+    f"""
+#define PACK_BYTES {PACK_BYTES}
+#define PER ((int)(PACK_BYTES / sizeof(REAL)))
+"""
+    """
 typedef long long Long;
-struct __align__(16) Pack { REAL v[16 / sizeof(REAL)]; };
-#define PER ((int)(16 / sizeof(REAL)))
+struct __align__(PACK_BYTES) Pack { REAL v[PER]; };
 #define FIRST ((Long)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP ((Long)gridDim.x * blockDim.x)
 """
+)
 
 BLACK_SCHOLES = Source(
     _GRID

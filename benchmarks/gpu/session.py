@@ -6,6 +6,7 @@ import os
 import platform
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,10 +75,8 @@ def described() -> dict[str, Any]:
         "dnumpy": dnumpy.__version__,
         "python": platform.python_version(),
     }
-    if not jitted.missing():
-        import jax
-
-        found["jax"] = jax.__version__
+    with suppress(PackageNotFoundError):
+        found["jax"] = version("jax")
     return found
 
 
