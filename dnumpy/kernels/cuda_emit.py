@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_THREADS = 256  # of a block
 MOST_WORDS = 500  # of the argument: a kernel takes 4 KiB
+MOST_UNROLLED = 40  # lines that are worth to be repeated, so that loads overlap
 BLOCK = 64  # floats that a lane adds up before it joins them with those before
 POOL_BYTES = 24  # of shared memory per thread: the widest thing folded is a complex number's index
 _CORE = ("flags", "lo", "rows", "unit rows")
@@ -380,23 +381,26 @@ class _Emitter:
             if self._sums(fold):
                 sums = True
                 self.lines.append(f"{kind} sum{slot} = {kind}(0);")
+        few = len(scope.lines) < MOST_UNROLLED
+        self.lines += ["if (live) {", *where[0]]
+        if sums:
+            self.lines += [
+                "bool some = false;",
+                f"const idx many = {BLOCK} * lanes_;",
+                "for (idx g = lane; g < length; g += many) {",
+                "const idx stop = length - g < many ? length : g + many;",
+            ]
+        begin, end = ("g", "stop") if sums else ("lane", "length")
         self.lines += [
-            *(["i4 met = 0; bool some = false;"] if sums else []),
-            "if (live) {",
-            *where[0],
-            "for (idx f = lane; f < length; f += lanes_) {",
+            *(["#pragma unroll 4"] if few else []),
+            f"for (idx f = {begin}; f < {end}; f += lanes_) {{",
             *where[1],
             *scope.lines,
         ]
         for slot in section.slots:
             self._take(section, slot, scope, names[self._of(slot).operand, index], index)
-        if sums:
-            self.lines.append(f"if (++met == {BLOCK}) {{")
-            self._close(section)
-            self.lines.append("met = 0; }")
         self.lines.append("}")
         if sums:
-            self.lines.append("if (met) {")
             self._close(section)
             self.lines.append("}")
         self.lines.append("}")
@@ -421,7 +425,7 @@ class _Emitter:
         if fold.picks:
             value = f"at_index({value}, {self._position(section, fold)})"
         if self._sums(fold):
-            self._step_to(slot, f"sum{slot}", value, first="!met")
+            self._step_to(slot, f"sum{slot}", value, first="f == g")
         elif not fold.starts:
             self._step_to(slot, f"acc{slot}", value, first="f == lane")
         else:
