@@ -23,7 +23,7 @@ from dnumpy.kernels.lower import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MOST_THREADS = 256  # of a block
+THREADS = 256  # of a block
 MOST_WORDS = 500  # of the argument: a kernel takes 4 KiB
 MOST_UNROLLED = 40  # lines that are worth to be repeated, so that loads overlap
 BLOCK = 64  # floats that a lane adds up before it joins them with those before
@@ -37,7 +37,7 @@ class Variant:
 
     ``wide`` means 64-bit index arithmetic, ``told`` the faults looked for (see ``cuda_faults``);
     inputs and outputs in ``linear`` and ``dense`` are C-contiguous; ``lanes`` elements are loaded
-    at a time, where it is not 0.
+    at a time, where it is not 0; blocks have at most so many ``threads``.
     """
 
     wide: bool = False
@@ -45,6 +45,7 @@ class Variant:
     linear: frozenset[int] = frozenset()
     dense: frozenset[int] = frozenset()
     lanes: int = 0
+    threads: int = THREADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,8 @@ class _Emitter:
         lines = [
             f"#define idx {'i8' if self.variant.wide else 'i4'}",
             f"struct words {{ i8 w[{self.fields.size}]; }};",
-            'extern "C" __global__ void NAME(const words a) {',
+            f'extern "C" __global__ void __launch_bounds__({self.variant.threads})',
+            "NAME(const words a) {",
             f"const idx rows = {self.fields.index('rows')};",
             *[f"u4 fault{k} = 0;" for k in words],
             *body,
@@ -185,7 +187,7 @@ class _Emitter:
 
     def _units(self, body: list[str]) -> list[str]:
         unit = self.fields.index("unit rows")
-        pool = MOST_THREADS * POOL_BYTES // 8
+        pool = self.variant.threads * POOL_BYTES // 8
         return [
             f"__shared__ f8 pool[{pool}];",
             f"const idx units = (rows + {unit} - 1) / {unit};",
