@@ -15,9 +15,12 @@ it with, it stands in ``primitives`` too.
 
 For a GPU, :mod:`~dnumpy.kernels.cuda_lower` cuts a phase into sections,
 :mod:`~dnumpy.kernels.cuda_values` and :mod:`~dnumpy.kernels.cuda_emit` write them as one CUDA
-kernel over the functions of :mod:`~dnumpy.kernels.cuda_header`, :mod:`~dnumpy.kernels.cuda_launch`
-decides how it is launched, and :mod:`~dnumpy.kernels.cupy` compiles and runs it. Ops on whole arrays
-are CuPy's libraries', by :mod:`~dnumpy.kernels.cuda_library`. A new elementwise op is a function in ``cuda_header`` and a row in ``cuda_words``.
+kernel over the functions of :mod:`~dnumpy.kernels.cuda_header`,
+:mod:`~dnumpy.kernels.cuda_launch` decides how it is launched, and :mod:`~dnumpy.kernels.cupy`
+compiles and runs it. Ops on whole arrays are CuPy's libraries', by
+:mod:`~dnumpy.kernels.cuda_library`. :mod:`~dnumpy.kernels.device` says what the runtime asks of a
+device, and :mod:`~dnumpy.kernels.cupy_device` makes one of a GPU. A new elementwise op is a
+function in ``cuda_header`` and a row in ``cuda_words``.
 
 A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs``
 its outputs; row ``r`` of the phase is entry ``r - origin`` of row values and row outputs; a
