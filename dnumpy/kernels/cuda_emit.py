@@ -253,11 +253,12 @@ class _Emitter:
         scope = self._scope(section, index, f"u0 * {width} + e")
         names = scope.values([(slot, index) for slot in section.slots])
         begin = "0"
+        self.lines.append(f"const idx end = count * {width};")
         if self.variant.lanes:
             many = self.variant.lanes
             begin = f"rows * {width} / {many} * {many}"
+            self.lines.append("#pragma unroll 1")
         self.lines += [
-            f"const idx end = count * {width};",
             f"for (idx e = {begin} + {first}; e < end; e += {step}) {{",
             *self._row_and_rest(number, "e", index),
             *scope.lines,

@@ -94,8 +94,9 @@ class CupyKernel:
     ) -> Faults:
         """Compute rows ``lo:hi`` and wait for them; raises Unsupported where NumPy must do it.
 
-        See the package docstring for what is bound to what. ``told`` has the kinds of
-        ``np.errstate`` of which somebody wants to know; telling of underflow is unsupported.
+        See the package docstring for what is bound to what; outputs share no memory with inputs.
+        ``told`` has the kinds of ``np.errstate`` of which somebody wants to know; telling of
+        underflow is unsupported.
         """
         return self.launch(values, outs, lo, hi, origin, told).faults()
 
@@ -114,6 +115,8 @@ class CupyKernel:
             raise Unsupported(why)
         parts = self._plans[kinds_of(self.phase, values)]
         assert not isinstance(parts, str)
+        if lo == hi:
+            return Launched((), ())
         return _Run(self, values, outs, (lo, hi, origin), told).done(parts)
 
     def launcher(self, segment: Segment) -> Launcher:
