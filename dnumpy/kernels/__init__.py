@@ -18,8 +18,9 @@ For a GPU, :mod:`~dnumpy.kernels.cuda_lower` cuts a phase into sections,
 kernel over the functions of :mod:`~dnumpy.kernels.cuda_header`,
 :mod:`~dnumpy.kernels.cuda_launch` decides how it is launched, and :mod:`~dnumpy.kernels.cupy`
 compiles and runs it. Ops on whole arrays are CuPy's libraries', by
-:mod:`~dnumpy.kernels.cuda_library`. A new elementwise op is a function in ``cuda_header`` and a row
-in ``cuda_words``.
+:mod:`~dnumpy.kernels.cuda_library`. :mod:`~dnumpy.kernels.device` says what the runtime asks of a
+device, and :mod:`~dnumpy.kernels.cupy_device` makes one of a GPU. A new elementwise op is a
+function in ``cuda_header`` and a row in ``cuda_words``.
 
 A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs``
 its outputs; row ``r`` of the phase is entry ``r - origin`` of row values and row outputs; a

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
 ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
 WIRE = 1e9  # bytes per second between nodes, where no link has been measured
-COMPILED = frozenset({"numba", "chain"})  # what tasks say of kernels that are machine code
+COMPILED = frozenset({"numba", "chain", "cupy"})  # what tasks say of kernels that are machine code
 
 
 class MeasuredNodes(ABC):

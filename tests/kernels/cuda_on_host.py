@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +31,13 @@ COMPILER = shutil.which("g++")
 SHIM = r"""
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <vector>
 #include <ucontext.h>
 #define __global__
 #define __device__
 #define __forceinline__ inline
+#define __launch_bounds__(n)
 #define __shared__ static
 #define FN_MEMBER inline
 #define FN_SPECIAL inline
@@ -51,11 +54,11 @@ static void __syncthreads() {
 }
 static void (*body)();
 static void fiber() { body(); finished[threadIdx.x] = 1; }
-static void run_block(unsigned threads, std::vector<char>& stacks, size_t size) {
+static void run_block(unsigned threads, char* stacks, size_t size) {
   fibers.resize(threads); finished.assign(threads, 0);
   for (unsigned k = 0; k < threads; k++) {
     getcontext(&fibers[k]);
-    fibers[k].uc_stack.ss_sp = &stacks[k * size]; fibers[k].uc_stack.ss_size = size;
+    fibers[k].uc_stack.ss_sp = stacks + k * size; fibers[k].uc_stack.ss_size = size;
     fibers[k].uc_link = &scheduler;
     makecontext(&fibers[k], fiber, 0);
   }
@@ -78,10 +81,10 @@ static void launch(const void* words, unsigned blocks, unsigned threads, int mee
   memcpy(&entry<W, K>::words, words, sizeof(W));
   body = entry<W, K>::call; blockDim.x = threads; gridDim.x = blocks;
   const size_t size = 1 << 16;
-  std::vector<char> stacks(meets ? threads * size : 0);
+  std::unique_ptr<char[]> stacks(new char[meets ? threads * size : 1]);
   for (unsigned b = 0; b < blocks; b++) {
     blockIdx.x = b;
-    if (meets) run_block(threads, stacks, size);
+    if (meets) run_block(threads, stacks.get(), size);
     else for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) body();
   }
 }
@@ -184,15 +187,13 @@ def on_device(value: Any) -> Any:
 
 
 class HostModule:
-    """Stands for ``cupy.RawModule``."""
+    """Stands for ``cupy.cuda.function.Module``."""
 
-    def __init__(self, code: str, options: tuple[str, ...], backend: str) -> None:
-        assert backend == "nvrtc"
-        assert "--fmad=false" in options
-        self.code, self.kernels = code, HostCupy.kernels
+    def load(self, code: bytes) -> None:
+        self.code = code.decode()
 
     def get_function(self, name: str) -> Any:
-        kernel = self.kernels[name]
+        kernel = HostCupy.kernels[name]
         assert kernel.source == self.code
         run = getattr(compiled([kernel]), f"run_{name}")
 
@@ -204,21 +205,35 @@ class HostModule:
         return start
 
 
+def compile_using_nvrtc(
+    source: str, options: tuple[str, ...], architecture: str, filename: str
+) -> tuple[bytes, None]:
+    """Return the text itself, which stands for machine code."""
+    assert {"--fmad=false", "--ftz=false"} <= set(options)
+    assert filename.endswith(".cu")
+    HostCupy.compiled.append(architecture)
+    return source.encode(), None
+
+
 class HostDevice:
     """Stands for ``cupy.cuda.Device``."""
 
     id = 0
+    compute_capability = "80"
 
 
 class HostCupy:
     """As much of CuPy as the lowering uses, on NumPy's arrays."""
 
     ndarray = DeviceArray
-    RawModule = HostModule
     kernels: dict[str, CudaKernel] = {}  # noqa: RUF012 - all that were launched
-
-    class cuda:  # noqa: N801 - CuPy's name
-        Device = HostDevice
+    compiled: list[str] = []  # noqa: RUF012 - the architectures of all that were compiled
+    cuda = SimpleNamespace(
+        Device=HostDevice,
+        function=SimpleNamespace(Module=HostModule),
+        compiler=SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc),
+        nvrtc=SimpleNamespace(getVersion=lambda: (12, 9)),
+    )
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)

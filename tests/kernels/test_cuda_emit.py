@@ -5,12 +5,10 @@ They are also given to NVIDIA's compiler.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.expr.expr import Const, Expr, make
@@ -26,85 +24,14 @@ from tests import strategies
 from tests.kernels import cuda_on_host as host
 from tests.kernels import nvrtc
 from tests.kernels import phases as p
-from tests.kernels.cuda_phases import stored
+from tests.kernels.cuda_cases import case, check, close, collected, compiled
+from tests.kernels.cuda_phases import DTYPES, edges, stored
 
 pytestmark = [
     pytest.mark.modeless("kernels' texts read no settings"),
     pytest.mark.skipif(host.COMPILER is None, reason="there is no g++"),
 ]
 needs_nvrtc = pytest.mark.skipif(nvrtc.library() is None, reason="there is no NVRTC")
-
-Case = tuple[p.Bound, host.HostKernel, list[int]]
-ROUNDING = {2: 4e-3, 4: 2e-5, 8: 1e-11}  # of sums in another order, and of functions
-HUGE = {2: 1e3, 4: 1e30, 8: 1e290}  # sums of such numbers overflow in one order and not in another
-
-
-def collected(strategy: Any, examples: int) -> list[Case]:
-    """Return cases for random roots, their kernels compiled together."""
-    found: list[Case] = []
-    refused: list[str] = []  # products, powers of complex numbers
-
-    @settings(
-        max_examples=examples,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(
-        strategy,
-        st.sampled_from((1, 64, 4096, 1 << 18)),
-        st.lists(st.integers(1, 50), max_size=3),
-    )
-    def collect(roots: list[Expr], tile_bytes: int, cuts: list[int]) -> None:
-        for bound in p.bound(roots, tile_bytes):
-            try:
-                found.append(case(bound, cuts))
-            except Unsupported as why:
-                refused.append(str(why))
-
-    collect()
-    assert all(re.match("Contraction|power of c|an operand of shape", why) for why in refused)
-    return compiled(found)
-
-
-def case(bound: p.Bound, cuts: list[int]) -> Case:
-    kernel = host.HostKernel(bound.phase, bound.values)
-    bound.run(kernel)
-    bound.run(kernel, cuts)
-    return bound, kernel, cuts
-
-
-def compiled(found: list[Case]) -> list[Case]:
-    library = host.compiled(k for _, kernel, _ in found for k in kernel.wanted.values())
-    for _, kernel, _ in found:
-        kernel.library = library
-    return found
-
-
-def close(found: np.ndarray, expected: np.ndarray) -> bool:
-    if found.dtype.names:
-        same = np.array_equal(found["index"], expected["index"])
-        return same and np.array_equal(found["value"], expected["value"], equal_nan=True)
-    if found.dtype.kind in "biu":
-        return np.array_equal(found, expected)
-    size = found.real.dtype.itemsize
-    with np.errstate(all="ignore"):
-        huge = ~(np.abs(expected) < HUGE[size]) & ~(np.abs(found) < HUGE[size])
-        near = np.isclose(found, expected, rtol=ROUNDING[size], atol=ROUNDING[size])
-    return bool(np.all(near | huge))
-
-
-def check(cases: list[Case]) -> None:
-    for bound, kernel, cuts in cases:
-        with np.errstate(all="ignore"):
-            found = bound.run(kernel)
-            again = bound.run(kernel, cuts)
-            expected = bound.run(TiledKernel(bound.phase))
-        assert [p.bits(x) for x in found] == [p.bits(x) for x in again], (bound.phase, cuts)
-        for got, want in zip(found, expected, strict=True):
-            assert close(got, want), bound.phase
 
 
 def test_random_phases_are_those_of_numpy_in_any_partition():
@@ -219,6 +146,48 @@ def test_folds_that_keep_their_order_have_numpys(name):
     x = stored(data)
     (bound,) = p.bound([p.fold(name, x, (1,), keepdims=False)], 1 << 10)
     check(compiled([case(bound, [])]))
+
+
+def test_picks_and_folds_of_every_dtype():
+    cases = []
+    for dtype in DTYPES:
+        data = edges(dtype)[None].repeat(7, axis=0)
+        rng = np.random.default_rng(11)
+        x = stored(rng.permuted(np.concatenate([data, data], axis=1), axis=1))
+        roots = [
+            p.pick(n, x, a, keepdims=k)
+            for n in ("argmin", "argmax")
+            for a, k in ((0, True), (1, False))
+        ]
+        folds = ("maximum", "fmin", "logical_or", "bitwise_xor", "add", "multiply")
+        if dtype.kind in "fc":
+            folds = folds[:3]
+        roots += [p.fold(n, x, a, keepdims=False) for n in folds for a in ((0,), (1,), (0, 1))]
+        wanted = [r for r in roots if r is not None]
+        cases += [case(bound, [1, 2]) for bound in p.bound(wanted, 300)]
+    check(compiled(cases))
+
+
+def test_a_grid_that_is_smaller_than_the_work_does_it_all(monkeypatch):
+    monkeypatch.setattr(cuda_launch, "MOST_BLOCKS", 3)
+    monkeypatch.setattr(cuda_launch, "MOST_BLOCKS_WITH_SCRATCH", 2)
+    x = stored(np.random.default_rng(12).standard_normal((4000, 20)))
+    e = p.apply("exp", x)
+    share = p.apply("divide", e, p.fold("add", e, (1,), keepdims=True))
+    cases = []
+    for roots in ([share], [e], [p.fold("add", share, (0,), keepdims=False)]):
+        cases += [case(bound, [4]) for bound in p.bound(roots, 1 << 13)]
+    check(compiled(cases))
+
+
+def test_few_long_rows_have_many_threads_each():
+    x = stored(np.random.default_rng(13).standard_normal((3, 17000)))
+    share = p.apply("divide", x, p.fold("add", x, (1,), keepdims=True))
+    roots = [share, p.fold("maximum", share, (0, 1), keepdims=False)]
+    (bound,) = p.bound(roots, 1)
+    cases = compiled([case(bound, [1])])
+    check(cases)
+    assert {k.variant.threads for k in cases[0][1].wanted.values()} == {1024}
 
 
 def test_generated_rows_know_which_rows_they_are():

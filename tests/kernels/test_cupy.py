@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import itertools
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from dnumpy.expr.expr import Const, make
 from dnumpy.kernels import cupy as lowering
 from dnumpy.kernels.cupy import CupyKernel, partial_like
 from dnumpy.kernels.lower import Unsupported
+from dnumpy.kernels.numba import TOLD
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import lookup
 from dnumpy.ops.table import CROSSPROD, MATMUL
 from dnumpy.rewrite.phase import Access
 from tests.kernels import cuda_on_host as host
+from tests.kernels import cuda_phases, test_cuda_header
 from tests.kernels import phases as p
+from tests.kernels.cuda_cases import check as compare
+from tests.kernels.cuda_cases import close, collected
 from tests.kernels.cuda_phases import stored
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dnumpy.kernels.cuda_launch import Launch
 
 pytestmark = pytest.mark.modeless("a kernel reads no settings")
@@ -35,8 +40,9 @@ needs_device = pytest.mark.skipif(not lowering.device_count(), reason="there is 
 
 
 @pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> Any:
+def device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """Let this machine play the device."""
+    monkeypatch.setenv("DNUMPY_CACHE_DIR", str(tmp_path))
     stand_in = host.HostCupy()
     monkeypatch.setattr(lowering, "_cupy", lambda: stand_in)
     monkeypatch.setattr(lowering, "_functions", {})
@@ -50,42 +56,36 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Any:
     return stand_in
 
 
-def run(bound: p.Bound, to_device: Any, cuts: tuple[int, ...] = ()) -> tuple[Any, Any]:
-    """Return what the lowering gives, as arrays of the host, and the faults that it tells."""
-    phase, kernel = bound.phase, CupyKernel(bound.phase)
-    found, faults = [], set()
-    edges = [0, *[c * phase.tile_rows for c in cuts], phase.rows]
-    for lo, hi in itertools.pairwise(edges):
-        origin = max(0, lo - 2)  # some rows before what is computed
-        outs = []
-        for output in phase.outputs:
-            if output.partial:
-                shape, dtype, _ = partial_like(phase, output)
-                tiles = -(-(hi - lo) // phase.tile_rows)
-                outs.append(to_device(np.zeros((tiles, *shape), dtype)))
-            else:
-                step = phase.steps[output.slot - len(phase.inputs)]
-                outs.append(to_device(np.zeros((hi - origin, *step.shape[1:]), step.dtype)))
-        values = [
-            to_device(v[origin:hi] if read.access is Access.ROWS else v)
-            for v, read in zip(bound.values, phase.inputs, strict=True)
+class OnDevice:
+    """A kernel for arrays of the host, that runs on copies of them on a device."""
+
+    def __init__(self, phase: Any, to_device: Any) -> None:
+        self.phase, self.kernel, self.to_device = phase, CupyKernel(phase), to_device
+        self.faults: set[tuple[int, str]] = set()
+
+    def run(self, values: Any, outs: Any, lo: int, hi: int, origin: int = 0, told: Any = TOLD):
+        held = [self.to_device(v) for v in values]
+        made = [
+            self.to_device(
+                np.zeros(
+                    (len(out), *partial_like(self.phase, o)[0]), partial_like(self.phase, o)[1]
+                )
+            )
+            if o.partial
+            else self.to_device(out)
+            for out, o in zip(outs, self.phase.outputs, strict=True)
         ]
-        faults |= kernel.run(values, outs, lo, hi, origin)
-        found.append(
-            [
-                on_host(out, phase, output, lo - origin)
-                for out, output in zip(outs, phase.outputs, strict=True)
-            ]
-        )
-    return [np.concatenate(parts) for parts in zip(*found, strict=True)], faults
-
-
-def on_host(out: Any, phase: Any, output: Any, skipped: int) -> np.ndarray:
-    array = out.get()
-    if not output.partial:
-        return array[skipped:]
-    dtype = partial_like(phase, output)[2]
-    return array.view(dtype)[..., 0] if dtype.names else array
+        found = self.kernel.run(held, made, lo, hi, origin, told)
+        for out, one, output in zip(outs, made, self.phase.outputs, strict=True):
+            array = one.get()
+            if not output.partial:
+                out[lo - origin : hi - origin] = array[lo - origin : hi - origin]
+                continue
+            tiles = -(-(hi - lo) // self.phase.tile_rows)
+            dtype = partial_like(self.phase, output)[2]
+            out[:tiles] = (array.view(dtype)[..., 0] if dtype.names else array)[:tiles]
+        self.faults |= found
+        return found
 
 
 def softmax() -> p.Bound:
@@ -134,9 +134,30 @@ def check(program: Any, to_device: Any) -> None:
     bound = program()
     expected = bound.run(TiledKernel(bound.phase))
     for cuts in ((), (1, 3)):
-        found, _ = run(bound, to_device, cuts)
+        found = bound.run(OnDevice(bound.phase, to_device), cuts)
         for got, want in zip(bound.settled(found), bound.settled(expected), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-6 if want.itemsize == 4 else 1e-12)
+    shifted = TiledKernel(bound.phase), OnDevice(bound.phase, to_device)
+    lo = bound.phase.tile_rows
+    values = [
+        v[lo - 2 :] if read.access is Access.ROWS else v
+        for v, read in zip(bound.values, bound.phase.inputs, strict=True)
+    ]
+    results = []
+    for kernel in shifted:  # arrays that begin two rows before what is computed
+        outs = [
+            out[1:] if o.partial else out[lo - 2 :]
+            for out, o in zip(bound.allocate(), bound.phase.outputs, strict=True)
+        ]
+        kernel.run(values, outs, lo, bound.phase.rows, lo - 2)
+        results.append(
+            [
+                out if o.partial else out[2:]
+                for out, o in zip(outs, bound.phase.outputs, strict=True)
+            ]
+        )
+    for want, got, output in zip(*results, bound.phase.outputs, strict=True):
+        assert close(got, want), output
 
 
 @needs_compiler
@@ -149,9 +170,18 @@ def test_phases_run_with_a_device_that_this_machine_plays(device, program):
 @needs_compiler
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_faults_are_told_by_the_number_of_the_step(device):
-    bound = plain()
-    _, faults = run(bound, host.on_device)
-    assert faults == {(1, "divide by zero")}
+    kernel = OnDevice(plain().phase, host.on_device)
+    plain().run(kernel)
+    assert kernel.faults == {(1, "divide by zero")}
+
+
+@needs_compiler
+def test_a_kernel_is_compiled_once_for_all_processes(device, monkeypatch):
+    device.compiled.clear()
+    for _ in range(2):
+        monkeypatch.setattr(lowering, "_functions", {})  # as another process has them
+        plain().run(OnDevice(plain().phase, host.on_device))
+    assert device.compiled == ["80"]
 
 
 @needs_compiler
@@ -179,7 +209,13 @@ def test_cupy_has_the_names_that_are_used():
 
     for name in lowering.NAMES:
         functools.reduce(getattr, name.split("."), cupy)
-    assert callable(operator.attrgetter("RawModule.get_function")(cupy))
+
+
+def cupys(value: Any) -> Any:
+    """Return an array as one of CuPy's; scalars stay."""
+    import cupy
+
+    return cupy.asarray(value) if isinstance(value, np.ndarray) else value
 
 
 @pytest.mark.gpu
@@ -187,15 +223,33 @@ def test_cupy_has_the_names_that_are_used():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_phases_run_on_a_device(program):
-    import cupy
-
-    check(program, lambda v: cupy.asarray(v) if isinstance(v, np.ndarray) else v)
+    check(program, cupys)
 
 
 @pytest.mark.gpu
 @needs_device
 def test_a_device_tells_of_faults():
-    import cupy
+    kernel = OnDevice(plain().phase, cupys)
+    plain().run(kernel)
+    assert kernel.faults == {(1, "divide by zero")}
 
-    _, faults = run(plain(), lambda v: cupy.asarray(v) if isinstance(v, np.ndarray) else v)
-    assert faults == {(1, "divide by zero")}
+
+@pytest.mark.gpu
+@needs_device
+def test_random_phases_on_a_device_are_those_of_numpy():
+    cases = []
+    for bound, _, cuts in collected(st.one_of(p.programs(), p.short_folds()), 100, on_host=False):
+        cases.append((bound, OnDevice(bound.phase, cupys), cuts))
+    compare(cases)
+
+
+@pytest.mark.gpu
+@needs_device
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_every_loop_on_a_device_gives_numpys_values_at_the_edges():
+    for names, bound in cuda_phases.elementwise():
+        kernel = OnDevice(bound.phase, cupys)
+        with np.errstate(all="ignore"):
+            test_cuda_header.check(
+                names, bound, bound.run(kernel), bound.run(TiledKernel(bound.phase))
+            )

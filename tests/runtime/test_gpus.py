@@ -115,6 +115,18 @@ def test_arrays_stay_on_the_device_until_somebody_looks(gpu: PaperDevice) -> Non
     np.testing.assert_allclose(np.asarray(c), (want + 1) * want)
 
 
+def test_explain_and_predict_name_the_device(gpu: PaperDevice) -> None:
+    x = dnumpy.at(np.linspace(0.0, 1.0, 4000), dnumpy.GPU(0))
+    y = dnumpy.exp(x) * 2
+    assert "gpu-0" in str(dnumpy.explain(y))
+    foreseen = y.predict()
+    assert foreseen.seconds > 0
+    assert "gpu-0" in foreseen.bytes
+    assert not gpu.phases  # nothing ran
+    engine.flush()
+    assert "gpu-0" in str(dnumpy.explain(y))
+
+
 def test_writes_are_seen_through_views_as_numpys_are(gpu: PaperDevice) -> None:
     def program(xp: Any) -> Any:
         a = xp.arange(100.0) + 1
