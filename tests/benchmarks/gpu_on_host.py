@@ -55,7 +55,7 @@ static void enter(void (*kernel)(A...), void** args, unsigned x, unsigned y, uns
   const size_t size = 1 << 16;
   std::vector<char> stacks(threads * size);
   for (blockIdx.y = 0; blockIdx.y < y; blockIdx.y++)
-    for (blockIdx.x = 0; blockIdx.x < x; blockIdx.x++) run_block(threads, stacks, size);
+    for (blockIdx.x = 0; blockIdx.x < x; blockIdx.x++) run_block(threads, stacks.data(), size);
 }
 """
 OPTIONS = ("-O1", "-ffp-contract=off", "-shared", "-fPIC", "-w")
