@@ -28,6 +28,10 @@ def getitem(self: ndarray, key: Any) -> Any:
         r = a[key]
         if type(r) is not _np_array:
             return r
+    elif kind is tuple:  # NumPy asks arrays of ours in it for theirs: looking for them costs more
+        r = a[key]
+        if type(r) is not _np_array:
+            return r
     elif kind is slice:
         r = a[key]
     elif kind is ndarray:
@@ -55,8 +59,6 @@ def getitem(self: ndarray, key: Any) -> Any:
 
 def _plain_key(key: Any) -> Any:
     """Return an index without arrays of ours."""
-    if type(key) is tuple:
-        return key if _PLAIN_KEYS.issuperset(map(type, key)) else calls.unwrap(key)
     return key if type(key) in _PLAIN_KEYS else calls.unwrap(key)
 
 
@@ -67,16 +69,23 @@ def setitem(self: ndarray, key: Any, value: Any) -> None:
         indexing.set_(self, key, value)
         return
     kind = type(value)
-    if kind is float or kind is int or kind in IMMEDIATE:
-        kind = type(key)
-        if kind is int or kind is slice:
-            a[key] = value
+    if kind in IMMEDIATE:
+        plain = value
+    else:
+        plain = value._np if kind is ndarray and a.dtype.kind != "O" else None
+        if plain is None:
+            _set_other(a, key, value)
             return
-        if kind is ndarray and (mask := key._np) is not None:
-            a[mask] = value
-            return
+    kind = type(key)
+    if kind is not tuple and kind is not int and kind is not slice:
+        key = _plain_key(key)
+    a[key] = plain
+
+
+def _set_other(a: np.ndarray, key: Any, value: Any) -> None:
+    """Assign what is neither a small array nor a plain scalar, or to an array of objects."""
     key = _plain_key(key)
-    if type(value) not in IMMEDIATE and not (a.dtype.kind == "O" and _is_element(a, key)):
+    if not (a.dtype.kind == "O" and _is_element(a, key)):
         value = calls.unwrap(value)
     a[key] = value
 

@@ -26,6 +26,12 @@ def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.
 
 def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc on our arrays; defer to classes that override ufuncs themselves."""
+    if len(inputs) == 2 and not kwargs and method == "__call__":
+        x, y = inputs  # a scalar of NumPy's is the first operand of an operator
+        if type(y) is ndarray and type(x) in ufuncs.IMMEDIATE:
+            a = ufuncs.at_hand(y)
+            if a is not None:
+                return ufuncs.as_ours(ufunc(x, a))
     outs = kwargs.get("out", ())
     for x in (*inputs, *outs, kwargs.get("where")):
         override = getattr(type(x), "__array_ufunc__", None)

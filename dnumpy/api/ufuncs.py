@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _np_array = np.ndarray
-IMMEDIATE = frozenset(
-    {int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32}
-)
+_NUMBERS = frozenset([np.dtype(c).type for c in "?bhilqBHILQefdgFDG"])  # NumPy's scalars
+IMMEDIATE = frozenset({int, float, complex, bool}) | _NUMBERS
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
@@ -105,19 +104,26 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
 
     def __call__(self, x: Any = _NO_VALUE, /, *others: Any, **kwargs: Any) -> Any:
         """Apply elementwise; as ``numpy.ufunc.__call__``."""
-        if type(x) is ndarray and not kwargs:
-            a = x._np
-            if a is not None and not others:
-                wrapped = self._np
-                r = wrapped(a)
-                if type(r) is _np_array:
-                    made = bare()
-                    made._np = r
-                    return made
-                return calls.wrap_result(r) if type(r) is tuple else r
-            r = self._of_managed(x, others) if a is None else self._met(a, others)
+        kind = type(x)
+        a = x._np if kind is ndarray else x if kind in IMMEDIATE else None
+        if a is None:
+            r = self._of_managed(x, others) if kind is ndarray and not kwargs else None
             if r is not None:
-                return wrap(r) if type(r) is _np_array else r
+                return r
+        elif kwargs:
+            if self._into(a, others, kwargs):
+                return kwargs["out"]
+        elif not others:
+            r = self._np(a)
+            if type(r) is _np_array:
+                made = bare()
+                made._np = r
+                return made
+            return calls.wrap_result(r) if type(r) is tuple else r
+        elif self._plain == 2 and len(others) == 1:
+            b = at_hand(others[0])
+            if b is not None:
+                return as_ours(self._np(a, b))
         return call(self._np, others if x is _NO_VALUE else (x, *others), kwargs)
 
     def _of_managed(self, x: ndarray, others: tuple[Any, ...]) -> Any:
@@ -126,26 +132,30 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
             return None
         a = peek(x)
         if a is not None:
-            return self._met(a, others) if others else self._np(a)
+            if not others:
+                return as_ours(self._np(a))
+            b = at_hand(others[0])
+            return None if b is None else as_ours(self._np(a, b))
         row = self._row
         if row is None:
             return None
         return quick.binary(row, x, others[0]) if others else quick.unary(row, x)
 
-    def _met(self, a: np.ndarray, others: tuple[Any, ...]) -> Any:
-        """Return the result for a small array and another operand; None as above."""
-        if self._plain != 2 or len(others) != 1:
-            return None
+    def _into(self, a: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Write the result of operands at hand to a small ``out``; False where it is another."""
+        out = kwargs.get("out")
+        if type(out) is not ndarray or out._np is None or len(kwargs) > 1:
+            return False
+        if len(others) + 1 != self._plain:
+            return False
+        if not others:
+            self._np(a, out=out._np)
+            return True
         b = at_hand(others[0])
         if b is None:
-            return None
-        wrapped = self._np
-        r = wrapped(a, b)
-        if type(r) is _np_array and r.size < config.eager_below:
-            made = bare()
-            made._np = r
-            return made
-        return r
+            return False
+        self._np(a, b, out=out._np)
+        return True
 
     def __repr__(self) -> str:
         """Return NumPy's repr."""
@@ -405,10 +415,14 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
     row = quick.row_of(wrapped)
 
     def method(self: Any, other: Any) -> Any:
-        if row is not None and self._np is None and type(other) in IMMEDIATE:
-            found = quick.reflected(row, other, self)
-            if found is not None:
-                return found
+        if type(other) in IMMEDIATE:
+            a = self._np
+            if a is None and self._seen is not None:
+                a = peek(self)
+            if a is not None:
+                return as_ours(wrapped(other, a))
+            found = quick.reflected(row, other, self) if row is not None else None
+            return call(wrapped, (other, self), {}) if found is None else found
         if has_own_operators(other):
             return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
         if not is_operand(other):
@@ -521,6 +535,17 @@ def takes_over(other: Any) -> bool:
     return not is_operand(other)
 
 
+def as_ours(r: Any) -> Any:
+    """Return what a ufunc made of small arrays and scalars as ours."""
+    if type(r) is not _np_array:
+        return calls.wrap_result(r) if type(r) is tuple else r
+    if r.size < config.eager_below:
+        made = bare()
+        made._np = r
+        return made
+    return wrap(r)
+
+
 def at_hand(x: Any) -> Any:
     """Return what NumPy is given for a small array, a small view or a scalar; None for others."""
     if type(x) is not ndarray:
@@ -534,6 +559,8 @@ def _unary(wrapped: np.ufunc) -> Any:
 
     def method(self: Any) -> Any:
         a = self._np
+        if a is None:
+            a = peek(self)
         if a is not None:
             r = wrapped(a)
             if type(r) is _np_array:
@@ -541,11 +568,8 @@ def _unary(wrapped: np.ufunc) -> Any:
                 made._np = r
                 return made
             return r
-        if row is not None and peek(self) is None:
-            found = quick.unary(row, self)
-            if found is not None:
-                return found
-        return call(wrapped, (self,), {})
+        found = quick.unary(row, self) if row is not None else None
+        return call(wrapped, (self,), {}) if found is None else found
 
     return method
 
