@@ -22,6 +22,7 @@ from dnumpy.api.introspect import from_dask, report, to_dask_array
 from dnumpy.config import config
 from dnumpy.errors import DnumpyError, FallbackWarning, GatherTooLarge, PlanInfeasible, WorkerLost
 from dnumpy.runtime import faults as _faults
+from dnumpy.runtime import memory as _memory
 
 __version__ = _np.__version__  # programs ask np.__version__ for NumPy's behaviour, which this is
 __dnumpy_version__ = "0.1.0"
@@ -30,6 +31,7 @@ __array_namespace_info__ = _np.__array_namespace_info__
 __all__ = list(_np.__all__)
 
 _faults.pass_on_warnings()
+_memory.let_malloc_keep()
 _namespace.find_mirrors()
 _neighbours.watch()
 globals().update(_namespace.build())

@@ -207,9 +207,12 @@ def view_seen(array: ndarray, memory: np.ndarray, seen: np.ndarray) -> ndarray:
 def peek(array: ndarray) -> np.ndarray | None:
     """Return a small view of computed memory as NumPy's, None for what the engine should see."""
     seen = array._seen
-    if seen is None or seen[0] is not array._buf.expr.value or seen[1].size >= config.eager_below:
+    if seen is None:
         return None
-    return None if config.memory_limit and reaches_far(seen[1]) else seen[1]
+    memory, shown = seen
+    if memory is not array._buf.expr.value or shown.size >= config.eager_below:
+        return None
+    return None if config.memory_limit and reaches_far(shown) else shown
 
 
 def reaches_far(seen: np.ndarray | Geometry) -> bool:

@@ -24,11 +24,7 @@ def getitem(self: ndarray, key: Any) -> Any:
     if a is None:
         return indexing.get(self, key)
     kind = type(key)
-    if kind is int:
-        r = a[key]
-        if type(r) is not _np_array:
-            return r
-    elif kind is tuple:  # NumPy asks arrays of ours in it for theirs: looking for them costs more
+    if kind is int or kind is tuple:
         r = a[key]
         if type(r) is not _np_array:
             return r

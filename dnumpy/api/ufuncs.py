@@ -9,6 +9,7 @@ import numpy as np
 
 from dnumpy.api import calls, chosen, overrides, quick
 from dnumpy.api.array import bare, facts, from_expr, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.buffer import lock_of
 from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
 from dnumpy.api.record import (
@@ -512,11 +513,12 @@ def _inplace(wrapped: np.ufunc) -> Any:
         return self
 
     def managed(self: Any, other: Any) -> Any:
-        if at_hand(other) is not None:
-            with self._buf.lock:
+        b = at_hand(other) if self._seen is not None else None
+        if b is not None:
+            with lock_of(self._buf):
                 a = peek_for_writing(self)
                 if a is not None:
-                    wrapped(a, calls.unwrap(other), out=(a,))
+                    wrapped(a, b, a)
                     return self
         if row is not None and quick.into(row, self, other):
             return self
