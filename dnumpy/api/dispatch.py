@@ -160,7 +160,8 @@ def _read(x: ndarray, args: tuple[Any, ...], wrapped: Any) -> np.ndarray | None:
     """Return an array that NumPy may read now, and that is not where it writes its result."""
     if x._np is not None:
         return x._np
-    return None if x._seen is None or len(args) > calls.out_position(wrapped) else peek(x)
+    found = peek(x)
+    return None if found is None or len(args) > calls.out_position(wrapped) else found
 
 
 def _small_values(args: tuple[Any, ...], wrapped: Any) -> list[Any] | None:

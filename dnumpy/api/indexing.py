@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 _LITTLE = 16  # views of less than one element in so many are little parts
-_DIRECT_WRITE = 4096  # elements: below this a write to computed, unread memory happens at once
 
 
 def is_basic(key: Any) -> bool:
@@ -235,11 +234,7 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
 
 def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     """Write a small region at once, when it is computed and nobody reads it later."""
-    most = config.eager_below
-    if type(value) in IMMEDIATE:
-        plain, most = value, min(most, _DIRECT_WRITE)
-    else:
-        plain = _at_hand(value)
+    plain = value if type(value) in IMMEDIATE else _at_hand(value)
     if plain is None or not _is_quick(key):
         return False
     buffer = array._buf
@@ -255,7 +250,7 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
         region = whole[key]
         if type(region) is not np.ndarray:
             whole[key] = plain
-        elif region.size > most:
+        elif region.size > config.eager_below:
             return False
         else:
             region[...] = plain
@@ -313,7 +308,7 @@ def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:
     """Whether writing at once is best: at home, nobody reads it later, and little to write."""
     buffer = array._buf
     at_home = buffer.memory_here() is not None
-    return at_home and seen.size <= _DIRECT_WRITE and buffer.may_be_written()
+    return at_home and seen.size <= config.eager_below and buffer.may_be_written()
 
 
 def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:

@@ -29,7 +29,7 @@ def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs
     if len(inputs) == 2 and not kwargs and method == "__call__":
         x, y = inputs  # a scalar of NumPy's is the first operand of an operator
         if type(y) is ndarray and type(x) in ufuncs.IMMEDIATE:
-            a = ufuncs.at_hand(y)
+            a = y._np if y._np is not None else ufuncs.at_hand(y)
             if a is not None:
                 return ufuncs.as_ours(ufunc(x, a))
     outs = kwargs.get("out", ())

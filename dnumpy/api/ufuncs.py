@@ -112,7 +112,7 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
             if r is not None:
                 return r
         elif kwargs:
-            if self._into(a, others, kwargs):
+            if self._into_small(a, others, **kwargs):
                 return kwargs["out"]
         elif not others:
             r = self._np(a)
@@ -142,20 +142,20 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
             return None
         return quick.binary(row, x, others[0]) if others else quick.unary(row, x)
 
-    def _into(self, a: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def _into_small(
+        self, a: Any, others: tuple[Any, ...], out: Any = None, where: Any = True, **more: Any
+    ) -> bool:
         """Write the result of operands at hand to a small ``out``; False where it is another."""
-        out = kwargs.get("out")
-        if type(out) is not ndarray or out._np is None or len(kwargs) > 1:
+        if type(out) is not ndarray or out._np is None or more or len(others) + 1 != self._plain:
             return False
-        if len(others) + 1 != self._plain:
+        mask = where if where is True else where._np if type(where) is ndarray else None
+        b = at_hand(others[0]) if others else True
+        if mask is None or b is None:
             return False
-        if not others:
-            self._np(a, out=out._np)
-            return True
-        b = at_hand(others[0])
-        if b is None:
-            return False
-        self._np(a, b, out=out._np)
+        if others:
+            self._np(a, b, out=out._np, where=mask)
+        else:
+            self._np(a, out=out._np, where=mask)
         return True
 
     def __repr__(self) -> str:
@@ -418,7 +418,7 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
     def method(self: Any, other: Any) -> Any:
         if type(other) in IMMEDIATE:
             a = self._np
-            if a is None and self._seen is not None:
+            if a is None:
                 a = peek(self)
             if a is not None:
                 return as_ours(wrapped(other, a))
@@ -446,9 +446,6 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C90
         else:
             return beside(self, other)
         if a is None or b is None:
-            if a is None and self._seen is None and row is not None:
-                found = binary(row, self, other)
-                return call(wrapped, (self, other), {}) if found is None else found
             return managed(self, other)
         r = wrapped(a, b)
         if type(r) is _np_array:
@@ -513,8 +510,8 @@ def _inplace(wrapped: np.ufunc) -> Any:
         return self
 
     def managed(self: Any, other: Any) -> Any:
-        b = at_hand(other) if self._seen is not None else None
-        if b is not None:
+        b = at_hand(other)
+        if b is not None and peek(self) is not None:
             with lock_of(self._buf):
                 a = peek_for_writing(self)
                 if a is not None:

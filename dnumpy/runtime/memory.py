@@ -44,8 +44,8 @@ def let_malloc_keep() -> None:
     glibc maps what is larger than 128 KB afresh, and gives back the top of its heap beyond twice
     that, until the program frees something larger: the thresholds then rise to its size, by which
     temporaries of a loop stop being pages that are zeroed again each time. This frees the largest
-    that counts; nothing of it is ever touched. Whoever has set thresholds (``MALLOC_TRIM_THRESHOLD_``,
-    as Dask's nannies do) keeps them, and other allocators do nothing of the kind.
+    that counts; nothing of it is ever touched. Whoever has set ``MALLOC_TRIM_THRESHOLD_``, as
+    Dask's nannies do, keeps it, and other allocators do nothing of the kind.
     """
     np.empty(_MOST_MMAPPED - (64 << 10), np.uint8)
 
