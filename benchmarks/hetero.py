@@ -89,7 +89,13 @@ class Track:
         self.trip = round_trip(client)
 
     def run(
-        self, workload: Workload, fields: Sequence[Field], expected: list[Any], repeats: int
+        self,
+        workload: Workload,
+        fields: Sequence[Field],
+        expected: list[Any],
+        repeats: int,
+        *,
+        dask: bool = True,
     ) -> Result:
         """Return what the rivals took, running in turn."""
         steps = workload.steps(*fields)
@@ -99,13 +105,11 @@ class Track:
             bound(steps, self.profiles),
             speed_ratio(steps, self.profiles),
         )
-        found = searched(self.client, workload, fields, self.threads)
-        result.chunks, result.searched, result.not_run = found.name, found.seconds, found.failed
-        rivals: dict[str, Rival] = {
-            "planned": self.planned,
-            "even": self.even,
-            "dask": Dask(self.client, found.chunks),
-        }
+        rivals: dict[str, Rival] = {"planned": self.planned, "even": self.even}
+        if dask:
+            found = searched(self.client, workload, fields, self.threads)
+            result.chunks, result.searched, result.not_run = found.name, found.seconds, found.failed
+            rivals["dask"] = Dask(self.client, found.chunks)
         in_turn(workload, fields, expected, rivals, result, repeats)
         result.rows = {"planned": self.planned.rows, "even": self.even.rows}
         result.graphs, result.home_bytes = self.planned.graphs, self.planned.home_bytes
@@ -190,6 +194,7 @@ def race(
     repeats: int = REPEATS,
     profiles: Mapping[str, DeviceProfile] | None = None,
     calibrate: bool = True,
+    dask: bool = True,
 ) -> Iterator[Race]:
     """Yield the race after each program; the same object, with one result more.
 
@@ -201,6 +206,8 @@ def race(
         The nodes' profiles by address, where they are known; measured otherwise.
     calibrate : bool
         Whether to measure the nodes fully beforehand; nothing is measured during the race.
+    dask : bool
+        Whether ``dask.array`` runs too, which takes most of the time.
     """
     server = client.scheduler.address  # type: ignore[union-attr]
     with (
@@ -211,7 +218,8 @@ def race(
         run = Race(tuple(specs), track.profiles, track.trip)
         for workload in workloads:
             fields = workload.fields(expected.scale)
-            run.results.append(track.run(workload, fields, expected.of(workload), repeats))
+            numpys = expected.of(workload)
+            run.results.append(track.run(workload, fields, numpys, repeats, dask=dask))
             yield run
 
 
@@ -241,6 +249,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--repeats", type=int, default=REPEATS, help="timed runs of each")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the elements")
+    parser.add_argument("--no-dask", action="store_true", help="leave dask.array out")
     parser.add_argument("--quick", action="store_true", help="leave the full calibration out")
     parser.add_argument("--json", type=Path, help="where to store the figures")
     options = parser.parse_args(argv)
@@ -287,6 +296,7 @@ def main(argv: Sequence[str]) -> int:
                 expected,
                 repeats=options.repeats,
                 calibrate=not options.quick,
+                dask=not options.no_dask,
             )
             for count, one in enumerate(going):
                 races[:] = [*races[: len(races) - (count > 0)], one]

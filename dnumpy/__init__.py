@@ -1,7 +1,8 @@
 """dnumpy: ``import dnumpy as np``, and a NumPy program runs on all the hardware there is.
 
 Every public NumPy name is here. What dnumpy adds: ``explain`` (what would run where, or what did),
-``report``, ``config`` and the named errors. See README.md for where it differs from NumPy.
+``report``, ``at`` with ``CPU`` and ``GPU`` (where an array lies), ``config`` and the named errors
+and warnings. See README.md for where it differs from NumPy.
 """
 
 from __future__ import annotations
@@ -19,8 +20,16 @@ from dnumpy.api import protocols as _protocols
 from dnumpy.api.array import ndarray
 from dnumpy.api.explain import explain
 from dnumpy.api.introspect import from_dask, report, to_dask_array
+from dnumpy.api.places import CPU, GPU, at
 from dnumpy.config import config
-from dnumpy.errors import DnumpyError, FallbackWarning, GatherTooLarge, PlanInfeasible, WorkerLost
+from dnumpy.errors import (
+    DeviceMemoryWarning,
+    DnumpyError,
+    FallbackWarning,
+    GatherTooLarge,
+    PlanInfeasible,
+    WorkerLost,
+)
 from dnumpy.runtime import faults as _faults
 from dnumpy.runtime import memory as _memory
 
@@ -36,7 +45,11 @@ _namespace.find_mirrors()
 _neighbours.watch()
 globals().update(_namespace.build())
 EXTRA = (
+    CPU,
+    GPU,
     DnumpyError,
+    DeviceMemoryWarning,
+    at,
     FallbackWarning,
     GatherTooLarge,
     PlanInfeasible,

@@ -22,6 +22,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "calibrate": ("auto", "off"),
     "remember": (True, False),
     "objective": ("latency", "throughput"),
+    "device": ("auto", "cpu"),
 }
 
 
@@ -59,6 +60,8 @@ class Config:
         Relative speeds of the in-process nodes in the ``split`` mode.
     cluster : str
         ``auto`` uses the current ``distributed.Client`` when there is one, ``off`` never does.
+    device : str
+        ``auto`` uses this machine's GPUs where that pays and CuPy is installed, ``cpu`` never does.
     random : str
         ``numpy``: a seed gives NumPy's values. ``parallel``: large draws of a Generator that NumPy
         can only make in order (normal, exponential, ...) come from streams of their own, one per
@@ -99,6 +102,7 @@ class Config:
     pool_bytes: int = 2 << 30
     split_rows: tuple[float, ...] = field(default=(5.0, 3.0, 2.0))
     cluster: str = "auto"
+    device: str = "auto"
     random: str = "numpy"
     accuracy: str = "exact"
     reproducible: bool = False
@@ -128,6 +132,7 @@ def config_from(environ: Mapping[str, str]) -> Config:
     settings.threads = int(environ.get("DNUMPY_THREADS", settings.threads))
     settings.kernels = environ.get("DNUMPY_KERNELS", settings.kernels)
     settings.calibrate = environ.get("DNUMPY_CALIBRATE", settings.calibrate)
+    settings.device = environ.get("DNUMPY_DEVICE", settings.device)
     settings.objective = environ.get("DNUMPY_OBJECTIVE", settings.objective)
     settings.remember = environ.get("DNUMPY_REMEMBER", "1") not in ("0", "off")
     settings.memory_limit = int(environ.get("DNUMPY_MEMORY_LIMIT", settings.memory_limit))

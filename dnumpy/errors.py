@@ -43,3 +43,7 @@ class WorkerLost(DnumpyError, RuntimeError):  # noqa: N818 - likewise
 
 class FallbackWarning(UserWarning):
     """A function without a distributed form gathered its operands and ran in NumPy."""
+
+
+class DeviceMemoryWarning(RuntimeWarning):
+    """A device's memory did not suffice: the host computed what was asked of it."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls, dispatch, overrides, ufuncs
+from dnumpy.api import calls, dispatch, overrides, places, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray
 from dnumpy.api.describe import describe_classes
 from dnumpy.api.scalar import DeferredScalar
@@ -80,11 +80,15 @@ def _bytes(self: ndarray) -> bytes:
 
 
 def _dlpack(self: ndarray, **kwargs: Any) -> Any:
-    return exported(self).__dlpack__(**kwargs)
+    found = places.resident(self)
+    if found is None or kwargs.get("dl_device") == np.empty(0).__dlpack_device__():
+        return exported(self).__dlpack__(**kwargs)
+    return found.__dlpack__(**kwargs)
 
 
 def _dlpack_device(self: ndarray) -> Any:
-    return np.empty(0).__dlpack_device__()
+    found = places.resident(self)
+    return np.empty(0).__dlpack_device__() if found is None else found.__dlpack_device__()
 
 
 def _arrow_array(self: ndarray, type: Any = None) -> Any:

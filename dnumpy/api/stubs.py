@@ -40,7 +40,11 @@ from dnumpy.runtime.forecast import Prediction as _Prediction
 from dnumpy.api.introspect import from_dask as from_dask
 from dnumpy.api.introspect import report as report
 from dnumpy.api.introspect import to_dask_array as to_dask_array
+from dnumpy.api.places import CPU as CPU
+from dnumpy.api.places import GPU as GPU
+from dnumpy.api.places import at as at
 from dnumpy.config import config as config
+from dnumpy.errors import DeviceMemoryWarning as DeviceMemoryWarning
 from dnumpy.errors import DnumpyError as DnumpyError
 from dnumpy.errors import FallbackWarning as FallbackWarning
 from dnumpy.errors import GatherTooLarge as GatherTooLarge

@@ -13,10 +13,18 @@ process; :mod:`~dnumpy.kernels.compile` keeps it on disk. Numba is asked only fo
 the language. A new primitive is a function in ``ir_memory``; for Numba, which the tests compare
 it with, it stands in ``primitives`` too.
 
+For a GPU, :mod:`~dnumpy.kernels.cuda_lower` cuts a phase into sections,
+:mod:`~dnumpy.kernels.cuda_values` and :mod:`~dnumpy.kernels.cuda_emit` write them as one CUDA
+kernel over the functions of :mod:`~dnumpy.kernels.cuda_header`,
+:mod:`~dnumpy.kernels.cuda_launch` decides how it is launched, and :mod:`~dnumpy.kernels.cupy`
+compiles and runs it. Ops on whole arrays are CuPy's libraries', by
+:mod:`~dnumpy.kernels.cuda_library`. :mod:`~dnumpy.kernels.device` says what the runtime asks of a
+device, and :mod:`~dnumpy.kernels.cupy_device` makes one of a GPU. A new elementwise op is a
+function in ``cuda_header`` and a row in ``cuda_words``.
+
 A kernel is ``run(values, outs, lo, hi, origin)``: ``values`` bind the phase's inputs, ``outs``
 its outputs; row ``r`` of the phase is entry ``r - origin`` of row values and row outputs; a
 partial output has one entry per tile of ``lo:hi``. ``lo`` lies on the tile grid, ``hi`` too or is
-the last row. A lowering to CuPy belongs beside them, as ``kernels/cupy.py``: a Phase in, the same
-``run`` out. ``run`` returns the floating-point faults met, as (step number, NumPy's word for
+the last row. ``run`` returns the floating-point faults met, as (step number, NumPy's word for
 it). Kernels release the GIL where they work and keep no state between runs but scratch memory.
 """

@@ -32,7 +32,7 @@ OPAQUE = ("c8", "c16")  # only passed by address to NumPy's loops
 
 
 class Unsupported(Exception):  # noqa: N818 - an answer, not an error
-    """The phase has no Numba lowering; the text says why."""
+    """A phase, or an op, has no such lowering; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +387,7 @@ class _Lowering:
             raise Unsupported(msg)
         operand = self.phase.shape_of(step.args[0])
         kind = self._fold_kind(operand, params)
-        dtype = _fold_dtype(op.ufunc, self._kind_of(step.args[0]), params.dtype)
+        dtype = fold_dtype(op.ufunc, self._kind_of(step.args[0]), params.dtype)
         if dtype is None or dtype != step.dtype or (kind == "row" and params.initial is not None):
             msg = f"{op.name} to {step.dtype}"
             raise Unsupported(msg)
@@ -464,7 +464,7 @@ def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...] | 
 
 
 @lru_cache(maxsize=1024)
-def _fold_dtype(ufunc: np.ufunc, operand: np.dtype, wanted: np.dtype | None) -> np.dtype | None:
+def fold_dtype(ufunc: np.ufunc, operand: np.dtype, wanted: np.dtype | None) -> np.dtype | None:
     """Return the one dtype that the fold works in, or None if there is not just one."""
     signature: Any = {} if wanted is None else {"signature": (wanted, None, None)}
     try:

@@ -11,20 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.cost.alike import levelled
-from dnumpy.cost.correction import Observation, OnlineCorrection
-from dnumpy.cost.estimate import seconds as cost_seconds
-from dnumpy.cost.links import Links
-from dnumpy.errors import PlanInfeasible, WorkerLost
-from dnumpy.plan.rates import MEMORY_SHARE, plan_work
-from dnumpy.plan.work import kernel_name
+from dnumpy.errors import WorkerLost
+from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
 from dnumpy.runtime.dask_runs import WATCH_SECONDS, Members, Runs
-from dnumpy.runtime.graph import Range, Segment
-from dnumpy.runtime.layout import cut_range
-from dnumpy.runtime.links import LARGE, MIDDLE, SIZES, measure_links
+from dnumpy.runtime.graph import Segment
+from dnumpy.runtime.links import LARGE, MIDDLE, measure_links
+from dnumpy.runtime.measured import MeasuredNodes
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.probe import (
     calibrate_cluster,
@@ -32,30 +27,24 @@ from dnumpy.runtime.probe import (
     probe_cluster,
     with_free_memory,
 )
-from dnumpy.runtime.products import Party
 from dnumpy.runtime.profiles import KEPT_SECONDS
 from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_much
 from dnumpy.runtime.relay import step_seconds
 from dnumpy.runtime.relayed import is_in_bounds, is_worth_it, legs_of, relayed
 from dnumpy.runtime.stored import Seen
-from dnumpy.runtime.taught import SAME_CLASS, Taught, rate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     from distributed import Client
 
     from dnumpy.cost.profile import DeviceProfile
-    from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
-    from dnumpy.plan.model import Plan
     from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
-    from dnumpy.runtime.demands import Placement
     from dnumpy.runtime.graph import Graph
-    from dnumpy.runtime.jointly import Joint, Place, Rating
+    from dnumpy.runtime.jointly import Joint, Place
     from dnumpy.runtime.operands import Ref
-    from dnumpy.runtime.refused import Refusal
     from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.sketch import Sketch
     from dnumpy.runtime.stored import Identified
@@ -68,34 +57,24 @@ LINKS_SECONDS = 1.0  # after which no further links are measured before the firs
 LET_GO_SECONDS = 0.05  # until workers have let go of what nobody wants any more
 REFRESH_SECONDS = 0.5  # how old what is known of who is there may be
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
-ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
-ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
 RELAY_SHARE = 0.2  # of the free memory of a node, for what all stages of a relay make
 RELAY_PAUSE_SECONDS = 60.0  # after a relay was broken, in which graphs are run task by task
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
-WIRE = 1e9  # bytes per second between workers, where no link has been measured
-COMPILED = frozenset({"numba", "chain"})  # what tasks say of kernels that are machine code
 
 
-class DaskCluster:
+class DaskCluster(MeasuredNodes):
     """The workers of a client, with their measured profiles."""
 
     home_bytes = HOME_BYTES
     embed_bytes: float = EMBED_BYTES
+    shared = False
     remote = True
     predicts = True
     joint = True  # whether the stages of a run are planned together
 
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
+        super().__init__(profiles or {})
         self.client = client
-        self.profiles: dict[str, DeviceProfile] = dict(profiles or {})
-        self.links = Links(SIZES)  # from worker to worker, where they have been measured
-        self.correction = OnlineCorrection()
-        self.round_trip = ROUND_TRIP_SECONDS
-        self._taught = Taught(self.correction)
-        self._used = 0  # grows with every plan and every run
-        self._alive: dict[str, int] = {}
-        self._classes: dict[str, str] = {}
         self._copies = Copies(client)
         self._members = Members(client)
         self._runs = Runs(client, self._members)
@@ -104,7 +83,6 @@ class DaskCluster:
         self._files = Seen()
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
-        self._refused: Refusal | None = None  # why the latest run was, where it was
         self._is_set_up = False
 
     # who is there ------------------------------------------------------------------------------
@@ -134,8 +112,7 @@ class DaskCluster:
         self._measure_new()
         self._refresh_memory()
         for address in self._alive:
-            label = self._classes.setdefault(address, self._class_of(address))
-            self._taught.enter(label, self.profiles[address])
+            self._enter(address)
         self._refreshed = now
 
     def _set_up(self) -> None:
@@ -158,12 +135,6 @@ class DaskCluster:
         except OSError as problem:  # one of them went away again
             raise NodesLost(frozenset(unknown), 0) from problem
         self._alive = {a: n for a, n in self._alive.items() if a in self.profiles}
-
-    def _take_in(self, found: Mapping[str, DeviceProfile]) -> None:
-        """Keep what was measured; nodes that are alike are as fast as the least hindered."""
-        self.profiles.update(found)
-        pairs = zip(self.profiles, levelled(self.profiles.values()), strict=True)
-        self.profiles = dict(pairs)
 
     def calibrate(self) -> None:
         """Measure all that the first look left out, in at most 15 s for nodes and 10 s for links.
@@ -207,53 +178,7 @@ class DaskCluster:
         for address, free in told.items():
             self.profiles[address] = replace(self.profiles[address], free_bytes=free)
 
-    def nodes(self) -> tuple[str, ...]:
-        """Return the workers' addresses, in the order in which row ranges follow one another."""
-        return tuple(self._alive)
-
-    def _class_of(self, address: str) -> str:
-        """Return the letter of the device class: nodes of the same kind and about the same rate."""
-        profile = self.profiles[address]
-        for other, letter in self._classes.items():
-            known = self.profiles[other]
-            alike = abs(rate_of(known) - rate_of(profile)) < SAME_CLASS
-            if known.kind == profile.kind and alike:
-                return letter
-        return profile.kind + chr(ord("a") + len(set(self._classes.values())) % 26)
-
     # the plan ----------------------------------------------------------------------------------
-
-    def plan(
-        self,
-        name: str,
-        work: Work,
-        granule: int,
-        current: Placement | None,
-        transfer_bytes_per_row: float,
-        transfer_fixed_bytes: float = 0.0,
-        resting_bytes_per_row: float = 0.0,
-    ) -> Plan:
-        """Return who computes how many rows, by measured profiles and what runs taught."""
-        self._used += 1
-        profiles = [self.profiles[address] for address in self._alive]
-        rating = self._rating(name, work)
-        try:
-            return plan_work(
-                name,
-                work,
-                profiles,
-                granule=granule,
-                current=current,
-                lowering=rating.lowering,
-                corrections=rating.factors,
-                transfer_bytes_per_row=transfer_bytes_per_row,
-                transfer_fixed_bytes=transfer_fixed_bytes,
-                resting_bytes_per_row=resting_bytes_per_row,
-            )
-        except PlanInfeasible as alone:
-            if self._refused is None:
-                raise
-            raise self._refused() from alone
 
     def plan_run(self, sketch: Sketch) -> Joint | None:
         """Return who computes how many rows of all stages of a run, planned together.
@@ -301,56 +226,14 @@ class DaskCluster:
             return -1.0
         return RELAY_SHARE * min(self.profiles[node].free_bytes for node in self._alive)
 
-    def _rating(self, what: str, work: Work) -> Rating:
-        """Return how workers will run it, and how far off the model was for that."""
-        from dnumpy.runtime.jointly import Rating
-
-        lowering = self._taught.lowering(what, work)
-        kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
-        factors = (self.correction.factor(kernel, self.label(a), a, family) for a in self._alive)
-        return Rating(lowering, tuple(factors))
-
     def mirrored(self, owner: Expr) -> bool:
         """Say whether every worker has a copy of all of a home array, or gets one in its tasks."""
         return self._copies.everywhere(owner, self._alive)
-
-    def parties(self, dtype: np.dtype) -> list[Party]:
-        """Return the workers' rates in products, and the rates at which bytes arrive."""
-        found = []
-        for node, threads in self._alive.items():
-            profile = self.profiles[node]
-            flops = profile.flops_per_second(dtype.name) * profile.speed * threads
-            others = [other for other in self._alive if other != node]
-            known = self.links.links and others
-            rate = min(self.links.bytes_per_second(o, node) for o in others) if known else WIRE
-            found.append(Party(node, flops / self.correction.node_factor(node), rate))
-        return found
-
-    def threads(self, node: str) -> int:
-        """Return the worker's threads."""
-        return self._alive[node]
-
-    def fastest(self) -> str:
-        """Return the worker on which elementwise work is fastest."""
-        return min(self._alive, key=self._unit_seconds)
 
     def room(self) -> float:
         """Return what the plan may give the worker with most free memory."""
         self.refresh()
         return MEMORY_SHARE * max(self.profiles[address].free_bytes for address in self._alive)
-
-    def seconds_alone(self, works: Iterable[Work]) -> float:
-        """Return what a thread of the fastest worker takes; infinite where none is known yet."""
-        if not self._alive:
-            return float("inf")
-        profile = self.profiles[self.fastest()]
-        profile = replace(profile, launch_seconds=0.0)
-        return sum(cost_seconds(work, profile, work.rows, "tiled") for work in works)
-
-    def threads_like_fastest(self) -> float:
-        """Return how many threads of the fastest worker do as much as all do together."""
-        best = self._unit_seconds(self.fastest())
-        return sum(n * best / self._unit_seconds(node) for node, n in self._alive.items())
 
     def sending_seconds(self, nbytes: float) -> float:
         """Return what it takes to send so much to the workers, one after the other."""
@@ -361,55 +244,6 @@ class DaskCluster:
         """Say whether the workers together have all rows of an array of this process."""
         rows = sum(segment.stop - segment.start for segment in self.copies(owner))
         return rows >= owner.shape[0] or self.mirrored(owner)
-
-    def _unit_seconds(self, node: str) -> float:
-        profile = self.profiles[node]
-        factor = self.correction.node_factor(node)
-        return profile.ns_table("tiled")["arith"] / profile.speed * factor
-
-    def label(self, node: str) -> str:
-        """Return the device class of a worker."""
-        return self._classes[node]
-
-    def spread(self, lo: int, hi: int, granule: int) -> list[Range]:
-        """Return ranges in proportion to the workers' rates."""
-        rates = {node: self._alive[node] / self._unit_seconds(node) for node in self._alive}
-        granules = -(-(hi - lo) // granule)
-        ranges: list[Range] = []
-        done, share = 0, 0.0
-        for node, rate in rates.items():
-            share += rate / sum(rates.values())
-            upto = min(round(granules * share), granules)
-            begin, end = lo + done * granule, min(lo + upto * granule, hi)
-            ranges += cut_range(node, begin, end, granule, self._alive[node]) if end > begin else []
-            done = upto
-        return ranges
-
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
-        """Take in what each task took as it was run, against what is predicted for that."""
-        self._used += 1
-        observations = []
-        for r, observed, ran_as in seen:
-            lowering = "numba" if ran_as in COMPILED else "tiled"
-            kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
-            if lowering == "numba" and self._taught.begins(kernel, r.node):
-                continue
-            label, profile = self.label(r.node), self.profiles[r.node]
-            factor = self.correction.factor(kernel, label, r.node, family)
-            predicted = cost_seconds(work, profile, r.hi - r.lo, lowering, factor)
-            predicted -= profile.launch_seconds
-            observations.append(Observation(kernel, label, r.node, predicted, observed, family))
-        self.correction.observe(observations)
-        compiled = all(ran_as in COMPILED for *_, ran_as in seen)
-        self._taught.note_ran(
-            what, work, max((s for _, s, _ in seen), default=0.0), compiled=compiled
-        )
-        self._calibrate_soon()
-
-    @property
-    def epoch(self) -> int:
-        """What plans depend on besides sizes: it grows when rates have changed for good."""
-        return self.correction.epoch
 
     def _calibrate_soon(self) -> None:
         """Measure in the background what is not known of workers, or was measured long ago."""
@@ -436,10 +270,6 @@ class DaskCluster:
             return all(a in found and found[a].calibrated for a in stale if a in self._alive)
 
         once_idle((id(self), frozenset(stale)), calibrate, lambda: self._used)
-
-    def learn_round_trip(self, seconds: float) -> None:
-        """Take in how much longer a run took than its tasks."""
-        self.round_trip += ROUND_TRIP_WEIGHT * (seconds - self.round_trip)
 
     # data --------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.cut import FusedStage
+from dnumpy.runtime import gpus
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.stored import StoredRows
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.dask_cluster import DaskCluster
+    from dnumpy.runtime.devices import Devices
     from dnumpy.runtime.virtual import VirtualCluster
 
 LEAST_BYTES = 16 << 20  # a pass over less takes no longer than the messages that would spread it
@@ -54,10 +56,13 @@ def cluster_for(
         if type(value) is Chunked:
             return value.home
         limited = limited or isinstance(value, StoredRows)
-    nbytes = sum(map(_bytes, stages)) if limited or "distributed" in sys.modules else 0
+    asks = limited or "distributed" in sys.modules or gpus.might_be()
+    nbytes = sum(map(_bytes, stages)) if asks else 0
     theirs = users_cluster() if nbytes >= LEAST_BYTES else None
     if theirs is not None and not _is_worth_it(stages, theirs, nbytes, looked_at, counts=counts):
         theirs = None
+    if theirs is None and nbytes >= LEAST_BYTES and not limited:
+        return _devices_for(stages, looked_at, counts=counts)
     if theirs is not None or not limited:
         return theirs
     from dnumpy.runtime.at_home import limited_home
@@ -76,6 +81,18 @@ def _is_worth_it(
     if nbytes < SURELY * LEAST_BYTES and cluster.seconds_alone(map(work_of, stages)) <= trip:
         return False
     return sending.pays(stages, cluster, trip + cluster.sending_seconds(looked_at), counts=counts)
+
+
+def _devices_for(stages: Sequence[Stage], looked_at: int, *, counts: bool) -> Devices | None:
+    """Return this machine's devices, if a GPU among them is worth sending it what is read."""
+    if not gpus.might_be():
+        return None
+    from dnumpy.runtime import sending
+
+    known = gpus.known_or_unmeasured()
+    if not sending.pays(stages, known, known.sending_seconds(looked_at), counts=counts):
+        return None
+    return gpus.devices_here() if counts or not isinstance(known, gpus.Unmeasured) else None
 
 
 def _virtual_nodes(rows: tuple[float, ...]) -> VirtualCluster:

@@ -101,6 +101,7 @@ class Nodes(Protocol):
     """What a graph asks of the cluster that it is made for."""
 
     embed_bytes: float  # operands up to this size travel inside their task
+    shared: bool  # whether tasks themselves take the rows that they read on other nodes
 
     def label(self, node: str) -> str:
         """Return the device class of a node, letters only: Dask times tasks by class."""
@@ -419,7 +420,7 @@ class Graph:
     def _from_there(self, there: _There, parcels: dict[str, Parcel]) -> Piece:
         """Return rows of a segment on another node, which travel with the others set apart."""
         source, segment, node, rows, apart, inner = there
-        if self._is_light(segment):
+        if self._is_light(segment) or self.nodes.shared:
             everything = nbytes_of(source, segment)
             self._note_sent(segment.arg, node, everything)
             taken = None if _is_all(rows, segment) else rows

@@ -3,7 +3,9 @@
 A 400 MB array costs 1.4 to 3 times as much to fill when its pages are fresh, so blocks of dead
 arrays are kept, up to ``config.pool_bytes``, and handed to the next array of about the same size.
 What is kept never makes the whole larger than what live arrays alone have taken at their most:
-where fresh memory would, the blocks unused for longest are given back first.
+where fresh memory would, the blocks unused for longest are given back first. On a worker nothing is
+kept beyond the share of its limit at which Dask begins to write results to disk: what it then lets
+go of has to leave memory.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 from dnumpy.config import config
 from dnumpy.expr.geometry import address_of
 from dnumpy.expr.walk import REFERENCES
+from dnumpy.runtime import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,6 +88,7 @@ class Pool:
         self._most = 0  # at any time so far
         self._spare = 0  # bytes of blocks in use beyond what was asked for
         self.least_unused = 0  # since :meth:`forget_least_unused`
+        self.most_resident = float("inf")  # bytes of the process, beyond which nothing is kept
         self.trimming: Callable[[], AbstractContextManager[object]] = nullcontext
         self._lock = threading.RLock()
 
@@ -150,8 +154,15 @@ class Pool:
             self._free.setdefault(nbytes, []).append(block)
             self._free.move_to_end(nbytes)
             self._bytes += nbytes
-            if self._bytes > config.pool_bytes:
-                self._trim_to(config.pool_bytes)
+            most = config.pool_bytes
+            if self.most_resident < float("inf"):
+                most = min(most, max(0, round(self._bytes - self._too_much())))
+            if self._bytes > most:
+                self._trim_to(most)
+
+    def _too_much(self) -> float:
+        """Return the bytes that the process holds beyond what it may while it keeps any."""
+        return machine.resident_bytes() - self.most_resident
 
     def _pop(self, size: int) -> Block:
         blocks = self._free[size]

@@ -11,7 +11,10 @@ from distributed import WorkerPlugin
 
 from dnumpy.runtime import machine, peaks
 from dnumpy.runtime.memory import pool
+from dnumpy.runtime.operands import Made
 from dnumpy.runtime.relay import open_station
+
+KEPT_SHARE = 0.6  # of a worker's limit, up to which it keeps memory for reuse
 
 
 def free_bytes_of(worker: Any) -> float:
@@ -50,6 +53,21 @@ def receive_aligned() -> None:
     dask_deserialize.register(np.ndarray)(aligned)
 
 
+def count_once() -> None:
+    """Let what a task made count once in the worker's memory.
+
+    Of several row outputs each is the result of a task of its own (:meth:`Graph.row_segments`): the
+    worker would count them twice, and begin to write to disk what there is room for, of which it
+    would later read a second copy.
+    """
+    from dask.sizeof import sizeof
+
+    @sizeof.register(Made)
+    def bytes_of(made: Made) -> int:
+        rows = made.rows if len(made.rows) == 1 else ()
+        return int(sizeof(rows) + sizeof(made.partials))
+
+
 class NodeSetup(WorkerPlugin):
     """The worker's heartbeats say how much memory is free, within all limits that it runs under.
 
@@ -72,9 +90,13 @@ class NodeSetup(WorkerPlugin):
         """Limit BLAS for the life of this process; report free memory, and what tasks take."""
         worker.metrics[machine.FREE_METRIC] = free_bytes_of
         open_station(worker)
+        count_once()
         if (socket.gethostname(), os.getpid()) != self.client:
             from threadpoolctl import threadpool_limits
 
             self._limits = threadpool_limits(1, user_api="blas")
             receive_aligned()
             peaks.watch.start()
+            if limit := worker.memory_manager.memory_limit:
+                target = worker.memory_manager.memory_target_fraction or KEPT_SHARE
+                pool.most_resident = min(target, KEPT_SHARE) * limit

@@ -172,15 +172,16 @@ def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
 
 def taken(take: Take, data: Sequence[Any]) -> np.ndarray:
     """Return the rows that ``take`` names, without a copy unless they are stored."""
-    piece = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
+    piece: Any = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
     if isinstance(piece, StoredRows):
         piece = piece.rows(take.rows)
     elif take.rows is not None:
         piece = piece[take.rows]
-    return cut_inside(piece, take.inner)
+    piece = cut_inside(piece, take.inner)
+    return piece if isinstance(piece, np.ndarray) else piece.here()
 
 
-def cut_inside(array: np.ndarray, inner: Inner) -> np.ndarray:
+def cut_inside(array: Any, inner: Inner) -> Any:
     """Return the part of every row that ``inner`` names, a view."""
     return array[(slice(None), *(slice(*ends) for ends in inner))] if inner else array
 

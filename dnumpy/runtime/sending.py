@@ -25,7 +25,7 @@ from dnumpy.runtime.files import stored_rows
 from dnumpy.runtime.forecast import work_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from dnumpy.cost.work import Work
     from dnumpy.rewrite.cut import Stage
@@ -39,12 +39,8 @@ _lost: WeakKeyDictionary[Expr, float] = WeakKeyDictionary()  # seconds, by opera
 class Far(Protocol):
     """A cluster to which data may be sent."""
 
-    def seconds_alone(self, works: Iterable[Work]) -> float:
-        """Return what a thread of the fastest worker takes; infinite where none is known yet."""
-        ...
-
-    def threads_like_fastest(self) -> float:
-        """Return how many threads of the fastest worker do as much as all do together."""
+    def here_and_there(self, works: Sequence[Work]) -> tuple[float, float] | None:
+        """Return what this process takes, and the nodes together; None where they are not known."""
         ...
 
     def sending_seconds(self, nbytes: float) -> float:
@@ -90,18 +86,18 @@ def _compared(stages: Sequence[Stage], cluster: Far, trip: float) -> Compared | 
     if sum(owner.nbytes for owner in owners) < LITTLE_BYTES:
         return None
     works = [work_of(stage) for stage in stages]
-    alone = cluster.seconds_alone(works)
+    known = cluster.here_and_there(works)
     taken = sum(work.rows * work.bytes_per_row for work in works)
     if taken > MUCH_BYTES and taken > MUCH * machine.free_bytes():
         return None
-    if alone == float("inf"):
+    if known is None:
         here = sum(map(_guessed_seconds, works)) / thread_count()
         return Compared(here, 0.0, FIRST_SECONDS, max(owners, key=lambda owner: owner.nbytes))
     unsent = [owner for owner in owners if not cluster.has(owner)]
     sending = cluster.sending_seconds(sum(owner.nbytes for owner in unsent))
-    there = alone / cluster.threads_like_fastest() + trip
+    here, there = known
     largest = max(unsent or owners, key=lambda owner: owner.nbytes)
-    return Compared(alone / thread_count(), there, sending, largest)
+    return Compared(here, there + trip, sending, largest)
 
 
 def _guessed_seconds(work: Work) -> float:

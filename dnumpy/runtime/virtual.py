@@ -51,6 +51,7 @@ class VirtualCluster:
 
     home_bytes = 0
     embed_bytes = float("inf")
+    shared = False
     remote = False
     predicts = False  # their speeds are relative
     round_trip = 0.0

@@ -35,6 +35,17 @@ def test_a_block_of_a_dead_array_is_used_again() -> None:
     assert address(pool.empty((SMALLEST // 8,), np.dtype(float))) == where
 
 
+def test_nothing_is_kept_by_a_process_that_holds_more_than_it_may() -> None:
+    pool = Pool()
+    first, second = pool.empty((SMALLEST,), BYTE), pool.empty((SMALLEST * 2,), BYTE)
+    pool.most_resident = 1e18
+    del first
+    assert pool.unused == SMALLEST
+    pool.most_resident = 0.0
+    del second
+    assert pool.unused == 0
+
+
 def test_live_arrays_and_views_of_dead_ones_never_overlap() -> None:
     pool = Pool()
     draw = random.Random(0)

@@ -1,0 +1,216 @@
+"""An NVIDIA GPU as a :class:`~dnumpy.kernels.device.Device`, by CuPy.
+
+Arrays travel through pinned memory: one half of a buffer is filled while the other is on its way.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cupy
+import numpy as np
+
+from dnumpy.expr.geometry import Geometry, address_of
+from dnumpy.kernels.cuda_library import apply_on_device
+from dnumpy.kernels.cupy import CupyKernel
+from dnumpy.kernels.lower import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.expr.expr import Params, Shape
+    from dnumpy.ops.families import Op
+    from dnumpy.rewrite.phase import Phase
+
+KINDS = "?biufc"
+STAGED_BYTES = 8 << 20  # of each half of a staging buffer
+DIRECT_BYTES = 1 << 20  # smaller arrays go at once
+MEMORY_SHARE = 0.9  # of a device's memory, that its pool may take
+_MOST_KERNELS = 4096
+_TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
+
+
+class CupyDevice:
+    """One GPU. All that it is asked for is done in order, on one stream."""
+
+    def __init__(self, number: int) -> None:
+        self.name = f"gpu-{number}"
+        self.number = number
+        self.exhausted: tuple[type[Exception], ...] = (cupy.cuda.memory.OutOfMemoryError,)
+        self._device = cupy.cuda.Device(number)
+        self._kernels: dict[Phase, CupyKernel] = {}
+        self._staging: _Staging | None = None
+        self._lock = threading.Lock()
+        properties = cupy.cuda.runtime.getDeviceProperties(number)
+        self.describes = str(properties["name"].decode())
+        with self._device:
+            _, total = cupy.cuda.runtime.memGetInfo()
+            cupy.get_default_memory_pool().set_limit(size=int(MEMORY_SHARE * total))
+
+    def holds(self, value: object) -> bool:
+        """Say whether a value is an array in this GPU's memory."""
+        return isinstance(value, cupy.ndarray) and value.device.id == self.number
+
+    def put(self, array: np.ndarray) -> Any:
+        """Return a C-contiguous copy in the GPU's memory."""
+        out = self.empty(array.shape, array.dtype)
+        source = np.ascontiguousarray(array)
+        if source.nbytes:
+            with self._device, self._lock:
+                self._stage().up(out.data.ptr, source)
+        return out
+
+    def get(self, array: Any) -> np.ndarray:
+        """Return a C-contiguous copy in the memory of this process."""
+        with self._device:
+            source = cupy.ascontiguousarray(array)
+            out = np.empty(source.shape, source.dtype)
+            if out.nbytes:
+                with self._lock:
+                    self._stage().down(out, source.data.ptr)
+        return out
+
+    def adjacent(self, array: Any) -> Any:
+        """Return the array itself where it is C-contiguous, else such a copy."""
+        with self._device:
+            return cupy.ascontiguousarray(array)
+
+    def _stage(self) -> _Staging:
+        if self._staging is None:
+            self._staging = _Staging(STAGED_BYTES)
+        return self._staging
+
+    def empty(self, shape: Shape, dtype: np.dtype) -> Any:
+        """Return new memory; raises Unsupported for what only Python or the host can hold.
+
+        Records, as argmin leaves them behind for each tile, are bytes along one more axis.
+        """
+        if dtype.names is not None:
+            shape, dtype = (*shape, dtype.itemsize), np.dtype(np.uint8)
+        if dtype.kind not in KINDS or dtype.itemsize > 16 or dtype.char in "gG":
+            msg = f"dtype {dtype} on {self.name}"
+            raise Unsupported(msg)
+        with self._device:
+            return cupy.empty(shape, dtype.newbyteorder("="))
+
+    def joined(self, pieces: Sequence[Any]) -> Any:
+        """Return arrays one after the other along their first axis."""
+        with self._device:
+            return cupy.concatenate(pieces)
+
+    def view(self, geometry: Geometry, array: Any) -> Any:
+        """Return what is seen of an array's memory; that of a copy where it is not contiguous."""
+        with self._device:
+            memory = cupy.ascontiguousarray(array)
+            start = memory.data + geometry.offset
+            return cupy.ndarray(geometry.shape, geometry.dtype, start, geometry.strides)
+
+    def assign(self, target: Any, value: Any) -> None:
+        """Write a value into a part of an array, broadcast and cast as NumPy does."""
+        with self._device:
+            target[...] = value
+
+    def kernel(self, phase: Phase) -> CupyKernel:
+        """Return the kernel of a phase; raises Unsupported where only the host has one."""
+        found = self._kernels.get(phase)
+        if found is None:
+            if len(self._kernels) >= _MOST_KERNELS:
+                self._kernels.clear()
+            with self._device:
+                found = self._kernels[phase] = CupyKernel(phase)
+        return found
+
+    def apply(
+        self, op: Op, values: Sequence[Any], params: Params, shape: Shape, dtype: np.dtype
+    ) -> Any:
+        """Return one op's result; raises Unsupported where only the host has it."""
+        with self._device:
+            return apply_on_device(op, values, params, shape, dtype)
+
+    def wait(self) -> None:
+        """Return once all that was asked for is done."""
+        with self._device:
+            cupy.cuda.get_current_stream().synchronize()
+
+    def free_bytes(self) -> int:
+        """Return how much memory arrays may still take: what is free, and what the pool keeps."""
+        with self._device:
+            free, total = cupy.cuda.runtime.memGetInfo()
+            pool = cupy.get_default_memory_pool()
+            left = int(MEMORY_SHARE * total) - pool.used_bytes()
+            return max(0, min(free + pool.free_bytes(), left))
+
+    def trim(self) -> None:
+        """Give memory back that the pool keeps for reuse."""
+        with self._device:
+            cupy.get_default_memory_pool().free_all_blocks()
+
+
+class _Staging:
+    """Two halves of pinned memory, each filled while the other is on its way."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self._memory = [cupy.cuda.alloc_pinned_memory(nbytes) for _ in range(2)]
+        self._halves = [np.frombuffer(m, np.uint8, nbytes) for m in self._memory]
+        self._sent = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
+
+    def up(self, target: int, source: np.ndarray) -> None:
+        """Copy an array to an address on the device; what was asked of it before comes first."""
+        stream = cupy.cuda.get_current_stream()
+        memory = source.reshape(-1).view(np.uint8)
+        if memory.nbytes <= DIRECT_BYTES:
+            cupy.cuda.runtime.memcpy(target, address_of(memory), memory.nbytes, _TO_DEVICE)
+            return
+        for k, lo in enumerate(range(0, memory.nbytes, self.nbytes)):
+            half, sent = self._halves[k % 2], self._sent[k % 2]
+            count = min(self.nbytes, memory.nbytes - lo)
+            sent.synchronize()  # until what lay here before has left
+            half[:count] = memory[lo : lo + count]
+            cupy.cuda.runtime.memcpyAsync(
+                target + lo, address_of(half), count, _TO_DEVICE, stream.ptr
+            )
+            sent.record(stream)
+        stream.synchronize()
+
+    def down(self, target: np.ndarray, source: int) -> None:
+        """Copy from an address on the device, once all that was asked of it is done."""
+        stream = cupy.cuda.get_current_stream()
+        memory = target.reshape(-1).view(np.uint8)
+        starts = range(0, memory.nbytes, self.nbytes)
+
+        def ask(k: int) -> None:
+            lo = starts[k]
+            count = min(self.nbytes, memory.nbytes - lo)
+            cupy.cuda.runtime.memcpyAsync(
+                address_of(self._halves[k % 2]), source + lo, count, _TO_HOST, stream.ptr
+            )
+            self._sent[k % 2].record(stream)
+
+        for k in range(min(2, len(starts))):
+            ask(k)
+        for k, lo in enumerate(starts):
+            count = min(self.nbytes, memory.nbytes - lo)
+            self._sent[k % 2].synchronize()
+            memory[lo : lo + count] = self._halves[k % 2][:count]
+            if k + 2 < len(starts):
+                ask(k + 2)
+
+
+def found_devices() -> list[CupyDevice]:
+    """Return all GPUs that CuPy can use; raises what CUDA says where it cannot."""
+    return [CupyDevice(number) for number in range(cupy.cuda.runtime.getDeviceCount())]
+
+
+def may_have_one() -> bool:
+    """Say whether this machine seems to have an NVIDIA GPU; nothing of CuPy is imported for it."""
+    return Path("/proc/driver/nvidia/version").exists() or os.name == "nt"
+
+
+def is_installed() -> bool:
+    """Say whether CuPy is."""
+    return importlib.util.find_spec("cupy") is not None

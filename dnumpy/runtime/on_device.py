@@ -1,0 +1,291 @@
+"""The functions of :mod:`~dnumpy.runtime.tasks` on a device with memory of its own.
+
+A task of the device reads pieces wherever they lie, and gives pieces in the device's memory. What
+the device has no kernel for runs on the host, with its operands brought there; so does, with a
+warning, what its memory does not suffice for.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnumpy.errors import DeviceMemoryWarning
+from dnumpy.kernels.lower import Unsupported
+from dnumpy.ops.table import CROSSPROD, MATMUL
+from dnumpy.runtime import tasks
+from dnumpy.runtime.branches import Branch, Branches, put_on
+from dnumpy.runtime.folds import folded, gathered, reports_of
+from dnumpy.runtime.operands import Literal, Made, Read, cut_inside
+from dnumpy.runtime.placed import run_placed
+from dnumpy.runtime.products import put_beside
+from dnumpy.runtime.stored import StoredRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from dnumpy.kernels.choose import Kernel
+    from dnumpy.kernels.device import Device
+    from dnumpy.kernels.tiled import Faults
+    from dnumpy.runtime.operands import Bindings, Ref, Take, Window
+    from dnumpy.runtime.placed import PlaceJob
+    from dnumpy.runtime.products import BesideJob
+
+
+class Mirror(NamedTuple):
+    """Rows of a home array that lie on a device too."""
+
+    device: Any
+    host: np.ndarray
+
+
+class Afar:
+    """An array on a device, of which a task of the host takes the rows that it reads."""
+
+    __slots__ = ("_array", "_device")
+
+    def __init__(self, device: Device, array: Any) -> None:
+        self._device = device
+        self._array = array
+
+    def __getitem__(self, index: Any) -> Afar:
+        """Return a part, which lies there too."""
+        return Afar(self._device, self._array[index])
+
+    def here(self) -> np.ndarray:
+        """Return a copy in the memory of this process."""
+        return self._device.get(self._array)
+
+
+class OnHost:
+    """Runs tasks on the host that read what lies on devices."""
+
+    def __init__(self, devices: Sequence[Device]) -> None:
+        self.devices = tuple(devices)
+
+    def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run a task with what it reads brought here: of operands, the rows that it takes."""
+        if function in _ANYWHERE:
+            return function(*args)
+        jobs = args[0] if args and type(args[0]) is tuple else args[:1]
+        takes = bool(jobs) and all(hasattr(job, "reads") for job in jobs)
+        return function(*[self.brought(a, lazily=takes) for a in args])
+
+    def brought(self, value: Any, *, lazily: bool = False) -> Any:
+        """Return a value with all arrays in it that lie on devices in the memory of this process.
+
+        Where that is done ``lazily``, once somebody takes rows of them.
+        """
+        kind = type(value)
+        if kind is np.ndarray:
+            return value
+        if kind is Mirror:
+            return value.host
+        if kind is Made:
+            if all(type(rows) is np.ndarray for rows in value.rows):
+                return value
+            rows = tuple([self.brought(r, lazily=lazily) for r in value.rows])
+            return Made(rows, *value[1:])
+        if kind is tuple or kind is list:
+            return kind([self.brought(v, lazily=lazily) for v in value])
+        for device in self.devices:
+            if device.holds(value):
+                return Afar(device, value) if lazily else device.get(value)
+        return value
+
+
+# what looks at no row
+_ANYWHERE = frozenset(
+    {tasks.rows_of, tasks.partial_of, tasks.report_of, gathered, folded, reports_of}
+)
+
+
+class OnDevice:
+    """Runs tasks on a device, on the host where the device cannot."""
+
+    def __init__(self, device: Device, host: OnHost) -> None:
+        self.device = device
+        self.host = host
+        self._ours: dict[Callable[..., Any], Callable[..., Made]] = {
+            tasks.run_rows: self._rows,
+            tasks.run_update: self._update,
+            tasks.run_whole: self._whole,
+            tasks.run_fold: self._fold,
+            run_placed: self._placed,
+            put_beside: self._beside,
+        }
+
+    def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run a task."""
+        run = self._ours.get(function)
+        if run is None:
+            return self.host(function, *args)
+        for again in (False, True):
+            try:
+                return run(*args)
+            except Unsupported:
+                break
+            except self.device.exhausted as problem:
+                if again:
+                    self._tell(problem)
+                self.device.trim()  # what was kept for reuse may have been in the way
+        return self.host(function, *args)
+
+    def _tell(self, problem: Exception) -> None:
+        device = self.device
+        warnings.warn(
+            f"the memory of {device.name} ({device.describes}) does not suffice, and the host "
+            f"computes what it was to: {problem}",
+            DeviceMemoryWarning,
+            stacklevel=2,
+        )
+
+    # operands
+
+    def values(self, bindings: Bindings, data: Sequence[Ref]) -> list[Any]:
+        """Return a task's operands in order, arrays in the device's memory."""
+        memories = [self._assembled(window, data) for window in bindings.windows]
+        return [
+            read.value if isinstance(read, Literal) else self._seen(read, memories[read.window])
+            for read in bindings.reads
+        ]
+
+    def _assembled(self, window: Window, data: Sequence[Ref]) -> Any:
+        pieces = [self._taken(take, data) for take in window]
+        return self.device.joined(pieces) if len(pieces) > 1 else pieces[0]
+
+    def _taken(self, take: Take, data: Sequence[Ref]) -> Any:
+        """Return the rows that ``take`` names; no others travel."""
+        piece = data[take.arg] if take.item is None else data[take.arg].rows[take.item]
+        if type(piece) is Mirror:
+            piece = piece.device if self.device.holds(piece.device) else piece.host
+        if isinstance(piece, StoredRows):
+            piece = piece.rows(take.rows)
+        elif take.rows is not None:
+            piece = piece[take.rows]
+        piece = cut_inside(piece, take.inner)
+        return piece if self.device.holds(piece) else self.device.put(self.host.brought(piece))
+
+    def _seen(self, read: Read, memory: Any) -> Any:
+        for geometry in read.views:
+            memory = self.device.view(geometry, memory)
+        memory = memory if read.rows is None else memory[read.rows]
+        return cut_inside(memory, read.inner)
+
+    # tasks
+
+    def _rows(self, job: tasks.RowJob, *data: Ref) -> Made:
+        started = time.perf_counter()
+        kernel = self.device.kernel(job.phase)
+        outs = [self._room(job, number) for number in range(len(job.phase.outputs))]
+        left, faults = self._fill(kernel, job, outs, data)
+        rows = tuple([out for out in outs if out is not None])
+        return self._made(rows, left, started, faults, kernel.lowering)
+
+    def _fill(
+        self, kernel: Kernel, job: tasks.RowJob, outs: Sequence[Any], data: Sequence[Ref]
+    ) -> tuple[tuple[Any, ...], Faults]:
+        """Compute the job's rows into ``outs``; return partial outputs and faults."""
+        phase, device = job.phase, self.device
+        folds = {k: tasks.TileFold(phase, o) for k, o in enumerate(phase.outputs) if o.partial}
+        faults: set[tuple[int, str]] = set()
+        for lo, hi, bindings in job.runs:
+            values = self.values(bindings, data)
+            rooms = {k: fold.room(lo, hi) for k, fold in folds.items()}
+            into = [
+                device.empty(rooms[k].shape, rooms[k].dtype) if out is None else out[lo - job.lo :]
+                for k, out in enumerate(outs)
+            ]
+            faults |= kernel.run(values, into, lo, hi, lo)
+            del values  # what came from elsewhere, before more of it comes
+            for k, fold in folds.items():
+                tiles = device.get(into[k]).view(rooms[k].dtype).reshape(rooms[k].shape)
+                faults |= fold.take_in(tiles, lo)  # of argmin's, records: bytes on a device
+        return tuple([fold.left() for fold in folds.values()]), faults
+
+    def _room(self, job: tasks.RowJob, number: int) -> Any:
+        """Return memory for the rows of an output, None for one that is folded."""
+        output = job.phase.outputs[number]
+        if output.partial:
+            return None
+        step = job.phase.steps[output.slot - len(job.phase.inputs)]
+        return self.device.empty((job.hi - job.lo, *step.shape[1:]), step.dtype)
+
+    def _update(self, job: tasks.UpdateJob, *data: Ref) -> Made:
+        started = time.perf_counter()
+        *base, value = self.values(job.bindings, data)
+        if job.region is None:
+            return self._made((value,), (), started)
+        out = self.device.empty(job.shape, job.dtype)
+        if base:
+            self.device.assign(out, base[0])
+        self.device.assign(self.device.view(job.region, out), value)
+        return self._made((out,), (), started)
+
+    def _placed(self, job: PlaceJob, *data: Ref) -> Made:
+        started = time.perf_counter()
+        device, rows = self.device, job.job
+        kernel = device.kernel(rows.phase) if rows is not None else None
+        block = device.empty(job.shape, job.dtype)
+        if job.base is not None:  # copied whole: memory of a device is written at its full rate
+            device.assign(block, self.values(job.base, data)[0])
+        if rows is None or kernel is None:
+            return self._made((block,), (), started)
+        target = device.view(job.region, block)
+        exact = rows.hi - rows.lo == job.filled
+        outs = [
+            target if exact and not output.partial else self._room(rows, number)
+            for number, output in enumerate(rows.phase.outputs)
+        ]
+        left, faults = self._fill(kernel, rows, outs, data)
+        if not exact:
+            (values,) = [out for out in outs if out is not None]
+            device.assign(target, values[job.skipped : job.skipped + job.filled])
+        return self._made((block,), left, started, faults, kernel.lowering)
+
+    def _beside(self, job: BesideJob, *data: Ref) -> Made:
+        started = time.perf_counter()
+        out, at = self.device.empty(job.shape, job.dtype), 0
+        for block in self.values(job.bindings, data):
+            self.device.assign(out[:, at : at + block.shape[1]], block)
+            at += block.shape[1]
+        return self._made((out,), (), started)
+
+    def _whole(self, job: tasks.WholeJob, *data: Ref) -> Made:
+        started = time.perf_counter()
+        values = self.values(job.bindings, data)
+        out = self.device.apply(job.op, values, job.params, job.shape, job.dtype)
+        return self._made((out,), (), started)
+
+    def _fold(self, job: tasks.FoldJob, *data: Ref) -> Made:
+        started = time.perf_counter()
+        left, right = self.values(job.bindings, data)
+        op = MATMUL if job.across else CROSSPROD
+        granule = right.shape[0] if job.any_order else job.granule
+        found: list[Branch] = []
+        total: list[Any] = []
+        for k, lo in enumerate(range(0, right.shape[0], max(granule, 1))):
+            rows = slice(lo, lo + granule)
+            block = (left[:, rows] if job.across else left[rows], right[rows])
+            product = self.device.get(self.device.apply(op, block, (), job.shape, job.dtype))
+            if job.any_order:
+                tasks.add_to(total, product)
+            else:
+                put_on(np.add, job.total, found, Branch(0, job.first + k, product[None]))
+        products = total if job.any_order else Branches(job.total, tuple(found))
+        return self._made((), (products,), started)
+
+    def _made(
+        self,
+        rows: tuple[Any, ...],
+        partials: tuple[Any, ...],
+        started: float,
+        faults: Collection[tuple[int, str]] = (),
+        lowering: str = "cuda",
+    ) -> Made:
+        """Return what a task gives, once the device is done with it."""
+        self.device.wait()
+        return Made(rows, partials, time.perf_counter() - started, frozenset(faults), lowering)

@@ -1,0 +1,155 @@
+"""CuPy as this machine plays it: CUDA texts are compiled by g++, memory is NumPy's.
+
+What :mod:`dnumpy.kernels.cupy_device` asks of CuPy besides kernels: streams, copies, pools.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+
+from dnumpy.expr.geometry import address_of
+from tests.kernels.cuda_on_host import DeviceArray, HostCupy
+
+
+class OutOfMemoryError(MemoryError):
+    """Stands for CuPy's."""
+
+
+class Device:
+    """Stands for ``cupy.cuda.Device``: the first one, whatever is asked for."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.id = number
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Pointer:
+    """Stands for ``cupy.cuda.MemoryPointer``, and keeps the memory."""
+
+    def __init__(self, memory: np.ndarray, offset: int = 0) -> None:
+        self.memory, self.offset = memory, offset
+        self.ptr = address_of(memory) + offset
+
+    def __add__(self, offset: int) -> Pointer:
+        return Pointer(self.memory, self.offset + offset)
+
+
+class Array(DeviceArray):
+    """Stands for ``cupy.ndarray``; NumPy cannot read it unasked."""
+
+    def __new__(
+        cls, shape: tuple[int, ...], dtype: Any, memptr: Pointer, strides: tuple[int, ...]
+    ) -> Self:
+        cells = memptr.memory.view(np.ndarray).reshape(-1).view(np.uint8)
+        array: Any = np.ndarray(shape, dtype, cells, memptr.offset, strides)
+        return array.view(cls)
+
+    @property
+    def data(self) -> Pointer:  # type: ignore[override]
+        return Pointer(self)
+
+    @property
+    def device(self) -> Device:
+        return Device()
+
+    def get(self) -> np.ndarray:
+        return np.array(self.view(np.ndarray))
+
+
+class Stream:
+    """Stands for a stream on which all is done at once."""
+
+    ptr = 0
+
+    def synchronize(self) -> None:
+        """Return: all is done."""
+
+
+class Event:
+    """Stands for ``cupy.cuda.Event``."""
+
+    def __init__(self, *, disable_timing: bool) -> None:
+        assert disable_timing
+
+    def record(self, stream: Stream) -> None:
+        assert isinstance(stream, Stream)
+
+    def synchronize(self) -> None:
+        """Return: all is done."""
+
+
+class Pool:
+    """Stands for a memory pool."""
+
+    limit = 0
+
+    def set_limit(self, size: int) -> None:
+        self.limit = size
+
+    def used_bytes(self) -> int:
+        return 0
+
+    def free_bytes(self) -> int:
+        return 0
+
+    def free_all_blocks(self) -> None:
+        """Return: nothing is kept."""
+
+
+def _copy(target: int, source: int, nbytes: int, kind: int, _stream: int = 0) -> None:
+    assert kind in (1, 2)
+    ctypes.memmove(target, source, nbytes)
+
+
+class PlayedCupy(HostCupy):
+    """As much of CuPy as a device uses."""
+
+    ndarray = Array
+
+    def __init__(self, total_bytes: int = 1 << 34) -> None:
+        runtime = SimpleNamespace(
+            getDeviceCount=lambda: 1,
+            getDeviceProperties=lambda _: {"name": b"played by this machine"},
+            memGetInfo=lambda: (total_bytes, total_bytes),
+            memcpy=_copy,
+            memcpyAsync=_copy,
+        )
+        stream, self.pool = Stream(), Pool()
+        self.cuda: Any = SimpleNamespace(
+            Device=Device,
+            Event=Event,
+            alloc_pinned_memory=bytearray,
+            get_current_stream=lambda: stream,
+            memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+            runtime=runtime,
+        )
+
+    def get_default_memory_pool(self) -> Pool:
+        return self.pool
+
+    def asarray(self, value: Any) -> Any:
+        return np.asarray(value).view(Array)
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            plain = [_plain(a) for a in args]
+            return np.asarray(function(*plain, **kwargs)).view(Array)
+
+        return call
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)([_plain(v) for v in value])
+    return value.view(np.ndarray) if isinstance(value, Array) else value

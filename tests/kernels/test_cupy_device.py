@@ -1,0 +1,149 @@
+"""A GPU as the runtime sees it, played by this machine: generated CUDA, run end to end."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import dnumpy
+from dnumpy import engine
+from dnumpy.config import config
+from dnumpy.expr.geometry import Geometry
+from dnumpy.kernels import cupy as lowering
+from dnumpy.kernels.lower import Unsupported
+from dnumpy.runtime import find, gpus, sending
+from dnumpy.runtime.device_probe import HOST, cpu_profile, links_of
+from dnumpy.runtime.devices import Devices
+from tests.kernels import cuda_on_host as host
+from tests.kernels.cupy_on_host import PlayedCupy
+from tests.plan.test_rates import PROFILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dnumpy.kernels.cuda_launch import Launch
+    from dnumpy.kernels.cupy_device import CupyDevice
+
+pytestmark = [
+    pytest.mark.modeless("only the default mode has devices"),
+    pytest.mark.skipif(host.COMPILER is None, reason="there is no g++"),
+]
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[CupyDevice]:
+    """A device as CuPy would give it."""
+    played = PlayedCupy()
+    monkeypatch.setitem(sys.modules, "cupy", played)  # type: ignore[arg-type]
+    monkeypatch.delitem(sys.modules, "dnumpy.kernels.cupy_device", raising=False)
+    monkeypatch.setattr(lowering, "_cupy", lambda: played)
+    monkeypatch.setattr(lowering, "_functions", {})
+    function = lowering._function
+
+    def noted(xp: Any, launch: Launch) -> Any:
+        played.kernels[launch.kernel.name] = launch.kernel
+        return function(xp, launch)
+
+    monkeypatch.setattr(lowering, "_function", noted)
+    module = importlib.import_module("dnumpy.kernels.cupy_device")
+    monkeypatch.setattr(module, "STAGED_BYTES", 64)
+    monkeypatch.setattr(module, "DIRECT_BYTES", 16)
+    (found,) = module.found_devices()
+    yield found
+    sys.modules.pop("dnumpy.kernels.cupy_device", None)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 16, 17, 100])
+def test_arrays_travel_there_and_back_in_pieces(gpu: CupyDevice, count: int) -> None:
+    values = np.arange(count * 1.0) - 3
+    there = gpu.put(values[::-1])
+    assert gpu.holds(there)
+    assert not gpu.holds(values)
+    np.testing.assert_array_equal(gpu.get(there), values[::-1])
+    np.testing.assert_array_equal(gpu.get(there[1::2]), values[::-1][1::2])
+
+
+def test_memory_is_seen_joined_and_written_as_numpys_is(gpu: CupyDevice) -> None:
+    values = np.arange(24.0).reshape(4, 6)
+    there = gpu.put(values)
+    turned = gpu.view(Geometry(8, (5, 4), (8, 48), values.dtype), there)
+    np.testing.assert_array_equal(gpu.get(turned), values.T[1:])
+    joined = gpu.joined([there[:1], there[2:]])
+    np.testing.assert_array_equal(gpu.get(joined), values[[0, 2, 3]])
+    gpu.assign(turned[2:3], 7)
+    values.T[3] = 7
+    np.testing.assert_array_equal(gpu.get(there), values)
+
+
+@pytest.mark.parametrize("dtype", ["O", "g", "G", "M8[s]", "U3"])
+def test_what_a_gpu_cannot_hold_is_left_to_the_host(gpu: CupyDevice, dtype: str) -> None:
+    with pytest.raises(Unsupported, match="dtype"):
+        gpu.put(np.zeros(3, dtype))
+
+
+def test_its_pool_leaves_room_for_others(gpu: CupyDevice) -> None:
+    total = 1 << 34
+    assert 0.8 * total < gpu.free_bytes() < total
+
+
+def program(xp: Any) -> list[Any]:
+    x = xp.at(data, xp.GPU(0)) if hasattr(xp, "GPU") else data
+    y = xp.sqrt(xp.abs(x)) * 2 - x[::-1] / 3
+    shifted = y - y.max(axis=1, keepdims=True)
+    e = xp.exp(shifted)
+    softmax = e / e.sum(axis=1, keepdims=True)
+    grid = xp.where(y > 1, y, 0.5)
+    for _ in range(2):
+        grid[1:-1, 1:-1] = 0.25 * (grid[:-2, 1:-1] + grid[2:, 1:-1] + grid[1:-1, :-2])
+    counts = (x * 8).astype("i4") // 3
+    return [
+        y.sum(), softmax, xp.argmin(softmax, axis=1), grid, counts.max(), counts % 5,
+        y @ softmax.T, (y > 0).sum(axis=0), xp.cumsum(softmax, axis=0)[-1],
+    ]  # fmt: skip
+
+
+data = np.random.default_rng(5).normal(size=(37, 11))
+
+
+def test_a_program_on_generated_cuda_gives_what_numpy_gives(
+    gpu: CupyDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    speedy: Any = {"bandwidth": ((1e6, 1e12), (1e9, 1e12)), "launch_seconds": 1e-6}
+    profiles = {
+        HOST: cpu_profile(PROFILE),
+        gpu.name: replace(PROFILE, name=gpu.name, kind="gpu", **speedy),
+    }
+    links = links_of({gpu.name: ((1e-5, 1e-4, 1e-3), (1e-5, 1e-4, 1e-3))})
+    monkeypatch.setattr(gpus, "_found", [Devices([gpu], profiles, links)])
+    monkeypatch.setattr(config, "eager_below", 0)
+    monkeypatch.setattr(config, "tile_rows_max", 5)
+    monkeypatch.setattr(find, "LEAST_BYTES", 0)
+    monkeypatch.setattr(sending, "pays", lambda *_, **__: True)
+    ran = engine.history
+    ran.clear()
+    for got, want in zip(program(dnumpy), program(np), strict=True):
+        mine = np.asarray(got)
+        assert mine.dtype == want.dtype
+        np.testing.assert_allclose(mine, want, rtol=1e-12, atol=1e-13)
+    assert [record for record in ran if record.lowering == "cupy"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is None, reason="CuPy is not installed")
+def test_cupy_has_what_a_device_asks_for() -> None:
+    import cupy
+
+    for name in (
+        "cuda.Device", "cuda.Event", "cuda.alloc_pinned_memory", "cuda.get_current_stream",
+        "cuda.memory.OutOfMemoryError", "cuda.runtime.getDeviceCount", "cuda.runtime.memcpyAsync",
+        "cuda.runtime.getDeviceProperties", "cuda.runtime.memGetInfo", "cuda.runtime.memcpy",
+        "get_default_memory_pool", "ascontiguousarray", "concatenate", "empty", "ndarray",
+    ):  # fmt: skip
+        found: Any = cupy
+        for part in name.split("."):
+            found = getattr(found, part)
