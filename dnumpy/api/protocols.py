@@ -10,6 +10,7 @@ import numpy as np
 from dnumpy.api import calls, dispatch, overrides, places, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray
 from dnumpy.api.describe import describe_classes
+from dnumpy.api.record import is_lazy
 from dnumpy.api.scalar import DeferredScalar
 
 
@@ -160,7 +161,8 @@ def _scalar_operator(wrapped: np.ufunc, plain: Any) -> Any:
     takes_complex = "DD->D" in wrapped.types or "DD->?" in wrapped.types
 
     def method(self: DeferredScalar, other: Any) -> Any:
-        if _defers(self, other, takes_complex=takes_complex):
+        waits = self.is_pending or is_lazy(other)
+        if waits and _defers(self, other, takes_complex=takes_complex):
             return ufuncs.call(wrapped, (self, other), {})
         return calls.wrap_result(plain(self.force(), calls.unwrap(other)))
 
@@ -171,7 +173,8 @@ def _scalar_reflected(wrapped: np.ufunc, plain: Any) -> Any:
     takes_complex = "DD->D" in wrapped.types
 
     def method(self: DeferredScalar, other: Any) -> Any:
-        if _defers(self, other, takes_complex=takes_complex):
+        waits = self.is_pending or is_lazy(other)
+        if waits and _defers(self, other, takes_complex=takes_complex):
             return ufuncs.call(wrapped, (other, self), {})
         return calls.wrap_result(plain(calls.unwrap(other), self.force()))
 
