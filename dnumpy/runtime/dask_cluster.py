@@ -13,6 +13,7 @@ import numpy as np
 
 from dnumpy.errors import WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE
+from dnumpy.runtime import on_worker
 from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
@@ -305,6 +306,7 @@ class DaskCluster(MeasuredNodes):
         staying = dict.fromkeys(ref.key for ref in stay)
         coming = dict.fromkeys(ref.key for ref in home)
         nodes = frozenset(graph.tasks)
+        self._on_devices(graph)
         if not self._relays(graph, staying.keys() | coming.keys()):
             futures, brought = self._runs.results(
                 graph.tasks, [*coming], [*staying], nodes, retries=1, urgent=graph.urgent
@@ -312,6 +314,13 @@ class DaskCluster(MeasuredNodes):
             return {**futures, **dict(zip(coming, brought, strict=True))}
         legs, external = graph.relay = legs_of(graph, coming, staying)
         return self.play(legs, graph.run, external)
+
+    def _on_devices(self, graph: Graph) -> None:
+        """Let the tasks of workers that have a GPU run there."""
+        for node, tasks in graph.tasks.items():
+            if self.profiles[node].kind == "gpu":
+                for key, task in tasks.items():
+                    tasks[key] = graph.apart(key, on_worker.run, task.func, *task.args)
 
     def play(self, legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> dict[str, Any]:
         """Run legs under this run's name; return what ``run`` does, by the legs' own keys."""
@@ -333,6 +342,8 @@ class DaskCluster(MeasuredNodes):
 
     def _relays(self, graph: Graph, wanted: set[str]) -> bool:
         """Say whether a graph is run as a relay, which takes less waiting and more memory."""
+        if any(self.profiles[node].kind == "gpu" for node in graph.tasks):
+            return False  # whose tasks are wrapped one by one
         return wanted <= graph.node_of.keys() and is_worth_it(graph, self._relay_room())
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
