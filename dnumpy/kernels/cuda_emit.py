@@ -23,8 +23,9 @@ from dnumpy.kernels.lower import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MOST_THREADS = 256  # of a block
+THREADS = 256  # of a block
 MOST_WORDS = 500  # of the argument: a kernel takes 4 KiB
+MOST_UNROLLED = 40  # lines that are worth to be repeated, so that loads overlap
 BLOCK = 64  # floats that a lane adds up before it joins them with those before
 POOL_BYTES = 24  # of shared memory per thread: the widest thing folded is a complex number's index
 _CORE = ("flags", "lo", "rows", "unit rows")
@@ -36,7 +37,7 @@ class Variant:
 
     ``wide`` means 64-bit index arithmetic, ``told`` the faults looked for (see ``cuda_faults``);
     inputs and outputs in ``linear`` and ``dense`` are C-contiguous; ``lanes`` elements are loaded
-    at a time, where it is not 0.
+    at a time, where it is not 0; blocks have at most so many ``threads``.
     """
 
     wide: bool = False
@@ -44,6 +45,7 @@ class Variant:
     linear: frozenset[int] = frozenset()
     dense: frozenset[int] = frozenset()
     lanes: int = 0
+    threads: int = THREADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,8 @@ class _Emitter:
         lines = [
             f"#define idx {'i8' if self.variant.wide else 'i4'}",
             f"struct words {{ i8 w[{self.fields.size}]; }};",
-            'extern "C" __global__ void NAME(const words a) {',
+            f'extern "C" __global__ void __launch_bounds__({self.variant.threads})',
+            "NAME(const words a) {",
             f"const idx rows = {self.fields.index('rows')};",
             *[f"u4 fault{k} = 0;" for k in words],
             *body,
@@ -184,7 +187,7 @@ class _Emitter:
 
     def _units(self, body: list[str]) -> list[str]:
         unit = self.fields.index("unit rows")
-        pool = MOST_THREADS * POOL_BYTES // 8
+        pool = self.variant.threads * POOL_BYTES // 8
         return [
             f"__shared__ f8 pool[{pool}];",
             f"const idx units = (rows + {unit} - 1) / {unit};",
@@ -380,23 +383,26 @@ class _Emitter:
             if self._sums(fold):
                 sums = True
                 self.lines.append(f"{kind} sum{slot} = {kind}(0);")
+        few = len(scope.lines) < MOST_UNROLLED
+        self.lines += ["if (live) {", *where[0]]
+        if sums:
+            self.lines += [
+                "bool some = false;",
+                f"const idx many = {BLOCK} * lanes_;",
+                "for (idx g = lane; g < length; g += many) {",
+                "const idx stop = length - g < many ? length : g + many;",
+            ]
+        begin, end = ("g", "stop") if sums else ("lane", "length")
         self.lines += [
-            *(["i4 met = 0; bool some = false;"] if sums else []),
-            "if (live) {",
-            *where[0],
-            "for (idx f = lane; f < length; f += lanes_) {",
+            *(["#pragma unroll 4"] if few else []),
+            f"for (idx f = {begin}; f < {end}; f += lanes_) {{",
             *where[1],
             *scope.lines,
         ]
         for slot in section.slots:
             self._take(section, slot, scope, names[self._of(slot).operand, index], index)
-        if sums:
-            self.lines.append(f"if (++met == {BLOCK}) {{")
-            self._close(section)
-            self.lines.append("met = 0; }")
         self.lines.append("}")
         if sums:
-            self.lines.append("if (met) {")
             self._close(section)
             self.lines.append("}")
         self.lines.append("}")
@@ -421,7 +427,7 @@ class _Emitter:
         if fold.picks:
             value = f"at_index({value}, {self._position(section, fold)})"
         if self._sums(fold):
-            self._step_to(slot, f"sum{slot}", value, first="!met")
+            self._step_to(slot, f"sum{slot}", value, first="f == g")
         elif not fold.starts:
             self._step_to(slot, f"acc{slot}", value, first="f == lane")
         else:

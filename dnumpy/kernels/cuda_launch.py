@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.cuda_emit import MOST_THREADS, CudaKernel, Variant, can_load_lanes, emit
+from dnumpy.kernels.cuda_emit import THREADS, CudaKernel, Variant, can_load_lanes, emit
 from dnumpy.kernels.cuda_faults import BITS, PER_STEP, STEPS_PER_WORD, WORDS
 from dnumpy.kernels.cuda_lower import Fold, Lowered, Section, lower
 from dnumpy.kernels.lower import Unsupported
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 WARP = 32
 PER_THREAD = 4  # elements of a unit, at least, where rows are short
+FEW_UNITS = 264  # of which a large device computes all at once, and has room
+MOST_THREADS = 1024  # of a block where units are few
+LARGE_SHARE = 16  # elements per thread, at least, for so many threads
 MOST_BLOCKS = 1 << 16
 MOST_BLOCKS_WITH_SCRATCH = 1 << 12
 MOST_NARROW = 1 << 30  # elements that 32-bit index arithmetic is good for
@@ -152,7 +155,8 @@ class Launcher:
         by_rows = {k for k, read in enumerate(phase.inputs) if read.access is Access.ROWS}
         whole = linear >= by_rows and len(dense) == len(phase.outputs) and aligned
         lanes = self._lanes if whole else 0
-        kernel = self.kernel(Variant(wide, told, linear, dense, lanes))
+        threads = threads_of_block(self.lowered)
+        kernel = self.kernel(Variant(wide, told, linear, dense, lanes, threads))
         return _Binding(kernel, given, outs).launch()
 
 
@@ -210,11 +214,11 @@ class _Binding:
         self.kernel, self.lowered, self.given, self.outs = kernel, kernel.lowered, given, outs
         self.phase = kernel.lowered.phase
         lowered, phase = self.lowered, self.phase
-        self.unit_rows = phase.tile_rows if lowered.partial else rows_of_unit(lowered)
-        self.threads = MOST_THREADS
+        self.unit_rows = rows_of_unit(lowered)
+        self.threads = kernel.variant.threads
         if kernel.blocks:
             self.threads = WARP
-            while self.threads < min(MOST_THREADS, self.unit_rows * lowered.width):
+            while self.threads < min(kernel.variant.threads, self.unit_rows * lowered.width):
                 self.threads *= 2
         self.scratch_at: dict[int, int] = {}
         self.scratch = 0
@@ -311,8 +315,23 @@ class _Binding:
 
 
 def rows_of_unit(lowered: Lowered) -> int:
-    """Return the rows that a block folds at a time where tiles leave nothing behind."""
-    return max(1, min(PER_THREAD * MOST_THREADS // lowered.width, lowered.phase.rows))
+    """Return the rows of which a block of threads takes care at a time."""
+    phase = lowered.phase
+    if lowered.partial:
+        return phase.tile_rows
+    return max(1, min(PER_THREAD * THREADS // lowered.width, phase.rows))
+
+
+def threads_of_block(lowered: Lowered) -> int:
+    """Return the most threads of a block: more where few units have many elements each.
+
+    What follows from the phase alone is the same for every partition, and so is the order of sums.
+    """
+    if not lowered.folds:
+        return THREADS
+    rows = rows_of_unit(lowered)
+    few = -(-lowered.phase.rows // rows) < FEW_UNITS
+    return MOST_THREADS if few and rows * lowered.width >= MOST_THREADS * LARGE_SHARE else THREADS
 
 
 def check_constants(lowered: Lowered, values: Sequence[Any]) -> None:

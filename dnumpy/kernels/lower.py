@@ -32,7 +32,7 @@ OPAQUE = ("c8", "c16")  # only passed by address to NumPy's loops
 
 
 class Unsupported(Exception):  # noqa: N818 - an answer, not an error
-    """The phase has no Numba lowering; the text says why."""
+    """A phase, or an op, has no such lowering; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,13 @@ COMPILER = shutil.which("g++")
 SHIM = r"""
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <vector>
 #include <ucontext.h>
 #define __global__
 #define __device__
 #define __forceinline__ inline
+#define __launch_bounds__(n)
 #define __shared__ static
 #define FN_MEMBER inline
 #define FN_SPECIAL inline
@@ -51,11 +53,11 @@ static void __syncthreads() {
 }
 static void (*body)();
 static void fiber() { body(); finished[threadIdx.x] = 1; }
-static void run_block(unsigned threads, std::vector<char>& stacks, size_t size) {
+static void run_block(unsigned threads, char* stacks, size_t size) {
   fibers.resize(threads); finished.assign(threads, 0);
   for (unsigned k = 0; k < threads; k++) {
     getcontext(&fibers[k]);
-    fibers[k].uc_stack.ss_sp = &stacks[k * size]; fibers[k].uc_stack.ss_size = size;
+    fibers[k].uc_stack.ss_sp = stacks + k * size; fibers[k].uc_stack.ss_size = size;
     fibers[k].uc_link = &scheduler;
     makecontext(&fibers[k], fiber, 0);
   }
@@ -78,10 +80,10 @@ static void launch(const void* words, unsigned blocks, unsigned threads, int mee
   memcpy(&entry<W, K>::words, words, sizeof(W));
   body = entry<W, K>::call; blockDim.x = threads; gridDim.x = blocks;
   const size_t size = 1 << 16;
-  std::vector<char> stacks(meets ? threads * size : 0);
+  std::unique_ptr<char[]> stacks(new char[meets ? threads * size : 1]);
   for (unsigned b = 0; b < blocks; b++) {
     blockIdx.x = b;
-    if (meets) run_block(threads, stacks, size);
+    if (meets) run_block(threads, stacks.get(), size);
     else for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) body();
   }
 }

@@ -180,6 +180,16 @@ def test_a_grid_that_is_smaller_than_the_work_does_it_all(monkeypatch):
     check(compiled(cases))
 
 
+def test_few_long_rows_have_many_threads_each():
+    x = stored(np.random.default_rng(13).standard_normal((3, 17000)))
+    share = p.apply("divide", x, p.fold("add", x, (1,), keepdims=True))
+    roots = [share, p.fold("maximum", share, (0, 1), keepdims=False)]
+    (bound,) = p.bound(roots, 1)
+    cases = compiled([case(bound, [1])])
+    check(cases)
+    assert {k.variant.threads for k in cases[0][1].wanted.values()} == {1024}
+
+
 def test_generated_rows_know_which_rows_they_are():
     dtype = np.dtype("f8")
     rows = make(ARANGE, (), (2.0, 0.5), (1000,), dtype)
