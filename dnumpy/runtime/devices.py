@@ -175,16 +175,16 @@ class Devices(MeasuredNodes):
 
         Copies of other arrays make room for it.
         """
-        copies: dict[tuple[Hashable, str], Any] = {}
-        if owner is not None:
-            _, copies = self._copies.setdefault(id(owner), (owner, {}))
         key = what, device.name
-        if key not in copies:
+        _, known = self._copies.get(id(owner), (owner, {}))
+        made = known.get(key)
+        if made is None:
             made = self._put(array, device)
             if made is None:  # the task will find out what to do
                 return array
-            copies[key] = made
-        return Mirror(copies[key], array)
+            if owner is not None:
+                self._copies.setdefault(id(owner), (owner, {}))[1][key] = made
+        return Mirror(made, array)
 
     def _put(self, array: np.ndarray, device: Device) -> Any:
         """Return a copy on the device, None where it cannot be there."""
