@@ -68,12 +68,12 @@ def compiled(source: str) -> Compiled:
     """Return the machine code of ``source``: loaded from the cache, or else compiled and stored."""
     digest = digest_of(source)
     path = cache_directory() / f"{digest}.o"
-    code = _read(path)
+    code = stored(path)
     from_disk = code is not None
     if code is None:
         with compilers.working():
             code = compile_source(source)
-        _write(path, code)
+        store(path, code)
     try:
         address = objects.placed(code, llvm.SYMBOL)
     except objects.Unplaceable:
@@ -123,7 +123,8 @@ def _fast_functions() -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path) -> bytes | None:
+def stored(path: Path) -> bytes | None:
+    """Return what :func:`store` has put there, None where that is not there or not whole."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -134,7 +135,7 @@ def _read(path: Path) -> bytes | None:
     return body if blake2b(body, digest_size=16).digest() == seal else None
 
 
-def _write(path: Path, code: bytes) -> None:
+def store(path: Path, code: bytes) -> None:
     """Store atomically; a directory that cannot be written costs the cache, not the kernel."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

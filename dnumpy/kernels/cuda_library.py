@@ -3,7 +3,8 @@
 :data:`LIBRARY` maps the name of an op to a function of the library, the operands and the op's own
 parameters. What is not there, or not for these operands, raises :class:`Unsupported` by name: NumPy
 then computes it on the host. Nothing is computed in a lower precision than NumPy's: CuPy uses no
-TF32 unless it is told to. Sums of products are taken in another order than NumPy's.
+TF32 unless it is told to, though its own kernels may take subnormal numbers of single precision for
+zero. Sums of products are taken in another order than NumPy's.
 
 What repeats an index stores the last of its values, as NumPy does: only that one is scattered. A
 stable order is the one that NumPy's stable sort gives; any other order of equal keys is left to

@@ -1,7 +1,7 @@
 """The CuPy lowering: a phase as one CUDA kernel on the current device, or as a few.
 
-:mod:`~dnumpy.kernels.cuda_emit` writes the kernel, which CuPy compiles with NVRTC and keeps on
-disk. Arithmetic is IEEE's, with no fast mathematics and no contraction to fused multiply-adds;
+:mod:`~dnumpy.kernels.cuda_emit` writes the kernel, which NVRTC compiles, and which is kept on disk.
+Arithmetic is IEEE's, subnormals included, with no contraction to fused multiply-adds;
 ``cuda_header`` says how far functions may be from NumPy's. Products of matrices and a few functions
 of complex numbers are CuPy's, with what lies between them fused.
 
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.kernels.compile import cache_directory, store, stored
 from dnumpy.kernels.cuda_launch import (
     Launcher,
     Look,
@@ -35,16 +36,19 @@ from dnumpy.rewrite.phase import Access
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from dnumpy.kernels.cuda_emit import CudaKernel
     from dnumpy.kernels.cuda_launch import Launch
     from dnumpy.rewrite.phase import Output, Phase
 
     Faults = set[tuple[int, str]]
 
-OPTIONS = ("-std=c++17", "--fmad=false")
+# CuPy's own modules flush subnormal numbers to zero, so that kernels are compiled without it
+OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true")
 # names of CuPy's that are used here and in cuda_segments; a test sees that they exist
 NAMES = (
-    "RawModule", "asarray", "concatenate", "empty", "matmul", "ndarray", "zeros",
-    "cuda.Device", "cuda.runtime.getDeviceCount", "ndarray.data", "ndarray.flags",
+    "asarray", "concatenate", "cuda.compiler.compile_using_nvrtc", "cuda.Device.compute_capability",
+    "cuda.function.Module.get_function", "cuda.function.Module.load", "cuda.nvrtc.getVersion",
+    "cuda.runtime.getDeviceCount", "empty", "matmul", "ndarray.data", "ndarray.flags", "zeros",
 )  # fmt: skip
 
 
@@ -309,14 +313,31 @@ _functions_lock = threading.Lock()
 
 
 def _function(xp: Any, launch: Launch) -> Callable[..., Any]:
-    """Return the compiled kernel on the current device; CuPy keeps compiled texts on disk."""
-    key = (launch.kernel.name, xp.cuda.Device().id)
+    """Return the compiled kernel on the current device."""
+    kernel = launch.kernel
+    key = (kernel.name, xp.cuda.Device().id)
     found = _functions.get(key)
     if found is None:
         with _functions_lock:
-            module = xp.RawModule(code=launch.kernel.source, options=OPTIONS, backend="nvrtc")
-            found = _functions[key] = module.get_function(launch.kernel.name)
+            module = xp.cuda.function.Module()
+            module.load(_machine_code(xp, kernel))
+            found = _functions[key] = module.get_function(kernel.name)
     return found
+
+
+def _machine_code(xp: Any, kernel: CudaKernel) -> bytes:
+    """Return what NVRTC makes of a kernel for the current device, kept on disk."""
+    architecture = xp.cuda.Device().compute_capability
+    versions = [architecture, *map(str, xp.cuda.nvrtc.getVersion())]
+    path = cache_directory() / f"{kernel.name}-{'-'.join(versions)}.cubin"
+    code = stored(path)
+    if code is None:
+        made, _ = xp.cuda.compiler.compile_using_nvrtc(
+            kernel.source, OPTIONS, architecture, f"{kernel.name}.cu"
+        )
+        code = made if isinstance(made, bytes) else made.encode()
+        store(path, code)
+    return code
 
 
 def partial_like(phase: Phase, output: Output) -> tuple[tuple[int, ...], np.dtype, np.dtype]:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,15 +187,13 @@ def on_device(value: Any) -> Any:
 
 
 class HostModule:
-    """Stands for ``cupy.RawModule``."""
+    """Stands for ``cupy.cuda.function.Module``."""
 
-    def __init__(self, code: str, options: tuple[str, ...], backend: str) -> None:
-        assert backend == "nvrtc"
-        assert "--fmad=false" in options
-        self.code, self.kernels = code, HostCupy.kernels
+    def load(self, code: bytes) -> None:
+        self.code = code.decode()
 
     def get_function(self, name: str) -> Any:
-        kernel = self.kernels[name]
+        kernel = HostCupy.kernels[name]
         assert kernel.source == self.code
         run = getattr(compiled([kernel]), f"run_{name}")
 
@@ -206,21 +205,35 @@ class HostModule:
         return start
 
 
+def compile_using_nvrtc(
+    source: str, options: tuple[str, ...], architecture: str, filename: str
+) -> tuple[bytes, None]:
+    """Return the text itself, which stands for machine code."""
+    assert {"--fmad=false", "--ftz=false"} <= set(options)
+    assert filename.endswith(".cu")
+    HostCupy.compiled.append(architecture)
+    return source.encode(), None
+
+
 class HostDevice:
     """Stands for ``cupy.cuda.Device``."""
 
     id = 0
+    compute_capability = "80"
 
 
 class HostCupy:
     """As much of CuPy as the lowering uses, on NumPy's arrays."""
 
     ndarray = DeviceArray
-    RawModule = HostModule
     kernels: dict[str, CudaKernel] = {}  # noqa: RUF012 - all that were launched
-
-    class cuda:  # noqa: N801 - CuPy's name
-        Device = HostDevice
+    compiled: list[str] = []  # noqa: RUF012 - the architectures of all that were compiled
+    cuda = SimpleNamespace(
+        Device=HostDevice,
+        function=SimpleNamespace(Module=HostModule),
+        compiler=SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc),
+        nvrtc=SimpleNamespace(getVersion=lambda: (12, 9)),
+    )
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)

@@ -8,7 +8,9 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
-OPTIONS = ("--std=c++17", "--fmad=false")
+from dnumpy.kernels.cupy import OPTIONS
+
+CUPYS = ("--device-as-default-execution-space",)  # which CuPy adds
 
 
 @cache
@@ -29,7 +31,7 @@ def complaints(source: str, architecture: int, options: tuple[str, ...] = ()) ->
     nvrtc = library()
     assert nvrtc is not None
     program = ctypes.c_void_p()
-    given = [f"--gpu-architecture=compute_{architecture}", *OPTIONS, *options]
+    given = [f"--gpu-architecture=compute_{architecture}", *OPTIONS, *CUPYS, *options]
     flags = (ctypes.c_char_p * len(given))(*[o.encode() for o in given])
     assert not nvrtc.nvrtcCreateProgram(
         ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
