@@ -216,9 +216,12 @@ class DaskCluster(MeasuredNodes):
         from dnumpy.runtime.jointly import Place
 
         made = sum(d.work.rows * d.work.bytes_written for d in sketch.demands)
-        relay = len(sketch.demands) > 1 and made <= self._relay_room()
-        known = [(self.profiles[a], self._steps.get(a) if relay else None) for a in self._alive]
-        profiles = [p if step is None else replace(p, launch_seconds=step) for p, step in known]
+        count = len(sketch.demands)
+        relay = count > 1 and made <= self._relay_room()
+        profiles = [self.profiles[address] for address in self._alive]
+        if relay:
+            steps = map(self._steps.get, self._alive)
+            profiles = [_in_relay(p, s, count) for p, s in zip(profiles, steps, strict=True)]
         return [Place(p, self.label(a)) for p, a in zip(profiles, self._alive, strict=True)]
 
     def _relay_room(self) -> float:
@@ -372,6 +375,18 @@ class DaskCluster(MeasuredNodes):
             rows = [_rows(array, part) for array, part in zip(arrays, parts, strict=True)]
             return np.ascontiguousarray(np.concatenate(rows))
         raise AssertionError  # recover raises WorkerLost on the last attempt
+
+
+def _in_relay(profile: DeviceProfile, step: float | None, steps: int) -> DeviceProfile:
+    """Return a worker's profile as the steps of a relay see it.
+
+    A ``step`` is work of the interpreter's, of which a worker with a part of a CPU does as much
+    less; and the one task that they all are of begins once, which each has its part in.
+    """
+    if step is None:
+        return profile
+    begins = profile.launch_seconds / steps
+    return replace(profile, launch_seconds=step / min(profile.speed, 1.0) + begins)
 
 
 def _rows(value: Made | np.ndarray, part: Part) -> np.ndarray:
