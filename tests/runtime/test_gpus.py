@@ -12,6 +12,7 @@ import dnumpy
 from dnumpy import engine
 from dnumpy.config import config
 from dnumpy.cost import OP_CLASSES
+from dnumpy.kernels.cupy import device_count
 from dnumpy.runtime import device_probe, find, gpus, sending
 from dnumpy.runtime.device_probe import HOST, cpu_profile, device_profile, links_of, way_to
 from dnumpy.runtime.devices import Devices
@@ -118,6 +119,26 @@ def test_arrays_stay_on_the_device_until_somebody_looks(gpu: PaperDevice) -> Non
     assert not gpu.fetched
     want = np.exp(np.linspace(0.0, 1.0, 4000)) * 2
     np.testing.assert_allclose(np.asarray(c), (want + 1) * want)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not device_count(), reason="there is no GPU, or no CuPy")
+def test_programs_on_this_machines_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "mode", "default")
+    monkeypatch.setattr(config, "eager_below", 0)
+    monkeypatch.setattr(find, "LEAST_BYTES", 0)
+    monkeypatch.setattr(sending, "pays", lambda *_, **__: True)
+    data = np.random.default_rng(3).normal(size=(3000, 70))
+    x = dnumpy.at(data, dnumpy.GPU(0))
+    assert x.device == "gpu-0"
+    y = dnumpy.exp(x - x.max(axis=1, keepdims=True))
+    y /= y.sum(axis=1, keepdims=True)
+    want = np.exp(data - data.max(axis=1, keepdims=True))
+    want /= want.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(y), want, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(y.T @ x), want.T @ data, rtol=1e-9, atol=1e-9)
+    for got, numpys in zip(programs(dnumpy), programs(np), strict=True):
+        np.testing.assert_allclose(np.asarray(got), numpys, rtol=1e-9)
 
 
 def test_explain_and_predict_name_the_device(gpu: PaperDevice) -> None:
