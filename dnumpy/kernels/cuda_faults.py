@@ -30,6 +30,8 @@ template <class T, class... R> FN u4 fault(b1 pole, T r, R... operands) {
   if (op_isnan(r)) return none_nan(operands...) ? INVALID : 0;
   return all_finite(operands...) ? (pole ? DIVIDE : OVER) : 0;
 }
+template <class T> FN u4 fault_floor(u4 found, T) { return found == OVER ? OVER | INVALID : found; }
+FN u4 fault_floor(u4 found, f2) { return found; }  // NumPy rounds what overflows an infinity
 template <class T> FN b1 is_zero(T a) { return !truth(a); }
 template <class T> FN b1 pole_divide(T, T b) { return is_zero(b); }
 template <class T> FN b1 pole_power(T a, T) { return is_zero(a); }
@@ -55,9 +57,10 @@ template <class T> FN u4 fault_order(T a, T b) {
 }
 template <class T> FN u4 fault_reciprocal(T a) { return a == T(0) ? DIVIDE | INVALID : 0; }
 template <class T> FN u4 fault_zero(T b) { return b == T(0) ? DIVIDE : 0; }
+// x86 converts to 32 bits, or to 64: what fits there and not in T is cut off without a word
 template <class T> FN u4 fault_truncation(f8 x) {
-  const f8 half = (f8)((u8)1 << (sizeof(T) * 8 - 1)), top = kind<T>::is_signed ? half : 2 * half;
-  const f8 bottom = kind<T>::is_signed ? -top : 0.0;
+  const f8 bottom = sizeof(T) == 8 ? -9223372036854775808.0 : -2147483648.0;
+  const f8 top = kind<T>::is_signed || sizeof(T) < 4 ? -bottom : -2 * bottom;
   return trunc(x) >= bottom && x < top ? 0 : INVALID;
 }
 """

@@ -133,7 +133,8 @@ def op_fault(name: str, types: Sequence[str], result: str, args: Sequence[str], 
     if name == "divmod" and output:  # NumPy computes both
         result = f"op_divmod({operands})"
     pole = f"pole_{word.pole}({operands})" if word.pole else "false"
-    return f"fault({pole}, {result}, {operands})"
+    found = f"fault({pole}, {result}, {operands})"
+    return f"fault_floor({found}, {args[0]})" if name in {"floor_divide", "divmod"} else found
 
 
 def _integer_fault(name: str, operands: str, args: Sequence[str]) -> str:

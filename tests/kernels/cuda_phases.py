@@ -99,3 +99,11 @@ def cast_phase(array: np.ndarray, dtype: np.dtype) -> p.Bound:
     """Return the phase that casts an array."""
     (bound,) = p.bound([make(CAST, (stored(array),), (), array.shape, dtype)], 1 << 18)
     return bound
+
+
+def pair_phase(name: str, x: float, y: float) -> p.Bound:
+    """Return the phase that applies an op to two numbers, many times."""
+    root = p.apply(name, stored(np.full(64, x)), stored(np.full(64, y)))
+    assert root is not None
+    (bound,) = p.bound([root], 1 << 18)
+    return bound

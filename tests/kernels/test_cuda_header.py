@@ -6,6 +6,7 @@ in the last place of NumPy's; the same text is given to NVIDIA's compiler.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,6 +113,37 @@ def test_who_is_told_nothing_pays_for_no_tests(items):
         (quiet,) = bound_kernel.wanted.values()
         assert "atomicOr" not in quiet.text
         assert kernel.wanted
+
+
+def alone(bounds: list[p.Bound]) -> None:
+    """Compare phases, each of which has one element's value everywhere: also its faults."""
+    kernels = [host.HostKernel(bound.phase, bound.values) for bound in bounds]
+    for bound, kernel in zip(bounds, kernels, strict=True):
+        bound.run(kernel)
+    library = host.compiled(k for kernel in kernels for k in kernel.wanted.values())
+    for bound, kernel in zip(bounds, kernels, strict=True):
+        kernel.library = library
+        tiled, count = TiledKernel(bound.phase), bound.phase.rows
+        with np.errstate(all="ignore"):
+            found, expected = bound.run(kernel), bound.run(tiled)
+            told = tiled.run(bound.values, bound.allocate(), 0, count)
+        assert np.array_equal(found[0], expected[0], equal_nan=True), bound
+        faults = kernel.run(bound.values, bound.allocate(), 0, count)
+        assert faults == {f for f in told if f[1] in FAULT_WORDS.values()}, bound
+
+
+@needs_compiler
+def test_casts_to_integers_cut_off_and_warn_as_numpy_does():
+    values = (-1.5, 300.0, -40000.0, 70000.0, 3e9, -3e9, 5e9, -1e18, 1e19, 1e20, np.nan)
+    codes = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
+    alone([cuda_phases.cast_phase(np.full(64, v), np.dtype(c)) for v in values for c in codes])
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "divide"])
+def test_divisions_warn_pair_by_pair_as_numpy_does(name):
+    pairs = itertools.product((0.0, 1.0, -2.5, 1e308, 1e-310, np.inf, np.nan), repeat=2)
+    alone([cuda_phases.pair_phase(name, x, y) for x, y in pairs])
 
 
 @needs_compiler
