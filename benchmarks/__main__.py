@@ -14,7 +14,7 @@ from rich.console import Console
 
 from benchmarks.chart import RECORD, update
 from benchmarks.compare import SUBJECT, compare
-from benchmarks.machine import best, machine, measured_limits
+from benchmarks.machine import as_installed, best, machine, measured_limits
 from benchmarks.peers import NAMES, installed
 from benchmarks.programs import GROUPS, PROGRAMS, chosen
 from benchmarks.report import Record, cell, detailed, side_by_side
@@ -95,6 +95,7 @@ def main(argv: Sequence[str]) -> int:
 
 def measured(options: argparse.Namespace, peers: Sequence[str], console: Console) -> Record:
     """Return the figures of all programs, and print those of each as soon as it is done."""
+    as_installed()  # of which first calls tell
     here = machine()
     for key, value in {**here, "scale": options.scale}.items():
         console.print(f"{key}: {value}")

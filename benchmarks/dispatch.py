@@ -27,7 +27,7 @@ from rich.table import Table
 
 import dnumpy
 from benchmarks.flame import Flame, sampled
-from benchmarks.machine import machine
+from benchmarks.machine import as_installed, machine
 from dnumpy import engine
 from dnumpy.config import config
 from dnumpy.kernels.compile import Compiled
@@ -205,6 +205,7 @@ def one_compiled_thread() -> Iterator[None]:
 
 def import_seconds(rounds: int) -> float:
     """Return the least that ``import dnumpy`` took in fresh processes that had NumPy."""
+    as_installed()
     command = [sys.executable, "-c", _IMPORT]
     root = Path(__file__).resolve().parent.parent
     found = []

@@ -31,6 +31,7 @@ from dnumpy.errors import (
     WorkerLost,
 )
 from dnumpy.runtime import faults as _faults
+from dnumpy.runtime import memory as _memory
 
 __version__ = _np.__version__  # programs ask np.__version__ for NumPy's behaviour, which this is
 __dnumpy_version__ = "0.1.0"
@@ -39,6 +40,7 @@ __array_namespace_info__ = _np.__array_namespace_info__
 __all__ = list(_np.__all__)
 
 _faults.pass_on_warnings()
+_memory.let_malloc_keep()
 _namespace.find_mirrors()
 _neighbours.watch()
 globals().update(_namespace.build())

@@ -68,6 +68,7 @@ LARGE_ELEMENTS = 1 << 23  # of an operation
 LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
 LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pending work holds
 LEAST_PASSING = 1 << 20  # bytes: no limit is so low that less would pass in blocks
+MOST_PICKED = 8  # little parts of pending content that are recorded before it is computed
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
 
@@ -79,7 +80,13 @@ class Window:
         self.elements = 0
         self.looked = LOOKED_ELEMENTS  # elements at which to look at the memory held
         self.made = 0  # bytes of memory made since the last look
+        self.picked = 0  # little parts of pending content that were looked for
         self.owners: dict[int, weakref.ref[Any]] = {}
+
+    def is_picked_apart(self) -> bool:
+        """Count a little part of pending content; say whether the program takes many of them."""
+        self.picked += 1
+        return self.picked > MOST_PICKED
 
     def note(self, expr: Expr, owner: weakref.ref[Any], key: int) -> None:
         """Count a newly recorded Expr; start evaluation when the window is worth starting."""
@@ -139,7 +146,7 @@ class Window:
         """Return the pending content of every live Buffer and start a new window."""
         found = self.waiting()
         self.owners.clear()
-        self.exprs = self.elements = 0
+        self.exprs = self.elements = self.picked = 0
         self.looked = LOOKED_ELEMENTS
         return found
 

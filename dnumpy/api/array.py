@@ -205,11 +205,24 @@ def view_seen(array: ndarray, memory: np.ndarray, seen: np.ndarray) -> ndarray:
 
 
 def peek(array: ndarray) -> np.ndarray | None:
-    """Return a small view of computed memory as NumPy's, None for what the engine should see."""
+    """Return small computed memory, or a small view of such, as NumPy's.
+
+    None for what the engine should see. Without this, whatever a small array is computed with would
+    be recorded too once the array had to wait for a large one.
+    """
     seen = array._seen
-    if seen is None or seen[0] is not array._buf.expr.value or seen[1].size >= config.eager_below:
+    if seen is None:
+        buffer = array._buf
+        if array._place is not None or type(buffer) is not Buffer:
+            return None
+        memory = buffer.expr.value
+        if type(memory) is not np.ndarray or memory.size >= config.eager_below:
+            return None
+        seen = array._seen = (memory, memory)
+    memory, shown = seen
+    if memory is not array._buf.expr.value or shown.size >= config.eager_below:
         return None
-    return None if config.memory_limit and reaches_far(seen[1]) else seen[1]
+    return None if config.memory_limit and reaches_far(shown) else shown
 
 
 def reaches_far(seen: np.ndarray | Geometry) -> bool:

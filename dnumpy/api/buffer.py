@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 
 _new = object.__new__
 _ref = weakref.ref
-_LOCKS = tuple(threading.RLock() for _ in range(64))
+_LOCK_COUNT = 64
+_LOCKS = tuple(threading.RLock() for _ in range(_LOCK_COUNT))
 _OBJECT_BYTES = 16  # addresses of objects are multiples of this
 _OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
+
+
+def lock_of(buffer: Buffer) -> threading.RLock:
+    """Return the lock that guards a Buffer, one of a fixed set."""
+    return _LOCKS[id(buffer) // _OBJECT_BYTES % _LOCK_COUNT]
 
 
 class Export:
@@ -78,7 +84,7 @@ class Buffer:
     @property
     def lock(self) -> threading.RLock:
         """The lock that guards this Buffer, one of a fixed set."""
-        return _LOCKS[id(self) // _OBJECT_BYTES % len(_LOCKS)]
+        return lock_of(self)
 
     def set(self, expr: Expr) -> None:
         """Make ``expr`` the content. An Expr that already is another Buffer's content is copied."""

@@ -273,9 +273,21 @@ def _unmade(fill: Any, shape: Any, dtype: Any) -> Any:
     return managed(unmade(kind.type(fill), extents, kind), None)
 
 
+def _is_small(shape: Any) -> bool:
+    """Whether a shape, of plain integers, is that of a small array."""
+    if type(shape) is int:
+        return shape < config.eager_below
+    if type(shape) is not tuple:
+        return False
+    return _INTEGERS.issuperset(map(type, shape)) and prod(shape) < config.eager_below
+
+
+_INTEGERS = frozenset({int})
+
+
 def zeros(_module: Any, shape: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
     """As ``numpy.zeros``."""
-    if type(shape) is int and shape < config.eager_below and not named and not more:
+    if not named and not more and _is_small(shape):
         made = bare()
         made._np = _zeros(shape) if dtype is None else _zeros(shape, dtype)
         return made
@@ -284,7 +296,7 @@ def zeros(_module: Any, shape: Any, dtype: Any = None, *more: Any, **named: Any)
 
 def empty(_module: Any, shape: Any, dtype: Any = None, *more: Any, **named: Any) -> Any:
     """As ``numpy.empty``."""
-    if type(shape) is int and shape < config.eager_below and not named and not more:
+    if not named and not more and _is_small(shape):
         made = bare()
         made._np = _empty(shape) if dtype is None else _empty(shape, dtype)
         return made

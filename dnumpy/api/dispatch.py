@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import callables, calls, docs, overrides
-from dnumpy.api.array import ndarray, wrap
+from dnumpy.api.array import ndarray, peek, wrap
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
 from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.api.stored import with_stored
@@ -92,10 +92,12 @@ def _dispatched(
             return considered(args, kwargs)
 
         return writing
-    return _quick(AT_ONCE.get(qualified.removeprefix("numpy."), wrapped), considered)
+    return _quick(AT_ONCE.get(qualified.removeprefix("numpy."), wrapped), wrapped, considered)
 
 
-def _quick(function: Callable[..., Any], considered: Callable[..., Any]) -> Callable[..., Any]:
+def _quick(
+    function: Callable[..., Any], wrapped: Any, considered: Callable[..., Any]
+) -> Callable[..., Any]:
     """Return what calls ``function`` with small arrays, and ``considered`` with all else."""
 
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -106,13 +108,15 @@ def _quick(function: Callable[..., Any], considered: Callable[..., Any]) -> Call
             if type(x) is ndarray and type(y) is ndarray:
                 a, b = x._np, y._np
                 if a is None or b is None:
-                    return considered(args, kwargs)
+                    a, b = _read(x, args, wrapped), _read(y, args, wrapped)
+                    if a is None or b is None:
+                        return considered(args, kwargs)
                 r = function(a, b)
                 if type(r) in calls.PLAIN:
                     return r
                 fresh = type(r) is _np_array and r.base is None and r is not a and r is not b
                 return wrap(r) if fresh else calls.wrap_result(r, args)
-        plain = _small_values(args)
+        plain = _small_values(args, wrapped)
         if plain is None:
             return considered(args, kwargs)
         return _given_back(function(*plain), args)
@@ -152,13 +156,21 @@ def _considered(
     return considered
 
 
-def _small_values(args: tuple[Any, ...]) -> list[Any] | None:
+def _read(x: ndarray, args: tuple[Any, ...], wrapped: Any) -> np.ndarray | None:
+    """Return an array that NumPy may read now, and that is not where it writes its result."""
+    if x._np is not None:
+        return x._np
+    found = peek(x)
+    return None if found is None or len(args) > calls.out_position(wrapped) else found
+
+
+def _small_values(args: tuple[Any, ...], wrapped: Any) -> list[Any] | None:
     """Return what NumPy is given for small arrays and plain values; None if there is else."""
     plain: list[Any] = []
     for a in args:
         kind = type(a)
         if kind is ndarray:
-            value: Any = a._np
+            value: Any = a._np if a._np is not None else _read(a, args, wrapped)
         elif kind in _AS_THEY_ARE:
             plain.append(a)
             continue

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import engine
 from dnumpy.api import calls, chosen, take
 from dnumpy.api.array import (
     concrete,
@@ -20,6 +22,7 @@ from dnumpy.api.array import (
     view_seen,
     wrap,
 )
+from dnumpy.api.buffer import lock_of
 from dnumpy.api.locks import writing
 from dnumpy.api.record import Unmanaged, is_lazy, operand, view, where, write
 from dnumpy.api.scalar import DeferredScalar
@@ -31,8 +34,11 @@ from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime import masks, places
 
+if TYPE_CHECKING:
+    from dnumpy.api.buffer import Buffer
+
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
-_DIRECT_WRITE = 4096  # elements: below this a write to computed, unread memory happens at once
+_LITTLE = 16  # views of less than one element in so many are little parts
 
 
 def is_basic(key: Any) -> bool:
@@ -101,20 +107,54 @@ def get(array: ndarray, key: Any) -> Any:
 
 
 def _get_basic(array: ndarray, key: Any) -> Any:
-    memory = array._buf.expr.value
-    if memory is None and array._buf.unmade:
-        memory = array._buf.memory()
-    if type(memory) is np.ndarray:
-        if unread.watched:
-            unread.note_read(array._buf.expr)
-        seen = _over(array, memory)[key]
-        if type(seen) is not np.ndarray:
-            return seen
-        if seen.size:
-            return view_seen(array, memory, seen)
+    expr = array._buf.expr
+    memory = expr.value
+    seen = array._seen
+    if seen is not None and seen[0] is memory:
+        whole = seen[1]
+    elif type(memory) is not np.ndarray:
+        return _get_unseen(array, key)
+    else:
+        whole = memory if array._place is None else _over(array, memory)
+    if unread.watched:
+        unread.note_read(expr)
+    shown = whole[key]
+    if type(shown) is not np.ndarray:
+        return shown
+    return view_seen(array, memory, shown) if shown.size else _viewed(array, key)
+
+
+def _get_unseen(array: ndarray, key: Any) -> Any:
+    """Return what a basic index shows of what has no memory here yet."""
+    buffer = array._buf
+    if buffer.unmade:
+        buffer.make()
+        return _get_basic(array, key)
     if picks_one(array, key):
         return looked_at(view_of(array, seen_at(array, key)))[()]
+    found = _viewed(array, key)
+    if _is_picked_apart(buffer, found._place):
+        engine.compute([buffer.expr])
+        if buffer.expr.value is not None:
+            return _get_basic(array, key)
+    return found
+
+
+def _viewed(array: ndarray, key: Any) -> ndarray:
     return view_of(array, ghost(array)[key])
+
+
+def _is_picked_apart(buffer: Buffer, place: Geometry | None) -> bool:
+    """Say whether a program goes through pending content by little parts.
+
+    Each of them is an operation to NumPy, and much more to the engine.
+    """
+    if place is None or not buffer.pending:
+        return False
+    size = prod(place.shape)
+    if size >= config.eager_below or size * _LITTLE > prod(buffer.shape):
+        return False
+    return engine.window.is_picked_apart() and not engine.spreads(buffer.expr)
 
 
 def get_small(array: ndarray, key: ndarray) -> Any:
@@ -198,7 +238,7 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     if plain is None or not _is_quick(key):
         return False
     buffer = array._buf
-    with buffer.lock:
+    with lock_of(buffer):
         memory = buffer.expr.value
         if memory is None and buffer.unmade:
             memory = buffer.memory()
@@ -206,17 +246,20 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
             return False
         if unread.watched:
             unread.note_read(buffer.expr)
-        whole = _over(array, memory)
+        whole = memory if array._place is None else _over(array, memory)
         region = whole[key]
-        if type(region) is np.ndarray and region.size > min(_DIRECT_WRITE, config.eager_below):
+        if type(region) is not np.ndarray:
+            whole[key] = plain
+        elif region.size > config.eager_below:
             return False
-        whole[key] = plain
+        else:
+            region[...] = plain
     return True
 
 
 def _at_hand(value: Any) -> np.ndarray | None:
     if type(value) is not ndarray:
-        return None
+        return value if type(value) is np.ndarray else None
     return value._np if value._np is not None else peek(value)
 
 
@@ -265,7 +308,7 @@ def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:
     """Whether writing at once is best: at home, nobody reads it later, and little to write."""
     buffer = array._buf
     at_home = buffer.memory_here() is not None
-    return at_home and seen.size <= _DIRECT_WRITE and buffer.may_be_written()
+    return at_home and seen.size <= config.eager_below and buffer.may_be_written()
 
 
 def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:

@@ -24,7 +24,7 @@ def getitem(self: ndarray, key: Any) -> Any:
     if a is None:
         return indexing.get(self, key)
     kind = type(key)
-    if kind is int:
+    if kind is int or kind is tuple:
         r = a[key]
         if type(r) is not _np_array:
             return r
@@ -55,8 +55,6 @@ def getitem(self: ndarray, key: Any) -> Any:
 
 def _plain_key(key: Any) -> Any:
     """Return an index without arrays of ours."""
-    if type(key) is tuple:
-        return key if _PLAIN_KEYS.issuperset(map(type, key)) else calls.unwrap(key)
     return key if type(key) in _PLAIN_KEYS else calls.unwrap(key)
 
 
@@ -67,16 +65,23 @@ def setitem(self: ndarray, key: Any, value: Any) -> None:
         indexing.set_(self, key, value)
         return
     kind = type(value)
-    if kind is float or kind is int or kind in IMMEDIATE:
-        kind = type(key)
-        if kind is int or kind is slice:
-            a[key] = value
+    if kind in IMMEDIATE:
+        plain = value
+    else:
+        plain = value._np if kind is ndarray and a.dtype.kind != "O" else None
+        if plain is None:
+            _set_other(a, key, value)
             return
-        if kind is ndarray and (mask := key._np) is not None:
-            a[mask] = value
-            return
+    kind = type(key)
+    if kind is not tuple and kind is not int and kind is not slice:
+        key = _plain_key(key)
+    a[key] = plain
+
+
+def _set_other(a: np.ndarray, key: Any, value: Any) -> None:
+    """Assign what is neither a small array nor a plain scalar, or to an array of objects."""
     key = _plain_key(key)
-    if type(value) not in IMMEDIATE and not (a.dtype.kind == "O" and _is_element(a, key)):
+    if not (a.dtype.kind == "O" and _is_element(a, key)):
         value = calls.unwrap(value)
     a[key] = value
 

@@ -451,13 +451,10 @@ def _ipow(self: ndarray, other: Any) -> Any:
 def _matmul(self: Any, other: Any) -> Any:
     if type(other) is ndarray and type(self) is ndarray:
         a, b = self._np, other._np
+        if (a is None or b is None) and not config.reproducible:
+            a, b = ufuncs.at_hand(self), ufuncs.at_hand(other)
         if a is not None and b is not None:
-            r = a @ b
-            if type(r) is _np_array:
-                made = bare()
-                made._np = r
-                return made
-            return r
+            return ufuncs.as_ours(a @ b)
     if not (ufuncs.is_operand(self) and ufuncs.is_operand(other)):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):

@@ -10,6 +10,7 @@ import numpy as np
 from dnumpy.api import calls, dispatch, overrides, places, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray
 from dnumpy.api.describe import describe_classes
+from dnumpy.api.record import is_lazy
 from dnumpy.api.scalar import DeferredScalar
 
 
@@ -26,6 +27,12 @@ def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.
 
 def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc on our arrays; defer to classes that override ufuncs themselves."""
+    if len(inputs) == 2 and not kwargs and method == "__call__":
+        x, y = inputs  # a scalar of NumPy's is the first operand of an operator
+        if type(y) is ndarray and type(x) in ufuncs.IMMEDIATE:
+            a = y._np if y._np is not None else ufuncs.at_hand(y)
+            if a is not None:
+                return ufuncs.as_ours(ufunc(x, a))
     outs = kwargs.get("out", ())
     for x in (*inputs, *outs, kwargs.get("where")):
         override = getattr(type(x), "__array_ufunc__", None)
@@ -154,7 +161,8 @@ def _scalar_operator(wrapped: np.ufunc, plain: Any) -> Any:
     takes_complex = "DD->D" in wrapped.types or "DD->?" in wrapped.types
 
     def method(self: DeferredScalar, other: Any) -> Any:
-        if _defers(self, other, takes_complex=takes_complex):
+        waits = self.is_pending or is_lazy(other)
+        if waits and _defers(self, other, takes_complex=takes_complex):
             return ufuncs.call(wrapped, (self, other), {})
         return calls.wrap_result(plain(self.force(), calls.unwrap(other)))
 
@@ -165,7 +173,8 @@ def _scalar_reflected(wrapped: np.ufunc, plain: Any) -> Any:
     takes_complex = "DD->D" in wrapped.types
 
     def method(self: DeferredScalar, other: Any) -> Any:
-        if _defers(self, other, takes_complex=takes_complex):
+        waits = self.is_pending or is_lazy(other)
+        if waits and _defers(self, other, takes_complex=takes_complex):
             return ufuncs.call(wrapped, (other, self), {})
         return calls.wrap_result(plain(calls.unwrap(other), self.force()))
 

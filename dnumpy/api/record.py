@@ -22,6 +22,7 @@ from dnumpy.api.array import (
     ndarray,
     reaches_far,
 )
+from dnumpy.api.buffer import Buffer
 from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
@@ -314,20 +315,23 @@ def fresh(expr: Expr) -> ndarray:
 def is_lazy(x: Any) -> bool:
     """Say whether an operand asks for the engine: a managed array or a deferred scalar.
 
-    A small view of computed memory does not: NumPy reads it at once.
+    Computed scalars, small arrays and small views of computed memory do not: NumPy reads them at
+    once.
     """
     kind = type(x)
     if kind is not ndarray:
-        return kind is DeferredScalar
+        return kind is DeferredScalar and x.is_pending
     if x._np is not None:
         return False
     seen = x._seen
     if seen is not None and seen[0] is x._buf.expr.value:
         small = seen[1].size < config.eager_below
         return not small or (config.memory_limit > 0 and reaches_far(seen[1]))
-    geometry = x._geo
-    if geometry is None or type(x._buf.expr.value) is not np.ndarray:
+    geometry, buffer = x._geo, x._buf
+    if type(buffer) is not Buffer or type(buffer.expr.value) is not np.ndarray:
         return True
+    if geometry is None:
+        return buffer.expr.value.size >= config.eager_below
     return prod(geometry.shape) >= config.eager_below or reaches_far(geometry)
 
 

@@ -49,6 +49,11 @@ class DeferredScalar:
         """Return the seconds and bytes that computing the scalar would take; computes nothing."""
         return engine.predict([] if self.expr is None else [self.expr])
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether the scalar is not computed yet."""
+        return self.expr is not None and self.expr.value is None
+
     def as_operand(self) -> Any:
         """Return the Expr while pending, else a constant."""
         from dnumpy.expr.expr import Const

@@ -9,6 +9,7 @@ import numpy as np
 
 from dnumpy.api import calls, chosen, overrides, quick
 from dnumpy.api.array import bare, facts, from_expr, ndarray, peek, peek_for_writing, wrap
+from dnumpy.api.buffer import lock_of
 from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
 from dnumpy.api.record import (
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _np_array = np.ndarray
-IMMEDIATE = frozenset(
-    {int, float, complex, bool, np.float64, np.int64, np.float32, np.bool_, np.int32}
-)
+_NUMBERS = frozenset([np.dtype(c).type for c in "?bhilqBHILQefdgFDG"])  # NumPy's scalars
+IMMEDIATE = frozenset({int, float, complex, bool}) | _NUMBERS
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
@@ -105,19 +105,26 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
 
     def __call__(self, x: Any = _NO_VALUE, /, *others: Any, **kwargs: Any) -> Any:
         """Apply elementwise; as ``numpy.ufunc.__call__``."""
-        if type(x) is ndarray and not kwargs:
-            a = x._np
-            if a is not None and not others:
-                wrapped = self._np
-                r = wrapped(a)
-                if type(r) is _np_array:
-                    made = bare()
-                    made._np = r
-                    return made
-                return calls.wrap_result(r) if type(r) is tuple else r
-            r = self._of_managed(x, others) if a is None else self._met(a, others)
+        kind = type(x)
+        a = x._np if kind is ndarray else x if kind in IMMEDIATE else None
+        if a is None:
+            r = self._of_managed(x, others) if kind is ndarray and not kwargs else None
             if r is not None:
-                return wrap(r) if type(r) is _np_array else r
+                return r
+        elif kwargs:
+            if self._into_small(a, others, **kwargs):
+                return kwargs["out"]
+        elif not others:
+            r = self._np(a)
+            if type(r) is _np_array:
+                made = bare()
+                made._np = r
+                return made
+            return calls.wrap_result(r) if type(r) is tuple else r
+        elif self._plain == 2 and len(others) == 1:
+            b = at_hand(others[0])
+            if b is not None:
+                return as_ours(self._np(a, b))
         return call(self._np, others if x is _NO_VALUE else (x, *others), kwargs)
 
     def _of_managed(self, x: ndarray, others: tuple[Any, ...]) -> Any:
@@ -126,26 +133,30 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
             return None
         a = peek(x)
         if a is not None:
-            return self._met(a, others) if others else self._np(a)
+            if not others:
+                return as_ours(self._np(a))
+            b = at_hand(others[0])
+            return None if b is None else as_ours(self._np(a, b))
         row = self._row
         if row is None:
             return None
         return quick.binary(row, x, others[0]) if others else quick.unary(row, x)
 
-    def _met(self, a: np.ndarray, others: tuple[Any, ...]) -> Any:
-        """Return the result for a small array and another operand; None as above."""
-        if self._plain != 2 or len(others) != 1:
-            return None
-        b = at_hand(others[0])
-        if b is None:
-            return None
-        wrapped = self._np
-        r = wrapped(a, b)
-        if type(r) is _np_array and r.size < config.eager_below:
-            made = bare()
-            made._np = r
-            return made
-        return r
+    def _into_small(
+        self, a: Any, others: tuple[Any, ...], out: Any = None, where: Any = True, **more: Any
+    ) -> bool:
+        """Write the result of operands at hand to a small ``out``; False where it is another."""
+        if type(out) is not ndarray or out._np is None or more or len(others) + 1 != self._plain:
+            return False
+        mask = where if where is True else where._np if type(where) is ndarray else None
+        b = at_hand(others[0]) if others else True
+        if mask is None or b is None:
+            return False
+        if others:
+            self._np(a, b, out=out._np, where=mask)
+        else:
+            self._np(a, out=out._np, where=mask)
+        return True
 
     def __repr__(self) -> str:
         """Return NumPy's repr."""
@@ -405,10 +416,14 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
     row = quick.row_of(wrapped)
 
     def method(self: Any, other: Any) -> Any:
-        if row is not None and self._np is None and type(other) in IMMEDIATE:
-            found = quick.reflected(row, other, self)
-            if found is not None:
-                return found
+        if type(other) in IMMEDIATE:
+            a = self._np
+            if a is None:
+                a = peek(self)
+            if a is not None:
+                return as_ours(wrapped(other, a))
+            found = quick.reflected(row, other, self) if row is not None else None
+            return call(wrapped, (other, self), {}) if found is None else found
         if has_own_operators(other):
             return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
         if not is_operand(other):
@@ -431,9 +446,6 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C90
         else:
             return beside(self, other)
         if a is None or b is None:
-            if a is None and self._seen is None and row is not None:
-                found = binary(row, self, other)
-                return call(wrapped, (self, other), {}) if found is None else found
             return managed(self, other)
         r = wrapped(a, b)
         if type(r) is _np_array:
@@ -498,11 +510,12 @@ def _inplace(wrapped: np.ufunc) -> Any:
         return self
 
     def managed(self: Any, other: Any) -> Any:
-        if at_hand(other) is not None:
-            with self._buf.lock:
+        b = at_hand(other)
+        if b is not None and peek(self) is not None:
+            with lock_of(self._buf):
                 a = peek_for_writing(self)
                 if a is not None:
-                    wrapped(a, calls.unwrap(other), out=(a,))
+                    wrapped(a, b, a)
                     return self
         if row is not None and quick.into(row, self, other):
             return self
@@ -521,6 +534,17 @@ def takes_over(other: Any) -> bool:
     return not is_operand(other)
 
 
+def as_ours(r: Any) -> Any:
+    """Return what a ufunc made of small arrays and scalars as ours."""
+    if type(r) is not _np_array:
+        return calls.wrap_result(r) if type(r) is tuple else r
+    if r.size < config.eager_below:
+        made = bare()
+        made._np = r
+        return made
+    return wrap(r)
+
+
 def at_hand(x: Any) -> Any:
     """Return what NumPy is given for a small array, a small view or a scalar; None for others."""
     if type(x) is not ndarray:
@@ -534,6 +558,8 @@ def _unary(wrapped: np.ufunc) -> Any:
 
     def method(self: Any) -> Any:
         a = self._np
+        if a is None:
+            a = peek(self)
         if a is not None:
             r = wrapped(a)
             if type(r) is _np_array:
@@ -541,11 +567,8 @@ def _unary(wrapped: np.ufunc) -> Any:
                 made._np = r
                 return made
             return r
-        if row is not None and peek(self) is None:
-            found = quick.unary(row, self)
-            if found is not None:
-                return found
-        return call(wrapped, (self,), {})
+        found = quick.unary(row, self) if row is not None else None
+        return call(wrapped, (self,), {}) if found is None else found
 
     return method
 

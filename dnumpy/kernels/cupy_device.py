@@ -5,10 +5,7 @@ Arrays travel through pinned memory: one half of a buffer is filled while the ot
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -18,11 +15,14 @@ from dnumpy.expr.geometry import Geometry, address_of
 from dnumpy.kernels.cuda_library import apply_on_device
 from dnumpy.kernels.cupy import CupyKernel
 from dnumpy.kernels.lower import Unsupported
+from dnumpy.kernels.numba import TOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from dnumpy.expr.expr import Params, Shape
+    from dnumpy.kernels.choose import Kernel
+    from dnumpy.kernels.tiled import Faults
     from dnumpy.ops.families import Op
     from dnumpy.rewrite.phase import Phase
 
@@ -42,7 +42,7 @@ class CupyDevice:
         self.number = number
         self.exhausted: tuple[type[Exception], ...] = (cupy.cuda.memory.OutOfMemoryError,)
         self._device = cupy.cuda.Device(number)
-        self._kernels: dict[Phase, CupyKernel] = {}
+        self._kernels: dict[Phase, _KernelHere] = {}
         self._staging: _Staging | None = None
         self._lock = threading.Lock()
         properties = cupy.cuda.runtime.getDeviceProperties(number)
@@ -114,14 +114,13 @@ class CupyDevice:
         with self._device:
             target[...] = value
 
-    def kernel(self, phase: Phase) -> CupyKernel:
+    def kernel(self, phase: Phase) -> Kernel:
         """Return the kernel of a phase; raises Unsupported where only the host has one."""
         found = self._kernels.get(phase)
         if found is None:
             if len(self._kernels) >= _MOST_KERNELS:
                 self._kernels.clear()
-            with self._device:
-                found = self._kernels[phase] = CupyKernel(phase)
+            found = self._kernels[phase] = _KernelHere(phase, self._device)
         return found
 
     def apply(
@@ -148,6 +147,27 @@ class CupyDevice:
         """Give memory back that the pool keeps for reuse."""
         with self._device:
             cupy.get_default_memory_pool().free_all_blocks()
+
+
+class _KernelHere(CupyKernel):
+    """A kernel that runs on one device, whichever is the calling thread's current one."""
+
+    def __init__(self, phase: Phase, device: Any) -> None:
+        super().__init__(phase)
+        self._device = device
+
+    def run(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[Any],
+        lo: int,
+        hi: int,
+        origin: int = 0,
+        told: Collection[str] = TOLD,
+    ) -> Faults:
+        """Compute rows ``lo:hi`` and wait for them; raises Unsupported where NumPy must do it."""
+        with self._device:
+            return super().run(values, outs, lo, hi, origin, told)
 
 
 class _Staging:
@@ -204,13 +224,3 @@ class _Staging:
 def found_devices() -> list[CupyDevice]:
     """Return all GPUs that CuPy can use; raises what CUDA says where it cannot."""
     return [CupyDevice(number) for number in range(cupy.cuda.runtime.getDeviceCount())]
-
-
-def may_have_one() -> bool:
-    """Say whether this machine seems to have an NVIDIA GPU; nothing of CuPy is imported for it."""
-    return Path("/proc/driver/nvidia/version").exists() or os.name == "nt"
-
-
-def is_installed() -> bool:
-    """Say whether CuPy is."""
-    return importlib.util.find_spec("cupy") is not None

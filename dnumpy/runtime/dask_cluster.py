@@ -13,6 +13,7 @@ import numpy as np
 
 from dnumpy.errors import WorkerLost
 from dnumpy.plan.rates import MEMORY_SHARE
+from dnumpy.runtime import on_worker
 from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
@@ -215,9 +216,12 @@ class DaskCluster(MeasuredNodes):
         from dnumpy.runtime.jointly import Place
 
         made = sum(d.work.rows * d.work.bytes_written for d in sketch.demands)
-        relay = len(sketch.demands) > 1 and made <= self._relay_room()
-        known = [(self.profiles[a], self._steps.get(a) if relay else None) for a in self._alive]
-        profiles = [p if step is None else replace(p, launch_seconds=step) for p, step in known]
+        count = len(sketch.demands)
+        relay = count > 1 and made <= self._relay_room()
+        profiles = [self.profiles[address] for address in self._alive]
+        if relay:
+            steps = map(self._steps.get, self._alive)
+            profiles = [_in_relay(p, s, count) for p, s in zip(profiles, steps, strict=True)]
         return [Place(p, self.label(a)) for p, a in zip(profiles, self._alive, strict=True)]
 
     def _relay_room(self) -> float:
@@ -305,6 +309,7 @@ class DaskCluster(MeasuredNodes):
         staying = dict.fromkeys(ref.key for ref in stay)
         coming = dict.fromkeys(ref.key for ref in home)
         nodes = frozenset(graph.tasks)
+        self._on_devices(graph)
         if not self._relays(graph, staying.keys() | coming.keys()):
             futures, brought = self._runs.results(
                 graph.tasks, [*coming], [*staying], nodes, retries=1, urgent=graph.urgent
@@ -312,6 +317,13 @@ class DaskCluster(MeasuredNodes):
             return {**futures, **dict(zip(coming, brought, strict=True))}
         legs, external = graph.relay = legs_of(graph, coming, staying)
         return self.play(legs, graph.run, external)
+
+    def _on_devices(self, graph: Graph) -> None:
+        """Let the tasks of workers that have a GPU run there."""
+        for node, tasks in graph.tasks.items():
+            if self.profiles[node].kind == "gpu":
+                for key, task in tasks.items():
+                    tasks[key] = graph.apart(key, on_worker.run, task.func, *task.args)
 
     def play(self, legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> dict[str, Any]:
         """Run legs under this run's name; return what ``run`` does, by the legs' own keys."""
@@ -333,6 +345,8 @@ class DaskCluster(MeasuredNodes):
 
     def _relays(self, graph: Graph, wanted: set[str]) -> bool:
         """Say whether a graph is run as a relay, which takes less waiting and more memory."""
+        if any(self.profiles[node].kind == "gpu" for node in graph.tasks):
+            return False  # whose tasks are wrapped one by one
         return wanted <= graph.node_of.keys() and is_worth_it(graph, self._relay_room())
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
@@ -361,6 +375,18 @@ class DaskCluster(MeasuredNodes):
             rows = [_rows(array, part) for array, part in zip(arrays, parts, strict=True)]
             return np.ascontiguousarray(np.concatenate(rows))
         raise AssertionError  # recover raises WorkerLost on the last attempt
+
+
+def _in_relay(profile: DeviceProfile, step: float | None, steps: int) -> DeviceProfile:
+    """Return a worker's profile as the steps of a relay see it.
+
+    A ``step`` is work of the interpreter's, of which a worker with a part of a CPU does as much
+    less; and the one task that they all are of begins once, which each has its part in.
+    """
+    if step is None:
+        return profile
+    begins = profile.launch_seconds / steps
+    return replace(profile, launch_seconds=step / min(profile.speed, 1.0) + begins)
 
 
 def _rows(value: Made | np.ndarray, part: Part) -> np.ndarray:

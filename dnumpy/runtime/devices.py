@@ -16,6 +16,7 @@ import numpy as np
 
 from dnumpy.cost.estimate import seconds as cost_seconds
 from dnumpy.errors import WorkerLost
+from dnumpy.kernels.lower import Unsupported
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import machine
 from dnumpy.runtime.copies import EMBED_BYTES, Rows
@@ -170,17 +171,34 @@ class Devices(MeasuredNodes):
     def _mirrored(
         self, owner: Expr | None, what: Hashable, array: np.ndarray, device: Device
     ) -> Ref:
-        """Return a part of a home array with its copy; without where the device has no room."""
-        copies: dict[tuple[Hashable, str], Any] = {}
-        if owner is not None:
-            _, copies = self._copies.setdefault(id(owner), (owner, {}))
+        """Return a part of a home array with its copy, without where the device cannot hold it.
+
+        Copies of other arrays make room for it.
+        """
         key = what, device.name
-        if key not in copies:
-            try:
-                copies[key] = device.put(array)
-            except device.exhausted:  # the task will find out what to do
+        _, known = self._copies.get(id(owner), (owner, {}))
+        made = known.get(key)
+        if made is None:
+            made = self._put(array, device)
+            if made is None:  # the task will find out what to do
                 return array
-        return Mirror(copies[key], array)
+            if owner is not None:
+                self._copies.setdefault(id(owner), (owner, {}))[1][key] = made
+        return Mirror(made, array)
+
+    def _put(self, array: np.ndarray, device: Device) -> Any:
+        """Return a copy on the device, None where it cannot be there."""
+        for again in (False, True):
+            try:
+                return device.put(array)
+            except Unsupported:
+                return None
+            except device.exhausted:
+                if again or not self._copies:
+                    return None
+                self._copies.clear()
+                device.trim()
+        return None
 
     def _forget_unused(self) -> None:
         for key in list(self._copies):

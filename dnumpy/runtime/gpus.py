@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
     from dnumpy.expr.expr import Expr
     from dnumpy.kernels.device import Device
+    from dnumpy.runtime.device_probe import Way
     from dnumpy.runtime.devices import Devices
 
 SIGNS = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")  # of a driver
@@ -66,37 +67,64 @@ def _looked_for() -> Devices | None:
         gpus = found_devices()
         return nodes_of(gpus) if gpus else None
     except Exception as problem:  # noqa: BLE001 - of CUDA, of its driver, of a half-installed CuPy
-        warnings.warn(
-            f"this machine's GPU cannot be used, and the CPU does the work: {problem}; "
-            "pip install 'dnumpy[gpu-cuda12]' (drivers from 525 on) or 'dnumpy[gpu-cuda13]' (from "
-            "580 on), one of the two; or set dnumpy.config.device = 'cpu'",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        _warn(problem)
         return None
+
+
+def device_of_worker() -> Device | None:
+    """Return the GPU for the tasks of a worker: the first that its process sees, None without.
+
+    Deployments that start a worker for each GPU let each process see another one first.
+    """
+    if not might_be():
+        return None
+    try:
+        from dnumpy.kernels.cupy_device import found_devices
+
+        return next(iter(found_devices()), None)
+    except Exception as problem:  # noqa: BLE001 - as above
+        _warn(problem)
+        return None
+
+
+def _warn(problem: Exception) -> None:
+    warnings.warn(
+        f"this machine's GPU cannot be used, and the CPU does the work: {problem}; "
+        "pip install 'dnumpy[gpu-cuda12]' (drivers from 525 on) or 'dnumpy[gpu-cuda13]' (from "
+        "580 on), one of the two; or set dnumpy.config.device = 'cpu'",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 def nodes_of(gpus: Sequence[Device]) -> Devices:
     """Return the CPU and these devices as nodes, by kept profiles or new ones."""
-    from dnumpy.runtime.device_probe import cpu_profile, device_profile, links_of, way_to
+    from dnumpy.runtime.device_probe import cpu_profile, links_of, way_to
     from dnumpy.runtime.devices import Devices
 
     threads = thread_count()
     cpu = cpu_profile(load_or_measure(threads=threads))
     profiles, ways = {cpu.name: cpu}, {}
     for gpu in gpus:
-        ways[gpu.name] = way = way_to(gpu)
-        path = _path(gpu, threads)
-        known = read_profile(path)
-        if known is None:
-            known = device_profile(gpu, cpu, way)
-            write_profile(path, known)
-        profiles[gpu.name] = _as_now(known, gpu)
+        ways[gpu.name] = way_to(gpu)
+        known = kept_or_measured(gpu, cpu, ways[gpu.name])
+        profiles[gpu.name] = replace(known, name=gpu.name, free_bytes=float(gpu.free_bytes()))
     return Devices(gpus, profiles, links_of(ways))
 
 
-def _as_now(known: DeviceProfile, gpu: Device) -> DeviceProfile:
-    return replace(known, name=gpu.name, free_bytes=float(gpu.free_bytes()))
+def kept_or_measured(gpu: Device, cpu: DeviceProfile, way: Way | None = None) -> DeviceProfile:
+    """Return the profile of a device beside this CPU, kept between processes.
+
+    ``way`` has the seconds of messages to it and back, measured now where they are not known.
+    """
+    from dnumpy.runtime.device_probe import device_profile, way_to
+
+    path = _path(gpu, cpu.threads)
+    known = read_profile(path)
+    if known is None:
+        known = device_profile(gpu, cpu, way or way_to(gpu))
+        write_profile(path, known)
+    return known
 
 
 def _path(gpu: Device, threads: int) -> Path:

@@ -38,6 +38,21 @@ LINE = 64  # bytes of a line of a cache
 SLACK = 1.25  # times what is asked for: the largest block that serves
 
 
+_MOST_MMAPPED = 32 << 20  # bytes: glibc's DEFAULT_MMAP_THRESHOLD_MAX
+
+
+def let_malloc_keep() -> None:
+    """Let malloc keep what small arrays give back, as it does once a large one was freed.
+
+    glibc maps what is larger than 128 KB afresh, and gives back the top of its heap beyond twice
+    that, until the program frees something larger: the thresholds then rise to its size, by which
+    temporaries of a loop stop being pages that are zeroed again each time. This frees the largest
+    that counts; nothing of it is ever touched. Whoever has set ``MALLOC_TRIM_THRESHOLD_``, as
+    Dask's nannies do, keeps it, and other allocators do nothing of the kind.
+    """
+    np.empty(_MOST_MMAPPED - (64 << 10), np.uint8)
+
+
 class Block(NamedTuple):
     """Memory, and as something that is no array."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from dnumpy.runtime import machine, peaks
+from dnumpy.runtime import gpus, machine, on_worker, peaks
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.relay import open_station
@@ -22,6 +22,9 @@ def free_bytes_of(worker: Any) -> float:
 
     The compilers will take some of what is free, once they are imported.
     """
+    device = on_worker.device()
+    if device is not None:  # where its results stay
+        return float(device.free_bytes())
     free = machine.free_bytes(worker.memory_manager.memory_limit)
     return free if "numba" in sys.modules else max(free - machine.COMPILERS_BYTES, 0.0)
 
@@ -95,6 +98,7 @@ class NodeSetup(WorkerPlugin):
             from threadpoolctl import threadpool_limits
 
             self._limits = threadpool_limits(1, user_api="blas")
+            on_worker.set_up(gpus.device_of_worker())
             receive_aligned()
             peaks.watch.start()
             if limit := worker.memory_manager.memory_limit:

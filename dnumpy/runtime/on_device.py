@@ -15,6 +15,7 @@ import numpy as np
 
 from dnumpy.errors import DeviceMemoryWarning
 from dnumpy.kernels.lower import Unsupported
+from dnumpy.ops.families import Rowwise
 from dnumpy.ops.table import CROSSPROD, MATMUL
 from dnumpy.runtime import tasks
 from dnumpy.runtime.branches import Branch, Branches, put_on
@@ -97,6 +98,8 @@ class OnHost:
         return value
 
 
+# ops, besides those of rows, that make of a block what they make of the same operands by themselves
+BY_BLOCK = frozenset({"take", "take_inside", "put_inside", "sort_blocks"})
 # what looks at no row
 _ANYWHERE = frozenset(
     {tasks.rows_of, tasks.partial_of, tasks.report_of, gathered, folded, reports_of}
@@ -114,6 +117,7 @@ class OnDevice:
             tasks.run_update: self._update,
             tasks.run_whole: self._whole,
             tasks.run_fold: self._fold,
+            tasks.run_blocks: self._blocks,
             run_placed: self._placed,
             put_beside: self._beside,
         }
@@ -258,6 +262,20 @@ class OnDevice:
         started = time.perf_counter()
         values = self.values(job.bindings, data)
         out = self.device.apply(job.op, values, job.params, job.shape, job.dtype)
+        return self._made((out,), (), started)
+
+    def _blocks(self, job: tasks.BlockJob, *data: Ref) -> Made:
+        started = time.perf_counter()
+        device = self.device
+        if not (isinstance(job.op, Rowwise) or job.op.name in BY_BLOCK):
+            msg = f"blocks of {job.op.name}"
+            raise Unsupported(msg)
+        out = device.empty(job.shape, job.dtype)
+        for lo, hi, bindings in job.blocks:
+            values = self.values(bindings, data)
+            shape = (hi - lo, *job.shape[1:])
+            found = device.apply(job.op, values, job.params, shape, job.dtype)
+            device.assign(out[lo - job.lo : hi - job.lo], found)
         return self._made((out,), (), started)
 
     def _fold(self, job: tasks.FoldJob, *data: Ref) -> Made:

@@ -15,6 +15,7 @@ from dnumpy.cost.profile import DeviceProfile
 from dnumpy.runtime import machine, measure
 from dnumpy.runtime.background import Busy, Idle
 from dnumpy.runtime.links import links_table, measure_links
+from dnumpy.runtime.on_worker import profile_of_device
 from dnumpy.runtime.profiles import kept_or_calibrated, kept_or_new, load_or_measure
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _on_worker(
         threads=dask_worker.state.nthreads,
         worker_limit=dask_worker.memory_manager.memory_limit,
     )
-    return profile.to_json()
+    return profile_of_device(profile).to_json()
 
 
 class Delivered(NamedTuple):

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from importlib.util import cache_from_source
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from benchmarks.machine import Limits, best, measured_limits
+import dnumpy
+from benchmarks.machine import Limits, as_installed, best, measured_limits
 from benchmarks.measure import Local, Row, Timing, alternate, parts_of, resident_bytes
 from benchmarks.peers import peer
 from benchmarks.programs import Program, Work
@@ -91,3 +95,10 @@ def test_the_peak_is_what_a_run_needs_above_its_data() -> None:
 def test_a_result_is_compared_part_by_part() -> None:
     assert [part.tolist() for part in parts_of((1.0, np.arange(2)))] == [1.0, [0, 1]]
     assert [part.shape for part in parts_of(np.zeros((2, 3)))] == [(2, 3)]
+
+
+def test_fresh_processes_find_byte_code_as_after_installing() -> None:
+    cached = Path(cache_from_source(str(Path(dnumpy.__file__).parent / "kernels" / "lower.py")))
+    cached.unlink(missing_ok=True)
+    as_installed()
+    assert cached.exists()

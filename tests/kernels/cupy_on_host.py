@@ -22,6 +22,8 @@ class OutOfMemoryError(MemoryError):
 class Device:
     """Stands for ``cupy.cuda.Device``: the first one, whatever is asked for."""
 
+    compute_capability = "80"
+
     def __init__(self, number: int = 0) -> None:
         self.id = number
 
@@ -125,7 +127,7 @@ class PlayedCupy(HostCupy):
         )
         stream, self.pool = Stream(), Pool()
         self.cuda: Any = SimpleNamespace(
-            Device=Device,
+            **vars(HostCupy.cuda) | {"Device": Device},
             Event=Event,
             alloc_pinned_memory=bytearray,
             get_current_stream=lambda: stream,

@@ -26,6 +26,7 @@ from tests.plan.test_rates import PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from dnumpy.kernels.cuda_launch import Launch
     from dnumpy.kernels.cupy_device import CupyDevice
@@ -37,8 +38,9 @@ pytestmark = [
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[CupyDevice]:
+def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[CupyDevice]:
     """A device as CuPy would give it."""
+    monkeypatch.setenv("DNUMPY_CACHE_DIR", str(tmp_path))
     played = PlayedCupy()
     monkeypatch.setitem(sys.modules, "cupy", played)  # type: ignore[arg-type]
     monkeypatch.delitem(sys.modules, "dnumpy.kernels.cupy_device", raising=False)

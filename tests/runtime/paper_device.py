@@ -73,6 +73,7 @@ class PaperDevice:
         self.room = room
         self.sent: list[int] = []  # bytes of each array that arrived
         self.fetched: list[int] = []
+        self.full_once = False
         self.phases = self.applied = self.trims = 0
 
     def holds(self, value: object) -> bool:
@@ -80,6 +81,8 @@ class PaperDevice:
 
     def put(self, array: np.ndarray) -> Paper:
         assert type(array) is np.ndarray
+        if array.dtype.char in "gGO":
+            raise Unsupported(array.dtype.char)
         self.sent.append(array.nbytes)
         return self._new(np.array(array, order="C"))
 
@@ -94,10 +97,13 @@ class PaperDevice:
         )
 
     def empty(self, shape: Shape, dtype: np.dtype) -> Paper:
+        if dtype.char in "gGO":
+            raise Unsupported(dtype.char)
         return self._new(np.empty(shape, dtype))
 
     def _new(self, own: np.ndarray) -> Paper:
-        if own.nbytes > self.room:
+        if own.nbytes > self.room or self.full_once:
+            self.full_once = False
             raise ExhaustedError(own.nbytes)
         return Paper(self, own)
 

@@ -105,6 +105,19 @@ def test_a_home_array_is_copied_to_a_device_once():
     np.testing.assert_array_equal(before, np.arange(400.0))
 
 
+def test_copies_of_other_arrays_make_room_for_what_is_read_now():
+    gpu = PaperDevice()
+    nodes = made_of(gpu)
+    arrays = [p.data(np.arange(400.0) + k) for k in range(3)]
+    for a in arrays:
+        gpu.room, before = 1 << 30, len(nodes._copies)
+        if a is arrays[-1]:
+            gpu.full_once = True
+        p.run([p.call("sqrt", a)], nodes)
+        assert len(nodes._copies) == (1 if a is arrays[-1] else before + 1)
+    assert gpu.trims == 1
+
+
 def test_halos_travel_and_nothing_else():
     gpu = PaperDevice()
     nodes = made_of(gpu)

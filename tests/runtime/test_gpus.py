@@ -12,6 +12,7 @@ import dnumpy
 from dnumpy import engine
 from dnumpy.config import config
 from dnumpy.cost import OP_CLASSES
+from dnumpy.kernels.cupy import device_count
 from dnumpy.runtime import device_probe, find, gpus, sending
 from dnumpy.runtime.device_probe import HOST, cpu_profile, device_profile, links_of, way_to
 from dnumpy.runtime.devices import Devices
@@ -85,11 +86,16 @@ def programs(xp: Any) -> list[Any]:
         y.T[2:5],
         xp.argmax(y, axis=1),
         xp.concatenate([y[:5], z[-5:]]),
+        xp.sort(y, axis=1)[::9],
+        y[xp.arange(60)[::-1] // 2],
+        xp.take_along_axis(y, xp.argsort(y, axis=1), axis=1)[3],
+        xp.diff(y, axis=0).std(),
         xp.einsum("ij,kj->ik", y, y)[:3],
         xp.fft.fft(y, axis=1)[4],
         xp.linalg.solve(xp.eye(10) * 9 + z[:10] / 1e3, xp.ones(10)),
         (y > 3).any(axis=1),
         z.astype("f4").std(),
+        (xp.array(np.arange(900, dtype="g")) / 7)[::100],
         xp.bincount((x.ravel() % 7).astype(int)),
     ]
 
@@ -113,6 +119,26 @@ def test_arrays_stay_on_the_device_until_somebody_looks(gpu: PaperDevice) -> Non
     assert not gpu.fetched
     want = np.exp(np.linspace(0.0, 1.0, 4000)) * 2
     np.testing.assert_allclose(np.asarray(c), (want + 1) * want)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not device_count(), reason="there is no GPU, or no CuPy")
+def test_programs_on_this_machines_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "mode", "default")
+    monkeypatch.setattr(config, "eager_below", 0)
+    monkeypatch.setattr(find, "LEAST_BYTES", 0)
+    monkeypatch.setattr(sending, "pays", lambda *_, **__: True)
+    data = np.random.default_rng(3).normal(size=(3000, 70))
+    x = dnumpy.at(data, dnumpy.GPU(0))
+    assert x.device == "gpu-0"
+    y = dnumpy.exp(x - x.max(axis=1, keepdims=True))
+    y /= y.sum(axis=1, keepdims=True)
+    want = np.exp(data - data.max(axis=1, keepdims=True))
+    want /= want.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(y), want, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(y.T @ x), want.T @ data, rtol=1e-9, atol=1e-9)
+    for got, numpys in zip(programs(dnumpy), programs(np), strict=True):
+        np.testing.assert_allclose(np.asarray(got), numpys, rtol=1e-9)
 
 
 def test_explain_and_predict_name_the_device(gpu: PaperDevice) -> None:
