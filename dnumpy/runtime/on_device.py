@@ -267,8 +267,8 @@ class OnDevice:
     def _blocks(self, job: tasks.BlockJob, *data: Ref) -> Made:
         started = time.perf_counter()
         device = self.device
-        if not (isinstance(job.op, Rowwise) or job.op.name in BY_BLOCK):
-            msg = f"blocks of {job.op.name}"
+        if job.dtype.names or not (isinstance(job.op, Rowwise) or job.op.name in BY_BLOCK):
+            msg = f"blocks of {job.op.name}, of {job.dtype}"
             raise Unsupported(msg)
         out = device.empty(job.shape, job.dtype)
         for lo, hi, bindings in job.blocks:

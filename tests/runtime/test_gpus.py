@@ -92,6 +92,7 @@ def programs(xp: Any) -> list[Any]:
         xp.diff(y, axis=0).std(),
         xp.einsum("ij,kj->ik", y, y)[:3],
         xp.fft.fft(y, axis=1)[4],
+        xp.linalg.eigh(xp.stack([z[:10] @ z[:10].T] * 3))[0],
         xp.linalg.solve(xp.eye(10) * 9 + z[:10] / 1e3, xp.ones(10)),
         (y > 3).any(axis=1),
         z.astype("f4").std(),
