@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-import cupy
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry, address_of
@@ -37,23 +36,25 @@ _TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
 class CupyDevice:
     """One GPU. All that it is asked for is done in order, on one stream."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, xp: Any, number: int) -> None:
+        """Take CuPy, which is imported where a GPU is looked for, and the GPU's number."""
+        self._xp = xp
         self.name = f"gpu-{number}"
         self.number = number
-        self.exhausted: tuple[type[Exception], ...] = (cupy.cuda.memory.OutOfMemoryError,)
-        self._device = cupy.cuda.Device(number)
+        self.exhausted: tuple[type[Exception], ...] = (xp.cuda.memory.OutOfMemoryError,)
+        self._device = xp.cuda.Device(number)
         self._kernels: dict[Phase, _KernelHere] = {}
         self._staging: _Staging | None = None
         self._lock = threading.Lock()
-        properties = cupy.cuda.runtime.getDeviceProperties(number)
+        properties = self._xp.cuda.runtime.getDeviceProperties(number)
         self.describes = str(properties["name"].decode())
         with self._device:
-            _, total = cupy.cuda.runtime.memGetInfo()
-            cupy.get_default_memory_pool().set_limit(size=int(MEMORY_SHARE * total))
+            _, total = self._xp.cuda.runtime.memGetInfo()
+            self._xp.get_default_memory_pool().set_limit(size=int(MEMORY_SHARE * total))
 
     def holds(self, value: object) -> bool:
         """Say whether a value is an array in this GPU's memory."""
-        return isinstance(value, cupy.ndarray) and value.device.id == self.number
+        return isinstance(value, self._xp.ndarray) and value.device.id == self.number
 
     def put(self, array: np.ndarray) -> Any:
         """Return a C-contiguous copy in the GPU's memory."""
@@ -67,7 +68,7 @@ class CupyDevice:
     def get(self, array: Any) -> np.ndarray:
         """Return a C-contiguous copy in the memory of this process."""
         with self._device:
-            source = cupy.ascontiguousarray(array)
+            source = self._xp.ascontiguousarray(array)
             out = np.empty(source.shape, source.dtype)
             if out.nbytes:
                 with self._lock:
@@ -77,11 +78,11 @@ class CupyDevice:
     def adjacent(self, array: Any) -> Any:
         """Return the array itself where it is C-contiguous, else such a copy."""
         with self._device:
-            return cupy.ascontiguousarray(array)
+            return self._xp.ascontiguousarray(array)
 
     def _stage(self) -> _Staging:
         if self._staging is None:
-            self._staging = _Staging(STAGED_BYTES)
+            self._staging = _Staging(self._xp, STAGED_BYTES)
         return self._staging
 
     def empty(self, shape: Shape, dtype: np.dtype) -> Any:
@@ -95,19 +96,19 @@ class CupyDevice:
             msg = f"dtype {dtype} on {self.name}"
             raise Unsupported(msg)
         with self._device:
-            return cupy.empty(shape, dtype.newbyteorder("="))
+            return self._xp.empty(shape, dtype.newbyteorder("="))
 
     def joined(self, pieces: Sequence[Any]) -> Any:
         """Return arrays one after the other along their first axis."""
         with self._device:
-            return cupy.concatenate(pieces)
+            return self._xp.concatenate(pieces)
 
     def view(self, geometry: Geometry, array: Any) -> Any:
         """Return what is seen of an array's memory; that of a copy where it is not contiguous."""
         with self._device:
-            memory = cupy.ascontiguousarray(array)
+            memory = self._xp.ascontiguousarray(array)
             start = memory.data + geometry.offset
-            return cupy.ndarray(geometry.shape, geometry.dtype, start, geometry.strides)
+            return self._xp.ndarray(geometry.shape, geometry.dtype, start, geometry.strides)
 
     def assign(self, target: Any, value: Any) -> None:
         """Write a value into a part of an array, broadcast and cast as NumPy does."""
@@ -133,20 +134,20 @@ class CupyDevice:
     def wait(self) -> None:
         """Return once all that was asked for is done."""
         with self._device:
-            cupy.cuda.get_current_stream().synchronize()
+            self._xp.cuda.get_current_stream().synchronize()
 
     def free_bytes(self) -> int:
         """Return how much memory arrays may still take: what is free, and what the pool keeps."""
         with self._device:
-            free, total = cupy.cuda.runtime.memGetInfo()
-            pool = cupy.get_default_memory_pool()
+            free, total = self._xp.cuda.runtime.memGetInfo()
+            pool = self._xp.get_default_memory_pool()
             left = int(MEMORY_SHARE * total) - pool.used_bytes()
             return max(0, min(free + pool.free_bytes(), left))
 
     def trim(self) -> None:
         """Give memory back that the pool keeps for reuse."""
         with self._device:
-            cupy.get_default_memory_pool().free_all_blocks()
+            self._xp.get_default_memory_pool().free_all_blocks()
 
 
 class _KernelHere(CupyKernel):
@@ -173,25 +174,26 @@ class _KernelHere(CupyKernel):
 class _Staging:
     """Two halves of pinned memory, each filled while the other is on its way."""
 
-    def __init__(self, nbytes: int) -> None:
+    def __init__(self, xp: Any, nbytes: int) -> None:
+        self._xp = xp
         self.nbytes = nbytes
-        self._memory = [cupy.cuda.alloc_pinned_memory(nbytes) for _ in range(2)]
+        self._memory = [self._xp.cuda.alloc_pinned_memory(nbytes) for _ in range(2)]
         self._halves = [np.frombuffer(m, np.uint8, nbytes) for m in self._memory]
-        self._sent = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
+        self._sent = [self._xp.cuda.Event(disable_timing=True) for _ in range(2)]
 
     def up(self, target: int, source: np.ndarray) -> None:
         """Copy an array to an address on the device; what was asked of it before comes first."""
-        stream = cupy.cuda.get_current_stream()
+        stream = self._xp.cuda.get_current_stream()
         memory = source.reshape(-1).view(np.uint8)
         if memory.nbytes <= DIRECT_BYTES:
-            cupy.cuda.runtime.memcpy(target, address_of(memory), memory.nbytes, _TO_DEVICE)
+            self._xp.cuda.runtime.memcpy(target, address_of(memory), memory.nbytes, _TO_DEVICE)
             return
         for k, lo in enumerate(range(0, memory.nbytes, self.nbytes)):
             half, sent = self._halves[k % 2], self._sent[k % 2]
             count = min(self.nbytes, memory.nbytes - lo)
             sent.synchronize()  # until what lay here before has left
             half[:count] = memory[lo : lo + count]
-            cupy.cuda.runtime.memcpyAsync(
+            self._xp.cuda.runtime.memcpyAsync(
                 target + lo, address_of(half), count, _TO_DEVICE, stream.ptr
             )
             sent.record(stream)
@@ -199,14 +201,14 @@ class _Staging:
 
     def down(self, target: np.ndarray, source: int) -> None:
         """Copy from an address on the device, once all that was asked of it is done."""
-        stream = cupy.cuda.get_current_stream()
+        stream = self._xp.cuda.get_current_stream()
         memory = target.reshape(-1).view(np.uint8)
         starts = range(0, memory.nbytes, self.nbytes)
 
         def ask(k: int) -> None:
             lo = starts[k]
             count = min(self.nbytes, memory.nbytes - lo)
-            cupy.cuda.runtime.memcpyAsync(
+            self._xp.cuda.runtime.memcpyAsync(
                 address_of(self._halves[k % 2]), source + lo, count, _TO_HOST, stream.ptr
             )
             self._sent[k % 2].record(stream)
@@ -223,4 +225,6 @@ class _Staging:
 
 def found_devices() -> list[CupyDevice]:
     """Return all GPUs that CuPy can use; raises what CUDA says where it cannot."""
-    return [CupyDevice(number) for number in range(cupy.cuda.runtime.getDeviceCount())]
+    import cupy
+
+    return [CupyDevice(cupy, number) for number in range(cupy.cuda.runtime.getDeviceCount())]
