@@ -38,7 +38,7 @@ LINE = 64  # bytes of a line of a cache
 SLACK = 1.25  # times what is asked for: the largest block that serves
 
 
-_MOST_MMAPPED = 32 << 20  # bytes: glibc's DEFAULT_MMAP_THRESHOLD_MAX
+_MOST_KEPT = 8 << 20  # bytes: twice the largest complex array that NumPy computes here at once
 
 
 def let_malloc_keep() -> None:
@@ -46,11 +46,12 @@ def let_malloc_keep() -> None:
 
     glibc maps what is larger than 128 KB afresh, and gives back the top of its heap beyond twice
     that, until the program frees something larger: the thresholds then rise to its size, by which
-    temporaries of a loop stop being pages that are zeroed again each time. This frees the largest
-    that counts; nothing of it is ever touched. Whoever has set ``MALLOC_TRIM_THRESHOLD_``, as
-    Dask's nannies do, keeps it, and other allocators do nothing of the kind.
+    temporaries of a loop stop being pages that are zeroed again each time. This frees one that is
+    larger than what NumPy computes here at once; nothing of it is ever touched, and at most twice
+    as much stays in the heap. Whoever has set ``MALLOC_TRIM_THRESHOLD_``, as Dask's nannies do,
+    keeps it, and other allocators do nothing of the kind.
     """
-    np.empty(_MOST_MMAPPED - (64 << 10), np.uint8)
+    np.empty(_MOST_KEPT, np.uint8)
 
 
 class Block(NamedTuple):
