@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 SIGNS = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")  # of a driver
 _found: list[Devices | None] = []  # one entry once they have been looked for
+_possible: list[bool] = []  # likewise, once somebody has looked whether there may be one
 _lock = threading.Lock()
 
 
@@ -40,7 +41,9 @@ def might_be() -> bool:
         return False
     if _found:
         return _found[0] is not None
-    return _has_driver() and importlib.util.find_spec("cupy") is not None
+    if not _possible:  # looking at files takes as long as a small evaluation
+        _possible.append(_has_driver() and importlib.util.find_spec("cupy") is not None)
+    return _possible[0]
 
 
 def _has_driver() -> bool:

@@ -170,6 +170,7 @@ def test_writes_are_seen_through_views_as_numpys_are(gpu: PaperDevice) -> None:
 
 def test_there_is_none_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpus, "_found", [])
+    monkeypatch.setattr(gpus, "_possible", [])
     monkeypatch.setattr(gpus, "SIGNS", ())
     assert not gpus.might_be()
     assert gpus.devices_here() is None
@@ -184,6 +185,7 @@ def test_a_gpu_that_cannot_be_used_is_told_of_once_with_what_to_install(
             raise RuntimeError(msg)
 
     monkeypatch.setattr(gpus, "_found", [])
+    monkeypatch.setattr(gpus, "_possible", [])
     monkeypatch.setattr(gpus, "_has_driver", lambda: True)
     monkeypatch.setattr(gpus.importlib.util, "find_spec", lambda _: True)
     monkeypatch.setitem(sys.modules, "dnumpy.kernels.cupy_device", Broken())
