@@ -120,7 +120,7 @@ def _contract(xp: Any, op: Contraction, values: Sequence[Any], params: Any, dtyp
     return getattr(xp, op.name)(*values, **kwargs)
 
 
-def _over(xp: Any, geometry: Geometry, base: Any) -> Any:
+def over(xp: Any, geometry: Geometry, base: Any) -> Any:
     """Return the view of contiguous memory that a geometry describes."""
     if xp is np:
         return geometry.over(base)
@@ -134,9 +134,9 @@ def _move(xp: Any, op: Op, values: Sequence[Any], params: Any) -> Any:
         msg = "a view of what does not lie in order"
         raise Unsupported(msg)
     if op is VIEW:
-        return _over(xp, geometry, values[0])
+        return over(xp, geometry, values[0])
     updated = values[0].copy()
-    _over(xp, geometry, updated)[...] = values[1]
+    over(xp, geometry, updated)[...] = values[1]
     return updated
 
 

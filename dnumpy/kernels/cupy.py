@@ -14,6 +14,7 @@ is first launched.
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
     from dnumpy.kernels.cuda_emit import CudaKernel
     from dnumpy.kernels.cuda_launch import Launch
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     Faults = set[tuple[int, str]]
 
 # CuPy's own modules flush subnormal numbers to zero, so that kernels are compiled without it
+HERE = nullcontext()
 OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true")
 # names of CuPy's that are used here and in cuda_segments; a test sees that they exist
 NAMES = (
@@ -68,12 +71,13 @@ class Launched:
 
 
 class CupyKernel:
-    """Runs one phase on the current device; safe to use from several threads."""
+    """Runs one phase on a device, the current one by default; several threads may use it."""
 
     lowering = "cupy"
 
-    def __init__(self, phase: Phase) -> None:
+    def __init__(self, phase: Phase, device: AbstractContextManager[Any] = HERE) -> None:
         self.phase = phase
+        self.device = device  # entered where it runs: the calling thread's own by default
         self._plans: dict[tuple[Any, ...], tuple[Segment | Lone, ...] | str] = {}
         self._launchers: dict[Any, Launcher] = {}
         self._lock = threading.Lock()
@@ -102,7 +106,8 @@ class CupyKernel:
         ``told`` has the kinds of ``np.errstate`` of which somebody wants to know; telling of
         underflow is unsupported.
         """
-        return self.launch(values, outs, lo, hi, origin, told).faults()
+        with self.device:
+            return self.launch(values, outs, lo, hi, origin, told).faults()
 
     def launch(
         self,

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.expr.geometry import Geometry, address_of
-from dnumpy.kernels.cuda_library import apply_on_device
+from dnumpy.expr.geometry import address_of
+from dnumpy.kernels.cuda_library import apply_on_device, over
 from dnumpy.kernels.cupy import CupyKernel
 from dnumpy.kernels.lower import Unsupported
-from dnumpy.kernels.numba import TOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from dnumpy.expr.expr import Params, Shape
+    from dnumpy.expr.geometry import Geometry
     from dnumpy.kernels.choose import Kernel
-    from dnumpy.kernels.tiled import Faults
     from dnumpy.ops.families import Op
     from dnumpy.rewrite.phase import Phase
 
@@ -43,7 +42,7 @@ class CupyDevice:
         self.number = number
         self.exhausted: tuple[type[Exception], ...] = (xp.cuda.memory.OutOfMemoryError,)
         self._device = xp.cuda.Device(number)
-        self._kernels: dict[Phase, _KernelHere] = {}
+        self._kernels: dict[Phase, CupyKernel] = {}
         self._staging: _Staging | None = None
         self._lock = threading.Lock()
         properties = self._xp.cuda.runtime.getDeviceProperties(number)
@@ -106,9 +105,7 @@ class CupyDevice:
     def view(self, geometry: Geometry, array: Any) -> Any:
         """Return what is seen of an array's memory; that of a copy where it is not contiguous."""
         with self._device:
-            memory = self._xp.ascontiguousarray(array)
-            start = memory.data + geometry.offset
-            return self._xp.ndarray(geometry.shape, geometry.dtype, start, geometry.strides)
+            return over(self._xp, geometry, self._xp.ascontiguousarray(array))
 
     def assign(self, target: Any, value: Any) -> None:
         """Write a value into a part of an array, broadcast and cast as NumPy does."""
@@ -121,7 +118,7 @@ class CupyDevice:
         if found is None:
             if len(self._kernels) >= _MOST_KERNELS:
                 self._kernels.clear()
-            found = self._kernels[phase] = _KernelHere(phase, self._device)
+            found = self._kernels[phase] = CupyKernel(phase, self._device)
         return found
 
     def apply(
@@ -148,27 +145,6 @@ class CupyDevice:
         """Give memory back that the pool keeps for reuse."""
         with self._device:
             self._xp.get_default_memory_pool().free_all_blocks()
-
-
-class _KernelHere(CupyKernel):
-    """A kernel that runs on one device, whichever is the calling thread's current one."""
-
-    def __init__(self, phase: Phase, device: Any) -> None:
-        super().__init__(phase)
-        self._device = device
-
-    def run(
-        self,
-        values: Sequence[Any],
-        outs: Sequence[Any],
-        lo: int,
-        hi: int,
-        origin: int = 0,
-        told: Collection[str] = TOLD,
-    ) -> Faults:
-        """Compute rows ``lo:hi`` and wait for them; raises Unsupported where NumPy must do it."""
-        with self._device:
-            return super().run(values, outs, lo, hi, origin, told)
 
 
 class _Staging:

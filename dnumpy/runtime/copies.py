@@ -36,6 +36,14 @@ def ref_of(future: Future[Any]) -> Ref:
     return TaskRef(future.key)
 
 
+def forget_unused(copies: dict[int, tuple[Expr, Any]]) -> None:
+    """Drop copies, kept with the array that they are of, where nothing but they refers to it."""
+    for key in list(copies):
+        owner = copies[key][0]
+        if sys.getrefcount(owner) <= _REFERENCES_WHEN_UNUSED:
+            del copies[key]
+
+
 class Copies:
     """Copies of home arrays on workers, by array: each is sent once in a loop.
 
@@ -82,10 +90,7 @@ class Copies:
 
     def forget_unused(self) -> None:
         """Drop copies of arrays that nothing but they refer to."""
-        for key in list(self.of):
-            owner = self.of[key][0]
-            if sys.getrefcount(owner) <= _REFERENCES_WHEN_UNUSED:
-                del self.of[key]
+        forget_unused(self.of)
 
     def _copy(self, owner: Expr, what: Hashable, array: np.ndarray, node: str) -> Future[Any]:
         _, copies = self.of.setdefault(id(owner), (owner, {}))

@@ -244,11 +244,6 @@ class DaskCluster(MeasuredNodes):
         rates = [self.profiles[a].network_bytes_per_second for a in self._alive]
         return nbytes / max(rates, default=float("inf"))
 
-    def has(self, owner: Expr) -> bool:
-        """Say whether the workers together have all rows of an array of this process."""
-        rows = sum(segment.stop - segment.start for segment in self.copies(owner))
-        return rows >= owner.shape[0] or self.mirrored(owner)
-
     def _calibrate_soon(self) -> None:
         """Measure in the background what is not known of workers, or was measured long ago."""
         old = time.time() - KEPT_SECONDS

@@ -6,7 +6,6 @@ while anything refers to the array. Results stay where they were computed until 
 
 from __future__ import annotations
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from operator import itemgetter
@@ -19,7 +18,7 @@ from dnumpy.errors import WorkerLost
 from dnumpy.kernels.lower import Unsupported
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import machine
-from dnumpy.runtime.copies import EMBED_BYTES, Rows
+from dnumpy.runtime.copies import EMBED_BYTES, Rows, forget_unused
 from dnumpy.runtime.device_probe import HOST
 from dnumpy.runtime.files import Identity
 from dnumpy.runtime.graph import Segment
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 HOME_BYTES = 1 << 16  # smaller results come home with the run
 SUBMIT_SECONDS = 5e-4  # of a run besides its tasks, until runs have taught
-_REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 
 
 class Devices(MeasuredNodes):
@@ -87,7 +85,7 @@ class Devices(MeasuredNodes):
 
     def refresh(self) -> None:
         """Take in how much memory is free now, and let go of copies that nobody can use."""
-        self._forget_unused()
+        forget_unused(self._copies)
         for name, profile in self.profiles.items():
             device = self.devices.get(name)
             free = machine.free_bytes() if device is None else device.free_bytes()
@@ -135,11 +133,6 @@ class Devices(MeasuredNodes):
         return sum(
             cost_seconds(work, profile, work.rows / profile.threads, "numba") for work in works
         )
-
-    def has(self, owner: Expr) -> bool:
-        """Say whether the devices together have all rows of an array of this process."""
-        rows = sum(segment.stop - segment.start for segment in self.copies(owner))
-        return rows >= owner.shape[0] or self.mirrored(owner)
 
     # data --------------------------------------------------------------------------------------
 
@@ -199,12 +192,6 @@ class Devices(MeasuredNodes):
                 self._copies.clear()
                 device.trim()
         return None
-
-    def _forget_unused(self) -> None:
-        for key in list(self._copies):
-            owner = self._copies[key][0]
-            if sys.getrefcount(owner) <= _REFERENCES_WHEN_UNUSED:
-                del self._copies[key]
 
     def segment(self, part: Part) -> Segment | None:
         """Return the part as a segment."""

@@ -13,14 +13,14 @@ import warnings
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dnumpy.config import config, thread_count
 from dnumpy.runtime import machine
 from dnumpy.runtime.profiles import default_cache_dir, load_or_measure, read_profile, write_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.cost.work import Work
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.device_probe import Way
     from dnumpy.runtime.devices import Devices
 
+T = TypeVar("T")
 SIGNS = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")  # of a driver
 _found: list[Devices | None] = []  # one entry once they have been looked for
 _possible: list[bool] = []  # likewise, once somebody has looked whether there may be one
@@ -59,19 +60,8 @@ def devices_here() -> Devices | None:
         return None
     with _lock:
         if not _found:
-            _found.append(_looked_for())
+            _found.append(_of_gpus(lambda gpus: nodes_of(gpus) if gpus else None))
     return _found[0]
-
-
-def _looked_for() -> Devices | None:
-    try:
-        from dnumpy.kernels.cupy_device import found_devices
-
-        gpus = found_devices()
-        return nodes_of(gpus) if gpus else None
-    except Exception as problem:  # noqa: BLE001 - of CUDA, of its driver, of a half-installed CuPy
-        _warn(problem)
-        return None
 
 
 def device_of_worker() -> Device | None:
@@ -79,25 +69,24 @@ def device_of_worker() -> Device | None:
 
     Deployments that start a worker for each GPU let each process see another one first.
     """
-    if not might_be():
-        return None
+    return _of_gpus(lambda gpus: next(iter(gpus), None)) if might_be() else None
+
+
+def _of_gpus(made: Callable[[Sequence[Device]], T]) -> T | None:
+    """Return what is made of this machine's GPUs; None, with a warning, where that fails."""
     try:
         from dnumpy.kernels.cupy_device import found_devices
 
-        return next(iter(found_devices()), None)
-    except Exception as problem:  # noqa: BLE001 - as above
-        _warn(problem)
+        return made(found_devices())
+    except Exception as problem:  # noqa: BLE001 - of CUDA, of its driver, of a half-installed CuPy
+        warnings.warn(
+            f"this machine's GPU cannot be used, and the CPU does the work: {problem}; "
+            "pip install 'dnumpy[gpu-cuda12]' (drivers from 525 on) or 'dnumpy[gpu-cuda13]' (from "
+            "580 on), one of the two; or set dnumpy.config.device = 'cpu'",
+            RuntimeWarning,
+            stacklevel=3,
+        )
         return None
-
-
-def _warn(problem: Exception) -> None:
-    warnings.warn(
-        f"this machine's GPU cannot be used, and the CPU does the work: {problem}; "
-        "pip install 'dnumpy[gpu-cuda12]' (drivers from 525 on) or 'dnumpy[gpu-cuda13]' (from "
-        "580 on), one of the two; or set dnumpy.config.device = 'cpu'",
-        RuntimeWarning,
-        stacklevel=3,
-    )
 
 
 def nodes_of(gpus: Sequence[Device]) -> Devices:

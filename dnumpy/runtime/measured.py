@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.cost.work import Work
+    from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.demands import Placement
-    from dnumpy.runtime.graph import Range
+    from dnumpy.runtime.graph import Range, Segment
     from dnumpy.runtime.jointly import Rating
     from dnumpy.runtime.refused import Refusal
 
@@ -55,6 +56,19 @@ class MeasuredNodes(ABC):
     @abstractmethod
     def _calibrate_soon(self) -> None:
         """Measure in the background what is not known, or was measured long ago."""
+
+    @abstractmethod
+    def copies(self, owner: Expr) -> list[Segment]:
+        """Return where rows of a home array already are, besides at home."""
+
+    @abstractmethod
+    def mirrored(self, owner: Expr) -> bool:
+        """Say whether every node has a copy of all of a home array."""
+
+    def has(self, owner: Expr) -> bool:
+        """Say whether the nodes together have all rows of an array of this process."""
+        rows = sum(segment.stop - segment.start for segment in self.copies(owner))
+        return rows >= owner.shape[0] or self.mirrored(owner)
 
     def _take_in(self, found: Mapping[str, DeviceProfile]) -> None:
         """Keep what was measured; nodes that are alike are as fast as the least hindered."""

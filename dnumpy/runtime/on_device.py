@@ -44,21 +44,21 @@ class Mirror(NamedTuple):
 
 
 class Afar:
-    """An array on a device, of which a task of the host takes the rows that it reads."""
+    """An array on a device, of which the host takes the rows that it reads."""
 
-    __slots__ = ("_array", "_device")
+    __slots__ = ("array", "device")
 
-    def __init__(self, device: Device, array: Any) -> None:
-        self._device = device
-        self._array = array
+    def __init__(self, array: Any, device: Device) -> None:
+        self.array = array
+        self.device = device
 
     def __getitem__(self, index: Any) -> Afar:
         """Return a part, which lies there too."""
-        return Afar(self._device, self._array[index])
+        return Afar(self.array[index], self.device)
 
     def here(self) -> np.ndarray:
         """Return a copy in the memory of this process."""
-        return self._device.get(self._array)
+        return self.device.get(self.array)
 
 
 class OnHost:
@@ -94,7 +94,7 @@ class OnHost:
             return kind([self.brought(v, lazily=lazily) for v in value])
         for device in self.devices:
             if device.holds(value):
-                return Afar(device, value) if lazily else device.get(value)
+                return Afar(value, device) if lazily else device.get(value)
         return value
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dnumpy.kernels.lower import Unsupported
 from dnumpy.runtime import gpus
-from dnumpy.runtime.on_device import OnDevice, OnHost
+from dnumpy.runtime.on_device import Afar, OnDevice, OnHost
 from dnumpy.runtime.operands import AHEAD, Made, aligned
 
 if TYPE_CHECKING:
@@ -26,23 +26,15 @@ if TYPE_CHECKING:
 KEPT_BYTES = 1 << 20  # arrays of the worker's memory as large as this are copied once
 
 
-class Resident:
+class Resident(Afar):
     """A result in the memory of the worker's device, which leaves the worker as a NumPy array."""
 
-    __slots__ = ("__weakref__", "array", "device")
-
-    def __init__(self, array: Any, device: Device) -> None:
-        self.array = array
-        self.device = device
+    __slots__ = ("__weakref__",)
 
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
         return int(self.array.nbytes)
-
-    def here(self) -> np.ndarray:
-        """Return a copy in the memory of this process."""
-        return self.device.get(self.array)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a NumPy array, which lies aligned where it arrives."""
