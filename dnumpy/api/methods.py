@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import (
     calls,
     composites,
@@ -22,6 +23,7 @@ from dnumpy.api import (
     ufuncs,
 )
 from dnumpy.api.array import (
+    SEEN,
     bare,
     concrete,
     exported,
@@ -33,6 +35,7 @@ from dnumpy.api.array import (
     small,
     wrap,
 )
+from dnumpy.api.buffer import Buffer
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import fill, flatiter
@@ -42,6 +45,7 @@ from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_nu
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.api.walk import iterator
 from dnumpy.config import config
+from dnumpy.expr import unread
 from dnumpy.expr.expr import Const
 
 if TYPE_CHECKING:
@@ -120,10 +124,10 @@ def _matrix_transposed(self: ndarray) -> ndarray:
 
 
 def _part(name: str) -> property:
-    native = getattr(composites, name)
+    ours = getattr(composites, name)
 
     def read(self: ndarray) -> Any:
-        found = native(self)
+        found = ours(self)
         if found is NotImplemented:
             return calls.wrap_result(getattr(concrete(self), name), (self,))
         return found
@@ -133,7 +137,7 @@ def _part(name: str) -> property:
             with writing(self):
                 setattr(calls.for_writing(self), name, calls.unwrap(value))
         else:
-            native(self)[...] = value
+            ours(self)[...] = value
 
     return property(read, change)
 
@@ -181,7 +185,7 @@ def _set_flat(self: ndarray, value: Any) -> None:
 # ---------------------------------------------------------------- methods
 
 
-def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Callable[..., Any]:
+def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Callable[..., Any]:
     wrapped = getattr(_np_array, name)
     run = calls.run_writing if writes else calls.run
 
@@ -198,9 +202,9 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
                 if type(r) is _np_array:
                     return calls.result_of(r, self)
                 return calls.wrap_result(r, (self,)) if type(r) is tuple else r
-        if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
+        if ours is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             try:
-                found = native(self, *args, **kwargs)
+                found = ours(self, *args, **kwargs)
             except Unmanaged:
                 found = NotImplemented
             if found is not NotImplemented:
@@ -209,7 +213,7 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
 
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
-    return method
+    return native.method(method, wrapped, writes=writes)
 
 
 def _any_lazy(args: tuple[Any, ...]) -> bool:
@@ -520,16 +524,17 @@ def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> A
 def install() -> None:
     """Give the class its methods; run once when the package is imported."""
     for name in ("shape", "strides"):
-        setattr(ndarray, name, _attribute(name))
-    ndarray.dtype = property(_dtype, _attribute("dtype").fset, _attribute("dtype").fdel)
+        setattr(ndarray, name, native.attribute(_attribute(name), name))
+    dtype = property(_dtype, _attribute("dtype").fset, _attribute("dtype").fdel)
+    ndarray.dtype = native.attribute(dtype, "dtype")
     for name in ("ndim", "size", "itemsize", "nbytes", "device"):
-        setattr(ndarray, name, _read_only(name))
+        setattr(ndarray, name, native.attribute(_read_only(name), name))
     for name in ("data", "ctypes"):
         setattr(ndarray, name, _data_attribute(name))
     for name in ("real", "imag"):
         setattr(ndarray, name, _part(name))
-    ndarray.T = property(_transposed)
-    ndarray.mT = property(_matrix_transposed)
+    ndarray.T = native.attribute(property(_transposed), "T")
+    ndarray.mT = native.attribute(property(_matrix_transposed), "mT")
     ndarray.base = property(_base)
     ndarray.flags = property(_flags)
     ndarray.flat = property(_flat, _set_flat)
@@ -538,12 +543,15 @@ def install() -> None:
     for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
     for name in ("bool", "int", "float", "complex", "index", "sizeof"):
-        setattr(ndarray, f"__{name}__", _converter(f"__{name}__"))
+        native.give(ndarray, f"__{name}__", _converter(f"__{name}__"))
     for short, wrapped in ufuncs.COMPARE.items():
-        setattr(ndarray, f"__{short}__", _comparison(short, wrapped))
+        native.give(ndarray, f"__{short}__", _comparison(short, wrapped))
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
-        setattr(ndarray, name, function)
+        native.give(ndarray, name, function, _LOOPS.get(name))
+    for name in _NUMPYS_OF_SMALL:
+        function = vars(ndarray)[name]
+        setattr(ndarray, name, native.method(function, getattr(_np_array, name), writes=False))
 
 
 def _array_wrap(
@@ -574,5 +582,19 @@ _DIRECT: dict[str, Any] = {
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
 }  # fmt: skip
+_LOOPS = {"__matmul__": np.matmul, "__pow__": np.power}
+_NUMPYS_OF_SMALL = ("astype", "copy", "flatten", "reshape", "transpose")
 
 install()
+native.bind(
+    array_type=ndarray,
+    config=config,
+    immediate=IMMEDIATE,
+    plain=calls.PLAIN,
+    as_seen=SEEN,
+    buffer_type=Buffer,
+    watched=unread.watched,
+    wrap=wrap,
+    wrap_result=calls.wrap_result,
+    result_of=calls.result_of,
+)

@@ -1,0 +1,475 @@
+/* Functions and ufuncs called with arrays that NumPy may read now; what is left is Python's. */
+
+#include "handle.h"
+
+#define MOST_ARGUMENTS 8
+#define LOOKED_AT 8 /* elements of a list of numbers that are looked at */
+
+/* ---------------------------------------------------------------- ufuncs */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *np;    /* NumPy's ufunc */
+    PyObject *plain; /* operands of a call that needs no more looks; -1 where all do */
+    PyObject *row;
+    PyObject *name;
+    vectorcallfunc vectorcall;
+} Callable;
+
+static PyObject *slow_ufunc; /* what Python does for a call */
+
+static PyObject *
+callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Callable *self = (Callable *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (kwnames == NULL && (count == 1 || count == 2) && PyLong_AsSsize_t(self->plain) == count) {
+        PyObject *given[2] = {at_hand(args[0]), NULL};
+        int plain = given[0] != NULL;
+        if (plain && count == 2) {
+            given[1] = at_hand(args[1]);
+            plain = given[1] != NULL;
+        }
+        PyObject *r = plain ? PyObject_Vectorcall(self->np, given, count, NULL) : NULL;
+        Py_XDECREF(given[0]);
+        Py_XDECREF(given[1]);
+        if (plain) {
+            return result(r, args[0], count == 2 ? args[1] : NULL);
+        }
+    }
+    PyObject *more[MOST_ARGUMENTS + 1];
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (total > MOST_ARGUMENTS) {
+        PyObject **many = PyMem_New(PyObject *, total + 1);
+        if (many == NULL) {
+            return PyErr_NoMemory();
+        }
+        many[0] = callable;
+        memcpy(many + 1, args, total * sizeof(PyObject *));
+        PyObject *r = PyObject_Vectorcall(slow_ufunc, many, count + 1, kwnames);
+        PyMem_Free(many);
+        return r;
+    }
+    more[0] = callable;
+    memcpy(more + 1, args, total * sizeof(PyObject *));
+    return PyObject_Vectorcall(slow_ufunc, more, count + 1, kwnames);
+}
+
+static PyObject *
+callable_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    Callable *made = (Callable *)type->tp_alloc(type, 0);
+    if (made != NULL) {
+        made->vectorcall = callable_call;
+    }
+    return (PyObject *)made;
+}
+
+static int
+callable_traverse(Callable *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->np);
+    Py_VISIT(self->plain);
+    Py_VISIT(self->row);
+    Py_VISIT(self->name);
+    return 0;
+}
+
+static int
+callable_clear(Callable *self)
+{
+    Py_CLEAR(self->np);
+    Py_CLEAR(self->plain);
+    Py_CLEAR(self->row);
+    Py_CLEAR(self->name);
+    return 0;
+}
+
+static void
+callable_dealloc(Callable *self)
+{
+    PyObject_GC_UnTrack(self);
+    callable_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef callable_members[] = {
+    {"_np", T_OBJECT_EX, offsetof(Callable, np), 0, NULL},
+    {"_plain", T_OBJECT_EX, offsetof(Callable, plain), 0, NULL},
+    {"_row", T_OBJECT_EX, offsetof(Callable, row), 0, NULL},
+    {"__name__", T_OBJECT_EX, offsetof(Callable, name), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyTypeObject Callable_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Callable",
+    .tp_doc = "The slots of a ufunc, and calls that need no look at the engine.",
+    .tp_basicsize = sizeof(Callable),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
+                Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Callable, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = callable_new,
+    .tp_dealloc = (destructor)callable_dealloc,
+    .tp_traverse = (traverseproc)callable_traverse,
+    .tp_clear = (inquiry)callable_clear,
+    .tp_members = callable_members,
+};
+
+/* Let instances of the class that Python derived be called without a tuple in between. */
+PyObject *
+take_ufunc(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *type, *slow;
+    if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &type, &slow)) {
+        return NULL;
+    }
+    if (!PyType_IsSubtype((PyTypeObject *)type, &Callable_Type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a class derived from Callable");
+        return NULL;
+    }
+    Py_XSETREF(slow_ufunc, Py_NewRef(slow));
+    ((PyTypeObject *)type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    PyType_Modified((PyTypeObject *)type);
+    Py_RETURN_NONE;
+}
+
+/* ---------------------------------------------------------------- functions */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *slow;   /* the public function as Python has it */
+    PyObject *numpys; /* what runs on small arrays */
+    PyObject *as_are; /* types of arguments that NumPy is given as they are */
+    PyObject *dict;
+    PyObject *weakrefs;
+    int kind;         /* which arguments make the short path: see below */
+    int binds;        /* whether it is a method of a class that holds it */
+    vectorcallfunc vectorcall;
+} Function;
+
+enum { OF_ARRAYS, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
+
+static Py_ssize_t
+size_of(PyObject *shape)
+{
+    if (PyLong_CheckExact(shape)) {
+        return PyLong_AsSsize_t(shape);
+    }
+    if (!PyTuple_CheckExact(shape)) {
+        return -1;
+    }
+    Py_ssize_t size = 1, bound = PY_SSIZE_T_MAX;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(shape); k++) {
+        PyObject *n = PyTuple_GET_ITEM(shape, k);
+        Py_ssize_t extent = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
+        if (extent < 0 || (extent > 0 && size > bound / extent)) {
+            return -1;
+        }
+        size *= extent;
+    }
+    return size;
+}
+
+static int
+is_number(PyObject *x)
+{
+    return PyLong_CheckExact(x) || PyFloat_CheckExact(x) || PyBool_Check(x);
+}
+
+/* What NumPy is given for a list or tuple; NULL without an error where that needs another look. */
+static PyObject *
+small_sequence(Function *self, PyObject *sequence)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+    PyObject **elements = PySequence_Fast_ITEMS(sequence);
+    if (count == 0) {
+        return Py_NewRef(sequence);
+    }
+    if (PyLong_CheckExact(elements[0]) || PyFloat_CheckExact(elements[0])) {
+        for (Py_ssize_t k = 0; k < count && k < LOOKED_AT; k++) {
+            if (!holds_type(self->as_are, elements[k])) {
+                return NULL;
+            }
+        }
+        return Py_NewRef(sequence);
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (!IS_ARRAY(elements[k]) || small_of(elements[k]) == NULL) {
+            return NULL;
+        }
+    }
+    int is_list = PyList_CheckExact(sequence);
+    PyObject *given = is_list ? PyList_New(count) : PyTuple_New(count);
+    for (Py_ssize_t k = 0; given != NULL && k < count; k++) {
+        PyObject *np = Py_NewRef(small_of(elements[k]));
+        if (is_list) {
+            PyList_SET_ITEM(given, k, np);
+        }
+        else {
+            PyTuple_SET_ITEM(given, k, np);
+        }
+    }
+    return given;
+}
+
+static PyObject *
+given_for(Function *self, PyObject *x)
+{
+    if (IS_ARRAY(x)) {
+        PyObject *np = small_of(x);
+        return np == NULL ? NULL : Py_NewRef(np);
+    }
+    if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {
+        return small_sequence(self, x);
+    }
+    return holds_type(self->as_are, x) ? Py_NewRef(x) : NULL;
+}
+
+static PyObject *
+given_back(PyObject *r, PyObject *const *args, Py_ssize_t count)
+{
+    if (r == NULL) {
+        return NULL;
+    }
+    if (IS_NUMPYS(r) && PyArray_BASE((PyArrayObject *)r) == NULL && Py_REFCNT(r) == 1) {
+        return result(r, NULL, NULL); /* nobody else holds it: no operand, nor a view of one */
+    }
+    if (!IS_NUMPYS(r) && holds_type(world.plain, r)) {
+        return r;
+    }
+    PyObject *operands = PyTuple_New(count), *ours = NULL;
+    for (Py_ssize_t k = 0; operands != NULL && k < count; k++) {
+        PyTuple_SET_ITEM(operands, k, Py_NewRef(args[k]));
+    }
+    if (operands != NULL) {
+        ours = PyObject_CallFunctionObjArgs(world.wrap_result, r, operands, NULL);
+        Py_DECREF(operands);
+    }
+    Py_DECREF(r);
+    return ours;
+}
+
+/* Call NumPy with what it may have; set `done` if it was called. */
+static PyObject *
+of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, int *done)
+{
+    PyObject *given[MOST_ARGUMENTS], *r = NULL;
+    Py_ssize_t k = 0;
+    *done = 0;
+    for (; k < count; k++) {
+        given[k] = given_for(self, args[k]);
+        if (given[k] == NULL) {
+            break;
+        }
+    }
+    if (k == count) {
+        *done = 1;
+        r = given_back(PyObject_Vectorcall(self->numpys, given, count, NULL), args, count);
+    }
+    while (k-- > 0) {
+        Py_DECREF(given[k]);
+    }
+    return r;
+}
+
+/* Say whether arguments make a small array, and nothing of ours is among them. */
+static int
+makes_little(Function *self, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *first = args[0];
+    Py_ssize_t limit = setting(world.eager_below_at), size = -1;
+    for (Py_ssize_t k = self->kind == OF_RANGE ? 0 : 1; k < count; k++) {
+        if (self->kind == OF_RANGE ? !PyLong_CheckExact(args[k]) && !PyFloat_CheckExact(args[k])
+                                   : !holds_type(self->as_are, args[k])) {
+            return 0;
+        }
+    }
+    switch (self->kind) {
+    case OF_SHAPE:
+        size = size_of(first);
+        break;
+    case OF_LIST: /* with a dtype, its elements may be arrays of ours for an array of objects */
+        if (count == 1 && PyList_CheckExact(first) && PyList_GET_SIZE(first) > 0 &&
+            is_number(PyList_GET_ITEM(first, 0))) {
+            size = PyList_GET_SIZE(first);
+        }
+        break;
+    case OF_RANGE:
+        if (count == 1 && PyLong_CheckExact(first)) {
+            size = PyLong_AsSsize_t(first);
+        }
+        break;
+    }
+    if (size < 0) {
+        PyErr_Clear(); /* an integer that is too large */
+        return 0;
+    }
+    return size < limit;
+}
+
+static PyObject *
+function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Function *self = (Function *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (kwnames == NULL && count > 0 && count <= MOST_ARGUMENTS && world.array_type != NULL) {
+        int done = 0;
+        if (self->kind == OF_ARRAYS) {
+            PyObject *r = of_arrays(self, args, count, &done);
+            if (done) {
+                return r;
+            }
+        }
+        else if (self->kind == AS_IT_IS) {
+            if (count == 1 && IS_ARRAY(args[0])) {
+                return Py_NewRef(args[0]);
+            }
+        }
+        else if (makes_little(self, args, count)) {
+            PyObject *r = PyObject_Vectorcall(self->numpys, args, count, NULL);
+            return result(r, args[0], NULL);
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+static int
+function_traverse(Function *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->slow);
+    Py_VISIT(self->numpys);
+    Py_VISIT(self->as_are);
+    Py_VISIT(self->dict);
+    return 0;
+}
+
+static int
+function_clear(Function *self)
+{
+    Py_CLEAR(self->slow);
+    Py_CLEAR(self->numpys);
+    Py_CLEAR(self->as_are);
+    Py_CLEAR(self->dict);
+    return 0;
+}
+
+static void
+function_dealloc(Function *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    function_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* The type's own, then what the public function has: its name, documentation, signature. */
+static PyObject *
+function_get(PyObject *self, PyObject *name)
+{
+    PyObject *slow = ((Function *)self)->slow, *own = ((Function *)self)->dict;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) {
+        return NULL;
+    }
+    PyObject *found = own == NULL ? NULL : PyDict_GetItemWithError(own, name);
+    if (found != NULL || PyErr_Occurred()) {
+        return Py_XNewRef(found);
+    }
+    if (strcmp(text, "__class__") == 0 || strcmp(text, "__call__") == 0 ||
+        strcmp(text, "__get__") == 0 || strncmp(text, "__reduce", 8) == 0 || slow == NULL) {
+        return PyObject_GenericGetAttr(self, name);
+    }
+    return PyObject_GetAttr(slow, name);
+}
+
+static int
+function_set(PyObject *self, PyObject *name, PyObject *value)
+{
+    if (!((Function *)self)->binds) { /* what is bound to its module takes no attribute */
+        return PyObject_GenericSetAttr(self, name, value);
+    }
+    return PyObject_SetAttr(((Function *)self)->slow, name, value);
+}
+
+static PyObject *
+function_repr(PyObject *self)
+{
+    return PyObject_Repr(((Function *)self)->slow);
+}
+
+static PyObject *
+function_bound(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
+{
+    if (object == NULL || !((Function *)self)->binds) {
+        return Py_NewRef(self);
+    }
+    return PyMethod_New(self, object);
+}
+
+static PyObject *
+function_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return PyObject_GetAttrString(((Function *)self)->slow, "__qualname__");
+}
+
+static PyMethodDef function_methods[] = {
+    {"__reduce__", function_reduce, METH_NOARGS, "Pickle by name."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *
+function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
+    static const char *const kinds[] = {"arrays", "shape", "list", "range", "itself"};
+    PyObject *slow, *numpys, *as_are;
+    const char *kind;
+    int binds;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!sp", keywords, &slow, &numpys,
+                                     &PyFrozenSet_Type, &as_are, &kind, &binds)) {
+        return NULL;
+    }
+    int found = -1;
+    for (int k = 0; k < 5; k++) {
+        found = strcmp(kind, kinds[k]) == 0 ? k : found;
+    }
+    if (found < 0) {
+        PyErr_Format(PyExc_ValueError, "no kind of function is called %s", kind);
+        return NULL;
+    }
+    Function *made = (Function *)type->tp_alloc(type, 0);
+    if (made != NULL) {
+        made->slow = Py_NewRef(slow);
+        made->numpys = Py_NewRef(numpys);
+        made->as_are = Py_NewRef(as_are);
+        made->kind = found;
+        made->binds = binds;
+        made->vectorcall = function_call;
+    }
+    return (PyObject *)made;
+}
+
+PyTypeObject Function_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Function",
+    .tp_doc = "A public function: NumPy's on small arrays, else the function it was made of.",
+    .tp_basicsize = sizeof(Function),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Function, vectorcall),
+    .tp_weaklistoffset = offsetof(Function, weakrefs),
+    .tp_dictoffset = offsetof(Function, dict),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = function_new,
+    .tp_dealloc = (destructor)function_dealloc,
+    .tp_traverse = (traverseproc)function_traverse,
+    .tp_clear = (inquiry)function_clear,
+    .tp_getattro = function_get,
+    .tp_setattro = function_set,
+    .tp_repr = function_repr,
+    .tp_methods = function_methods,
+    .tp_descr_get = function_bound,
+};

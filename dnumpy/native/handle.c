@@ -1,0 +1,281 @@
+/* Life and death of handles, and what NumPy is given for one. */
+
+#include "handle.h"
+
+World world;
+
+int
+holds_type(PyObject *types, PyObject *x)
+{
+    int found = PySet_Contains(types, (PyObject *)Py_TYPE(x));
+    if (found < 0) { /* a type that cannot be hashed is not among them */
+        PyErr_Clear();
+        return 0;
+    }
+    return found;
+}
+
+int
+is_immediate(PyObject *x)
+{
+    if (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x)) {
+        return 1;
+    }
+    return holds_type(world.immediate, x);
+}
+
+/* Handles that died and wait to be used again. A small one lives for one operation of a loop. */
+#define MOST_KEPT 128
+static Handle *kept[MOST_KEPT];
+static int kept_count;
+
+/* A handle of a small array holds NumPy's array, which the collector of cycles does not look into,
+   and maybe another handle: it cannot close a cycle that could be collected, and is not tracked. */
+static Handle *
+untracked(void)
+{
+    if (LIKELY(kept_count > 0)) {
+        Handle *made = kept[--kept_count];
+        return (Handle *)PyObject_Init((PyObject *)made, world.array_type);
+    }
+    Handle *made = PyObject_GC_New(Handle, world.array_type);
+    if (made != NULL) {
+        memset((char *)made + sizeof(PyObject), 0, sizeof(Handle) - sizeof(PyObject));
+    }
+    return made;
+}
+
+PyObject *
+new_handle(PyObject *np, PyObject *base)
+{
+    Handle *made = untracked();
+    if (made == NULL) {
+        Py_DECREF(np);
+        return NULL;
+    }
+    made->np = np;
+    made->base = Py_XNewRef(base);
+    return (PyObject *)made;
+}
+
+PyObject *
+new_view(Handle *of, PyObject *memory, PyObject *shown)
+{
+    Handle *made = (Handle *)world.array_type->tp_alloc(world.array_type, 0);
+    PyObject *seen = made == NULL ? NULL : PyTuple_Pack(2, memory, shown);
+    Py_DECREF(shown);
+    if (seen == NULL) {
+        Py_XDECREF(made);
+        return NULL;
+    }
+    made->np = Py_NewRef(Py_None);
+    made->buf = Py_NewRef(of->buf);
+    made->place = Py_NewRef(world.as_seen);
+    made->seen = seen;
+    made->base = Py_NewRef(of->base == NULL || of->base == Py_None ? (PyObject *)of : of->base);
+    made->readonly = Py_NewRef(of->readonly);
+    return (PyObject *)made;
+}
+
+/* The memory of a Buffer's content if it is computed and at home; NULL without an error if not. */
+PyObject *
+computed(PyObject *buffer)
+{
+    static PyObject *expr_name, *value_name;
+    if (expr_name == NULL) {
+        expr_name = PyUnicode_InternFromString("expr");
+        value_name = PyUnicode_InternFromString("value");
+    }
+    if ((PyObject *)Py_TYPE(buffer) != world.buffer_type) {
+        return NULL;
+    }
+    PyObject *expr = PyObject_GetAttr(buffer, expr_name);
+    PyObject *value = expr == NULL ? NULL : PyObject_GetAttr(expr, value_name);
+    Py_XDECREF(expr);
+    if (value == NULL) {
+        PyErr_Clear(); /* Python will say it */
+        return NULL;
+    }
+    if (!IS_NUMPYS(value)) {
+        Py_CLEAR(value);
+    }
+    return value;
+}
+
+PyObject *
+peek(PyObject *x)
+{
+    Handle *handle = (Handle *)x;
+    PyObject *seen = handle->seen;
+    if (handle->buf == NULL || setting(world.memory_limit_at) != 0) {
+        return NULL;
+    }
+    PyObject *memory = computed(handle->buf);
+    if (memory == NULL) {
+        return NULL;
+    }
+    PyObject *shown = NULL;
+    if (seen != NULL && PyTuple_CheckExact(seen) && PyTuple_GET_SIZE(seen) == 2) {
+        if (PyTuple_GET_ITEM(seen, 0) == memory) {
+            shown = PyTuple_GET_ITEM(seen, 1);
+        }
+    }
+    else if (handle->place == Py_None) {
+        shown = memory;
+    }
+    if (shown != NULL && IS_NUMPYS(shown) && runs_at_once(shown)) {
+        Py_INCREF(shown);
+    }
+    else {
+        shown = NULL;
+    }
+    Py_DECREF(memory);
+    return shown;
+}
+
+PyObject *
+at_hand(PyObject *x)
+{
+    if (world.array_type == NULL) { /* a ufunc called while the package is imported */
+        return NULL;
+    }
+    if (IS_ARRAY(x)) {
+        PyObject *np = ((Handle *)x)->np;
+        if (LIKELY(np != NULL && np != Py_None)) {
+            return Py_NewRef(np);
+        }
+        return peek(x);
+    }
+    return is_immediate(x) ? Py_NewRef(x) : NULL;
+}
+
+PyObject *
+call_slow(PyObject *function, PyObject *x, PyObject *y)
+{
+    if (function == NULL) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject *args[] = {x, y};
+    return PyObject_Vectorcall(function, args, y == NULL ? 1 : 2, NULL);
+}
+
+PyObject *
+result(PyObject *r, PyObject *x, PyObject *y)
+{
+    if (r == NULL) {
+        return NULL;
+    }
+    if (IS_NUMPYS(r)) {
+        if (LIKELY(runs_at_once(r))) {
+            return new_handle(r, NULL);
+        }
+        PyObject *ours = PyObject_CallOneArg(world.wrap, r);
+        Py_DECREF(r);
+        return ours;
+    }
+    if (PyTuple_Check(r)) {
+        PyObject *operands = y == NULL ? PyTuple_Pack(1, x) : PyTuple_Pack(2, x, y);
+        PyObject *ours = NULL;
+        if (operands != NULL) {
+            ours = PyObject_CallFunctionObjArgs(world.wrap_result, r, operands, NULL);
+            Py_DECREF(operands);
+        }
+        Py_DECREF(r);
+        return ours;
+    }
+    return r;
+}
+
+static int
+handle_traverse(Handle *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->np);
+    Py_VISIT(self->base);
+    Py_VISIT(self->buf);
+    Py_VISIT(self->place);
+    Py_VISIT(self->readonly);
+    Py_VISIT(self->seen);
+    return 0;
+}
+
+static int
+handle_clear(Handle *self)
+{
+    Py_CLEAR(self->np);
+    Py_CLEAR(self->base);
+    if (self->buf == NULL) {
+        return 0;
+    }
+    Py_CLEAR(self->buf);
+    Py_CLEAR(self->place);
+    Py_CLEAR(self->readonly);
+    Py_CLEAR(self->seen);
+    return 0;
+}
+
+static void
+handle_dealloc(Handle *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    handle_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* The same for the class that Python derived, which has nothing more, and keeps some of them. */
+void
+array_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    Handle *self = (Handle *)object;
+    PyObject_GC_UnTrack(self);
+    Py_TRASHCAN_BEGIN(self, array_dealloc) /* views of views of views */
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs(object);
+    }
+    handle_clear(self);
+    if (LIKELY(kept_count < MOST_KEPT)) {
+        kept[kept_count++] = self;
+    }
+    else {
+        PyObject_GC_Del(self);
+    }
+    Py_DECREF(type);
+    Py_TRASHCAN_END
+}
+
+static PyMemberDef handle_members[] = {
+    {"_np", T_OBJECT_EX, offsetof(Handle, np), 0, NULL},
+    {"_base", T_OBJECT_EX, offsetof(Handle, base), 0, NULL},
+    {"_buf", T_OBJECT_EX, offsetof(Handle, buf), 0, NULL},
+    {"_place", T_OBJECT_EX, offsetof(Handle, place), 0, NULL},
+    {"_readonly", T_OBJECT_EX, offsetof(Handle, readonly), 0, NULL},
+    {"_seen", T_OBJECT_EX, offsetof(Handle, seen), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+extern PyNumberMethods handle_as_number;
+extern PyMappingMethods handle_as_mapping;
+extern PySequenceMethods handle_as_sequence;
+PyObject *handle_compare(PyObject *x, PyObject *y, int op);
+
+PyTypeObject Handle_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Handle",
+    .tp_doc = "The slots of an array's handle, and operators that need no look at the engine.",
+    .tp_basicsize = sizeof(Handle),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_new = PyType_GenericNew,
+    .tp_dealloc = (destructor)handle_dealloc,
+    .tp_traverse = (traverseproc)handle_traverse,
+    .tp_clear = (inquiry)handle_clear,
+    .tp_weaklistoffset = offsetof(Handle, weakrefs),
+    .tp_members = handle_members,
+    .tp_as_number = &handle_as_number,
+    .tp_as_mapping = &handle_as_mapping,
+    .tp_as_sequence = &handle_as_sequence,
+    .tp_richcompare = handle_compare,
+    .tp_hash = PyObject_HashNotImplemented,
+};

@@ -1,0 +1,98 @@
+/* The handle of an array: what Python sees of one, and the shortest ways to make and read it. */
+
+#ifndef DNUMPY_HANDLE_H
+#define DNUMPY_HANDLE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL dnumpy_native_numpy
+#ifndef DNUMPY_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#if defined(__GNUC__)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#else
+#define LIKELY(x) (x)
+#endif
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *np;       /* NumPy's array; None where the array goes through the engine */
+    PyObject *base;     /* the handle that this one is a view of */
+    PyObject *buf;      /* the Buffer of a managed array */
+    PyObject *place;    /* its Geometry, None for the whole, or the mark for "as seen shows" */
+    PyObject *readonly; /* whether writing through this handle is refused */
+    PyObject *seen;     /* (the Buffer's memory, this array as NumPy's view of it), or None */
+    PyObject *weakrefs;
+} Handle;
+
+/* What Python told when it bound the class: see module.c. Borrowed for the life of the process. */
+typedef struct {
+    PyTypeObject *array_type;   /* dnumpy.ndarray */
+    PyObject *config;           /* the settings, and where two of them are stored in it */
+    Py_ssize_t eager_below_at;
+    Py_ssize_t memory_limit_at;
+    PyObject *immediate;        /* types of scalars that NumPy may be given as they are */
+    PyObject *plain;            /* types of arguments that hold no array */
+    PyObject *as_seen;          /* the mark in `place` */
+    PyObject *buffer_type;      /* of a Buffer whose content is one Expr */
+    PyObject *watched;          /* contents of which a read is to be noted: a dict */
+    PyObject *wrap;             /* array of NumPy's -> ours, however large */
+    PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
+    PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
+} World;
+
+extern World world;
+extern PyTypeObject Handle_Type;
+extern PyTypeObject Method_Type;
+extern PyTypeObject Attribute_Type;
+extern PyTypeObject Function_Type;
+extern PyTypeObject Callable_Type;
+
+#define IS_ARRAY(x) (Py_TYPE(x) == world.array_type)
+#define IS_NUMPYS(x) (Py_TYPE(x) == &PyArray_Type)
+
+/* The arrays that NumPy may read for a handle now, borrowed; NULL where Python has to look. */
+static inline PyObject *
+small_of(PyObject *x)
+{
+    PyObject *np = ((Handle *)x)->np;
+    return np == Py_None ? NULL : np;
+}
+
+static inline Py_ssize_t
+setting(Py_ssize_t at)
+{
+    PyObject *value = *(PyObject **)((char *)world.config + at);
+    Py_ssize_t found = PyLong_AsSsize_t(value);
+    if (found == -1 && PyErr_Occurred()) { /* a float, or more than fits: as much as can be */
+        PyErr_Clear();
+        return PY_SSIZE_T_MAX;
+    }
+    return found;
+}
+
+static inline int
+runs_at_once(PyObject *array)
+{
+    return PyArray_SIZE((PyArrayObject *)array) < setting(world.eager_below_at);
+}
+
+int is_immediate(PyObject *x);
+int holds_type(PyObject *types, PyObject *x);
+PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if not here */
+PyObject *peek(PyObject *handle);        /* new reference; NULL without an error where it must wait */
+PyObject *at_hand(PyObject *x);          /* the same for any operand */
+PyObject *new_handle(PyObject *np, PyObject *base); /* steals np; base may be NULL */
+PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals shown */
+PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
+PyObject *call_slow(PyObject *function, PyObject *x, PyObject *y); /* y may be NULL */
+int take_operator(const char *name, PyObject *function, PyObject *loop);
+void array_dealloc(PyObject *array);
+
+#endif

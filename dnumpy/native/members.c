@@ -1,0 +1,227 @@
+/* Methods and attributes of arrays: NumPy's where NumPy may answer now, else Python's.
+
+   Both are what Python finds in the class. What is asked of them (documentation, signature, name) is
+   answered by the function or property that they stand before. */
+
+#include "handle.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *slow;  /* the function or property of Python's */
+    PyObject *numpys; /* NumPy's method, or the attribute's name */
+    int writes;      /* whether the method writes to its array: then only without arguments */
+    vectorcallfunc vectorcall;
+} Member;
+
+static int
+member_traverse(Member *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->slow);
+    Py_VISIT(self->numpys);
+    return 0;
+}
+
+static int
+member_clear(Member *self)
+{
+    Py_CLEAR(self->slow);
+    Py_CLEAR(self->numpys);
+    return 0;
+}
+
+static void
+member_dealloc(Member *self)
+{
+    PyObject_GC_UnTrack(self);
+    member_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* What is a matter of the type is answered here, all else by what Python has. */
+static PyObject *
+member_get(PyObject *self, PyObject *name)
+{
+    PyObject *slow = ((Member *)self)->slow;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) {
+        return NULL;
+    }
+    if (strcmp(text, "__class__") == 0 || strcmp(text, "__call__") == 0 ||
+        strcmp(text, "__get__") == 0 || strcmp(text, "__set__") == 0 ||
+        strcmp(text, "__delete__") == 0 || strncmp(text, "__reduce", 8) == 0 || slow == NULL) {
+        return PyObject_GenericGetAttr(self, name);
+    }
+    return PyObject_GetAttr(slow, name);
+}
+
+static int
+member_set(PyObject *self, PyObject *name, PyObject *value)
+{
+    return PyObject_SetAttr(((Member *)self)->slow, name, value);
+}
+
+static PyObject *
+member_repr(PyObject *self)
+{
+    return PyObject_Repr(((Member *)self)->slow);
+}
+
+static Member *
+member_made(PyTypeObject *type, PyObject *slow, PyObject *numpys)
+{
+    Member *made = (Member *)type->tp_alloc(type, 0);
+    if (made != NULL) {
+        made->slow = Py_NewRef(slow);
+        made->numpys = Py_NewRef(numpys);
+    }
+    return made;
+}
+
+/* ---------------------------------------------------------------- methods */
+
+static PyObject *
+method_result(PyObject *r, PyObject *handle, PyObject *own)
+{
+    if (!IS_NUMPYS(r)) {
+        return PyTuple_Check(r) ? result(r, handle, NULL) : r;
+    }
+    PyObject *base = PyArray_BASE((PyArrayObject *)r);
+    if (r != own && base == NULL) {
+        return result(r, handle, NULL);
+    }
+    if (r != own && own == small_of(handle) && (base == own ||
+        base == PyArray_BASE((PyArrayObject *)own))) {
+        return new_handle(r, handle);
+    }
+    PyObject *ours = PyObject_CallFunctionObjArgs(world.result_of, r, handle, NULL);
+    Py_DECREF(r);
+    return ours;
+}
+
+static PyObject *
+method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Member *self = (Member *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (kwnames == NULL && count > 0 && count <= 8 && IS_ARRAY(args[0]) &&
+        (count == 1 || !self->writes)) {
+        PyObject *own = small_of(args[0]);
+        own = own != NULL ? Py_NewRef(own) : self->writes ? NULL : peek(args[0]);
+        int plain = own != NULL;
+        for (Py_ssize_t k = 1; plain && k < count; k++) {
+            plain = is_immediate(args[k]) || holds_type(world.plain, args[k]);
+        }
+        if (plain) {
+            PyObject *given[8];
+            memcpy(given, args, count * sizeof(PyObject *));
+            given[0] = own;
+            PyObject *r = PyObject_Vectorcall(self->numpys, given, count, NULL);
+            if (r != NULL) {
+                r = method_result(r, args[0], own);
+            }
+            Py_DECREF(own);
+            return r;
+        }
+        Py_XDECREF(own);
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+static PyObject *
+method_bound(PyObject *self, PyObject *array, PyObject *Py_UNUSED(type))
+{
+    if (array == NULL || array == Py_None) {
+        return Py_NewRef(self);
+    }
+    return PyMethod_New(self, array);
+}
+
+static PyObject *
+method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"slow", "numpys", "writes", NULL};
+    PyObject *slow, *numpys;
+    int writes = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", keywords, &slow, &numpys, &writes)) {
+        return NULL;
+    }
+    Member *made = member_made(type, slow, numpys);
+    if (made != NULL) {
+        made->writes = writes;
+        made->vectorcall = method_call;
+    }
+    return (PyObject *)made;
+}
+
+PyTypeObject Method_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Method",
+    .tp_doc = "A method of arrays: NumPy's on small ones, else the function that it was made of.",
+    .tp_basicsize = sizeof(Member),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Member, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = method_new,
+    .tp_dealloc = (destructor)member_dealloc,
+    .tp_traverse = (traverseproc)member_traverse,
+    .tp_clear = (inquiry)member_clear,
+    .tp_getattro = member_get,
+    .tp_setattro = member_set,
+    .tp_repr = member_repr,
+    .tp_descr_get = method_bound,
+};
+
+/* ---------------------------------------------------------------- attributes */
+
+static PyObject *
+attribute_get(PyObject *callable, PyObject *array, PyObject *type)
+{
+    Member *self = (Member *)callable;
+    if (array == NULL || array == Py_None) {
+        return Py_NewRef(self);
+    }
+    PyObject *own = IS_ARRAY(array) ? small_of(array) : NULL;
+    if (own == NULL) {
+        return Py_TYPE(self->slow)->tp_descr_get(self->slow, array, type);
+    }
+    Py_INCREF(own);
+    PyObject *r = PyObject_GetAttr(own, self->numpys);
+    Py_DECREF(own);
+    return r != NULL && IS_NUMPYS(r) ? new_handle(r, array) : r;
+}
+
+static int
+attribute_set(PyObject *callable, PyObject *array, PyObject *value)
+{
+    PyObject *slow = ((Member *)callable)->slow;
+    return Py_TYPE(slow)->tp_descr_set(slow, array, value);
+}
+
+static PyObject *
+attribute_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"slow", "name", NULL};
+    PyObject *slow, *name;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!U", keywords, &PyProperty_Type, &slow,
+                                     &name)) {
+        return NULL;
+    }
+    return (PyObject *)member_made(type, slow, name);
+}
+
+PyTypeObject Attribute_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Attribute",
+    .tp_doc = "An attribute of arrays: NumPy's of small ones, else what a property says.",
+    .tp_basicsize = sizeof(Member),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = attribute_new,
+    .tp_dealloc = (destructor)member_dealloc,
+    .tp_traverse = (traverseproc)member_traverse,
+    .tp_clear = (inquiry)member_clear,
+    .tp_getattro = member_get,
+    .tp_setattro = member_set,
+    .tp_descr_get = attribute_get,
+    .tp_descr_set = attribute_set,
+};
