@@ -96,7 +96,7 @@ class _ArrayType(type):
         return subclass is cls or issubclass(subclass, np.ndarray)
 
 
-class ndarray(Handle, metaclass=_ArrayType):  # type: ignore[misc]
+class ndarray(Handle, metaclass=_ArrayType):
     """A NumPy array that computes when it is looked at.
 
     Small arrays hold a NumPy array in ``_np`` and nothing else; managed ones have ``_np`` None, a

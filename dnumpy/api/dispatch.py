@@ -64,9 +64,7 @@ def function(
         kind_of_call = None
     if kind_of_call is not None:
         at_once = AT_ONCE.get(key, wrapped)
-        public = native.function(
-            public, at_once, _AS_THEY_ARE, kind_of_call, binds=not is_builtin
-        )
+        public = native.function(public, at_once, _AS_THEY_ARE, kind_of_call, binds=not is_builtin)
         if is_builtin and native.built:
             public.__wrapped__ = wrapped
     overrides.register(wrapped, public)
@@ -94,7 +92,9 @@ _CREATED_FROM = {
     "zeros": "shape", "ones": "shape", "empty": "shape", "array": "list", "arange": "range",
     "asarray": "itself", "asanyarray": "itself",
 }  # fmt: skip
-_AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
+_AS_THEY_ARE: frozenset[type] = frozenset(
+    {int, float, complex, bool, str, bytes, type(None), type, np.dtype}
+)
 
 
 def _dispatched(

@@ -92,7 +92,7 @@ class _Told:
         setattr(ours._np, self._name, value)  # raises
 
 
-class ufunc(native.Callable, metaclass=_UfuncType):  # type: ignore[misc]  # noqa: D101 - its documentation is NumPy's, per instance
+class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per instance
     __slots__ = ("__dict__", "__weakref__")
 
     def __init__(self, wrapped: np.ufunc) -> None:

@@ -12,7 +12,7 @@ from), ``Method``, ``Attribute`` and ``Function``, which stand before a function
 Python's and answer for it when they are asked for documentation or signature.
 
 To add a short path: give it in C, name the function in Python that does the rest, and add its line
-to ``tests/native``. ``python -m dnumpy.native.build`` builds the module in place, which installing
+to ``tests/native``. ``python -m dnumpy.native`` builds the module in place, which installing
 does by itself where a C compiler is found; without one everything works, at the cost above.
 """
 
@@ -23,6 +23,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import config
+from dnumpy.native.build import NAME, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Callback
@@ -31,38 +32,44 @@ if TYPE_CHECKING:
 def _built() -> Any:
     if config.native == "off":
         return None
-    name = f"{__name__}._native"
     try:
-        return importlib.import_module(name)
+        found = importlib.import_module(NAME)
     except ModuleNotFoundError:  # no compiler where it was installed
         return None
     except ImportError as error:
-        msg = (
-            f"{name} was built for another Python or NumPy ({error}); small arrays are slower "
-            "until it is built again: python -m dnumpy.native.build"
-        )
-        warnings.warn(msg, RuntimeWarning, stacklevel=2)
-        return None
+        return _left_out(f"was built for another Python or NumPy ({error})")
+    if getattr(found, "sources", "") != digest():
+        return _left_out("was built from other sources than those beside it")
+    return found
+
+
+def _left_out(why: str) -> None:
+    msg = (
+        f"{NAME} {why}: small arrays are slower until it is built again, by "
+        "python -m dnumpy.native or by installing dnumpy"
+    )
+    warnings.warn(msg, RuntimeWarning, stacklevel=2)
 
 
 _module = _built()
 built = _module is not None
 
 
-class _Handle:
-    """The slots of an array's handle."""
+if TYPE_CHECKING or not built:
 
-    __slots__ = ("__weakref__", "_base", "_buf", "_np", "_place", "_readonly", "_seen")
+    class Handle:
+        """The slots of an array's handle."""
 
+        __slots__ = ("__weakref__", "_base", "_buf", "_np", "_place", "_readonly", "_seen")
 
-class _Callable:
-    """The slots of a ufunc."""
+    class Callable:
+        """The slots of a ufunc."""
 
-    __slots__ = ("__name__", "_np", "_plain", "_row")
+        __slots__ = ("__name__", "_np", "_plain", "_row")
 
+else:
+    Handle, Callable = _module.Handle, _module.Callable
 
-Handle: Any = _module.Handle if built else _Handle
-Callable: Any = _module.Callable if built else _Callable
 OF_PYTHON: tuple[type, ...] = (_module.Method, _module.Function) if built else ()
 PROPERTIES: tuple[type, ...] = (property, _module.Attribute) if built else (property,)
 
@@ -84,7 +91,7 @@ def give_call(cls: type, function: Callback[..., Any]) -> None:
     if built:
         _module.take_ufunc(cls, function)
     else:
-        cls.__call__ = function  # type: ignore[method-assign, operator]
+        cls.__call__ = function  # type: ignore[method-assign]
 
 
 def method(function: Callback[..., Any], numpys: Any, *, writes: bool) -> Any:

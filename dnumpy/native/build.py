@@ -1,4 +1,4 @@
-"""Builds the module in C beside its sources: ``python -m dnumpy.native.build``.
+"""Builds the module in C beside its sources, as ``python -m dnumpy.native`` asks.
 
 Installing does the same through :mod:`dnumpy.native.hook`. It takes a C compiler, and setuptools,
 which knows how each platform calls it. This file imports nothing of dnumpy, since it runs before
@@ -7,23 +7,30 @@ that is installed.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import tempfile
+import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 NAME = "dnumpy.native._native"
 
 
-class NotBuilt(Exception):
+class NotBuilt(Exception):  # noqa: N818 - what came of it, and no mistake
     """The module could not be built; the text says why."""
 
 
 def sources() -> list[Path]:
-    """Return the files in C."""
+    """Return the files in C that are compiled."""
     return sorted(HERE.glob("*.c"))
+
+
+def digest() -> str:
+    """Return what tells a module built from other sources than these."""
+    found = 0
+    for path in (*sources(), *sorted(HERE.glob("*.h"))):
+        found = zlib.crc32(path.read_bytes(), found)
+    return f"{found:08x}"
 
 
 def build() -> Path:
@@ -34,6 +41,9 @@ def build() -> Path:
     NotBuilt
         Without a compiler, Python's headers, NumPy or setuptools, or where the compiler fails.
     """
+    import contextlib  # here and below: dnumpy asks for the digest whenever it is imported
+    import tempfile
+
     try:
         import numpy as np
         from setuptools import Distribution, Extension
@@ -42,7 +52,11 @@ def build() -> Path:
         raise NotBuilt(msg) from error
     files = [os.path.relpath(path) for path in sources()]  # setuptools refuses absolute ones
     extension = Extension(
-        NAME, files, include_dirs=[np.get_include()], extra_compile_args=["-O2"], language="c"
+        NAME,
+        files,
+        include_dirs=[np.get_include()],
+        define_macros=[("DNUMPY_SOURCES", digest())],
+        extra_compile_args=["-O2"],
     )
     distribution = Distribution({"name": "dnumpy", "ext_modules": [extension]})
     command = distribution.get_command_obj("build_ext")
@@ -63,10 +77,3 @@ def build() -> Path:
         beside.chmod(0o755)
         beside.replace(target)  # at once: a process may have the old one mapped
     return target
-
-
-if __name__ == "__main__":
-    try:
-        sys.stdout.write(f"{build()}\n")
-    except NotBuilt as error:
-        sys.exit(str(error))

@@ -15,7 +15,7 @@ class BuildNative(BuildHookInterface[Any]):
 
     PLUGIN_NAME = "custom"
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's
         """Build before the files are collected, and name the wheel after this platform."""
         if self.target_name != "wheel":
             return

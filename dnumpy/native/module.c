@@ -3,6 +3,14 @@
 #define DNUMPY_IMPORTS_NUMPY
 #include "handle.h"
 
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#ifdef DNUMPY_SOURCES
+#define BUILT_FROM TEXT(DNUMPY_SOURCES)
+#else
+#define BUILT_FROM ""
+#endif
+
 PyObject *take_ufunc(PyObject *module, PyObject *args);
 
 /* Where an object of a class with slots stores an attribute; -1 with an error if it has no slot. */
@@ -96,6 +104,9 @@ PyInit__native(void)
         if (PyModule_AddType(module, types[k]) < 0) {
             Py_CLEAR(module);
         }
+    }
+    if (module != NULL && PyModule_AddStringConstant(module, "sources", BUILT_FROM) < 0) {
+        Py_CLEAR(module);
     }
     return module;
 }
