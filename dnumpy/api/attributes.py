@@ -145,18 +145,18 @@ def _set_flat(self: ndarray, value: Any) -> None:
 
 def install() -> None:
     """Give the class its attributes; run once when the package is imported."""
-    for name in ("shape", "strides"):
-        setattr(ndarray, name, native.attribute(_attribute(name), name))
+    ndarray.shape = native.attribute(_attribute("shape"), "shape", is_fact=True)
+    ndarray.strides = native.attribute(_attribute("strides"), "strides")
     dtype = property(_dtype, _attribute("dtype").fset, _attribute("dtype").fdel)
-    ndarray.dtype = native.attribute(dtype, "dtype")
+    ndarray.dtype = native.attribute(dtype, "dtype", is_fact=True)
     for name in ("ndim", "size", "itemsize", "nbytes", "device"):
         setattr(ndarray, name, native.attribute(_read_only(name), name))
     for name in ("data", "ctypes"):
         setattr(ndarray, name, _data_attribute(name))
     for name in ("real", "imag"):
-        setattr(ndarray, name, _part(name))
+        setattr(ndarray, name, native.attribute(_part(name), name))
     ndarray.T = native.attribute(property(_transposed), "T")
     ndarray.mT = native.attribute(property(_matrix_transposed), "mT")
     ndarray.base = property(_base)
-    ndarray.flags = property(_flags)
+    ndarray.flags = native.attribute(property(_flags), "flags")
     ndarray.flat = property(_flat, _set_flat)

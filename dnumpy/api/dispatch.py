@@ -90,7 +90,7 @@ _FRESH = 2  # references to an array that nobody else holds: a parameter and the
 # the arguments with which functions that make arrays may be NumPy's: see dnumpy.native
 _CREATED_FROM = {
     "zeros": "shape", "ones": "shape", "empty": "shape", "array": "list", "arange": "range",
-    "asarray": "itself", "asanyarray": "itself",
+    "asarray": "itself", "asanyarray": "itself", "full": "shape",
 }  # fmt: skip
 _AS_THEY_ARE: frozenset[type] = frozenset(
     {int, float, complex, bool, str, bytes, type(None), type, np.dtype}

@@ -44,6 +44,7 @@ from dnumpy.api.walk import iterator
 from dnumpy.config import config
 from dnumpy.expr import unread
 from dnumpy.expr.expr import Const
+from dnumpy.ops.table import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -406,7 +407,7 @@ def install() -> None:
         native.give(ndarray, name, function, _LOOPS.get(name))
     for name in _NUMPYS_OF_SMALL:
         function = vars(ndarray)[name]
-        setattr(ndarray, name, native.method(function, getattr(_np_array, name), writes=False))
+        setattr(ndarray, name, native.method(function, getattr(_np_array, name), writes=name == "fill"))
 
 
 def _array_wrap(
@@ -435,10 +436,11 @@ _DIRECT: dict[str, Any] = {
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
-    "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": attributes.setflags,
+    "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill,
+    "setflags": attributes.setflags,
 }  # fmt: skip
 _LOOPS = {"__matmul__": np.matmul, "__pow__": np.power}
-_NUMPYS_OF_SMALL = ("astype", "copy", "flatten", "reshape", "transpose")
+_NUMPYS_OF_SMALL = ("astype", "copy", "fill", "flatten", "reshape", "transpose", "view")
 
 install()
 native.bind(
@@ -448,8 +450,10 @@ native.bind(
     plain=calls.PLAIN,
     as_seen=SEEN,
     buffer_type=Buffer,
+    full=FULL,
     watched=unread.watched,
     wrap=wrap,
     wrap_result=calls.wrap_result,
     result_of=calls.result_of,
+    out_position=calls.out_position,
 )

@@ -99,9 +99,12 @@ def method(function: Callback[..., Any], numpys: Any, *, writes: bool) -> Any:
     return _module.Method(function, numpys, writes) if built else function
 
 
-def attribute(slow: property, name: str) -> Any:
-    """Return an attribute of arrays that is NumPy's for small ones."""
-    return _module.Attribute(slow, name) if built else slow
+def attribute(slow: property, name: str, *, is_fact: bool = False) -> Any:
+    """Return an attribute of arrays that is NumPy's for small ones.
+
+    A *fact* is one that a Buffer, a Geometry and an array of NumPy's all have by that name.
+    """
+    return _module.Attribute(slow, name, is_fact) if built else slow
 
 
 def function(

@@ -2,7 +2,6 @@
 
 #include "handle.h"
 
-#define MOST_ARGUMENTS 8
 #define LOOKED_AT 8 /* elements of a list of numbers that are looked at */
 
 /* ---------------------------------------------------------------- ufuncs */
@@ -18,12 +17,50 @@ typedef struct {
 
 static PyObject *slow_ufunc; /* what Python does for a call */
 
+/* Call with operands at hand and a small array that takes the result; NULL without an error where
+   Python has to look. */
+static PyObject *
+into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *out)
+{
+    PyObject *given[3] = {NULL, NULL, NULL}, *r = NULL;
+    if (!IS_ARRAY(out) || small_of(out) == NULL) {
+        return NULL;
+    }
+    int plain = (given[0] = at_hand(args[0])) != NULL;
+    plain = plain && (count == 1 || (given[1] = at_hand(args[1])) != NULL);
+    if (plain) {
+        given[count] = Py_NewRef(small_of(out));
+        r = PyObject_Vectorcall(self->np, given, count + 1, NULL);
+        if (r != NULL) {
+            Py_SETREF(r, Py_NewRef(out));
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        Py_XDECREF(given[k]);
+    }
+    return r;
+}
+
+static int
+is_only(PyObject *kwnames, PyObject **name, const char *text)
+{
+    return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == intern(name, text);
+}
+
 static PyObject *
 callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Callable *self = (Callable *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (kwnames == NULL && (count == 1 || count == 2) && PyLong_AsSsize_t(self->plain) == count) {
+    static PyObject *out_name;
+    int simple = (count == 1 || count == 2) && PyLong_AsSsize_t(self->plain) == count;
+    if (simple && kwnames != NULL && is_only(kwnames, &out_name, "out")) {
+        PyObject *r = into_small(self, args, count, args[count]);
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
+        }
+    }
+    if (simple && kwnames == NULL) {
         PyObject *given[2] = {at_hand(args[0]), NULL};
         int plain = given[0] != NULL;
         if (plain && count == 2) {
@@ -145,6 +182,7 @@ typedef struct {
     PyObject *dict;
     PyObject *weakrefs;
     int kind;         /* which arguments make the short path: see below */
+    Py_ssize_t out_position; /* of the first argument that it writes to; -1 until it is asked for */
     int binds;        /* whether it is a method of a class that holds it */
     vectorcallfunc vectorcall;
 } Function;
@@ -172,10 +210,25 @@ size_of(PyObject *shape)
     return size;
 }
 
-static int
-is_number(PyObject *x)
+/* How many numbers there are in lists of lists of them; -1 where anything else is among them. */
+static Py_ssize_t
+numbers_in(PyObject *x, int depth)
 {
-    return PyLong_CheckExact(x) || PyFloat_CheckExact(x) || PyBool_Check(x);
+    if (is_immediate(x)) {
+        return 1;
+    }
+    if ((!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) || depth == 0) {
+        return -1;
+    }
+    Py_ssize_t count = 0;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(x); k++) {
+        Py_ssize_t more = numbers_in(PySequence_Fast_GET_ITEM(x, k), depth - 1);
+        if (more < 0) {
+            return -1;
+        }
+        count += more;
+    }
+    return count;
 }
 
 /* What NumPy is given for a list or tuple; NULL without an error where that needs another look. */
@@ -187,9 +240,9 @@ small_sequence(Function *self, PyObject *sequence)
     if (count == 0) {
         return Py_NewRef(sequence);
     }
-    if (PyLong_CheckExact(elements[0]) || PyFloat_CheckExact(elements[0])) {
+    if (!IS_ARRAY(elements[0])) {
         for (Py_ssize_t k = 0; k < count && k < LOOKED_AT; k++) {
-            if (!holds_type(self->as_are, elements[k])) {
+            if (!PyLong_CheckExact(elements[k]) && !holds_type(self->as_are, elements[k])) {
                 return NULL;
             }
         }
@@ -214,12 +267,16 @@ small_sequence(Function *self, PyObject *sequence)
     return given;
 }
 
+/* What NumPy is given for an argument; NULL without an error where that needs another look. */
 static PyObject *
-given_for(Function *self, PyObject *x)
+given_for(Function *self, PyObject *x, int may_be_seen)
 {
     if (IS_ARRAY(x)) {
         PyObject *np = small_of(x);
-        return np == NULL ? NULL : Py_NewRef(np);
+        return np != NULL ? Py_NewRef(np) : may_be_seen ? peek(x) : NULL;
+    }
+    if (PyLong_CheckExact(x) || PyFloat_CheckExact(x) || x == Py_None) {
+        return Py_NewRef(x);
     }
     if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {
         return small_sequence(self, x);
@@ -227,16 +284,32 @@ given_for(Function *self, PyObject *x)
     return holds_type(self->as_are, x) ? Py_NewRef(x) : NULL;
 }
 
+/* What NumPy's function made of arguments as ours: a new array, a view of an argument, or neither. */
 static PyObject *
-given_back(PyObject *r, PyObject *const *args, Py_ssize_t count)
+given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count)
 {
     if (r == NULL) {
         return NULL;
     }
-    if (IS_NUMPYS(r) && PyArray_BASE((PyArrayObject *)r) == NULL && Py_REFCNT(r) == 1) {
-        return result(r, NULL, NULL); /* nobody else holds it: no operand, nor a view of one */
+    if (IS_NUMPYS(r)) {
+        PyObject *base = PyArray_BASE((PyArrayObject *)r);
+        if (base == NULL && Py_REFCNT(r) == 1) {
+            return result(r, NULL, NULL); /* nobody else holds it: it is no argument */
+        }
+        for (Py_ssize_t k = 0; base != NULL && k < count; k++) {
+            if (base == given[k] && IS_ARRAY(args[k]) && small_of(args[k]) == given[k]) {
+                return new_handle(r, args[k]);
+            }
+        }
     }
-    if (!IS_NUMPYS(r) && holds_type(world.plain, r)) {
+    else if (PyTuple_CheckExact(r)) {
+        PyObject *fresh = all_fresh(r);
+        if (fresh != NULL || PyErr_Occurred()) {
+            Py_DECREF(r);
+            return fresh;
+        }
+    }
+    else if (holds_type(world.plain, r)) {
         return r;
     }
     PyObject *operands = PyTuple_New(count), *ours = NULL;
@@ -251,22 +324,41 @@ given_back(PyObject *r, PyObject *const *args, Py_ssize_t count)
     return ours;
 }
 
-/* Call NumPy with what it may have; set `done` if it was called. */
-static PyObject *
-of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, int *done)
+/* Say whether NumPy's function writes to none of so many arguments. */
+static int
+only_reads(Function *self, Py_ssize_t count)
 {
-    PyObject *given[MOST_ARGUMENTS], *r = NULL;
-    Py_ssize_t k = 0;
-    *done = 0;
-    for (; k < count; k++) {
-        given[k] = given_for(self, args[k]);
+    if (self->out_position < 0) {
+        PyObject *found = PyObject_CallOneArg(world.out_position, self->numpys);
+        self->out_position = found == NULL ? 0 : PyLong_AsSsize_t(found);
+        Py_XDECREF(found);
+        PyErr_Clear();
+    }
+    return count <= self->out_position;
+}
+
+/* Call NumPy with what it may have; set `done` if it was called. By name it may have plain values. */
+static PyObject *
+of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
+{
+    PyObject *given[MOST_ARGUMENTS] = {NULL}, *r = NULL;
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 0;
+    for (; k < total; k++) {
+        if (k < count) {
+            int managed = IS_ARRAY(args[k]) && small_of(args[k]) == NULL;
+            given[k] = given_for(self, args[k], managed && only_reads(self, count));
+        }
+        else {
+            given[k] = is_plain(self->as_are, args[k]) ? Py_NewRef(args[k]) : NULL;
+        }
         if (given[k] == NULL) {
             break;
         }
     }
-    if (k == count) {
+    if (k == total) {
         *done = 1;
-        r = given_back(PyObject_Vectorcall(self->numpys, given, count, NULL), args, count);
+        r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+        r = given_back(r, args, given, count);
     }
     while (k-- > 0) {
         Py_DECREF(given[k]);
@@ -274,39 +366,64 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, int *done)
     return r;
 }
 
-/* Say whether arguments make a small array, and nothing of ours is among them. */
+/* Say whether arguments after the first hold nothing of ours; of a range all are numbers. */
 static int
-makes_little(Function *self, PyObject *const *args, Py_ssize_t count)
+others_are_plain(Function *self, PyObject *const *args, Py_ssize_t total)
 {
-    PyObject *first = args[0];
-    Py_ssize_t limit = setting(world.eager_below_at), size = -1;
-    for (Py_ssize_t k = self->kind == OF_RANGE ? 0 : 1; k < count; k++) {
-        if (self->kind == OF_RANGE ? !PyLong_CheckExact(args[k]) && !PyFloat_CheckExact(args[k])
-                                   : !holds_type(self->as_are, args[k])) {
+    for (Py_ssize_t k = 1; k < total; k++) {
+        if (!PyLong_CheckExact(args[k]) && !holds_type(self->as_are, args[k])) {
             return 0;
         }
     }
-    switch (self->kind) {
-    case OF_SHAPE:
+    return 1;
+}
+
+/* Call NumPy where the arguments make a small array; set `done` if it was called. */
+static PyObject *
+made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
+{
+    PyObject *first = args[0], *given[MOST_ARGUMENTS];
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), size = -1;
+    if (!others_are_plain(self, args, total)) {
+        return NULL;
+    }
+    memcpy(given, args, total * sizeof(PyObject *));
+    if (self->kind == OF_SHAPE) {
         size = size_of(first);
-        break;
-    case OF_LIST: /* with a dtype, its elements may be arrays of ours for an array of objects */
-        if (count == 1 && PyList_CheckExact(first) && PyList_GET_SIZE(first) > 0 &&
-            is_number(PyList_GET_ITEM(first, 0))) {
-            size = PyList_GET_SIZE(first);
-        }
-        break;
-    case OF_RANGE:
-        if (count == 1 && PyLong_CheckExact(first)) {
-            size = PyLong_AsSsize_t(first);
-        }
-        break;
     }
-    if (size < 0) {
+    else if (self->kind == OF_RANGE) {
+        size = count == 1 && PyLong_CheckExact(first) ? PyLong_AsSsize_t(first) : -1;
+        if (count == 2 && PyLong_CheckExact(first) && PyLong_CheckExact(args[1])) {
+            Py_ssize_t start = PyLong_AsSsize_t(first), stop = PyLong_AsSsize_t(args[1]);
+            size = start >= 0 && stop >= start ? stop - start : -1;
+        }
+    }
+    else if (IS_ARRAY(first)) {
+        if (self->kind == AS_IT_IS && total == 1) {
+            *done = 1;
+            return Py_NewRef(first);
+        }
+        given[0] = small_of(first);
+        size = given[0] == NULL ? -1 : 0;
+    }
+    else if (PyList_CheckExact(first) || PyTuple_CheckExact(first)) {
+        size = numbers_in(first, NPY_MAXDIMS);
+    }
+    if (size < 0 || size >= setting(world.eager_below_at)) {
         PyErr_Clear(); /* an integer that is too large */
-        return 0;
+        return NULL;
     }
-    return size < limit;
+    *done = 1;
+    Py_INCREF(given[0]);
+    PyObject *r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+    if (IS_ARRAY(first)) {
+        r = view_of(r, first, given[0]);
+    }
+    else {
+        r = result(r, first, NULL);
+    }
+    Py_DECREF(given[0]);
+    return r;
 }
 
 static PyObject *
@@ -314,22 +431,13 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
 {
     Function *self = (Function *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (kwnames == NULL && count > 0 && count <= MOST_ARGUMENTS && world.array_type != NULL) {
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (count > 0 && total <= MOST_ARGUMENTS && world.array_type != NULL) {
         int done = 0;
-        if (self->kind == OF_ARRAYS) {
-            PyObject *r = of_arrays(self, args, count, &done);
-            if (done) {
-                return r;
-            }
-        }
-        else if (self->kind == AS_IT_IS) {
-            if (count == 1 && IS_ARRAY(args[0])) {
-                return Py_NewRef(args[0]);
-            }
-        }
-        else if (makes_little(self, args, count)) {
-            PyObject *r = PyObject_Vectorcall(self->numpys, args, count, NULL);
-            return result(r, args[0], NULL);
+        PyObject *r = self->kind == OF_ARRAYS ? of_arrays(self, args, count, kwnames, &done)
+                                              : made_of(self, args, count, kwnames, &done);
+        if (done) {
+            return r;
         }
     }
     return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
@@ -448,6 +556,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         made->as_are = Py_NewRef(as_are);
         made->kind = found;
         made->binds = binds;
+        made->out_position = -1;
         made->vectorcall = function_call;
     }
     return (PyObject *)made;

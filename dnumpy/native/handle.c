@@ -58,6 +58,31 @@ new_handle(PyObject *np, PyObject *base)
     return (PyObject *)made;
 }
 
+/* A name that is made once and kept for the life of the process, borrowed. */
+PyObject *
+intern(PyObject **place, const char *text)
+{
+    if (*place == NULL) {
+        *place = PyUnicode_InternFromString(text);
+    }
+    return *place;
+}
+
+/* Say whether an argument holds no array: one of some types, or a tuple of integers. */
+int
+is_plain(PyObject *types, PyObject *x)
+{
+    if (!PyTuple_CheckExact(x)) {
+        return PyLong_CheckExact(x) || x == Py_None || holds_type(types, x);
+    }
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(x); k++) {
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(x, k))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 PyObject *
 new_view(Handle *of, PyObject *memory, PyObject *shown)
 {
@@ -82,15 +107,11 @@ PyObject *
 computed(PyObject *buffer)
 {
     static PyObject *expr_name, *value_name;
-    if (expr_name == NULL) {
-        expr_name = PyUnicode_InternFromString("expr");
-        value_name = PyUnicode_InternFromString("value");
-    }
     if ((PyObject *)Py_TYPE(buffer) != world.buffer_type) {
         return NULL;
     }
-    PyObject *expr = PyObject_GetAttr(buffer, expr_name);
-    PyObject *value = expr == NULL ? NULL : PyObject_GetAttr(expr, value_name);
+    PyObject *expr = PyObject_GetAttr(buffer, intern(&expr_name, "expr"));
+    PyObject *value = expr == NULL ? NULL : PyObject_GetAttr(expr, intern(&value_name, "value"));
     Py_XDECREF(expr);
     if (value == NULL) {
         PyErr_Clear(); /* Python will say it */
@@ -133,6 +154,27 @@ peek(PyObject *x)
     return shown;
 }
 
+/* Shape or dtype of a managed array, for which nothing has to be counted or computed; NULL without
+   an error where Python has to look. */
+PyObject *
+managed_fact(Handle *handle, PyObject *name)
+{
+    PyObject *source = handle->seen;
+    if (source != NULL && PyTuple_CheckExact(source)) {
+        source = PyTuple_GET_ITEM(source, 1);
+    }
+    else if (handle->place != NULL && handle->place != Py_None) {
+        source = handle->place;
+    }
+    else {
+        source = handle->buf;
+        if (source == NULL || (PyObject *)Py_TYPE(source) != world.buffer_type) {
+            return NULL;
+        }
+    }
+    return PyObject_GetAttr(source, name);
+}
+
 PyObject *
 at_hand(PyObject *x)
 {
@@ -159,6 +201,60 @@ call_slow(PyObject *function, PyObject *x, PyObject *y)
     return PyObject_Vectorcall(function, args, y == NULL ? 1 : 2, NULL);
 }
 
+/* A tuple of small arrays that nobody else holds as one of ours; NULL without an error for others. */
+PyObject *
+all_fresh(PyObject *r)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(r);
+    if (!PyTuple_CheckExact(r)) {
+        return NULL;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *one = PyTuple_GET_ITEM(r, k);
+        if (IS_NUMPYS(one)
+                ? PyArray_BASE((PyArrayObject *)one) != NULL || Py_REFCNT(one) > 1 ||
+                      !runs_at_once(one)
+                : !holds_type(world.plain, one)) {
+            return NULL;
+        }
+    }
+    PyObject *ours = PyTuple_New(count);
+    for (Py_ssize_t k = 0; ours != NULL && k < count; k++) {
+        PyObject *one = Py_NewRef(PyTuple_GET_ITEM(r, k));
+        one = IS_NUMPYS(one) ? new_handle(one, NULL) : one;
+        if (one == NULL) {
+            Py_CLEAR(ours);
+            break;
+        }
+        PyTuple_SET_ITEM(ours, k, one);
+    }
+    return ours;
+}
+
+/* What a method or an attribute of an array gave as ours: itself, a view of it, or a new one. */
+PyObject *
+view_of(PyObject *r, PyObject *handle, PyObject *own)
+{
+    if (r == NULL || !IS_NUMPYS(r)) {
+        return r != NULL && PyTuple_Check(r) ? result(r, handle, NULL) : r;
+    }
+    int small = own == small_of(handle);
+    if (r == own && small) {
+        Py_DECREF(r);
+        return Py_NewRef(handle);
+    }
+    PyObject *base = PyArray_BASE((PyArrayObject *)r);
+    if (r != own && base == NULL) {
+        return result(r, handle, NULL);
+    }
+    if (small && (base == own || base == PyArray_BASE((PyArrayObject *)own))) {
+        return new_handle(r, handle);
+    }
+    PyObject *ours = PyObject_CallFunctionObjArgs(world.result_of, r, handle, NULL);
+    Py_DECREF(r);
+    return ours;
+}
+
 PyObject *
 result(PyObject *r, PyObject *x, PyObject *y)
 {
@@ -174,6 +270,11 @@ result(PyObject *r, PyObject *x, PyObject *y)
         return ours;
     }
     if (PyTuple_Check(r)) {
+        PyObject *fresh = all_fresh(r);
+        if (fresh != NULL || PyErr_Occurred()) {
+            Py_DECREF(r);
+            return fresh;
+        }
         PyObject *operands = y == NULL ? PyTuple_Pack(1, x) : PyTuple_Pack(2, x, y);
         PyObject *ours = NULL;
         if (operands != NULL) {
@@ -260,6 +361,7 @@ extern PyNumberMethods handle_as_number;
 extern PyMappingMethods handle_as_mapping;
 extern PySequenceMethods handle_as_sequence;
 PyObject *handle_compare(PyObject *x, PyObject *y, int op);
+PyObject *handle_iterator(PyObject *x);
 
 PyTypeObject Handle_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
@@ -277,5 +379,6 @@ PyTypeObject Handle_Type = {
     .tp_as_mapping = &handle_as_mapping,
     .tp_as_sequence = &handle_as_sequence,
     .tp_richcompare = handle_compare,
+    .tp_iter = handle_iterator,
     .tp_hash = PyObject_HashNotImplemented,
 };

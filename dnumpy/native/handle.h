@@ -41,10 +41,12 @@ typedef struct {
     PyObject *plain;            /* types of arguments that hold no array */
     PyObject *as_seen;          /* the mark in `place` */
     PyObject *buffer_type;      /* of a Buffer whose content is one Expr */
+    PyObject *full;             /* the op of content that is one number throughout */
     PyObject *watched;          /* contents of which a read is to be noted: a dict */
     PyObject *wrap;             /* array of NumPy's -> ours, however large */
     PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
+    PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
 } World;
 
 extern World world;
@@ -53,6 +55,8 @@ extern PyTypeObject Method_Type;
 extern PyTypeObject Attribute_Type;
 extern PyTypeObject Function_Type;
 extern PyTypeObject Callable_Type;
+
+#define MOST_ARGUMENTS 8 /* of a call that takes a short path */
 
 #define IS_ARRAY(x) (Py_TYPE(x) == world.array_type)
 #define IS_NUMPYS(x) (Py_TYPE(x) == &PyArray_Type)
@@ -84,6 +88,11 @@ runs_at_once(PyObject *array)
 }
 
 int is_immediate(PyObject *x);
+int is_plain(PyObject *types, PyObject *x);
+PyObject *all_fresh(PyObject *r);
+PyObject *view_of(PyObject *r, PyObject *handle, PyObject *own);
+PyObject *managed_fact(Handle *handle, PyObject *name);
+PyObject *intern(PyObject **place, const char *text);
 int holds_type(PyObject *types, PyObject *x);
 PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if not here */
 PyObject *peek(PyObject *handle);        /* new reference; NULL without an error where it must wait */

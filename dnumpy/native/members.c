@@ -7,9 +7,10 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *slow;  /* the function or property of Python's */
+    PyObject *slow;   /* the function or property of Python's */
     PyObject *numpys; /* NumPy's method, or the attribute's name */
-    int writes;      /* whether the method writes to its array: then only without arguments */
+    int marked; /* whether the method writes to its array; whether a managed array, too, has the
+                   attribute at hand */
     vectorcallfunc vectorcall;
 } Member;
 
@@ -79,50 +80,47 @@ member_made(PyTypeObject *type, PyObject *slow, PyObject *numpys)
 
 /* ---------------------------------------------------------------- methods */
 
+/* What NumPy's method is given for an argument, new; NULL without an error where Python looks. */
 static PyObject *
-method_result(PyObject *r, PyObject *handle, PyObject *own)
+given_for(PyObject *x, int may_be_array)
 {
-    if (!IS_NUMPYS(r)) {
-        return PyTuple_Check(r) ? result(r, handle, NULL) : r;
+    if (IS_ARRAY(x)) {
+        PyObject *np = may_be_array ? small_of(x) : NULL;
+        return Py_XNewRef(np);
     }
-    PyObject *base = PyArray_BASE((PyArrayObject *)r);
-    if (r != own && base == NULL) {
-        return result(r, handle, NULL);
-    }
-    if (r != own && own == small_of(handle) && (base == own ||
-        base == PyArray_BASE((PyArrayObject *)own))) {
-        return new_handle(r, handle);
-    }
-    PyObject *ours = PyObject_CallFunctionObjArgs(world.result_of, r, handle, NULL);
-    Py_DECREF(r);
-    return ours;
+    return is_plain(world.plain, x) || is_immediate(x) ? Py_NewRef(x) : NULL;
 }
 
+/* The array may be followed by plain values, by position and by name, and by one more array: no
+   method writes to its first argument. */
 static PyObject *
 method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Member *self = (Member *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (kwnames == NULL && count > 0 && count <= 8 && IS_ARRAY(args[0]) &&
-        (count == 1 || !self->writes)) {
-        PyObject *own = small_of(args[0]);
-        own = own != NULL ? Py_NewRef(own) : self->writes ? NULL : peek(args[0]);
-        int plain = own != NULL;
-        for (Py_ssize_t k = 1; plain && k < count; k++) {
-            plain = is_immediate(args[k]) || holds_type(world.plain, args[k]);
-        }
-        if (plain) {
-            PyObject *given[8];
-            memcpy(given, args, count * sizeof(PyObject *));
-            given[0] = own;
-            PyObject *r = PyObject_Vectorcall(self->numpys, given, count, NULL);
-            if (r != NULL) {
-                r = method_result(r, args[0], own);
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
+        PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL;
+        own = own != NULL ? Py_NewRef(own) : self->marked ? NULL : peek(args[0]);
+        given[0] = own;
+        Py_ssize_t k = own != NULL;
+        for (; k > 0 && k < total; k++) {
+            given[k] = given_for(args[k], k == 1 && k < count);
+            if (given[k] == NULL) {
+                break;
             }
-            Py_DECREF(own);
+        }
+        int called = k == total;
+        if (called) {
+            r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+            r = view_of(r, args[0], own);
+        }
+        while (k-- > 0) {
+            Py_DECREF(given[k]);
+        }
+        if (called) {
             return r;
         }
-        Py_XDECREF(own);
     }
     return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
 }
@@ -147,7 +145,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     Member *made = member_made(type, slow, numpys);
     if (made != NULL) {
-        made->writes = writes;
+        made->marked = writes;
         made->vectorcall = method_call;
     }
     return (PyObject *)made;
@@ -183,12 +181,16 @@ attribute_get(PyObject *callable, PyObject *array, PyObject *type)
     }
     PyObject *own = IS_ARRAY(array) ? small_of(array) : NULL;
     if (own == NULL) {
+        PyObject *told = self->marked ? managed_fact((Handle *)array, self->numpys) : NULL;
+        if (told != NULL || PyErr_Occurred()) {
+            return told;
+        }
         return Py_TYPE(self->slow)->tp_descr_get(self->slow, array, type);
     }
     Py_INCREF(own);
-    PyObject *r = PyObject_GetAttr(own, self->numpys);
+    PyObject *r = view_of(PyObject_GetAttr(own, self->numpys), array, own);
     Py_DECREF(own);
-    return r != NULL && IS_NUMPYS(r) ? new_handle(r, array) : r;
+    return r;
 }
 
 static int
@@ -201,13 +203,18 @@ attribute_set(PyObject *callable, PyObject *array, PyObject *value)
 static PyObject *
 attribute_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"slow", "name", NULL};
+    static char *keywords[] = {"slow", "name", "is_fact", NULL};
     PyObject *slow, *name;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!U", keywords, &PyProperty_Type, &slow,
-                                     &name)) {
+    int is_fact = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!U|p", keywords, &PyProperty_Type, &slow,
+                                     &name, &is_fact)) {
         return NULL;
     }
-    return (PyObject *)member_made(type, slow, name);
+    Member *made = member_made(type, slow, name);
+    if (made != NULL) {
+        made->marked = is_fact;
+    }
+    return (PyObject *)made;
 }
 
 PyTypeObject Attribute_Type = {

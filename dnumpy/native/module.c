@@ -33,14 +33,16 @@ static PyObject *
 bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
-                               "buffer_type", "watched", "wrap", "wrap_result", "result_of", NULL};
+                               "buffer_type", "full", "watched", "wrap", "wrap_result",
+                               "result_of", "out_position", NULL};
     PyObject *type;
     World told = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!O!OOO", keywords, &PyType_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!OO!OOOO", keywords, &PyType_Type,
                                      &type, &told.config, &PyFrozenSet_Type, &told.immediate,
                                      &PyFrozenSet_Type, &told.plain, &told.as_seen, &PyType_Type,
-                                     &told.buffer_type, &PyDict_Type, &told.watched, &told.wrap,
-                                     &told.wrap_result, &told.result_of)) {
+                                     &told.buffer_type, &told.full, &PyDict_Type, &told.watched,
+                                     &told.wrap, &told.wrap_result, &told.result_of,
+                                     &told.out_position)) {
         return NULL;
     }
     if (!PyType_IsSubtype((PyTypeObject *)type, &Handle_Type)) {
@@ -54,8 +56,8 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         return NULL;
     }
     PyObject *kept[] = {type, told.config, told.immediate, told.plain, told.as_seen,
-                        told.buffer_type, told.watched, told.wrap, told.wrap_result,
-                        told.result_of};
+                        told.buffer_type, told.full, told.watched, told.wrap, told.wrap_result,
+                        told.result_of, told.out_position};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }

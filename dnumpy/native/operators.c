@@ -23,8 +23,8 @@ static const char *const names[OPERATORS] = {
 };
 static const char *const comparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"}; /* as Py_LT, ... */
 static const char *const items[] = {"getitem", "setitem", "len", "bool", "int", "float", "index",
-                                    "delitem"};
-enum { GETITEM, SETITEM, LEN, BOOL, INT, FLOAT, INDEX, DELITEM, ITEMS };
+                                    "delitem", "iter"};
+enum { GETITEM, SETITEM, LEN, BOOL, INT, FLOAT, INDEX, DELITEM, ITER, ITEMS };
 
 static Operator operators[OPERATORS];
 static PyObject *compare_slow[6];
@@ -371,10 +371,25 @@ is_basic(PyObject *key)
 static PyObject *
 plain_key(PyObject *key)
 {
-    if (LIKELY(PyLong_CheckExact(key) || PyTuple_CheckExact(key) || PySlice_Check(key))) {
+    if (LIKELY(PyLong_CheckExact(key) || PyTuple_CheckExact(key) || PySlice_Check(key)) ||
+        key == Py_None || key == Py_Ellipsis) {
         return key;
     }
     return IS_ARRAY(key) ? small_of(key) : NULL;
+}
+
+/* What a managed array shows of computed memory, new; NULL without an error if it is none. */
+static PyObject *
+shown_of(Handle *x, PyObject *memory)
+{
+    PyObject *whole = NULL, *seen = x->seen;
+    if (seen != NULL && PyTuple_CheckExact(seen)) {
+        whole = PyTuple_GET_ITEM(seen, 0) == memory ? PyTuple_GET_ITEM(seen, 1) : NULL;
+    }
+    else if (x->place == Py_None) {
+        whole = memory;
+    }
+    return Py_XNewRef(whole);
 }
 
 /* An item or a view of computed memory, where nobody is to be told that it is read; NULL without an
@@ -382,26 +397,16 @@ plain_key(PyObject *key)
 static PyObject *
 seen_item(Handle *x, PyObject *key)
 {
-    PyObject *memory, *whole = NULL, *seen = x->seen;
     if (x->buf == NULL || !is_basic(key) || PyDict_GET_SIZE(world.watched) != 0) {
         return NULL;
     }
-    memory = computed(x->buf);
+    PyObject *memory = computed(x->buf);
     if (memory == NULL) {
         return NULL;
     }
-    if (seen != NULL && PyTuple_CheckExact(seen)) {
-        whole = PyTuple_GET_ITEM(seen, 0) == memory ? PyTuple_GET_ITEM(seen, 1) : NULL;
-    }
-    else if (x->place == Py_None) {
-        whole = memory;
-    }
-    PyObject *found = NULL;
-    if (whole != NULL) {
-        Py_INCREF(whole);
-        found = PyObject_GetItem(whole, key);
-        Py_DECREF(whole);
-    }
+    PyObject *whole = shown_of(x, memory);
+    PyObject *found = whole == NULL ? NULL : PyObject_GetItem(whole, key);
+    Py_XDECREF(whole);
     if (found != NULL && IS_NUMPYS(found)) {
         if (PyArray_SIZE((PyArrayObject *)found) > 0) {
             found = new_view(x, memory, found);
@@ -412,6 +417,57 @@ seen_item(Handle *x, PyObject *key)
     }
     Py_DECREF(memory);
     return found;
+}
+
+/* Say whether nobody but its Buffer holds the computed content: it may be written to now, without
+   the lock, as long as the interpreter's is held. */
+static int
+may_be_written(PyObject *buffer)
+{
+    static PyObject *expr_name, *op_name;
+    PyObject *expr = PyObject_GetAttr(buffer, intern(&expr_name, "expr"));
+    PyObject *op = expr == NULL ? NULL : PyObject_GetAttr(expr, intern(&op_name, "op"));
+    int may = op != NULL && op != world.full && Py_REFCNT(expr) == 2; /* the Buffer's and this */
+    Py_XDECREF(expr);
+    Py_XDECREF(op);
+    PyErr_Clear();
+    return may;
+}
+
+#define WRITTEN_AT_ONCE 256 /* elements; from 500 on, NumPy lets other threads run meanwhile */
+
+/* Write a little to computed memory that nobody reads later: 1 if it was done, 0 where Python has to
+   look, -1 with an error. */
+static int
+set_seen(Handle *x, PyObject *key, PyObject *value)
+{
+    if (x->buf == NULL || x->readonly != Py_False || !is_basic(key) ||
+        PyDict_GET_SIZE(world.watched) != 0) {
+        return 0;
+    }
+    PyObject *memory = computed(x->buf);
+    if (memory == NULL) {
+        return 0;
+    }
+    PyObject *whole = shown_of(x, memory), *plain = whole == NULL ? NULL : at_hand(value);
+    int done = 0;
+    Py_DECREF(memory);
+    if (plain != NULL && may_be_written(x->buf)) {
+        PyObject *region = PyObject_GetItem(whole, key);
+        if (region == NULL) {
+            done = -1;
+        }
+        else if (!IS_NUMPYS(region)) {
+            done = PyObject_SetItem(whole, key, plain) < 0 ? -1 : 1;
+        }
+        else if (PyArray_SIZE((PyArrayObject *)region) <= WRITTEN_AT_ONCE) {
+            done = PyObject_SetItem(region, Py_Ellipsis, plain) < 0 ? -1 : 1;
+        }
+        Py_XDECREF(region);
+    }
+    Py_XDECREF(whole);
+    Py_XDECREF(plain);
+    return done;
 }
 
 static PyObject *
@@ -459,6 +515,12 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
             return done;
         }
     }
+    else if (value != NULL) {
+        int done = set_seen((Handle *)x, key, value);
+        if (done != 0) {
+            return done < 0 ? -1 : 0;
+        }
+    }
     PyObject *args[] = {x, key, value};
     PyObject *r = value == NULL ? PyObject_Vectorcall(item_slow[DELITEM], args, 2, NULL)
                                 : PyObject_Vectorcall(item_slow[SETITEM], args, 3, NULL);
@@ -473,10 +535,30 @@ length(PyObject *x)
     if (LIKELY(a != NULL && PyArray_NDIM((PyArrayObject *)a) > 0)) {
         return PyArray_DIM((PyArrayObject *)a, 0);
     }
-    PyObject *r = call_slow(item_slow[LEN], x, NULL);
-    Py_ssize_t found = r == NULL ? -1 : PyLong_AsSsize_t(r);
-    Py_XDECREF(r);
+    static PyObject *shape_name;
+    PyObject *shape = a != NULL ? NULL : managed_fact((Handle *)x, intern(&shape_name, "shape"));
+    Py_ssize_t found = -1;
+    if (shape != NULL && PyTuple_CheckExact(shape) && PyTuple_GET_SIZE(shape) > 0) {
+        found = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0));
+    }
+    else if (!PyErr_Occurred()) {
+        PyObject *r = call_slow(item_slow[LEN], x, NULL);
+        found = r == NULL ? -1 : PyLong_AsSsize_t(r);
+        Py_XDECREF(r);
+    }
+    Py_XDECREF(shape);
     return found;
+}
+
+/* NumPy's own iterators: over the elements of one axis, and over what this array has as items. */
+PyObject *
+handle_iterator(PyObject *x)
+{
+    PyObject *a = small_of(x);
+    if (a == NULL || PyArray_NDIM((PyArrayObject *)a) == 0) {
+        return call_slow(item_slow[ITER], x, NULL);
+    }
+    return PyArray_NDIM((PyArrayObject *)a) == 1 ? PyObject_GetIter(a) : PySeqIter_New(x);
 }
 
 static PyObject *
