@@ -43,7 +43,7 @@ from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.api.walk import iterator
 from dnumpy.config import config
 from dnumpy.expr import unread
-from dnumpy.expr.expr import Const
+from dnumpy.expr.expr import Const, Expr
 from dnumpy.ops.table import FULL
 
 if TYPE_CHECKING:
@@ -450,6 +450,7 @@ native.bind(
     plain=calls.PLAIN,
     as_seen=SEEN,
     buffer_type=Buffer,
+    expr_type=Expr,
     full=FULL,
     watched=unread.watched,
     wrap=wrap,

@@ -245,8 +245,10 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
 
 
 native.give_call(ufunc, ufunc._called)
-for _name in ("reduce", "accumulate", "reduceat", "outer", "at"):
-    getattr(ufunc, _name).__wrapped__ = getattr(np.ufunc, _name)
+for _name, _arrays in {"reduce": 1, "accumulate": 1, "reduceat": 2, "outer": 2, "at": 3}.items():
+    _theirs, _ours = getattr(np.ufunc, _name), getattr(ufunc, _name)
+    _ours.__wrapped__ = _theirs
+    setattr(ufunc, _name, native.method(_ours, _theirs, "ufunc", arrays=_arrays))
 for _name in set(dir(np.ufunc)) - set(dir(ufunc)) | {"__signature__"}:
     setattr(ufunc, _name, _Told(_name))
 

@@ -94,9 +94,26 @@ def give_call(cls: type, function: Callback[..., Any]) -> None:
         cls.__call__ = function  # type: ignore[method-assign]
 
 
-def method(function: Callback[..., Any], numpys: Any, *, writes: bool) -> Any:
-    """Return a method of arrays that is NumPy's ``numpys`` where these may have the operands."""
-    return _module.Method(function, numpys, writes) if built else function
+def method(
+    slow: Callback[..., Any], numpys: Any, of: str = "array", *, writes: bool = False, arrays: int = 1
+) -> Any:
+    """Return a method that is NumPy's ``numpys`` where this may have the arguments.
+
+    Parameters
+    ----------
+    slow : callable
+        What is called with all others.
+    numpys : callable
+        NumPy's method.
+    of : {"array", "ufunc", "stream", "protocol"}
+        What it is a method of: of a random stream, draws of few values take the short path; of the
+        protocols ``__array_ufunc__`` does.
+    writes : bool
+        Whether it writes to its array.
+    arrays : int
+        How many arguments after the first may be arrays that are only read.
+    """
+    return _module.Method(slow, numpys, of, writes, arrays) if built else slow
 
 
 def attribute(slow: property, name: str, *, is_fact: bool = False) -> Any:

@@ -17,6 +17,13 @@ typedef struct {
 
 static PyObject *slow_ufunc; /* what Python does for a call */
 
+PyObject *
+wrapped_ufunc(PyObject *callable)
+{
+    PyObject *np = ((Callable *)callable)->np;
+    return np == NULL ? Py_None : np;
+}
+
 /* Call with operands at hand and a small array that takes the result; NULL without an error where
    Python has to look. */
 static PyObject *
@@ -267,6 +274,22 @@ small_sequence(Function *self, PyObject *sequence)
     return given;
 }
 
+/* What NumPy is given for a list of small arrays, and how many elements they have. */
+static PyObject *
+arrays_in(Function *self, PyObject *sequence, Py_ssize_t *size)
+{
+    if (PySequence_Fast_GET_SIZE(sequence) == 0 ||
+        !IS_ARRAY(PySequence_Fast_GET_ITEM(sequence, 0))) {
+        return NULL;
+    }
+    PyObject *given = small_sequence(self, sequence);
+    *size = given == NULL ? -1 : 0;
+    for (Py_ssize_t k = 0; given != NULL && k < PySequence_Fast_GET_SIZE(given); k++) {
+        *size += PyArray_SIZE((PyArrayObject *)PySequence_Fast_GET_ITEM(given, k));
+    }
+    return given;
+}
+
 /* What NumPy is given for an argument; NULL without an error where that needs another look. */
 static PyObject *
 given_for(Function *self, PyObject *x, int may_be_seen)
@@ -285,7 +308,7 @@ given_for(Function *self, PyObject *x, int may_be_seen)
 }
 
 /* What NumPy's function made of arguments as ours: a new array, a view of an argument, or neither. */
-static PyObject *
+PyObject *
 given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count)
 {
     if (r == NULL) {
@@ -296,14 +319,22 @@ given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_
         if (base == NULL && Py_REFCNT(r) == 1) {
             return result(r, NULL, NULL); /* nobody else holds it: it is no argument */
         }
-        for (Py_ssize_t k = 0; base != NULL && k < count; k++) {
-            if (base == given[k] && IS_ARRAY(args[k]) && small_of(args[k]) == given[k]) {
+        for (Py_ssize_t k = 0; k < count; k++) {
+            if (!IS_ARRAY(args[k]) || small_of(args[k]) != given[k]) {
+                continue;
+            }
+            if (r == given[k]) {
+                Py_DECREF(r);
+                return Py_NewRef(args[k]);
+            }
+            if (base != NULL &&
+                (base == given[k] || base == PyArray_BASE((PyArrayObject *)given[k]))) {
                 return new_handle(r, args[k]);
             }
         }
     }
     else if (PyTuple_CheckExact(r)) {
-        PyObject *fresh = all_fresh(r);
+        PyObject *fresh = all_fresh(r, given, count);
         if (fresh != NULL || PyErr_Occurred()) {
             Py_DECREF(r);
             return fresh;
@@ -378,6 +409,21 @@ others_are_plain(Function *self, PyObject *const *args, Py_ssize_t total)
     return 1;
 }
 
+/* At most how many integers there are in a range; -1 where that needs another look. */
+static Py_ssize_t
+range_size(PyObject *const *args, Py_ssize_t count)
+{
+    Py_ssize_t bounds[3] = {0, 0, 1};
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (!PyLong_CheckExact(args[k])) {
+            return -1;
+        }
+        bounds[count == 1 ? 1 : k] = PyLong_AsSsize_t(args[k]);
+    }
+    int plain = bounds[0] >= 0 && bounds[1] >= bounds[0] && bounds[2] >= 1;
+    return plain && !PyErr_Occurred() ? bounds[1] - bounds[0] : -1;
+}
+
 /* Call NumPy where the arguments make a small array; set `done` if it was called. */
 static PyObject *
 made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
@@ -392,11 +438,7 @@ made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnam
         size = size_of(first);
     }
     else if (self->kind == OF_RANGE) {
-        size = count == 1 && PyLong_CheckExact(first) ? PyLong_AsSsize_t(first) : -1;
-        if (count == 2 && PyLong_CheckExact(first) && PyLong_CheckExact(args[1])) {
-            Py_ssize_t start = PyLong_AsSsize_t(first), stop = PyLong_AsSsize_t(args[1]);
-            size = start >= 0 && stop >= start ? stop - start : -1;
-        }
+        size = count <= 3 ? range_size(args, count) : -1;
     }
     else if (IS_ARRAY(first)) {
         if (self->kind == AS_IT_IS && total == 1) {
@@ -408,13 +450,25 @@ made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnam
     }
     else if (PyList_CheckExact(first) || PyTuple_CheckExact(first)) {
         size = numbers_in(first, NPY_MAXDIMS);
+        if (size < 0 && kwnames == NULL && count == 1) {
+            PyObject *arrays = arrays_in(self, first, &size);
+            if (arrays == NULL && PyErr_Occurred()) {
+                return NULL;
+            }
+            given[0] = arrays;
+        }
     }
     if (size < 0 || size >= setting(world.eager_below_at)) {
+        if (given[0] != first && !IS_ARRAY(first)) {
+            Py_XDECREF(given[0]);
+        }
         PyErr_Clear(); /* an integer that is too large */
         return NULL;
     }
     *done = 1;
-    Py_INCREF(given[0]);
+    if (given[0] == first || IS_ARRAY(first)) {
+        Py_INCREF(given[0]);
+    }
     PyObject *r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
     if (IS_ARRAY(first)) {
         r = view_of(r, first, given[0]);

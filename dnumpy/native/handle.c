@@ -106,51 +106,48 @@ new_view(Handle *of, PyObject *memory, PyObject *shown)
 PyObject *
 computed(PyObject *buffer)
 {
-    static PyObject *expr_name, *value_name;
-    if ((PyObject *)Py_TYPE(buffer) != world.buffer_type) {
-        return NULL;
+    PyObject *expr = expr_of(buffer);
+    PyObject *value = expr == NULL ? NULL : slot_of(expr, world.value_at);
+    return value != NULL && IS_NUMPYS(value) ? Py_NewRef(value) : NULL;
+}
+
+/* What a managed array shows of computed memory, new; NULL without an error if it is none. */
+PyObject *
+shown_of(Handle *x, PyObject *memory)
+{
+    PyObject *whole = NULL, *seen = x->seen;
+    if (seen != NULL && PyTuple_CheckExact(seen)) {
+        whole = PyTuple_GET_ITEM(seen, 0) == memory ? PyTuple_GET_ITEM(seen, 1) : NULL;
     }
-    PyObject *expr = PyObject_GetAttr(buffer, intern(&expr_name, "expr"));
-    PyObject *value = expr == NULL ? NULL : PyObject_GetAttr(expr, intern(&value_name, "value"));
-    Py_XDECREF(expr);
-    if (value == NULL) {
-        PyErr_Clear(); /* Python will say it */
-        return NULL;
+    else if (x->place == Py_None) {
+        whole = memory;
     }
-    if (!IS_NUMPYS(value)) {
-        Py_CLEAR(value);
-    }
-    return value;
+    return Py_XNewRef(whole);
+}
+
+/* Say whether nobody but its Buffer holds the computed content: it may be written to now, without
+   the lock, as long as the interpreter's is held. */
+int
+may_be_written(PyObject *buffer)
+{
+    PyObject *expr = expr_of(buffer);
+    return expr != NULL && Py_REFCNT(expr) == 1 && slot_of(expr, world.op_at) != world.full;
 }
 
 PyObject *
 peek(PyObject *x)
 {
     Handle *handle = (Handle *)x;
-    PyObject *seen = handle->seen;
-    if (handle->buf == NULL || setting(world.memory_limit_at) != 0) {
-        return NULL;
-    }
     PyObject *memory = computed(handle->buf);
     if (memory == NULL) {
         return NULL;
     }
-    PyObject *shown = NULL;
-    if (seen != NULL && PyTuple_CheckExact(seen) && PyTuple_GET_SIZE(seen) == 2) {
-        if (PyTuple_GET_ITEM(seen, 0) == memory) {
-            shown = PyTuple_GET_ITEM(seen, 1);
-        }
-    }
-    else if (handle->place == Py_None) {
-        shown = memory;
-    }
-    if (shown != NULL && IS_NUMPYS(shown) && runs_at_once(shown)) {
-        Py_INCREF(shown);
-    }
-    else {
-        shown = NULL;
-    }
+    PyObject *shown = shown_of(handle, memory);
     Py_DECREF(memory);
+    if (shown != NULL && (!IS_NUMPYS(shown) || !runs_at_once(shown) ||
+                          setting(world.memory_limit_at) != 0)) {
+        Py_CLEAR(shown);
+    }
     return shown;
 }
 
@@ -201,20 +198,47 @@ call_slow(PyObject *function, PyObject *x, PyObject *y)
     return PyObject_Vectorcall(function, args, y == NULL ? 1 : 2, NULL);
 }
 
-/* A tuple of small arrays that nobody else holds as one of ours; NULL without an error for others. */
+/* The array that owns the memory of another, borrowed. */
 PyObject *
-all_fresh(PyObject *r)
+root_of(PyObject *array)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(r);
+    PyObject *base;
+    while ((base = PyArray_BASE((PyArrayObject *)array)) != NULL && IS_NUMPYS(base)) {
+        array = base;
+    }
+    return array;
+}
+
+/* Say whether an array that NumPy returned lies in no memory that it was given. */
+static int
+is_apart(PyObject *array, PyObject *const *given, Py_ssize_t count)
+{
+    PyObject *root = root_of(array);
+    if (Py_REFCNT(array) > 1 || PyArray_BASE((PyArrayObject *)root) != NULL) {
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (IS_NUMPYS(given[k]) ? root_of(given[k]) == root
+                                : PyList_Check(given[k]) || PyTuple_Check(given[k])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A tuple of plain values, and of small arrays that lie in no memory that NumPy was given, as one
+   of ours; NULL without an error for others. */
+PyObject *
+all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
+{
     if (!PyTuple_CheckExact(r)) {
         return NULL;
     }
+    Py_ssize_t count = PyTuple_GET_SIZE(r);
     for (Py_ssize_t k = 0; k < count; k++) {
         PyObject *one = PyTuple_GET_ITEM(r, k);
-        if (IS_NUMPYS(one)
-                ? PyArray_BASE((PyArrayObject *)one) != NULL || Py_REFCNT(one) > 1 ||
-                      !runs_at_once(one)
-                : !holds_type(world.plain, one)) {
+        if (IS_NUMPYS(one) ? !is_apart(one, given, given_count) || !runs_at_once(one)
+                           : !holds_type(world.plain, one)) {
             return NULL;
         }
     }
@@ -236,7 +260,15 @@ PyObject *
 view_of(PyObject *r, PyObject *handle, PyObject *own)
 {
     if (r == NULL || !IS_NUMPYS(r)) {
-        return r != NULL && PyTuple_Check(r) ? result(r, handle, NULL) : r;
+        if (r == NULL || !PyTuple_Check(r)) {
+            return r;
+        }
+        PyObject *fresh = all_fresh(r, &own, 1);
+        if (fresh == NULL && !PyErr_Occurred()) {
+            return result(r, handle, NULL);
+        }
+        Py_DECREF(r);
+        return fresh;
     }
     int small = own == small_of(handle);
     if (r == own && small) {
@@ -270,7 +302,7 @@ result(PyObject *r, PyObject *x, PyObject *y)
         return ours;
     }
     if (PyTuple_Check(r)) {
-        PyObject *fresh = all_fresh(r);
+        PyObject *fresh = all_fresh(r, NULL, 0);
         if (fresh != NULL || PyErr_Occurred()) {
             Py_DECREF(r);
             return fresh;

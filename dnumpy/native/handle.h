@@ -40,7 +40,11 @@ typedef struct {
     PyObject *immediate;        /* types of scalars that NumPy may be given as they are */
     PyObject *plain;            /* types of arguments that hold no array */
     PyObject *as_seen;          /* the mark in `place` */
-    PyObject *buffer_type;      /* of a Buffer whose content is one Expr */
+    PyObject *buffer_type;      /* of a Buffer whose content is one Expr, and where it stores that */
+    Py_ssize_t expr_at;
+    PyObject *expr_type;        /* of an Expr, and where it stores its value and its op */
+    Py_ssize_t value_at;
+    Py_ssize_t op_at;
     PyObject *full;             /* the op of content that is one number throughout */
     PyObject *watched;          /* contents of which a read is to be noted: a dict */
     PyObject *wrap;             /* array of NumPy's -> ours, however large */
@@ -69,11 +73,28 @@ small_of(PyObject *x)
     return np == Py_None ? NULL : np;
 }
 
+/* What an object has in a slot, borrowed; NULL if that is not set. */
+static inline PyObject *
+slot_of(PyObject *object, Py_ssize_t at)
+{
+    return *(PyObject **)((char *)object + at);
+}
+
+/* The Expr of a plain Buffer, borrowed; NULL where Python has to look. */
+static inline PyObject *
+expr_of(PyObject *buffer)
+{
+    if (buffer == NULL || (PyObject *)Py_TYPE(buffer) != world.buffer_type) {
+        return NULL;
+    }
+    PyObject *expr = slot_of(buffer, world.expr_at);
+    return expr != NULL && (PyObject *)Py_TYPE(expr) == world.expr_type ? expr : NULL;
+}
+
 static inline Py_ssize_t
 setting(Py_ssize_t at)
 {
-    PyObject *value = *(PyObject **)((char *)world.config + at);
-    Py_ssize_t found = PyLong_AsSsize_t(value);
+    Py_ssize_t found = PyLong_AsSsize_t(slot_of(world.config, at));
     if (found == -1 && PyErr_Occurred()) { /* a float, or more than fits: as much as can be */
         PyErr_Clear();
         return PY_SSIZE_T_MAX;
@@ -89,17 +110,22 @@ runs_at_once(PyObject *array)
 
 int is_immediate(PyObject *x);
 int is_plain(PyObject *types, PyObject *x);
-PyObject *all_fresh(PyObject *r);
+PyObject *all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t count);
 PyObject *view_of(PyObject *r, PyObject *handle, PyObject *own);
 PyObject *managed_fact(Handle *handle, PyObject *name);
 PyObject *intern(PyObject **place, const char *text);
 int holds_type(PyObject *types, PyObject *x);
-PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if not here */
+PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if it is not here */
+PyObject *shown_of(Handle *x, PyObject *memory);
+int may_be_written(PyObject *buffer);
+PyObject *root_of(PyObject *array);
 PyObject *peek(PyObject *handle);        /* new reference; NULL without an error where it must wait */
 PyObject *at_hand(PyObject *x);          /* the same for any operand */
 PyObject *new_handle(PyObject *np, PyObject *base); /* steals np; base may be NULL */
 PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals shown */
 PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
+PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
+PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
 PyObject *call_slow(PyObject *function, PyObject *x, PyObject *y); /* y may be NULL */
 int take_operator(const char *name, PyObject *function, PyObject *loop);
 void array_dealloc(PyObject *array);

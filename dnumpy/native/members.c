@@ -11,6 +11,7 @@ typedef struct {
     PyObject *numpys; /* NumPy's method, or the attribute's name */
     int marked; /* whether the method writes to its array; whether a managed array, too, has the
                    attribute at hand */
+    int arrays; /* how many arguments after the first may be arrays */
     vectorcallfunc vectorcall;
 } Member;
 
@@ -105,7 +106,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         given[0] = own;
         Py_ssize_t k = own != NULL;
         for (; k > 0 && k < total; k++) {
-            given[k] = given_for(args[k], k == 1 && k < count);
+            given[k] = given_for(args[k], k <= self->arrays && k < count);
             if (given[k] == NULL) {
                 break;
             }
@@ -125,6 +126,113 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
 }
 
+/* What NumPy's method of a ufunc or a random stream made of plain values and small arrays. */
+static PyObject *
+called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+       int *done)
+{
+    PyObject *given[MOST_ARGUMENTS] = {Py_NewRef(first)}, *r = NULL;
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 1;
+    for (; k < total; k++) {
+        given[k] = given_for(args[k], k <= self->arrays && k < count);
+        if (given[k] == NULL) {
+            break;
+        }
+    }
+    if (k == total) {
+        *done = 1;
+        r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+        r = given_back(r, args, given, count);
+    }
+    while (k-- > 0) {
+        Py_DECREF(given[k]);
+    }
+    return r;
+}
+
+static PyObject *
+ufunc_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Member *self = (Member *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (count > 1 && total <= MOST_ARGUMENTS && PyObject_TypeCheck(args[0], &Callable_Type)) {
+        int done = 0;
+        PyObject *r = called(self, wrapped_ufunc(args[0]), args, count, kwnames, &done);
+        if (done) {
+            return r;
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+/* Say whether a draw gives few values, if this argument is its size. */
+static int
+draws_few(PyObject *x)
+{
+    Py_ssize_t limit = setting(world.eager_below_at);
+    if (PyLong_CheckExact(x)) {
+        int overflow;
+        return PyLong_AsLongAndOverflow(x, &overflow) < limit && overflow <= 0;
+    }
+    if (!PyTuple_CheckExact(x)) {
+        return 1;
+    }
+    double size = 1; /* an integer overflows */
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(x); k++) {
+        size *= PyLong_AsDouble(PyTuple_GET_ITEM(x, k));
+    }
+    PyErr_Clear();
+    return size < limit;
+}
+
+static PyObject *
+stream_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    static PyObject *plain_name;
+    Member *self = (Member *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 1;
+    if (count > 0 && total <= MOST_ARGUMENTS) {
+        while (k < total && draws_few(args[k])) {
+            k++;
+        }
+        PyObject *stream = PyObject_GetAttr(args[0], intern(&plain_name, "_plain"));
+        if (stream == NULL) {
+            return NULL;
+        }
+        int done = 0;
+        PyObject *r = NULL;
+        if (k == total) {
+            r = called(self, stream == Py_None ? args[0] : stream, args, count, kwnames, &done);
+        }
+        Py_DECREF(stream);
+        if (done) {
+            return r;
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+/* `__array_ufunc__(array, ufunc, "__call__", x, y)`: what a scalar of NumPy's times an array is. */
+static PyObject *
+protocol_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Member *self = (Member *)callable;
+    if (kwnames == NULL && PyVectorcall_NARGS(nargsf) == 5 && PyUnicode_Check(args[2]) &&
+        PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0 && IS_ARRAY(args[4]) &&
+        is_immediate(args[3])) {
+        PyObject *b = at_hand(args[4]);
+        if (b != NULL) {
+            PyObject *given[] = {args[3], b};
+            PyObject *r = PyObject_Vectorcall(args[1], given, 2, NULL);
+            Py_DECREF(b);
+            return result(r, args[3], args[4]);
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
 static PyObject *
 method_bound(PyObject *self, PyObject *array, PyObject *Py_UNUSED(type))
 {
@@ -137,16 +245,35 @@ method_bound(PyObject *self, PyObject *array, PyObject *Py_UNUSED(type))
 static PyObject *
 method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"slow", "numpys", "writes", NULL};
+    static char *keywords[] = {"slow", "numpys", "of", "writes", "arrays", NULL};
+    static const struct {
+        const char *of;
+        vectorcallfunc call;
+    } kinds[] = {
+        {"array", method_call},
+        {"ufunc", ufunc_method_call},
+        {"stream", stream_method_call},
+        {"protocol", protocol_call},
+    };
     PyObject *slow, *numpys;
-    int writes = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", keywords, &slow, &numpys, &writes)) {
+    const char *of;
+    int writes, arrays;
+    vectorcallfunc call = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOspi", keywords, &slow, &numpys, &of, &writes,
+                                     &arrays)) {
         return NULL;
+    }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        call = strcmp(of, kinds[k].of) == 0 ? kinds[k].call : call;
+    }
+    if (call == NULL) {
+        return PyErr_Format(PyExc_ValueError, "no kind of method is of %s", of);
     }
     Member *made = member_made(type, slow, numpys);
     if (made != NULL) {
         made->marked = writes;
-        made->vectorcall = method_call;
+        made->arrays = arrays;
+        made->vectorcall = call;
     }
     return (PyObject *)made;
 }

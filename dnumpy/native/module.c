@@ -13,17 +13,17 @@
 
 PyObject *take_ufunc(PyObject *module, PyObject *args);
 
-/* Where an object of a class with slots stores an attribute; -1 with an error if it has no slot. */
+/* Where objects of a class store an attribute; -1 with an error if that has no slot. */
 static Py_ssize_t
-stored_at(PyObject *object, const char *name)
+stored_at(PyObject *type, const char *name)
 {
-    PyObject *slot = PyObject_GetAttrString((PyObject *)Py_TYPE(object), name);
+    PyObject *slot = PyObject_GetAttrString(type, name);
     Py_ssize_t at = -1;
     if (slot != NULL && Py_IS_TYPE(slot, &PyMemberDescr_Type)) {
         at = ((PyMemberDescrObject *)slot)->d_member->offset;
     }
     else if (slot != NULL) {
-        PyErr_Format(PyExc_TypeError, "the settings have no slot called %s", name);
+        PyErr_Format(PyExc_TypeError, "%R has no slot called %s", type, name);
     }
     Py_XDECREF(slot);
     return at;
@@ -33,14 +33,14 @@ static PyObject *
 bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
-                               "buffer_type", "full", "watched", "wrap", "wrap_result",
+                               "buffer_type", "expr_type", "full", "watched", "wrap", "wrap_result",
                                "result_of", "out_position", NULL};
     PyObject *type;
     World told = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!OO!OOOO", keywords, &PyType_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!O!OO!OOOO", keywords, &PyType_Type,
                                      &type, &told.config, &PyFrozenSet_Type, &told.immediate,
                                      &PyFrozenSet_Type, &told.plain, &told.as_seen, &PyType_Type,
-                                     &told.buffer_type, &told.full, &PyDict_Type, &told.watched,
+                                     &told.buffer_type, &PyType_Type, &told.expr_type, &told.full, &PyDict_Type, &told.watched,
                                      &told.wrap, &told.wrap_result, &told.result_of,
                                      &told.out_position)) {
         return NULL;
@@ -50,13 +50,26 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         return NULL;
     }
     told.array_type = (PyTypeObject *)type;
-    told.eager_below_at = stored_at(told.config, "eager_below");
-    told.memory_limit_at = told.eager_below_at < 0 ? -1 : stored_at(told.config, "memory_limit");
-    if (told.memory_limit_at < 0) {
-        return NULL;
+    PyObject *settings = (PyObject *)Py_TYPE(told.config);
+    struct {
+        PyObject *type;
+        const char *name;
+        Py_ssize_t *at;
+    } slots[] = {
+        {settings, "eager_below", &told.eager_below_at},
+        {settings, "memory_limit", &told.memory_limit_at},
+        {told.buffer_type, "expr", &told.expr_at},
+        {told.expr_type, "value", &told.value_at},
+        {told.expr_type, "op", &told.op_at},
+    };
+    for (size_t k = 0; k < sizeof slots / sizeof *slots; k++) {
+        *slots[k].at = stored_at(slots[k].type, slots[k].name);
+        if (*slots[k].at < 0) {
+            return NULL;
+        }
     }
     PyObject *kept[] = {type, told.config, told.immediate, told.plain, told.as_seen,
-                        told.buffer_type, told.full, told.watched, told.wrap, told.wrap_result,
+                        told.buffer_type, told.expr_type, told.full, told.watched, told.wrap, told.wrap_result,
                         told.result_of, told.out_position};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */

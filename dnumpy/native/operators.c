@@ -77,6 +77,8 @@ take_operator(const char *name, PyObject *function, PyObject *loop)
     return 0;
 }
 
+#define WRITTEN_AT_ONCE 256 /* elements; from 500 on, NumPy lets other threads run meanwhile */
+
 /* ---------------------------------------------------------------- arithmetic */
 
 static PyObject *
@@ -119,26 +121,44 @@ binary(Operator *op, PyObject *x, PyObject *y)
     return IS_ARRAY(x) ? forward(op, x, y) : reflected(op, x, y);
 }
 
+/* The memory that an array may be written to in now, new; NULL without an error otherwise. */
+static PyObject *
+writable(PyObject *x)
+{
+    Handle *handle = (Handle *)x;
+    PyObject *a = small_of(x);
+    if (LIKELY(a != NULL)) {
+        return Py_NewRef(a);
+    }
+    if (handle->readonly != Py_False || PyDict_GET_SIZE(world.watched) != 0 ||
+        !may_be_written(handle->buf)) {
+        return NULL;
+    }
+    a = peek(x);
+    if (a != NULL && PyArray_SIZE((PyArrayObject *)a) > WRITTEN_AT_ONCE) {
+        Py_CLEAR(a);
+    }
+    return a;
+}
+
 static PyObject *
 inplace(Operator *op, PyObject *x, PyObject *y)
 {
-    PyObject *a = small_of(x);
-    if (LIKELY(a != NULL && op->loop != NULL)) {
-        PyObject *b = at_hand(y);
-        if (b != NULL) {
-            PyObject *args[] = {a, b, a};
-            Py_INCREF(a);
-            PyObject *r = PyObject_Vectorcall(op->loop, args, 3, NULL);
-            Py_DECREF(a);
-            Py_DECREF(b);
-            if (r == NULL) {
-                return NULL;
-            }
-            Py_DECREF(r);
-            return Py_NewRef(x);
-        }
+    PyObject *a = op->loop == NULL ? NULL : writable(x);
+    PyObject *b = a == NULL ? NULL : at_hand(y), *r = NULL;
+    if (b == NULL) {
+        Py_XDECREF(a);
+        return call_slow(op->slow_inplace, x, y);
     }
-    return call_slow(op->slow_inplace, x, y);
+    PyObject *args[] = {a, b, a};
+    r = PyObject_Vectorcall(op->loop, args, 3, NULL);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    if (r == NULL) {
+        return NULL;
+    }
+    Py_DECREF(r);
+    return Py_NewRef(x);
 }
 
 static PyObject *
@@ -375,21 +395,15 @@ plain_key(PyObject *key)
         key == Py_None || key == Py_Ellipsis) {
         return key;
     }
+    if (PyList_CheckExact(key)) {
+        for (Py_ssize_t k = 0; k < PyList_GET_SIZE(key); k++) {
+            if (!is_immediate(PyList_GET_ITEM(key, k))) {
+                return NULL;
+            }
+        }
+        return key;
+    }
     return IS_ARRAY(key) ? small_of(key) : NULL;
-}
-
-/* What a managed array shows of computed memory, new; NULL without an error if it is none. */
-static PyObject *
-shown_of(Handle *x, PyObject *memory)
-{
-    PyObject *whole = NULL, *seen = x->seen;
-    if (seen != NULL && PyTuple_CheckExact(seen)) {
-        whole = PyTuple_GET_ITEM(seen, 0) == memory ? PyTuple_GET_ITEM(seen, 1) : NULL;
-    }
-    else if (x->place == Py_None) {
-        whole = memory;
-    }
-    return Py_XNewRef(whole);
 }
 
 /* An item or a view of computed memory, where nobody is to be told that it is read; NULL without an
@@ -419,22 +433,20 @@ seen_item(Handle *x, PyObject *key)
     return found;
 }
 
-/* Say whether nobody but its Buffer holds the computed content: it may be written to now, without
-   the lock, as long as the interpreter's is held. */
+/* Say whether two arrays are one view of one memory. */
 static int
-may_be_written(PyObject *buffer)
+is_same(PyObject *x, PyObject *y)
 {
-    static PyObject *expr_name, *op_name;
-    PyObject *expr = PyObject_GetAttr(buffer, intern(&expr_name, "expr"));
-    PyObject *op = expr == NULL ? NULL : PyObject_GetAttr(expr, intern(&op_name, "op"));
-    int may = op != NULL && op != world.full && Py_REFCNT(expr) == 2; /* the Buffer's and this */
-    Py_XDECREF(expr);
-    Py_XDECREF(op);
-    PyErr_Clear();
-    return may;
+    if (!IS_NUMPYS(y)) {
+        return 0;
+    }
+    PyArrayObject *a = (PyArrayObject *)x, *b = (PyArrayObject *)y;
+    int ndim = PyArray_NDIM(a);
+    size_t bytes = ndim * sizeof(npy_intp);
+    return PyArray_DATA(a) == PyArray_DATA(b) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
+           ndim == PyArray_NDIM(b) && memcmp(PyArray_DIMS(a), PyArray_DIMS(b), bytes) == 0 &&
+           memcmp(PyArray_STRIDES(a), PyArray_STRIDES(b), bytes) == 0;
 }
-
-#define WRITTEN_AT_ONCE 256 /* elements; from 500 on, NumPy lets other threads run meanwhile */
 
 /* Write a little to computed memory that nobody reads later: 1 if it was done, 0 where Python has to
    look, -1 with an error. */
@@ -460,6 +472,9 @@ set_seen(Handle *x, PyObject *key, PyObject *value)
         else if (!IS_NUMPYS(region)) {
             done = PyObject_SetItem(whole, key, plain) < 0 ? -1 : 1;
         }
+        else if (is_same(region, plain)) { /* the last step of x[key] += 1 */
+            done = 1;
+        }
         else if (PyArray_SIZE((PyArrayObject *)region) <= WRITTEN_AT_ONCE) {
             done = PyObject_SetItem(region, Py_Ellipsis, plain) < 0 ? -1 : 1;
         }
@@ -483,7 +498,7 @@ mp_subscript(PyObject *x, PyObject *key)
             if (r == NULL || !IS_NUMPYS(r)) {
                 return r;
             }
-            return new_handle(r, plain == key ? x : NULL);
+            return new_handle(r, plain == key && !PyList_CheckExact(key) ? x : NULL);
         }
     }
     else {
@@ -564,6 +579,11 @@ handle_iterator(PyObject *x)
 static PyObject *
 sq_item(PyObject *x, Py_ssize_t k)
 {
+    PyObject *a = small_of(x);
+    if (a != NULL && k >= 0) {
+        PyObject *r = PySequence_GetItem(a, k);
+        return r != NULL && IS_NUMPYS(r) ? new_handle(r, x) : r;
+    }
     PyObject *key = PyLong_FromSsize_t(k);
     PyObject *found = key == NULL ? NULL : mp_subscript(x, key);
     Py_XDECREF(key);
