@@ -486,7 +486,8 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     Function *self = (Function *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
-    if (count > 0 && total <= MOST_ARGUMENTS && world.array_type != NULL) {
+    int enough = count > 0 || self->kind == OF_ARRAYS; /* a draw from a stream may have nothing */
+    if (enough && total <= MOST_ARGUMENTS && world.array_type != NULL) {
         int done = 0;
         PyObject *r = self->kind == OF_ARRAYS ? of_arrays(self, args, count, kwnames, &done)
                                               : made_of(self, args, count, kwnames, &done);
