@@ -48,7 +48,7 @@ def function(
     kind_of_call = _CREATED_FROM.get(key)
     if made is None:
         made = _dispatched(NATIVE.get(key), wrapped, qualified)
-        kind_of_call = None if qualified.rpartition(".")[2] in WRITING else "arrays"
+        kind_of_call = "writes" if qualified.rpartition(".")[2] in WRITING else "arrays"
     if is_builtin and key not in BUILTIN:
         made = callables.in_module(made)
     _describe(made, wrapped, qualified, kind)

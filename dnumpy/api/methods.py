@@ -34,7 +34,7 @@ from dnumpy.api.array import (
     small,
     wrap,
 )
-from dnumpy.api.buffer import Buffer
+from dnumpy.api.buffer import Buffer, lock_of
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
@@ -453,6 +453,7 @@ native.bind(
     expr_type=Expr,
     full=FULL,
     watched=unread.watched,
+    lock_of=lock_of,
     wrap=wrap,
     wrap_result=calls.wrap_result,
     result_of=calls.result_of,

@@ -194,7 +194,7 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Function;
 
-enum { OF_ARRAYS, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
+enum { OF_ARRAYS, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
 
 static Py_ssize_t
 size_of(PyObject *shape)
@@ -377,7 +377,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     for (; k < total; k++) {
         if (k < count) {
             int managed = IS_ARRAY(args[k]) && small_of(args[k]) == NULL;
-            given[k] = given_for(self, args[k], managed && only_reads(self, count));
+            int may_be_seen = managed && self->kind == OF_ARRAYS && only_reads(self, count);
+            given[k] = given_for(self, args[k], may_be_seen);
         }
         else {
             given[k] = is_plain(self->as_are, args[k]) ? Py_NewRef(args[k]) : NULL;
@@ -489,7 +490,7 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     int enough = count > 0 || self->kind == OF_ARRAYS; /* a draw from a stream may have nothing */
     if (enough && total <= MOST_ARGUMENTS && world.array_type != NULL) {
         int done = 0;
-        PyObject *r = self->kind == OF_ARRAYS ? of_arrays(self, args, count, kwnames, &done)
+        PyObject *r = self->kind <= WRITING ? of_arrays(self, args, count, kwnames, &done)
                                               : made_of(self, args, count, kwnames, &done);
         if (done) {
             return r;
@@ -588,7 +589,8 @@ static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "shape", "list", "range", "itself"};
+    static const char *const kinds[] = {"arrays", "writes", "shape", "list", "range",
+                                        "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;
     int binds;
@@ -597,7 +599,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     int found = -1;
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k <= AS_IT_IS; k++) {
         found = strcmp(kind, kinds[k]) == 0 ? k : found;
     }
     if (found < 0) {

@@ -134,6 +134,46 @@ may_be_written(PyObject *buffer)
     return expr != NULL && Py_REFCNT(expr) == 1 && slot_of(expr, world.op_at) != world.full;
 }
 
+/* Say whether somebody wants to know that this content is read. */
+int
+is_watched(PyObject *buffer)
+{
+    if (LIKELY(PyDict_GET_SIZE(world.watched) == 0)) {
+        return 0;
+    }
+    PyObject *expr = expr_of(buffer), *key = expr == NULL ? NULL : PyLong_FromVoidPtr(expr);
+    int found = key == NULL ? 1 : PyDict_Contains(world.watched, key);
+    Py_XDECREF(key);
+    PyErr_Clear();
+    return found != 0;
+}
+
+PyObject *
+locked(PyObject *buffer)
+{
+    PyObject *lock = PyObject_CallOneArg(world.lock_of, buffer);
+    PyObject *taken = lock == NULL ? NULL : PyObject_CallMethod(lock, "acquire", NULL);
+    if (taken == NULL) {
+        Py_CLEAR(lock);
+    }
+    Py_XDECREF(taken);
+    return lock;
+}
+
+void
+unlock(PyObject *lock)
+{
+    PyObject *type, *value, *traceback; /* of an error that is on its way */
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *freed = PyObject_CallMethod(lock, "release", NULL);
+    if (freed == NULL) {
+        PyErr_WriteUnraisable(lock);
+    }
+    Py_XDECREF(freed);
+    Py_DECREF(lock);
+    PyErr_Restore(type, value, traceback);
+}
+
 PyObject *
 peek(PyObject *x)
 {

@@ -46,7 +46,8 @@ typedef struct {
     Py_ssize_t value_at;
     Py_ssize_t op_at;
     PyObject *full;             /* the op of content that is one number throughout */
-    PyObject *watched;          /* contents of which a read is to be noted: a dict */
+    PyObject *watched;          /* contents of which a read is to be noted: a dict by id */
+    PyObject *lock_of;          /* Buffer -> the lock that guards its content */
     PyObject *wrap;             /* array of NumPy's -> ours, however large */
     PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
@@ -60,6 +61,7 @@ extern PyTypeObject Attribute_Type;
 extern PyTypeObject Function_Type;
 extern PyTypeObject Callable_Type;
 
+#define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
 #define MOST_ARGUMENTS 8 /* of a call that takes a short path */
 
 #define IS_ARRAY(x) (Py_TYPE(x) == world.array_type)
@@ -118,6 +120,9 @@ int holds_type(PyObject *types, PyObject *x);
 PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if it is not here */
 PyObject *shown_of(Handle *x, PyObject *memory);
 int may_be_written(PyObject *buffer);
+int is_watched(PyObject *buffer);
+PyObject *locked(PyObject *buffer);  /* the lock, taken */
+void unlock(PyObject *lock);         /* steals it */
 PyObject *root_of(PyObject *array);
 PyObject *peek(PyObject *handle);        /* new reference; NULL without an error where it must wait */
 PyObject *at_hand(PyObject *x);          /* the same for any operand */

@@ -33,14 +33,14 @@ static PyObject *
 bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
-                               "buffer_type", "expr_type", "full", "watched", "wrap", "wrap_result",
+                               "buffer_type", "expr_type", "full", "watched", "lock_of", "wrap", "wrap_result",
                                "result_of", "out_position", NULL};
     PyObject *type;
     World told = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!O!OO!OOOO", keywords, &PyType_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!O!OO!OOOOO", keywords, &PyType_Type,
                                      &type, &told.config, &PyFrozenSet_Type, &told.immediate,
                                      &PyFrozenSet_Type, &told.plain, &told.as_seen, &PyType_Type,
-                                     &told.buffer_type, &PyType_Type, &told.expr_type, &told.full, &PyDict_Type, &told.watched,
+                                     &told.buffer_type, &PyType_Type, &told.expr_type, &told.full, &PyDict_Type, &told.watched, &told.lock_of,
                                      &told.wrap, &told.wrap_result, &told.result_of,
                                      &told.out_position)) {
         return NULL;
@@ -69,13 +69,16 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         }
     }
     PyObject *kept[] = {type, told.config, told.immediate, told.plain, told.as_seen,
-                        told.buffer_type, told.expr_type, told.full, told.watched, told.wrap, told.wrap_result,
+                        told.buffer_type, told.expr_type, told.full, told.watched, told.lock_of, told.wrap, told.wrap_result,
                         told.result_of, told.out_position};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
     world = told;
     world.array_type->tp_dealloc = array_dealloc;
+    /* where one special method has two slots, Python gives a derived class a detour for one */
+    world.array_type->tp_as_sequence->sq_item = Handle_Type.tp_as_sequence->sq_item;
+    world.array_type->tp_as_sequence->sq_ass_item = Handle_Type.tp_as_sequence->sq_ass_item;
     Py_RETURN_NONE;
 }
 

@@ -77,8 +77,6 @@ take_operator(const char *name, PyObject *function, PyObject *loop)
     return 0;
 }
 
-#define WRITTEN_AT_ONCE 256 /* elements; from 500 on, NumPy lets other threads run meanwhile */
-
 /* ---------------------------------------------------------------- arithmetic */
 
 static PyObject *
@@ -121,44 +119,65 @@ binary(Operator *op, PyObject *x, PyObject *y)
     return IS_ARRAY(x) ? forward(op, x, y) : reflected(op, x, y);
 }
 
-/* The memory that an array may be written to in now, new; NULL without an error otherwise. */
 static PyObject *
-writable(PyObject *x)
+written(Operator *op, PyObject *x, PyObject *a, PyObject *b)
 {
-    Handle *handle = (Handle *)x;
-    PyObject *a = small_of(x);
-    if (LIKELY(a != NULL)) {
-        return Py_NewRef(a);
-    }
-    if (handle->readonly != Py_False || PyDict_GET_SIZE(world.watched) != 0 ||
-        !may_be_written(handle->buf)) {
-        return NULL;
-    }
-    a = peek(x);
-    if (a != NULL && PyArray_SIZE((PyArrayObject *)a) > WRITTEN_AT_ONCE) {
-        Py_CLEAR(a);
-    }
-    return a;
-}
-
-static PyObject *
-inplace(Operator *op, PyObject *x, PyObject *y)
-{
-    PyObject *a = op->loop == NULL ? NULL : writable(x);
-    PyObject *b = a == NULL ? NULL : at_hand(y), *r = NULL;
-    if (b == NULL) {
-        Py_XDECREF(a);
-        return call_slow(op->slow_inplace, x, y);
-    }
     PyObject *args[] = {a, b, a};
-    r = PyObject_Vectorcall(op->loop, args, 3, NULL);
-    Py_DECREF(a);
-    Py_DECREF(b);
+    PyObject *r = PyObject_Vectorcall(op->loop, args, 3, NULL);
     if (r == NULL) {
         return NULL;
     }
     Py_DECREF(r);
     return Py_NewRef(x);
+}
+
+/* The same for a small view of computed memory, where nobody reads that later. */
+static PyObject *
+written_seen(Operator *op, PyObject *x, PyObject *y)
+{
+    Handle *handle = (Handle *)x;
+    PyObject *a = NULL, *b = NULL, *lock = NULL, *r = NULL;
+    if (handle->readonly == Py_False && !is_watched(handle->buf) && may_be_written(handle->buf)) {
+        a = peek(x);
+    }
+    if (a != NULL && PyArray_SIZE((PyArrayObject *)a) > WRITTEN_AT_ONCE) {
+        Py_DECREF(a);
+        lock = locked(handle->buf);
+        a = lock != NULL && may_be_written(handle->buf) ? peek(x) : NULL;
+    }
+    if (a != NULL) {
+        b = at_hand(y);
+    }
+    if (b != NULL) {
+        r = written(op, x, a, b);
+    }
+    if (lock != NULL) {
+        unlock(lock);
+    }
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow_inplace, x, y);
+}
+
+static PyObject *
+inplace(Operator *op, PyObject *x, PyObject *y)
+{
+    PyObject *a = small_of(x);
+    if (op->loop == NULL) {
+        return call_slow(op->slow_inplace, x, y);
+    }
+    if (a == NULL) {
+        return written_seen(op, x, y);
+    }
+    PyObject *b = at_hand(y);
+    if (b == NULL) {
+        return call_slow(op->slow_inplace, x, y);
+    }
+    Py_INCREF(a);
+    PyObject *r = written(op, x, a, b);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return r;
 }
 
 static PyObject *
@@ -411,7 +430,7 @@ plain_key(PyObject *key)
 static PyObject *
 seen_item(Handle *x, PyObject *key)
 {
-    if (x->buf == NULL || !is_basic(key) || PyDict_GET_SIZE(world.watched) != 0) {
+    if (!is_basic(key) || is_watched(x->buf)) {
         return NULL;
     }
     PyObject *memory = computed(x->buf);
@@ -448,40 +467,63 @@ is_same(PyObject *x, PyObject *y)
            memcmp(PyArray_STRIDES(a), PyArray_STRIDES(b), bytes) == 0;
 }
 
+/* Write to a region of memory: 1 if it was done, 0 where it takes the lock, -1 with an error. */
+static int
+set_region(PyObject *whole, PyObject *key, PyObject *plain, int has_lock)
+{
+    PyObject *region = PyObject_GetItem(whole, key);
+    if (region == NULL) {
+        return -1;
+    }
+    int done = 1;
+    if (!IS_NUMPYS(region)) {
+        done = PyObject_SetItem(whole, key, plain) < 0 ? -1 : 1;
+    }
+    else if (!is_same(region, plain)) { /* which is the last step of x[key] += 1 */
+        Py_ssize_t size = PyArray_SIZE((PyArrayObject *)region);
+        if (size > WRITTEN_AT_ONCE && (!has_lock || !runs_at_once(region))) {
+            done = 0;
+        }
+        else {
+            done = PyObject_SetItem(region, Py_Ellipsis, plain) < 0 ? -1 : 1;
+        }
+    }
+    Py_DECREF(region);
+    return done;
+}
+
 /* Write a little to computed memory that nobody reads later: 1 if it was done, 0 where Python has to
    look, -1 with an error. */
 static int
 set_seen(Handle *x, PyObject *key, PyObject *value)
 {
-    if (x->buf == NULL || x->readonly != Py_False || !is_basic(key) ||
-        PyDict_GET_SIZE(world.watched) != 0) {
+    if (x->readonly != Py_False || !is_basic(key) || is_watched(x->buf)) {
         return 0;
     }
-    PyObject *memory = computed(x->buf);
-    if (memory == NULL) {
-        return 0;
-    }
-    PyObject *whole = shown_of(x, memory), *plain = whole == NULL ? NULL : at_hand(value);
     int done = 0;
-    Py_DECREF(memory);
-    if (plain != NULL && may_be_written(x->buf)) {
-        PyObject *region = PyObject_GetItem(whole, key);
-        if (region == NULL) {
+    for (int has_lock = 0; done == 0 && has_lock < 2; has_lock++) {
+        PyObject *lock = has_lock ? locked(x->buf) : NULL, *plain = NULL;
+        PyObject *memory = has_lock && lock == NULL ? NULL : computed(x->buf);
+        PyObject *whole = memory == NULL ? NULL : shown_of(x, memory);
+        Py_XDECREF(memory);
+        if (whole != NULL && may_be_written(x->buf)) {
+            plain = at_hand(value);
+        }
+        if (plain != NULL) {
+            done = set_region(whole, key, plain, has_lock);
+        }
+        else {
+            has_lock = 2; /* the lock would not help */
+        }
+        Py_XDECREF(whole);
+        Py_XDECREF(plain);
+        if (lock != NULL) {
+            unlock(lock);
+        }
+        if (PyErr_Occurred()) {
             done = -1;
         }
-        else if (!IS_NUMPYS(region)) {
-            done = PyObject_SetItem(whole, key, plain) < 0 ? -1 : 1;
-        }
-        else if (is_same(region, plain)) { /* the last step of x[key] += 1 */
-            done = 1;
-        }
-        else if (PyArray_SIZE((PyArrayObject *)region) <= WRITTEN_AT_ONCE) {
-            done = PyObject_SetItem(region, Py_Ellipsis, plain) < 0 ? -1 : 1;
-        }
-        Py_XDECREF(region);
     }
-    Py_XDECREF(whole);
-    Py_XDECREF(plain);
     return done;
 }
 
@@ -569,8 +611,16 @@ length(PyObject *x)
 PyObject *
 handle_iterator(PyObject *x)
 {
+    static PyObject *shape_name;
     PyObject *a = small_of(x);
-    if (a == NULL || PyArray_NDIM((PyArrayObject *)a) == 0) {
+    if (a == NULL) {
+        PyObject *shape = managed_fact((Handle *)x, intern(&shape_name, "shape"));
+        int rows = shape != NULL && PyTuple_CheckExact(shape) && PyTuple_GET_SIZE(shape) > 1;
+        Py_XDECREF(shape);
+        PyErr_Clear();
+        return rows ? PySeqIter_New(x) : call_slow(item_slow[ITER], x, NULL);
+    }
+    if (PyArray_NDIM((PyArrayObject *)a) == 0) {
         return call_slow(item_slow[ITER], x, NULL);
     }
     return PyArray_NDIM((PyArrayObject *)a) == 1 ? PyObject_GetIter(a) : PySeqIter_New(x);
