@@ -214,7 +214,8 @@ class AdaptiveKernel:
         self._tiled = TiledKernel(phase)
         self._numba: NumbaKernel | ChainKernel | None = None
         self._total = 0.0
-        self._expected = 0.0  # seconds of all rows, as the latest tiled run went
+        self._expected = 0.0  # seconds of all rows, as the latest early run went
+        self._early = _Rate()
         self._worth = _worth_compiling(phase)
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
@@ -274,14 +275,21 @@ class AdaptiveKernel:
             self.lowering = kernel.lowering
             return kernel.run(values, outs, lo, hi, origin, told)
         if self._total < LOWER_AFTER or not _lowerings_at_hand(self.phase, self._expected):
-            started = time.thread_time()  # a busy machine makes nothing worth more
-            faults = self._run_tiled(values, outs, lo, hi, origin)
-            seconds = time.thread_time() - started
-            self._total += seconds
-            self._expected = seconds * self.phase.rows / max(hi - lo, 1)
-            _note_tiled(seconds)
-            return faults
+            return self._run_early(values, outs, lo, hi, origin)
         return self._run_measured(values, outs, lo, hi, origin, told)
+
+    def _run_early(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
+    ) -> Faults:
+        """Run tiled before anybody asks for anything else."""
+        started, worked = time.perf_counter(), time.thread_time()
+        faults = self._run_tiled(values, outs, lo, hi, origin)
+        seconds = time.thread_time() - worked  # a busy machine makes nothing worth more
+        self._total += seconds
+        self._expected = seconds * self.phase.rows / max(hi - lo, 1)
+        self._early.observe(time.perf_counter() - started, (hi - lo) * self._per_row)
+        _note_tiled(seconds)
+        return faults
 
     def _run_tiled(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
@@ -317,6 +325,7 @@ class AdaptiveKernel:
         record = self._record = _record_of(variant)
         if not record.tiled_total and self._total:  # before there was a record
             record.tiled_total = self._total
+            record.tiled.observe(self._early.value or 0.0, 1)
             _consider(record, self.phase, self._expected)
         elements = (hi - lo) * self._per_row
         started, worked = time.perf_counter(), time.thread_time()
