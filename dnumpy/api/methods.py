@@ -66,7 +66,9 @@ def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Call
         if a is not None and not kwargs:
             if not args:
                 r = wrapped(a)
-                return calls.result_of(r, self) if type(r) is _np_array else r
+                if type(r) is _np_array:
+                    return calls.result_of(r, self)
+                return calls.wrap_result(r, (self,)) if type(r) is tuple else r
             if not writes and calls.PLAIN.issuperset(map(type, args)):
                 r = wrapped(a, *args)
                 if type(r) is _np_array:
@@ -407,7 +409,9 @@ def install() -> None:
         native.give(ndarray, name, function, _LOOPS.get(name))
     for name in _NUMPYS_OF_SMALL:
         function = vars(ndarray)[name]
-        setattr(ndarray, name, native.method(function, getattr(_np_array, name), writes=name == "fill"))
+        setattr(
+            ndarray, name, native.method(function, getattr(_np_array, name), writes=name == "fill")
+        )
 
 
 def _array_wrap(

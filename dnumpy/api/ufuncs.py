@@ -40,9 +40,7 @@ IMMEDIATE = frozenset({int, float, complex, bool}) | _NUMBERS
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
-_folds: list[
-    Any
-] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
+_folds: list[Any] = []  # what records ``reduce``: given by the reductions, built on ufuncs
 
 
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise

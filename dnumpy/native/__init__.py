@@ -95,7 +95,12 @@ def give_call(cls: type, function: Callback[..., Any]) -> None:
 
 
 def method(
-    slow: Callback[..., Any], numpys: Any, of: str = "array", *, writes: bool = False, arrays: int = 1
+    slow: Callback[..., Any],
+    numpys: Any,
+    of: str = "array",
+    *,
+    writes: bool = False,
+    arrays: int = 1,
 ) -> Any:
     """Return a method that is NumPy's ``numpys`` where this may have the arguments.
 
@@ -139,7 +144,8 @@ def function(
         What NumPy is given as it is, besides small arrays.
     kind : {"arrays", "writes", "shape", "list", "range", "itself"}
         Which arguments take the short path: small arrays and sequences of them; the same of a
-        function that writes to them; a shape of few elements; a short list of numbers; a short range; one array of ours, which is the result.
+        function that writes to them; a shape of few elements; a short list of numbers; a short
+        range; one array of ours, which is the result.
     binds : bool
         Whether it is a method of a class that holds it, as functions are and built-in ones are not.
     """

@@ -343,16 +343,7 @@ given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_
     else if (holds_type(world.plain, r)) {
         return r;
     }
-    PyObject *operands = PyTuple_New(count), *ours = NULL;
-    for (Py_ssize_t k = 0; operands != NULL && k < count; k++) {
-        PyTuple_SET_ITEM(operands, k, Py_NewRef(args[k]));
-    }
-    if (operands != NULL) {
-        ours = PyObject_CallFunctionObjArgs(world.wrap_result, r, operands, NULL);
-        Py_DECREF(operands);
-    }
-    Py_DECREF(r);
-    return ours;
+    return wrapped(r, args, count);
 }
 
 /* Say whether NumPy's function writes to none of so many arguments. */

@@ -295,6 +295,22 @@ all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
     return ours;
 }
 
+/* What Python makes of NumPy's result for these operands; steals it. */
+PyObject *
+wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *operands = PyTuple_New(count), *ours = NULL;
+    for (Py_ssize_t k = 0; operands != NULL && k < count; k++) {
+        PyTuple_SET_ITEM(operands, k, Py_NewRef(args[k]));
+    }
+    if (operands != NULL) {
+        ours = PyObject_CallFunctionObjArgs(world.wrap_result, r, operands, NULL);
+        Py_DECREF(operands);
+    }
+    Py_DECREF(r);
+    return ours;
+}
+
 /* What a method or an attribute of an array gave as ours: itself, a view of it, or a new one. */
 PyObject *
 view_of(PyObject *r, PyObject *handle, PyObject *own)
@@ -305,7 +321,7 @@ view_of(PyObject *r, PyObject *handle, PyObject *own)
         }
         PyObject *fresh = all_fresh(r, &own, 1);
         if (fresh == NULL && !PyErr_Occurred()) {
-            return result(r, handle, NULL);
+            return wrapped(r, &handle, 1);
         }
         Py_DECREF(r);
         return fresh;
@@ -347,14 +363,8 @@ result(PyObject *r, PyObject *x, PyObject *y)
             Py_DECREF(r);
             return fresh;
         }
-        PyObject *operands = y == NULL ? PyTuple_Pack(1, x) : PyTuple_Pack(2, x, y);
-        PyObject *ours = NULL;
-        if (operands != NULL) {
-            ours = PyObject_CallFunctionObjArgs(world.wrap_result, r, operands, NULL);
-            Py_DECREF(operands);
-        }
-        Py_DECREF(r);
-        return ours;
+        PyObject *operands[] = {x, y};
+        return wrapped(r, operands, y == NULL ? 1 : 2);
     }
     return r;
 }

@@ -113,6 +113,7 @@ runs_at_once(PyObject *array)
 int is_immediate(PyObject *x);
 int is_plain(PyObject *types, PyObject *x);
 PyObject *all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t count);
+PyObject *wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count); /* steals r */
 PyObject *view_of(PyObject *r, PyObject *handle, PyObject *own);
 PyObject *managed_fact(Handle *handle, PyObject *name);
 PyObject *intern(PyObject **place, const char *text);

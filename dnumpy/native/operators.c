@@ -265,15 +265,17 @@ nb_power(PyObject *x, PyObject *y, PyObject *modulo)
         Py_RETURN_NOTIMPLEMENTED;
     }
     if (!IS_ARRAY(x)) {
-        return call_slow(op->slow_reflected, y, x);
+        return reflected(op, x, y);
     }
-    PyObject *a = is_immediate(y) ? small_of(x) : NULL;
-    if (a == NULL) {
+    PyObject *a = small_of(x), *b = a == NULL ? NULL : IS_ARRAY(y) ? small_of(y) : y;
+    if (b == NULL || (b == y && !is_immediate(y))) {
         return call_slow(op->slow, x, y);
     }
     Py_INCREF(a); /* besides keeping it alive: NumPy writes over an array with one reference */
-    PyObject *r = PyNumber_Power(a, y, Py_None);
+    Py_INCREF(b);
+    PyObject *r = PyNumber_Power(a, b, Py_None);
     Py_DECREF(a);
+    Py_DECREF(b);
     return result(r, x, y);
 }
 
