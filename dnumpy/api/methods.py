@@ -63,17 +63,9 @@ def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Call
         a = self._np
         if a is None and not writes:
             a = peek(self)
-        if a is not None and not kwargs:
-            if not args:
-                r = wrapped(a)
-                if type(r) is _np_array:
-                    return calls.result_of(r, self)
-                return calls.wrap_result(r, (self,)) if type(r) is tuple else r
-            if not writes and calls.PLAIN.issuperset(map(type, args)):
-                r = wrapped(a, *args)
-                if type(r) is _np_array:
-                    return calls.result_of(r, self)
-                return calls.wrap_result(r, (self,)) if type(r) is tuple else r
+        plain = not args or (not writes and calls.PLAIN.issuperset(map(type, args)))
+        if a is not None and plain and not kwargs:
+            return calls.given_by(wrapped(a, *args), self)
         if ours is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             try:
                 found = ours(self, *args, **kwargs)

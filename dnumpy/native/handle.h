@@ -55,6 +55,10 @@ typedef struct {
 } World;
 
 extern World world;
+
+/* Special methods of which each has a short path of its own, and what Python does for them. */
+enum { GETITEM, SETITEM, LEN, BOOL, INT, FLOAT, INDEX, DELITEM, ITER, ITEMS };
+extern PyObject *item_slow[ITEMS];
 extern PyTypeObject Handle_Type;
 extern PyTypeObject Method_Type;
 extern PyTypeObject Attribute_Type;
