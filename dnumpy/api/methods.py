@@ -524,8 +524,7 @@ def install() -> None:
     ndarray.dtype = property(_dtype, _attribute("dtype").fset, _attribute("dtype").fdel)
     for name in ("ndim", "size", "itemsize", "nbytes", "device"):
         setattr(ndarray, name, _read_only(name))
-    for name in ("data", "ctypes"):
-        setattr(ndarray, name, _data_attribute(name))
+    ndarray.data = _data_attribute("data")
     for name in ("real", "imag"):
         setattr(ndarray, name, _part(name))
     ndarray.T = property(_transposed)
