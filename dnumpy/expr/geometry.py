@@ -157,6 +157,8 @@ def over(geometry: tuple[Any, ...], memory: np.ndarray) -> np.ndarray:
 
 def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Return the C-order strides of ``shape`` in bytes, as NumPy reports them."""
+    if 0 in shape:
+        return np.empty(shape, (np.void, itemsize)).strides
     strides = []
     step = itemsize
     for extent in reversed(shape):
