@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import dnumpy
 from dnumpy.config import config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.usefixtures("managed")
 
@@ -90,6 +92,8 @@ WRONG: dict[str, Callable[[Any, Any], Any]] = {
     "an array asked for its kind": lambda xp, x: xp.issubdtype(x, float),
     "vectors that do not fit": lambda xp, x: xp.dot(xp.ones((2, 3, 4)), xp.ones(3)),
     "too many subscripts": lambda xp, x: xp.einsum("ijk", x),
+    "an unknown argument": lambda xp, x: xp.sum(x, foo=1),
+    "a vector to multiply in place with": lambda xp, x: x.__imatmul__(xp.ones(7)),
     "no shape": lambda xp, x: x.reshape(),
     "a shape that does not fit": lambda xp, x: x.conj(xp.ones(3)),
 }
