@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dnumpy.config import config
 from dnumpy.expr.expr import leaf, make
 from dnumpy.kernels import tiled
 from dnumpy.kernels.tiled import TiledKernel
@@ -115,3 +117,19 @@ def test_a_view_of_a_view_inside_a_phase_shows_the_rows_of_that_view():
     out = np.zeros((rows, 3))
     assert not TiledKernel(phase).run([values], [out], 0, rows)
     np.testing.assert_array_equal(out, values.transpose(0, 2, 1)[:, ::2, 3])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_what_tiles_hold_at_once_is_less_than_numpys_temporaries(monkeypatch, threads):
+    monkeypatch.setattr(config, "threads", threads)
+    monkeypatch.setattr(tiled, "CALL_SECONDS", 1e9)  # as many as fit
+    monkeypatch.setattr(tiled, "_local", threading.local())
+    values = np.arange(60_000.0).reshape(600, 100)
+    x = leaf(values, values.shape, values.dtype)
+    root = p.apply("add", p.apply("multiply", x, p.apply("negative", x)), x)
+    (bound,) = p.bound([root], 100 * 8)
+    kernel = TiledKernel(bound.phase)
+    for _ in range(3):
+        bound.run(kernel)
+    assert kernel.at_once > 1
+    assert threads * len(tiled._local.scratch) <= values.nbytes // 2
