@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def test_the_interface_is_numpys(pick: Any) -> None:
     found, expected = (pick(a).__array_interface__ for a in (ours, theirs))
     assert found.pop("data")[1] == expected.pop("data")[1]
     assert found == expected
-    assert type(pick(ours).__array_struct__) is type(pick(theirs).__array_struct__)
+    if sys.version_info >= (3, 12):
+        assert type(pick(ours).__array_struct__) is type(pick(theirs).__array_struct__)
     assert pick(ours).ctypes.shape[:] == pick(theirs).ctypes.shape[:]
 
 
