@@ -337,6 +337,11 @@ def _note_tiled(seconds: float) -> None:
     _tiled_seconds[0] += seconds
 
 
+def lowerings_wait() -> float:
+    """Return for how many more seconds phases run tiled until what writes kernels is imported."""
+    return 0.0 if _imported.is_set() else max(0.0, IMPORT_AFTER - _tiled_seconds[0])
+
+
 def _lowerings_at_hand() -> bool:
     """Say whether what writes kernels is imported, which a thread does while phases run tiled."""
     if _imported.is_set():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.ops.families import Sorting
 
-RUNS = 3  # of a sample sort
+ANSWERS = 4  # that a sample sort waits for beforehand: two runs, each of tasks and of their fold
 DOUBLE = np.dtype(np.float64)  # loops count elements, whatever these are
 
 
@@ -50,7 +50,7 @@ def sorts_sooner_alone(
         for node in nodes
         if needed <= MEMORY_SHARE * cluster.profiles[node].free_bytes
     ]
-    shared = _shared_seconds(cluster, held, op, whole, block) + (RUNS - 1) * trip
+    shared = _shared_seconds(cluster, held, op, whole, block) + ANSWERS * trip
     return min(alone, default=float("inf")) < shared
 
 
