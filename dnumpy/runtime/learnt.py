@@ -332,9 +332,13 @@ def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
 
 
 def _growing(kind: Kind, profile: DeviceProfile) -> float:
-    """Return the seconds beyond those of new pages for memory that the process never had."""
+    """Return the seconds beyond those of new pages for memory that the process never had.
+
+    Each thread touches what it writes to.
+    """
     touch = new_memory.touch_ns(kind.grows, profile.first_touch_ns_per_byte)
-    return max(0.0, touch - profile.page_ns_per_byte) * kind.grows * 1e-9
+    beyond = max(0.0, touch - profile.page_ns_per_byte)
+    return beyond * kind.grows * 1e-9 / profile.threads
 
 
 def bottleneck(work: Work, profile: DeviceProfile) -> str:
