@@ -18,10 +18,12 @@ import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dnumpy.config import config
+from dnumpy.kernels import cached
 from dnumpy.kernels.compilers import compilers
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import Faults, TiledKernel
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
-IMPORT_AFTER = 5e-2  # seconds of tiled time that importing what writes kernels is worth
+IMPORT_AFTER = 0.15  # seconds of tiled time that importing what writes kernels is worth
+KNOWN_AFTER = 5e-2  # and where a phase that takes part has machine code on disk
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
 COMPILE_SECONDS = 0.2  # until a compilation has been timed: the first one imports LLVM
@@ -165,14 +168,14 @@ class LoneKernel:
             with record.lock:
                 if record.state == "tiled":
                     record.state = "compiling"
-                    _prepare(record, worth=True)
+                    _prepare(record, None, worth=True)
         return self.ready()
 
     def missed(self, seconds: float) -> None:
         """Note what NumPy took; in the background the kernel is loaded or compiled when it pays."""
         if config.kernels != "tiled":
             self._record.tiled_total += seconds
-            _consider(self._record, 0.0)
+            _consider(self._record, None, 0.0)
 
 
 def kernel_for(phase: Phase) -> AdaptiveKernel:
@@ -211,6 +214,8 @@ class AdaptiveKernel:
         self._tiled = TiledKernel(phase)
         self._numba: NumbaKernel | ChainKernel | None = None
         self._total = 0.0
+        self._expected = 0.0  # seconds of all rows, as the latest early run went
+        self._early = _Rate()
         self._worth = _worth_compiling(phase)
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
@@ -269,14 +274,22 @@ class AdaptiveKernel:
             kernel = self._compiled()
             self.lowering = kernel.lowering
             return kernel.run(values, outs, lo, hi, origin, told)
-        if self._total < LOWER_AFTER or not _lowerings_at_hand():
-            started = time.perf_counter()
-            faults = self._run_tiled(values, outs, lo, hi, origin)
-            seconds = time.perf_counter() - started
-            self._total += seconds
-            _note_tiled(seconds)
-            return faults
+        if self._total < LOWER_AFTER or not _lowerings_at_hand(self.phase, self._expected):
+            return self._run_early(values, outs, lo, hi, origin)
         return self._run_measured(values, outs, lo, hi, origin, told)
+
+    def _run_early(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
+    ) -> Faults:
+        """Run tiled before anybody asks for anything else."""
+        started, worked = time.perf_counter(), time.thread_time()
+        faults = self._run_tiled(values, outs, lo, hi, origin)
+        seconds = time.thread_time() - worked  # a busy machine makes nothing worth more
+        self._total += seconds
+        self._expected = seconds * self.phase.rows / max(hi - lo, 1)
+        self._early.observe(time.perf_counter() - started, (hi - lo) * self._per_row)
+        _note_tiled(seconds)
+        return faults
 
     def _run_tiled(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
@@ -310,8 +323,12 @@ class AdaptiveKernel:
         if variant is None:
             return self._run_tiled(values, outs, lo, hi, origin)
         record = self._record = _record_of(variant)
+        if not record.tiled_total and self._total:  # before there was a record
+            record.tiled_total = self._total
+            record.tiled.observe(self._early.value or 0.0, 1)
+            _consider(record, self.phase, self._expected)
         elements = (hi - lo) * self._per_row
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.thread_time()
         if record.state == "ready" and record.prefers_numba():
             self.lowering = kernel.lowering
             fresh = not variant.ready  # its first run sets up what later ones reuse
@@ -321,10 +338,10 @@ class AdaptiveKernel:
                 record.numba.observe(time.perf_counter() - started, elements)
             return faults
         faults = self._run_tiled(values, outs, lo, hi, origin)
-        seconds = time.perf_counter() - started
-        record.tiled.observe(seconds, elements)
+        record.tiled.observe(time.perf_counter() - started, elements)
+        seconds = time.thread_time() - worked
         record.tiled_total += seconds
-        _consider(record, seconds * self.phase.rows / max(hi - lo, 1))
+        _consider(record, self.phase, seconds * self.phase.rows / max(hi - lo, 1))
         return faults
 
 
@@ -337,18 +354,34 @@ def _note_tiled(seconds: float) -> None:
     _tiled_seconds[0] += seconds
 
 
-def lowerings_wait() -> float:
-    """Return for how many more seconds phases run tiled until what writes kernels is imported."""
-    return 0.0 if _imported.is_set() else max(0.0, IMPORT_AFTER - _tiled_seconds[0])
+def lowerings_wait(run: float) -> float:
+    """Return for how many more seconds phases run tiled until what writes kernels is imported.
+
+    ``run`` is what one takes that is about to begin.
+    """
+    if _imported.is_set() or run >= AHEAD * COMPILE_SECONDS:
+        return 0.0
+    return max(0.0, IMPORT_AFTER - _tiled_seconds[0])
 
 
-def _lowerings_at_hand() -> bool:
-    """Say whether what writes kernels is imported, which a thread does while phases run tiled."""
+def _lowerings_at_hand(phase: Phase, run: float) -> bool:
+    """Say whether what writes kernels is imported, which a thread does while phases run tiled.
+
+    It is, once a compilation might begin, or once as much as a short program takes has gone by, or
+    is about to in this ``run``, and a kernel might be loaded in its place.
+    """
     if _imported.is_set():
         return True
-    if _tiled_seconds[0] >= IMPORT_AFTER and _importing.acquire(blocking=False):
+    spent = _tiled_seconds[0]
+    begins = spent >= IMPORT_AFTER or run >= AHEAD * COMPILE_SECONDS
+    if (begins or (max(spent, run) >= KNOWN_AFTER and _is_known(phase))) and _importing.acquire(
+        blocking=False
+    ):
         threading.Thread(target=_import_lowerings, name="dnumpy-compile", daemon=True).start()
     return False
+
+
+_is_known = lru_cache(maxsize=_MOST_KERNELS)(cached.is_known)
 
 
 def _import_lowerings() -> None:
@@ -419,7 +452,7 @@ def _record_of(variant: Variant | Chain) -> _Record:
     return record
 
 
-def _consider(record: _Record, run: float) -> None:
+def _consider(record: _Record, phase: Phase | None, run: float) -> None:
     """Start loading or compiling when the tiled time so far makes it worth its cost.
 
     Or when the ``run`` of which this was a part takes so many seconds that the rest is worth it.
@@ -434,12 +467,19 @@ def _consider(record: _Record, run: float) -> None:
             return
         record.state = "compiling"
     threading.Thread(
-        target=_prepare, args=(record,), kwargs={"worth": worth}, name="dnumpy-compile", daemon=True
+        target=_prepare,
+        args=(record, phase),
+        kwargs={"worth": worth},
+        name="dnumpy-compile",
+        daemon=True,
     ).start()
 
 
-def _prepare(record: _Record, *, worth: bool) -> None:
-    """Make the machine code of ``record`` available, if it is on disk or worth compiling."""
+def _prepare(record: _Record, phase: Phase | None, *, worth: bool) -> None:
+    """Make the machine code of ``record`` available, if it is on disk or worth compiling.
+
+    A later process is to know that there is some for the ``phase``.
+    """
     from dnumpy.kernels import compile as compiler
     from dnumpy.kernels.numba import machine_code
 
@@ -464,3 +504,5 @@ def _prepare(record: _Record, *, worth: bool) -> None:
     if not code.from_disk:
         _costs.append(record.compile_seconds)
     record.state = "ready"
+    if phase is not None:
+        cached.note(phase)

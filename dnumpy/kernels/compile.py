@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.kernels import llvm, objects
+from dnumpy.kernels.cached import cache_directory
 from dnumpy.kernels.compilers import compilers
 
 if TYPE_CHECKING:
@@ -84,14 +85,6 @@ def compiled(source: str) -> Compiled:
 def is_cached(source: str) -> bool:
     """Say whether :func:`compiled` would find ``source`` on disk."""
     return (cache_directory() / f"{digest_of(source)}.o").exists()
-
-
-def cache_directory() -> Path:
-    """Return where object files are kept; ``DNUMPY_CACHE_DIR`` names another place."""
-    import platformdirs
-
-    root = os.environ.get("DNUMPY_CACHE_DIR") or platformdirs.user_cache_dir("dnumpy")
-    return Path(root) / "kernels"
 
 
 @lru_cache(maxsize=1)

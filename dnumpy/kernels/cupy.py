@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.compile import cache_directory, store, stored
+from dnumpy.kernels.cached import cache_directory
+from dnumpy.kernels.compile import store, stored
 from dnumpy.kernels.cuda_launch import (
     Launcher,
     Look,

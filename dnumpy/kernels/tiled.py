@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.config import thread_count
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import sums
 from dnumpy.kernels.steps import is_plain, lower, view_of_tile
@@ -45,6 +46,7 @@ CROWDED = 2e-5  # seconds of a call: a thread that must wait for another one wak
 ALIGNED = 64  # bytes: a line of the caches
 MOST_AT_ONCE = 64  # tiles
 MOST_SCRATCH = 8 << 20  # bytes in which several tiles at once keep what they hold between steps
+SHARE_OF_WIDEST = 2  # all threads hold no more of it than half the largest of NumPy's temporaries
 
 
 _NO_SCRATCH = np.empty(0, np.uint8)
@@ -117,7 +119,8 @@ class TiledKernel:
         self._scratch_at, self._scratch_bytes = _laid_out(self._scratch_shapes)
         self._fitting = 1  # tiles at once: a library's product may depend on how many rows it has
         if not phase.multiplies:
-            self._fitting = max(1, min(MOST_SCRATCH // max(self._scratch_bytes, 1), MOST_AT_ONCE))
+            most = min(MOST_SCRATCH, _widest_bytes(phase) // (SHARE_OF_WIDEST * thread_count()))
+            self._fitting = max(1, min(most // max(self._scratch_bytes, 1), MOST_AT_ONCE))
         self._at_once = 0  # tiles that are run at once, 0 while unknown
         self._tile_seconds = float("inf")
         self._warm = False  # the first tile of all meets everything for the first time
@@ -380,6 +383,11 @@ def _sums_everything(phase: Phase, step: Step) -> bool:
 def _streams(phase: Phase) -> bool:
     """Say whether a phase is one loop of NumPy's over its rows, which gains nothing from tiles."""
     return len(phase.steps) == 1 and is_plain(phase.steps[0])
+
+
+def _widest_bytes(phase: Phase) -> int:
+    """Return the bytes of the largest array that NumPy would make of a step."""
+    return max(prod(step.shape) * step.dtype.itemsize for step in phase.steps)
 
 
 def _row_bytes(step: Step) -> int:

@@ -6,14 +6,15 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.ops.families import Contraction, Reduction, folds_rows
-from dnumpy.ops.table import VIEW
+from dnumpy.ops.families import Contraction, Elementwise, Reduction, folds_rows, lookup
+from dnumpy.ops.table import FULL, VIEW
 from dnumpy.rewrite.phase import Access, Input, Output, Phase, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+ADD = lookup("add")
 PRODUCT_ROWS = 128  # of a tile at least, since the library lays the other factor out for each
 
 
@@ -30,12 +31,16 @@ def build_phase(
     """
     inside = {id(e) for e in members}
     steps_of = [e for e in members if not (e.op is VIEW and id(e.operands()[0]) not in inside)]
+    same = _same(steps_of, outputs)
+    if same:
+        steps_of = _without(steps_of, same, outputs)
     inside = {id(e) for e in steps_of}
     bound: dict[object, int] = {}
     inputs: list[Expr | Const] = []
     described: list[Input] = []
     for expr in steps_of:
-        for arg in expr.args:
+        for given in expr.args:
+            arg = same.get(id(given), given)
             if id(arg) in inside:
                 continue
             by_rows = isinstance(arg, Expr) and reads_rows(expr, arg)
@@ -52,13 +57,48 @@ def build_phase(
         return bound[(id(arg), isinstance(arg, Expr) and reads_rows(expr, arg))]
 
     steps = tuple(
-        Step(e.op, tuple(slot_of(e, a) for a in e.args), e.params, e.shape, e.dtype)
+        Step(
+            e.op,
+            tuple(slot_of(e, same.get(id(a), a)) for a in e.args),
+            e.params,
+            e.shape,
+            e.dtype,
+        )
         for e in steps_of
     )
     gives = tuple(Output(slots[id(e)], folds_rows(e.op, e.params)) for e in outputs)
     rows = _rows(steps_of[-1])
     tile_rows = _tile_rows(steps, described, rows, tile_bytes, tile_rows_max)
     return Phase(rows, tile_rows, tuple(described), steps, gives), inputs, steps_of
+
+
+def _same(members: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, Expr]:
+    """Return what integers equal to which nothing is added: x + 0 = x."""
+    kept = {id(e) for e in outputs}
+    kept |= {id(a) for e in members if not isinstance(e.op, Elementwise) for a in e.operands()}
+    inside = {id(e) for e in members}
+    same: dict[int, Expr] = {}
+    for expr in members:
+        if expr.op is not ADD or expr.dtype.kind not in "iu" or expr.params or id(expr) in kept:
+            continue
+        for nothing, other in (expr.args, expr.args[::-1]):
+            if not (id(nothing) in inside and _is_zero(nothing) and isinstance(other, Expr)):
+                continue
+            if (other.shape, other.dtype.num) == (expr.shape, expr.dtype.num):
+                same[id(expr)] = same.get(id(other), other)
+                break
+    return same
+
+
+def _is_zero(expr: Expr | Const) -> bool:
+    return isinstance(expr, Expr) and expr.op is FULL and not expr.params[0]
+
+
+def _without(members: Sequence[Expr], same: dict[int, Expr], outputs: Sequence[Expr]) -> list[Expr]:
+    """Leave out what something else equals, and the zeros that nothing else reads."""
+    left = [e for e in members if id(e) not in same]
+    read = {id(same.get(id(a), a)) for e in left for a in e.args} | {id(e) for e in outputs}
+    return [e for e in left if e.op is not FULL or id(e) in read]
 
 
 def _describe(arg: Expr | Const, *, rows: bool) -> Input:

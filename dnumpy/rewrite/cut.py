@@ -69,7 +69,9 @@ class _Cut:
     order: list[Expr]
     wanted: set[int]
     grain: Grain
+    rows: dict[int, int] = field(default_factory=dict)  # Expr -> rows of what is a row-wise op
     space: dict[int, int] = field(default_factory=dict)  # Expr -> rows of its phase
+    joins: set[tuple[int, int]] = field(default_factory=set)  # Expr, operand beside it
     between: dict[int, int] = field(default_factory=dict)  # the same of small ones
     level: dict[int, int] = field(default_factory=dict)
     users: dict[int, list[Expr]] = field(default_factory=lambda: defaultdict(list))
@@ -82,6 +84,9 @@ def cut(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[S
     for expr in state.order:
         for arg in expr.operands():
             state.users[id(arg)].append(expr)
+        number = row_space(expr, grain)
+        if number is not None:
+            state.rows[id(expr)] = number
     state.between = _between(state)
     for expr in state.order:
         _enter(state, expr)
@@ -160,7 +165,7 @@ def _between(state: _Cut) -> dict[int, int]:
     By themselves they are not worth a phase. But one that is left out, such as the division of a
     row's mean, would end the phase whose values it reads, and these go to memory and back.
     """
-    rows = {id(e): n for e in state.order if (n := row_space(e, state.grain)) is not None}
+    rows = state.rows
     after: dict[int, int] = {}
     for expr in state.order:
         by_rows = isinstance(expr.op, Elementwise) or expr.op is VIEW
@@ -184,13 +189,16 @@ def _between(state: _Cut) -> dict[int, int]:
 
 
 def _enter(state: _Cut, expr: Expr) -> None:
-    rows = row_space(expr, state.grain) or state.between.get(id(expr))
+    rows = state.rows.get(id(expr)) or state.between.get(id(expr))
     if expr.op is VIEW:
         base = expr.operands()[0]
         if id(base) in state.space and not folds_rows(base) and _inside_rows(expr, base):
             rows = state.space[id(base)]
     if rows is not None:
         state.space[id(expr)] = rows
+        state.joins |= {
+            (id(expr), id(arg)) for arg in expr.operands() if _may_join(state, expr, arg)
+        }
     state.level[id(expr)] = max((_after(state, expr, arg) for arg in expr.operands()), default=0)
 
 
@@ -210,13 +218,12 @@ def _is_alias(state: _Cut, expr: Expr) -> bool:
 
 def _joins(state: _Cut, expr: Expr, arg: Expr) -> bool:
     """Say whether ``expr`` can be computed in the same phase as its pending operand ``arg``."""
-    space = state.space.get(id(expr))
-    return (
-        space is not None
-        and state.space.get(id(arg)) == space
-        and not folds_rows(arg)
-        and reads_rows(expr, arg)
-    )
+    return (id(expr), id(arg)) in state.joins
+
+
+def _may_join(state: _Cut, expr: Expr, arg: Expr) -> bool:
+    same = state.space.get(id(arg)) == state.space[id(expr)]
+    return same and not folds_rows(arg) and reads_rows(expr, arg)
 
 
 def _place(state: _Cut, expr: Expr) -> None:

@@ -316,7 +316,7 @@ def _rates(lowering: str) -> str:
 
 def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
     """Return the seconds of a first run, which begins tiled, as ``kernels.choose`` decides."""
-    waits = lowerings_wait()
+    waits = lowerings_wait(tiled * profile.threads)
     busy = tiled * profile.threads - waits
     if busy < LOWER_AFTER:
         return tiled

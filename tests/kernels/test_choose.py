@@ -11,7 +11,7 @@ import pytest
 
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, leaf
-from dnumpy.kernels import choose
+from dnumpy.kernels import cached, choose
 from dnumpy.kernels import compile as compiler
 from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.choose import compiled_kernels, kernel_for
@@ -28,8 +28,10 @@ def program(rows: int, shift: float) -> p.Bound:
 
 
 @pytest.fixture(autouse=True)
-def _alone(monkeypatch):
+def _alone(monkeypatch, tmp_path):
     """Forget what other tests have compiled, and find every program worth compiling at once."""
+    monkeypatch.setenv("DNUMPY_CACHE_DIR", str(tmp_path))
+    choose._is_known.cache_clear()
     monkeypatch.setattr(config, "kernels", "auto")
     monkeypatch.setattr(choose, "_kernels", {})
     monkeypatch.setattr(choose, "_records", {})
@@ -151,3 +153,69 @@ def test_one_busy_moment_does_not_decide_and_slow_times_do_in_the_end() -> None:
     assert rate.value > 7.0
     rate.observe(2.0, 1)
     assert rate.value == 2.0
+
+
+@pytest.fixture
+def imports(monkeypatch):
+    """Return a list that grows when what writes kernels would be imported; nothing is."""
+    begun: list[bool] = []
+    monkeypatch.setattr(choose, "_imported", threading.Event())
+    monkeypatch.setattr(choose, "_importing", threading.Lock())
+    monkeypatch.setattr(choose, "_import_lowerings", lambda: begun.append(True))
+    monkeypatch.setattr(choose, "COMPILE_SECONDS", 0.2)
+    monkeypatch.setattr(choose, "_tiled_seconds", [0.0])
+    return begun
+
+
+def asked(phase, *, spent: float, run: float) -> None:
+    choose._tiled_seconds[0] = spent
+    assert not choose._lowerings_at_hand(phase, run)
+    for thread in threading.enumerate():
+        if thread.name == "dnumpy-compile":
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("spent", "run"), [(choose.IMPORT_AFTER, 0.0), (0.0, choose.AHEAD * 0.2)], ids=["spent", "run"]
+)
+def test_a_short_program_imports_nothing_that_writes_kernels_and_a_long_one_does(
+    imports, spent, run
+):
+    phase = program(2000, 1.5).phase
+    asked(phase, spent=0.9 * spent, run=0.9 * run)
+    assert not imports
+    asked(phase, spent=spent, run=run)
+    assert imports == [True]
+
+
+@pytest.mark.parametrize("spent", [True, False])
+def test_a_kernel_on_disk_is_loaded_early(imports, spent):
+    bound = program(2100, 1.25)
+    seconds = {"spent": choose.KNOWN_AFTER if spent else 0.0, "run": choose.KNOWN_AFTER}
+    asked(bound.phase, **seconds)
+    assert not imports
+    cached.note(bound.phase)
+    choose._is_known.cache_clear()
+    asked(bound.phase, **seconds)
+    assert imports == [True]
+
+
+def test_what_was_compiled_is_known_to_later_processes():
+    bound = program(2200, 1.75)
+    assert not cached.is_known(bound.phase)
+    run_until(bound, lambda: cached.is_known(bound.phase))
+    assert "ready" in states()
+
+
+def test_tiled_seconds_before_there_was_a_record_count(monkeypatch):
+    bound = program(2300, 1.125)
+    kernel = kernel_for(bound.phase)
+    monkeypatch.setattr(choose, "LOWER_AFTER", 1e9)
+    bound.run(kernel)
+    spent = kernel._total
+    assert spent > 0
+    monkeypatch.setattr(choose, "LOWER_AFTER", 0.0)
+    monkeypatch.setattr(choose, "LOAD_AFTER", 1e9)
+    run_until(bound, lambda: choose._records)
+    (record,) = choose._records.values()
+    assert record.tiled_total > spent

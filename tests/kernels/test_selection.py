@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dnumpy.kernels.selection import RUN, choose_into
+from dnumpy.kernels.selection import RUNS, choose_into
 
 DTYPES = ("?", "i1", "u2", "i4", ">i4", "f2", "f4", "f8", ">f8", "c8", "c16", "g", "M8[s]", "S3")
 
@@ -17,7 +17,7 @@ def mask_of(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.n
     if kind == "random":
         flat = rng.random(count) < 0.5
     elif kind == "runs":
-        flat = np.arange(count) // (4 * RUN) % 2 == 0
+        flat = np.arange(count) // (2 * max(RUNS.values())) % 2 == 0
     else:
         flat = np.full(count, kind == "all")
     return flat.reshape(shape)
@@ -37,7 +37,7 @@ def filled(dtype: np.dtype, shape: tuple[int, ...], rng: np.random.Generator) ->
 @given(
     st.sampled_from(DTYPES),
     st.sampled_from(("random", "runs", "all", "none")),
-    st.sampled_from(((0,), (1,), (700,), (3, 400), (2, 3, 70))),
+    st.sampled_from(((0,), (1,), (2100,), (3, 700), (2, 3, 70))),
     st.sampled_from(("arrays", "no other", "other", "chosen", "both", "row")),
     st.booleans(),
     st.integers(0, 1 << 30),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dnumpy.config import config
 from dnumpy.expr.expr import leaf, make
 from dnumpy.kernels import tiled
 from dnumpy.kernels.tiled import TiledKernel
@@ -86,3 +89,19 @@ def test_a_part_may_be_the_last_tile_alone():
     assert phase.rows % phase.tile_rows
     (found,) = bound.settled(bound.run(TiledKernel(phase), range(1, phase.tiles)))
     assert found == -values.sum()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_what_tiles_hold_at_once_is_less_than_numpys_temporaries(monkeypatch, threads):
+    monkeypatch.setattr(config, "threads", threads)
+    monkeypatch.setattr(tiled, "CALL_SECONDS", 1e9)  # as many as fit
+    monkeypatch.setattr(tiled, "_local", threading.local())
+    values = np.arange(60_000.0).reshape(600, 100)
+    x = leaf(values, values.shape, values.dtype)
+    root = p.apply("add", p.apply("multiply", x, p.apply("negative", x)), x)
+    (bound,) = p.bound([root], 100 * 8)
+    kernel = TiledKernel(bound.phase)
+    for _ in range(3):
+        bound.run(kernel)
+    assert kernel.at_once > 1
+    assert threads * len(tiled._local.scratch) <= values.nbytes // 2

@@ -14,7 +14,7 @@ from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.kernels import reference
 from dnumpy.ops.families import elementwise_of, reduction_of
-from dnumpy.ops.table import MATMUL, UPDATE
+from dnumpy.ops.table import FULL, MATMUL, UPDATE
 from dnumpy.rewrite.cut import FusedStage, Grain, WholeStage, cut
 from dnumpy.rewrite.phase import ReduceParams, verify
 from dnumpy.runtime import local
@@ -230,3 +230,40 @@ def test_a_product_without_neighbours_is_one_call() -> None:
     product, _ = _product(100, 3)
     (stage,) = cut(pending_in_order([product]), [product], Grain(1, 512, 1 << 40))
     assert isinstance(stage, WholeStage)
+
+
+def _sum_from_zeros(array: np.ndarray, *, then: str) -> tuple[Expr, FusedStage]:
+    """Return an array added to zeros and doubled, and its stage."""
+    x = leaf(array, array.shape, array.dtype)
+    zeros = make(FULL, (), (array.dtype.type(0),), array.shape, array.dtype)
+    total = make(elementwise_of(np.add), (zeros, x), (), array.shape, array.dtype)
+    root = make(elementwise_of(getattr(np, then)), (total, total), (), array.shape, array.dtype)
+    (stage,) = cut(pending_in_order([root]), [root], Grain(1, 64, 1 << 20))
+    assert isinstance(stage, FusedStage)
+    verify(stage.phase)
+    return root, stage
+
+
+@pytest.mark.parametrize(("dtype", "steps"), [("u1", 1), ("i8", 1), ("f8", 3), ("?", 3)])
+def test_integers_to_which_nothing_is_added_stay_what_they_are(dtype: str, steps: int) -> None:
+    array = (np.arange(2000) % 5 - 2.0).reshape(100, 20).astype(dtype)
+    array[3] = np.negative(0.0).astype(dtype)
+    root, stage = _sum_from_zeros(array, then="maximum")
+    assert len(stage.phase.steps) == steps
+    local.execute([stage])
+    assert root.value is not None
+    assert root.value.tobytes() == (np.zeros_like(array) + array).tobytes()
+
+
+def test_a_sum_with_zeros_that_somebody_wants_is_an_array_of_its_own() -> None:
+    array = np.arange(2000)
+    x = leaf(array, array.shape, array.dtype)
+    zeros = make(FULL, (), (0,), array.shape, array.dtype)
+    total = make(elementwise_of(np.add), (zeros, x), (), array.shape, array.dtype)
+    twice = make(elementwise_of(np.add), (total, total), (), array.shape, array.dtype)
+    stages = cut(pending_in_order([twice]), [twice, total], Grain(1, 64, 1 << 20))
+    local.execute(stages)
+    assert total.value is not None
+    assert not np.shares_memory(total.value, array)
+    np.testing.assert_array_equal(total.value, array)
+    np.testing.assert_array_equal(twice.value, 2 * array)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ PROFILE = replace(sample_profile(), threads=4, lowering_seconds=3e-3, call_secon
 
 @pytest.fixture(autouse=True)
 def all_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learnt, "lowerings_wait", lambda: 0.0)
+    monkeypatch.setattr(learnt, "lowerings_wait", lambda _run: 0.0)
 
 
 def work(rows: int) -> Work:
@@ -55,7 +55,7 @@ def test_a_first_run_is_over_before_what_writes_kernels_is_imported(
     rows = 10_000  # long enough to be lowered, if it could be
     first, tiled = first_and_tiled(rows)
     assert first > tiled
-    monkeypatch.setattr(learnt, "lowerings_wait", lambda: 1.0)
+    monkeypatch.setattr(learnt, "lowerings_wait", lambda _run: 1.0)
     first, tiled = first_and_tiled(rows)
     assert first == tiled
 
