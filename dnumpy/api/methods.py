@@ -18,6 +18,7 @@ from dnumpy.api import (
     picks,
     printing,
     quick,
+    row_blocks,
     sorting,
     ufuncs,
 )
@@ -224,7 +225,7 @@ _METHOD_NATIVE = (
 )  # fmt: skip
 METHOD_PLAIN = (  # what NumPy runs, on gathered memory
     "byteswap", "choose", "compress", "dump", "dumps", "fill", "getfield", "item", "nonzero", "put",
-    "repeat", "setfield", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
+    "repeat", "setfield", "take", "to_device", "tobytes", "tolist", "trace",
 )  # fmt: skip
 
 
@@ -540,7 +541,7 @@ def install() -> None:
     ndarray.flags = property(_flags)
     ndarray.flat = property(_flat, _set_flat)
     natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
-    natives |= {**sorting.IN_PLACE, **picks.METHODS}
+    natives |= {**sorting.IN_PLACE, **picks.METHODS, **row_blocks.METHODS}
     for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
     for name in ("bool", "int", "float", "complex", "index", "sizeof"):

@@ -24,6 +24,7 @@ from dnumpy.api import (
     printing,
     quantiles,
     reductions,
+    row_blocks,
     scans,
     sets,
     sorting,
@@ -96,6 +97,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "ones_like": creation.ones_like,
     "empty_like": creation.empty_like,
     "full_like": creation.full_like,
+    **row_blocks.NATIVE,
     "roll": composites.roll,
     "diff": composites.diff,
     "outer": composites.outer,
@@ -224,6 +226,7 @@ BUILTIN: dict[str, Callable[..., Any]] = {
 
 CREATION: dict[str, Callable[..., Any]] = {
     **fft.CREATION,
+    **row_blocks.CREATION,
     **BUILTIN,
     "ones": creation.ones,
     "full": creation.full,
