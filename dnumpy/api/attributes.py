@@ -151,8 +151,7 @@ def install() -> None:
     ndarray.dtype = native.attribute(dtype, "dtype", is_fact=True)
     for name in ("ndim", "size", "itemsize", "nbytes", "device"):
         setattr(ndarray, name, native.attribute(_read_only(name), name))
-    for name in ("data", "ctypes"):
-        setattr(ndarray, name, _data_attribute(name))
+    ndarray.data = _data_attribute("data")
     for name in ("real", "imag"):
         setattr(ndarray, name, native.attribute(_part(name), name))
     ndarray.T = native.attribute(property(_transposed), "T")
