@@ -4,7 +4,11 @@ Each program is predicted (``x.predict()``) and then computed, several times. *C
 call, predicted from the full measurement alone; *taught* is the same call, predicted with
 what the programs before it taught. A few calls follow in which kernels are compiled; *warm* are the
 calls after those. The error of a call is ``|predicted - measured| / measured``. Beside it stands
-the noise floor: the error of a prediction that knew the median of all warm calls beforehand.
+the noise floor: the error of a prediction that knew the median of all warm calls of the process
+beforehand; for first calls, the median of those in all processes.
+
+All of that is done in several processes, one after the other, each with a cache of its own in which
+there is nothing but what the full measurement, in a process before it, has left.
 
 ``--cluster cpu=0.8,mem=2G,net=1gbit/cpu=0.4`` asks the same of the programs of
 :mod:`benchmarks.workloads` on a cluster of such nodes, which are calibrated beforehand; it may be
@@ -15,8 +19,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import asdict, dataclass, field
@@ -42,11 +49,16 @@ if TYPE_CHECKING:
 LEAST_SECONDS = 5e-3  # of a run that counts
 SETTLING = 4  # calls after the first one, in which kernels are compiled
 AIMS = {"cold": (0.20, 0.50), "warm": (0.10, 0.25)}
+CALIBRATING = (
+    "from dnumpy.config import thread_count\n"
+    "from dnumpy.runtime.profiles import kept_or_calibrated\n"
+    "kept_or_calibrated(threads=thread_count())"
+)
 
 
 @dataclass(slots=True)
 class Row:
-    """One program: (predicted, measured) seconds of its first call and of the warm ones.
+    """One program in one process: (predicted, measured) seconds of first and of warm calls.
 
     ``taught`` are the seconds predicted for the first call with what other programs taught.
     ``inside`` counts the warm calls that took as long as the interval said.
@@ -162,13 +174,39 @@ def quantiles(errors: Sequence[float]) -> tuple[float, float]:
     return float(numpy.quantile(errors, 0.5)), float(numpy.quantile(errors, 0.9))
 
 
+def by_program(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each program, one of each process."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.program, []).append(row)
+    return found
+
+
+def first_noise(rows: Sequence[Row]) -> list[float]:
+    """Return the errors of a prediction that knew the median of a program's first calls.
+
+    What ran in one process only says nothing.
+    """
+    found = []
+    for alike in by_program(rows).values():
+        middle = statistics.median(row.cold[1] for row in alike)
+        found += [error(middle, row.cold[1]) for row in alike if len(alike) > 1]
+    return found
+
+
+def shown(errors: Sequence[float]) -> str:
+    """Return the quantiles of errors as text."""
+    return "{:.0%} / {:.0%}".format(*quantiles(errors)) if errors else "-"
+
+
 def table(rows: Sequence[Row]) -> Table:
     """Return the programs, one a line."""
     made = Table(title="predicted against measured, errors as median / 90th percentile")
     for name in (
         "program",
-        "cold",
+        "cold, median",
         "cold error",
+        "noise",
         "taught",
         "warm, median",
         "warm error",
@@ -176,17 +214,19 @@ def table(rows: Sequence[Row]) -> Table:
         "inside",
     ):
         made.add_column(name, justify="left" if name == "program" else "right")
-    for row in rows:
-        predicted, took = row.cold
+    for program, alike in by_program(rows).items():
+        predicted, took = (statistics.median(row.cold[k] for row in alike) for k in (0, 1))
+        calls = sum(len(row.warm) for row in alike)
         made.add_row(
-            row.program,
+            program,
             f"{predicted * 1e3:.1f} / {took * 1e3:.1f} ms",
-            f"{error(predicted, took):.0%}",
-            f"{error(row.taught, took):.0%}",
-            f"{row.middle() * 1e3:.1f} ms",
-            "{:.0%} / {:.0%}".format(*quantiles(row.errors())),
-            "{:.0%} / {:.0%}".format(*quantiles(row.noise())),
-            f"{row.inside / len(row.warm):.0%}",
+            shown([error(*row.cold) for row in alike]),
+            shown(first_noise(alike)),
+            shown([error(row.taught, row.cold[1]) for row in alike]),
+            f"{statistics.median(row.middle() for row in alike) * 1e3:.1f} ms",
+            shown([e for row in alike for e in row.errors()]),
+            shown([e for row in alike for e in row.noise()]),
+            f"{sum(row.inside for row in alike) / calls:.0%}",
         )
     return made
 
@@ -195,24 +235,28 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
     """Return the quantiles of the errors over all calls that count."""
     first = [row for row in rows if row.cold[1] >= LEAST_SECONDS]
     counted = [row for row in rows if row.middle() >= LEAST_SECONDS]
+    errors = {
+        "cold": [error(*row.cold) for row in first],
+        "cold noise": first_noise(first),
+        "taught": [error(row.taught, row.cold[1]) for row in first],
+        "warm": [e for row in counted for e in row.errors()],
+        "noise": [e for row in counted for e in row.noise()],
+    }
     return {
-        "cold": quantiles([error(*row.cold) for row in first]) if first else None,
-        "taught": quantiles([error(r.taught, r.cold[1]) for r in first]) if first else None,
-        "warm": quantiles([e for row in counted for e in row.errors()]) if counted else None,
-        "noise": quantiles([e for row in counted for e in row.noise()]) if counted else None,
+        **{name: quantiles(found) if found else None for name, found in errors.items()},
         "inside": sum(r.inside for r in counted) / max(sum(len(r.warm) for r in counted), 1),
-        "programs": len(counted),
+        "programs": len(by_program(counted)),
     }
 
 
 def told(rows: Sequence[Row]) -> list[str]:
     """Return the quantiles as text, with the aims beside."""
     lines, total = [], summary(rows)
-    for name in ("cold", "taught", "warm", "noise"):
+    for name in ("cold", "cold noise", "taught", "warm", "noise"):
         if total[name] is not None:
             middle, high = total[name]
             aim = "   (aim {:.0%} / {:.0%})".format(*AIMS[name]) if name in AIMS else ""
-            lines.append(f"{name:7}{middle:.1%} / {high:.1%}{aim}")
+            lines.append(f"{name:11}{middle:.1%} / {high:.1%}{aim}")
     lines.append(f"within the interval: {total['inside']:.0%} of warm calls (aim 80%)")
     return lines
 
@@ -225,6 +269,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=12, help="warm calls of each program")
     parser.add_argument("--scale", type=float, default=1.0, help="times the elements")
     parser.add_argument("--programs", nargs="*", help="some of them")
+    parser.add_argument(
+        "--processes", type=int, default=3, help="one after the other; 0: in this one (no cluster)"
+    )
     parser.add_argument("--cluster", action="append", type=specs_of, metavar="NODE/NODE/...")
     parser.add_argument("--json", help="file to write")
     return parser.parse_args(argv)
@@ -262,12 +309,37 @@ def on_clusters(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
     return {"clusters": clusters, "total": summary(found), "peaks": peaks}
 
 
-def here(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Run on this machine; return plain data."""
+def in_this_process(asked: argparse.Namespace) -> list[Row]:
+    """Return a row for each program, run here."""
     kept_or_calibrated(threads=thread_count())
     profile_here()
     known = programs(asked.scale)
-    rows = [row_of(name, known[name], asked.repeats) for name in asked.programs or known]
+    return [row_of(name, known[name], asked.repeats) for name in asked.programs or known]
+
+
+def in_process_of_its_own(asked: argparse.Namespace) -> list[Row]:
+    """Return a row for each program, run in a process that knows the full measurement alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        inside = {**os.environ, "XDG_CACHE_HOME": folder}
+        subprocess.run([sys.executable, "-c", CALIBRATING], env=inside, check=True)
+        written = Path(folder) / "rows.json"
+        options = ("--processes=0", f"--repeats={asked.repeats}", f"--scale={asked.scale}")
+        chosen = ("--programs", *asked.programs) if asked.programs else ()
+        command = [sys.executable, "-m", "benchmarks.prediction", *options, *chosen]
+        subprocess.run(
+            [*command, f"--json={written}"], env=inside, check=True, stdout=subprocess.DEVNULL
+        )
+        rows = json.loads(written.read_text(encoding="utf-8"))["rows"]
+    return [
+        Row(**{**row, "cold": tuple(row["cold"]), "warm": [*map(tuple, row["warm"])]})
+        for row in rows
+    ]
+
+
+def here(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Run on this machine; return plain data."""
+    rows = [row for _ in range(asked.processes) for row in in_process_of_its_own(asked)]
+    rows = rows if asked.processes else in_this_process(asked)
     console.print(table(rows))
     for line in told(rows):
         console.print(line)

@@ -337,7 +337,11 @@ def _execute_on(
 ) -> tuple[list[Record], list[StepFault], list[Failure]]:
     from dnumpy.runtime.cluster import execute  # here: programs of one machine do without
 
-    return execute(stages, where, kept)
+    program, started = spans.program_of(stages), time.perf_counter()
+    records, found, failed = execute(stages, where, kept)
+    took = 0.0 if failed else time.perf_counter() - started
+    told = [record._replace(program=program, run_seconds=took) for record in records]
+    return told, found, failed
 
 
 def compute_if_alone(expr: Expr) -> None:
@@ -437,14 +441,21 @@ def flush() -> None:
 
 def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     """Return what computing the roots would do, stage by stage, without doing it."""
+    return _forecast(roots)[0]
+
+
+def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int]:
+    """Return what each stage would do, and what runs of the same program share."""
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut_again(_in_order(pending), pending, grain())
+        program = spans.program_of(stages)
         where = cluster_for(stages, sum([expr.nbytes for expr in pending]), counts=False)
         if where is not None:
             here = None if where.predicts else profile_here()
-            return forecast_on(stages, where, {id(base_of(expr)) for expr in pending}, here)
-        return forecast_local(stages, learn())
+            wanted = {id(base_of(expr)) for expr in pending}
+            return forecast_on(stages, where, wanted, here), program
+        return forecast_local(stages, learn()), program
 
 
 def learn() -> DeviceProfile:
@@ -459,7 +470,7 @@ def predict(roots: Iterable[Expr]) -> Prediction:
     """Return the seconds and bytes that computing the roots would take, without doing it."""
     with lock:
         spans.here.take_in(history)
-    return prediction_of(forecast(roots))
+    return prediction_of(*_forecast(roots))
 
 
 def profile_here() -> DeviceProfile:

@@ -277,8 +277,11 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     buffer = Buffer(
         leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign
     )
-    geometry = None if array is memory else geometry_of(array, memory)
-    return managed(buffer, geometry, readonly=not array.flags.writeable)
+    if array is root:
+        geometry = None if array is memory else geometry_of(array, memory)
+        return managed(buffer, geometry, readonly=not array.flags.writeable)
+    base = managed(buffer, geometry_of(root, memory), readonly=not root.flags.writeable)
+    return managed(buffer, geometry_of(array, memory), base, readonly=not array.flags.writeable)
 
 
 def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:

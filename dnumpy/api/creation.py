@@ -23,8 +23,10 @@ from dnumpy.api.array import (
 from dnumpy.api.buffer import unmade
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
-from dnumpy.api.record import Unmanaged, is_lazy, operand, write
+from dnumpy.api.layout import permuted, restored
+from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
+from dnumpy.api.row_blocks import as_ours, copied_to, memmap
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.stored import with_stored
 from dnumpy.api.transplant import transplanted
@@ -424,7 +426,10 @@ def _arranged(a: Any, dtype: Any, order: str, like: Any) -> Any:
     flags = ghost(a).flags
     if flags.c_contiguous if order == "C" else flags.f_contiguous:
         return a
-    return a.copy() if order == "C" else a.T.copy().T
+    if order == "C":
+        return a.copy()
+    axes = tuple(range(a.ndim))[::-1]
+    return restored(fresh(content(permuted(a, axes))), axes)
 
 
 linspace = _ranged(np.linspace)
@@ -467,6 +472,8 @@ def load(*args: Any, **kwargs: Any) -> Any:
         return wrap(loaded.view(_np_array))
     if type(loaded) is np.lib.npyio.NpzFile:
         loaded.__class__ = Archive
+    if isinstance(loaded, np.memmap):
+        return as_ours(loaded)
     return calls.wrap_result(loaded)
 
 
@@ -478,11 +485,16 @@ class Archive(np.lib.npyio.NpzFile):
         return calls.wrap_result(super().__getitem__(key))
 
 
+_MEMORY = frozenset({np.ndarray, np.memmap, memmap})  # whose rows may be filled one by one
+
+
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """As ``numpy.copyto``; recorded when source or target is managed and nothing is masked."""
     recorded = type(dst) is ndarray and dst._np is None and where is True and is_lazy(src)
     if recorded and np.can_cast(src.dtype, dst.dtype, casting):
         dst[...] = src
+        return
+    if type(dst) in _MEMORY and where is True and copied_to(dst, src, casting):
         return
     if type(dst) is ndarray and dst._np is None and _copied_where(dst, src, casting, where):
         return

@@ -18,6 +18,7 @@ from dnumpy.api import (
     picks,
     printing,
     quick,
+    row_blocks,
     sorting,
     ufuncs,
 )
@@ -224,7 +225,7 @@ _METHOD_NATIVE = (
 )  # fmt: skip
 METHOD_PLAIN = (  # what NumPy runs, on gathered memory
     "byteswap", "choose", "compress", "dump", "dumps", "fill", "getfield", "item", "nonzero", "put",
-    "repeat", "setfield", "take", "to_device", "tobytes", "tofile", "tolist", "trace",
+    "repeat", "setfield", "take", "to_device", "tobytes", "tolist", "trace",
 )  # fmt: skip
 
 
@@ -247,6 +248,8 @@ def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = N
                 return made
             return calls.result_of(r, self)
         return calls.result_of(a.reshape(*shape, order=order, copy=copy), self)
+    if not shape or shape[0] is None:
+        return through_ghost(self, lambda g: g.reshape(*shape))
     wanted = shape[0] if len(shape) == 1 else shape
     found = composites.reshape(self, wanted, order, copy=copy)
     if found is NotImplemented:
@@ -282,15 +285,20 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
     return calls.wrap_result(values.flatten(order))
 
 
-def _conjugate(self: ndarray, out: Any = None) -> Any:
+def _conjugate(self: ndarray, out: Any = None, /) -> Any:
     kind = self.dtype.kind
-    if kind in "cO" or (out is not None and kind in "biuf"):
+    if kind in "biuf" and type(out) is ndarray:
+        out[...] = self
+        return out
+    if kind in "cO":
         return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
-    return self if kind in "biuf" else calls.run(_np_array.conjugate, (self,), {})
+    if kind in "biuf" and out is None:
+        return self
+    return calls.run(_np_array.conjugate, (self,) if out is None else (self, out), {})
 
 
-def _conj(self: ndarray) -> Any:
-    return _conjugate(self)
+def _conj(self: ndarray, out: Any = None, /) -> Any:
+    return _conjugate(self, out)
 
 
 def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
@@ -469,7 +477,7 @@ def _rmatmul(self: Any, other: Any) -> Any:
 
 
 def _imatmul(self: ndarray, other: Any) -> Any:
-    product = _matmul(self, other)
+    product = _matmul(self, other) if np.ndim(other) > 1 else None
     if getattr(product, "shape", None) != self.shape:
         return calls.run(operator.imatmul, (self, other), {})
     self[...] = product
@@ -524,8 +532,7 @@ def install() -> None:
     ndarray.dtype = property(_dtype, _attribute("dtype").fset, _attribute("dtype").fdel)
     for name in ("ndim", "size", "itemsize", "nbytes", "device"):
         setattr(ndarray, name, _read_only(name))
-    for name in ("data", "ctypes"):
-        setattr(ndarray, name, _data_attribute(name))
+    ndarray.data = _data_attribute("data")
     for name in ("real", "imag"):
         setattr(ndarray, name, _part(name))
     ndarray.T = property(_transposed)
@@ -534,7 +541,7 @@ def install() -> None:
     ndarray.flags = property(_flags)
     ndarray.flat = property(_flat, _set_flat)
     natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
-    natives |= {**sorting.IN_PLACE, **picks.METHODS}
+    natives |= {**sorting.IN_PLACE, **picks.METHODS, **row_blocks.METHODS}
     for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
     for name in ("bool", "int", "float", "complex", "index", "sizeof"):

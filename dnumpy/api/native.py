@@ -24,6 +24,7 @@ from dnumpy.api import (
     printing,
     quantiles,
     reductions,
+    row_blocks,
     scans,
     sets,
     sorting,
@@ -96,6 +97,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "ones_like": creation.ones_like,
     "empty_like": creation.empty_like,
     "full_like": creation.full_like,
+    **row_blocks.NATIVE,
     "roll": composites.roll,
     "diff": composites.diff,
     "outer": composites.outer,
@@ -205,6 +207,10 @@ NATIVE: dict[str, Callable[..., Any]] = {
 for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
 
+for _name, _function in NATIVE.items():
+    if "<locals>" in getattr(_function, "__qualname__", ""):
+        _function.__qualname__ = _name  # by which Python tells of arguments that it does not take
+
 # what runs on small arrays of NumPy's in place of NumPy's function
 AT_ONCE: dict[str, Callable[..., Any]] = {"einsum": pairwise.einsum_of_small}
 
@@ -220,6 +226,7 @@ BUILTIN: dict[str, Callable[..., Any]] = {
 
 CREATION: dict[str, Callable[..., Any]] = {
     **fft.CREATION,
+    **row_blocks.CREATION,
     **BUILTIN,
     "ones": creation.ones,
     "full": creation.full,

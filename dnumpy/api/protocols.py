@@ -80,6 +80,12 @@ def _bytes(self: ndarray) -> bytes:
     return bytes(concrete(self))
 
 
+def _numpy_dtype(_self: ndarray) -> Any:
+    """Refuse to stand for a dtype, which all else that has one does: an array is none to NumPy."""
+    msg = "Cannot construct a dtype from an array"
+    raise TypeError(msg)
+
+
 def _dlpack(self: ndarray, **kwargs: Any) -> Any:
     found = places.resident(self)
     if found is None or kwargs.get("dl_device") == np.empty(0).__dlpack_device__():
@@ -115,6 +121,7 @@ def install() -> None:
     ndarray.__array_namespace__ = _array_namespace
     ndarray.__array_priority__ = 0.0
     ndarray.__buffer__ = _buffer
+    ndarray.__numpy_dtype__ = property(_numpy_dtype)
     ndarray.__bytes__ = _bytes
     ndarray.__dlpack__ = _dlpack
     ndarray.__dlpack_device__ = _dlpack_device

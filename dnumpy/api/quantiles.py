@@ -60,7 +60,7 @@ def _ranked(a: ndarray, length: int) -> Ranked:
     """Return what stands for the first ``length`` elements of ``a`` in order."""
     dtype = facts(a).dtype
     made = np.broadcast_to(np.zeros((), dtype), (length,)).view(Ranked)
-    made.in_order = in_order(content(a), stable=False)
+    made.in_order = in_order(content(a), stable=False, ranks=True)
     return made
 
 

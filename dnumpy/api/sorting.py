@@ -7,13 +7,14 @@ by NumPy, a long line in parts by all threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from dnumpy import engine
 from dnumpy.api import blocks, calls, composites, ufuncs
 from dnumpy.api.array import (
     concrete,
@@ -35,13 +36,15 @@ from dnumpy.ops import sorting as rows
 from dnumpy.ops.families import RowParams, rowwise_of
 from dnumpy.ops.table import EMPTY, FULL
 from dnumpy.runtime import buckets, runs
+from dnumpy.runtime.chunked import Chunked
+from dnumpy.runtime.find import users_cluster
 from dnumpy.runtime.memory import pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dnumpy.expr.expr import Expr
-    from dnumpy.ops.families import Leaf, Rowwise
+    from dnumpy.ops.families import Leaf, Rowwise, Sorting
 
 MOST_BLOCKS = 128  # of one sort: what a task reads of each is a piece of its own
 LEAST_BLOCK = 50  # rows: merging less costs more than sorting it
@@ -66,6 +69,12 @@ class Sorted:
     blocks: ndarray
     buckets: rows.Buckets
     length: int
+    stable: bool = True
+
+    @property
+    def _stably(self) -> bool:
+        """Whether somebody could tell equal elements apart, and wants them in order."""
+        return self.stable and self.blocks._buf.dtype.kind not in "biumM"
 
     def values(self) -> ndarray:
         """Return all values in order."""
@@ -76,23 +85,35 @@ class Sorted:
         return self._merged(name, self.blocks._buf.dtype[name])
 
     def _merged(self, name: str | None, dtype: np.dtype) -> ndarray:
-        params = rows.MergeParams(self.buckets, name)
+        if len(self.buckets.starts) == 2:
+            return self.blocks if name is None else self._field(name, dtype)
+        params = rows.MergeParams(self.buckets, name, self._stably)
         held = [self.blocks._buf.expr]
         return from_expr(blocks.record(rows.MERGE, held, params, (self.length,), dtype))
 
+    def _field(self, name: str, dtype: np.dtype) -> ndarray:
+        params = rows.FieldParams((True,), name)
+        held = [self.blocks._buf.expr]
+        return from_expr(blocks.record(rows.FIELD, held, params, (self.length,), dtype))
+
     def at(self, ranks: Sequence[int]) -> np.ndarray:
         """Return what stands at these ranks, ascending: only their buckets are read."""
-        params = rows.RankParams((True,), self.buckets, tuple(ranks))
+        params = rows.RankParams((True,), self.buckets, tuple(ranks), self._stably)
         found: np.ndarray = blocks.merged(rows.AT_RANKS, [self.blocks._buf.expr], params)
         return found
 
 
-def in_order(expr: Expr, *, stable: bool) -> Sorted:
-    """Return the elements of a one-dimensional array in order."""
+def in_order(expr: Expr, *, stable: bool, ranks: bool = False) -> Sorted:
+    """Return the elements of a one-dimensional array in order.
+
+    Where only some ``ranks`` are asked for, buckets that hold none of them go nowhere.
+    """
     block = block_rows(expr.shape[0], expr.dtype.itemsize)
+    if not ranks and _is_sooner_alone([expr], rows.SORT_BLOCKS, expr.dtype, block):
+        block = expr.shape[0]
     params = rows.BlockParams((True,), block, "stable" if stable else None)
     held = from_expr(blocks.record(rows.SORT_BLOCKS, [expr], params, expr.shape, expr.dtype))
-    return _bucketed(held, expr.shape[0], block)
+    return replace(_bucketed(held, expr.shape[0], block), stable=stable)
 
 
 def keys_in_order(keys: Sequence[Expr]) -> Sorted:
@@ -103,9 +124,26 @@ def keys_in_order(keys: Sequence[Expr]) -> Sorted:
     dtype = rows.record_dtype([key.dtype for key in keys])
     count = keys[0].shape[0]
     block = block_rows(count, dtype.itemsize)
+    if _is_sooner_alone(keys, rows.KEYED_BLOCKS, dtype, block):
+        block = count
     params = rows.BlockParams((True,) * len(keys), block)
     held = from_expr(blocks.record(rows.KEYED_BLOCKS, keys, params, (count,), dtype))
     return _bucketed(held, count, block)
+
+
+def _is_sooner_alone(keys: Sequence[Expr], op: Sorting, dtype: np.dtype, block: int) -> bool:
+    """Say whether one worker sorts all blocks sooner, as one, than several workers do."""
+    if keys[0].shape[0] <= block or config.mode == "split":
+        return False
+    with engine.lock:
+        stored = [key.value.home for key in keys if isinstance(key.value, Chunked)]
+        where = stored[0] if stored else users_cluster()
+        if where is None or not where.remote:
+            return False
+        from dnumpy.runtime.one_node import sorts_sooner_alone  # programs of one machine do without
+
+        where.refresh()
+        return sorts_sooner_alone(where, keys, op, dtype, block)
 
 
 def _bucketed(held: ndarray, count: int, block: int) -> Sorted:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import namespace
+from dnumpy.api import namespace, row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,14 +208,15 @@ def _decorator(node: ast.expr) -> str:
 
 
 def _is_numpys(name: str, path: str) -> bool:
-    """Say whether a class of NumPy's is dnumpy's too."""
+    """Say whether a class of NumPy's is dnumpy's too, or has the same methods."""
     if name.startswith("_"):
         return False
     value: Any = getattr(importlib.import_module(path), name, None)
     if not isinstance(value, type):
         return False
     home = "numpy.random" if path.startswith("numpy.random") else path
-    return namespace.counterpart(name, value, home) is value
+    made = namespace.counterpart(name, value, home)
+    return made is value or made is row_blocks.memmap
 
 
 def _imports(node: ast.ImportFrom | ast.Import, package: str, *, top: bool) -> str:

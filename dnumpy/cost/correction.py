@@ -72,6 +72,14 @@ class LogAverage:
             runs = max(runs - 1, 1)
         self.value += max(STEADY_WEIGHT, 1.0 / (runs + PRIOR_COUNT)) * residual
 
+    def lean_by(self, residual: float) -> None:
+        """Take in a little of what a run left unexplained that was the first of its kind.
+
+        It says less of runs alike than of itself: it had pages to touch and a kernel to write.
+        """
+        self.count += 1
+        self.value += STEADY_WEIGHT * min(max(residual, -MOST_FIRST), MOST_FIRST)
+
 
 @dataclass(slots=True)
 class OnlineCorrection:

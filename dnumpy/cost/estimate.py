@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 OVERLAP = {  # exponent of the norm over memory, BLAS, loops: 1 adds, infinity takes the largest
     "tiled": 1.0,  # the pass that reads from memory does not overlap with those inside the tile
+    "numpy": 2.0,  # an op on whole operands makes one pass, or a few
 }
 FULL_OVERLAP = 4.0  # one loop that loads, computes and stores
 VECTOR_CLASSES = frozenset({"arith", "div", "sqrt", "exp", "compare", "cast", "reduce"})

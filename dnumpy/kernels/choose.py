@@ -354,6 +354,16 @@ def _note_tiled(seconds: float) -> None:
     _tiled_seconds[0] += seconds
 
 
+def lowerings_wait(run: float) -> float:
+    """Return for how many more seconds phases run tiled until what writes kernels is imported.
+
+    ``run`` is what one takes that is about to begin.
+    """
+    if _imported.is_set() or run >= AHEAD * COMPILE_SECONDS:
+        return 0.0
+    return max(0.0, IMPORT_AFTER - _tiled_seconds[0])
+
+
 def _lowerings_at_hand(phase: Phase, run: float) -> bool:
     """Say whether what writes kernels is imported, which a thread does while phases run tiled.
 

@@ -208,14 +208,21 @@ def interval_of_plan(seconds: float | None) -> tuple[float, float] | None:
     return expected.low, expected.high
 
 
-def prediction_of(stages: Sequence[Forecast]) -> Prediction:
-    """Return what stages take together: until the last ends, or one after the other."""
+def prediction_of(stages: Sequence[Forecast], program: int) -> Prediction:
+    """Return what stages take together: until the last ends, or one after the other.
+
+    On nodes, what runs of the same ``program`` took, if there were any.
+    """
     peaks: dict[str, int] = {}
     for stage in stages:
         for (node, _), size in zip(stage.where, stage.node_bytes, strict=True):
             peaks[node] = max(peaks.get(node, 0), size)
     together = end_of([(stage.node_starts, stage.node_seconds) for stage in stages])
     if together is not None:
+        known = spans.here.seconds(program)
+        if known is not None:
+            expected = learnt.around(known, "runs")
+            return Prediction(known, (expected.low, expected.high), peaks)
         first = spans.first_of(stage.node_starts for stage in stages)
         factor = spans.here.factor((s.what, s.where) for s in stages if any(s.node_seconds))
         together = first + (together - first) * factor

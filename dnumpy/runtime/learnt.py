@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
 from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, seconds
-from dnumpy.kernels.choose import AHEAD, COMPILE_SECONDS, LOAD_AFTER, LOWER_AFTER, kernel_for
+from dnumpy.kernels.choose import (
+    AHEAD,
+    COMPILE_SECONDS,
+    LOAD_AFTER,
+    LOWER_AFTER,
+    kernel_for,
+    lowerings_wait,
+)
 from dnumpy.plan.work import op_work, row_bytes
 from dnumpy.runtime import machine, works
 from dnumpy.runtime.background import once_idle
@@ -128,10 +135,11 @@ class Runs:
         if expected is not None:
             self.spreads[expected.basis].observe(_clipped(log(took / expected.seconds)))
             self.predicted[id(record)] = record, expected
+        once = not self._has_run(kind)
         self._remember(kind, took)
-        self._correct(kind, took, profile)
+        self._correct(kind, took, profile, once=once)
         if kind.timed is not None:
-            self._correct(kind._replace(timed=None), took, profile)
+            self._correct(kind._replace(timed=None), took, profile, once=once)
 
     def _recall(self) -> None:
         """Take in what earlier processes kept, once."""
@@ -190,14 +198,20 @@ class Runs:
             known.clear()  # the first one found memory cold and nothing at hand
         known.append(took)
 
-    def _correct(self, kind: Kind, took: float, profile: DeviceProfile) -> None:
+    def _correct(self, kind: Kind, took: float, profile: DeviceProfile, *, once: bool) -> None:
+        """Correct what is expected of runs of this kind, and ``once`` a little those alike."""
         modelled = self._modelled(kind, profile)
         if modelled is None or kind.work is None:
             return
         base, guess = modelled
-        for name in _names(kind, base, profile):
+        own, alike = _names(kind, base, profile)
+        for name in (own, alike):
             average = self.factors.setdefault(name, LogAverage())
-            average.move_by(_clipped(log(took / guess) - average.value))
+            residual = _clipped(log(took / guess) - average.value)
+            if once and name == alike:
+                average.lean_by(residual)
+            else:
+                average.move_by(residual)
 
     def before(self, record: Record) -> Expected | None:
         """Return what was to be expected of a run before it was made, if it has taught."""
@@ -296,20 +310,21 @@ def profile_seconds(work: Work, profile: DeviceProfile, lowering: str = "tiled")
 
 
 def _rates(lowering: str) -> str:
-    """Return the lowering by whose rates one costs: a call of NumPy's costs what its passes do."""
-    return "numba" if lowering == "numba" else "tiled"
+    """Return the lowering by whose rates one costs."""
+    return lowering if lowering in ("numba", "numpy") else "tiled"
 
 
 def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
     """Return the seconds of a first run, which begins tiled, as ``kernels.choose`` decides."""
-    busy = tiled * profile.threads
+    waits = lowerings_wait(tiled * profile.threads)
+    busy = tiled * profile.threads - waits
     if busy < LOWER_AFTER:
         return tiled
     lowered = tiled + profile.lowering_seconds
     if busy < COMPILE_SECONDS:
-        return lowered
+        return tiled if waits else lowered  # it has ended before anything is imported
     at_once = busy >= AHEAD * COMPILE_SECONDS
-    begins = (LOAD_AFTER if at_once else COMPILE_SECONDS) / profile.threads
+    begins = (waits + (LOAD_AFTER if at_once else COMPILE_SECONDS)) / profile.threads
     compiled = profile_seconds(work, profile, "numba")
     return profile.lowering_seconds + first_seconds(
         tiled, compiled, begins, profile.compile_seconds, profile.threads
@@ -317,9 +332,13 @@ def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
 
 
 def _growing(kind: Kind, profile: DeviceProfile) -> float:
-    """Return the seconds beyond those of new pages for memory that the process never had."""
+    """Return the seconds beyond those of new pages for memory that the process never had.
+
+    Each thread touches what it writes to.
+    """
     touch = new_memory.touch_ns(kind.grows, profile.first_touch_ns_per_byte)
-    return max(0.0, touch - profile.page_ns_per_byte) * kind.grows * 1e-9
+    beyond = max(0.0, touch - profile.page_ns_per_byte)
+    return beyond * kind.grows * 1e-9 / profile.threads
 
 
 def bottleneck(work: Work, profile: DeviceProfile) -> str:
@@ -339,7 +358,7 @@ def _names(kind: Kind, base: str, profile: DeviceProfile) -> tuple[tuple[str, st
     """Return what a correction of a run may be found under, the most telling first."""
     assert kind.work is not None
     shared = bottleneck(kind.work, profile)
-    return tuple((base, kind.lowering, name) for name in (kind.what, shared))
+    return (base, kind.lowering, kind.what), (base, kind.lowering, shared)
 
 
 def phase_kind(phase: Phase, what: str) -> Kind:

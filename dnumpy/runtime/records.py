@@ -35,7 +35,9 @@ class Record(NamedTuple):
     ``call`` is what ran where it was one op on whole operands. ``predicted_node_starts`` says when
     each node was to begin, in seconds after the run did, where its stages were planned together.
     ``measured_peak_bytes`` is what each node of ``where`` took at the peak, its operands and
-    results included; empty where unknown.
+    results included; empty where unknown. On nodes, ``program`` is the same for runs of the same
+    stages, and ``run_seconds`` is what the whole run took, that it was asked for until all of it
+    was there; 0 here.
     """
 
     what: str
@@ -53,6 +55,8 @@ class Record(NamedTuple):
     call: Call | None = None
     measured_peak_bytes: tuple[int, ...] = ()
     predicted_node_starts: tuple[float, ...] = ()
+    program: int = 0
+    run_seconds: float = 0.0
 
 
 def call_of(expr: Expr) -> Call:

@@ -1,8 +1,9 @@
 """How much longer whole runs on a cluster take than was predicted of their stages.
 
 Tasks teach what tasks take. What lies between them, the scheduler and messages that wait for it,
-shows only in a run as a whole: equal runs say by how much. Runs are equal here that consist of the
-same stages over as many rows, however often each of them is repeated.
+shows only in a run as a whole. A run of a program that ran before takes what it took. One whose
+stages are the same over as many rows, but repeated more or less often, takes as much longer than
+was predicted as those took that were like it.
 """
 
 from __future__ import annotations
@@ -11,19 +12,27 @@ from collections import deque
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dnumpy.runtime.records import HERE
+from dnumpy.rewrite.cut import FusedStage
+from dnumpy.runtime.records import HERE, call_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dnumpy.rewrite.cut import Stage
     from dnumpy.runtime.records import Record
 
 KEPT_RUNS = 5  # of equal runs, whose median counts
+KEPT_RATIOS = 3  # likewise of runs alike: what was predicted changes as tasks teach
 MOST_KINDS = 1024  # of runs that are remembered
 MOST = 8.0  # times longer or shorter than predicted: what is beyond is an accident
 Key = tuple[frozenset[str], int]
+
+
+def program_of(stages: Sequence[Stage]) -> int:
+    """Return what runs of the same stages share, before any of them has run."""
+    return hash(tuple([s.phase if isinstance(s, FusedStage) else call_of(s.expr) for s in stages]))
 
 
 def key_of(stages: Iterable[tuple[str, Sequence[tuple[str, int]]]]) -> Key:
@@ -56,9 +65,14 @@ def end_of(stages: Iterable[tuple[Sequence[float], Sequence[float]]]) -> float |
 
 @dataclass(slots=True)
 class Spans:
-    """Measured over predicted seconds, from first to last, of the latest runs of each kind."""
+    """What the latest runs of each kind took.
+
+    ``ratios`` are measured over predicted seconds from first to last task; ``whole`` has the
+    seconds of runs of the same program.
+    """
 
     ratios: dict[Key, deque[float]] = field(default_factory=dict)
+    whole: dict[int, deque[float]] = field(default_factory=dict)
     last: Record | None = None
 
     def take_in(self, history: Sequence[Record]) -> None:
@@ -74,6 +88,9 @@ class Spans:
         away = [r for r in reversed(fresh) if r.where and r.where[0][0] != HERE]
         for _, stages in groupby(away, key=lambda record: record.started):
             self._learn(list(stages))
+        for (program, seconds), _ in groupby(away, key=lambda r: (r.program, r.run_seconds)):
+            if seconds:
+                _note(self.whole, program, seconds, KEPT_RUNS)
 
     def _learn(self, stages: Sequence[Record]) -> None:
         planned = end_of([(r.predicted_node_starts, r.predicted_node_seconds) for r in stages])
@@ -87,14 +104,13 @@ class Spans:
         took = max(ends) - first_of(r.node_starts for r in busy)
         if planned <= 0 or took <= 0:
             return
-        ratio = took / planned
-        if len(self.ratios) >= MOST_KINDS:
-            self.ratios.clear()
-        key = key_of((r.what, r.where) for r in busy)
-        known = self.ratios.setdefault(key, deque(maxlen=KEPT_RUNS))
-        if len(known) == 1 and known[0] > ratio:
-            known.clear()  # the first one found nothing at hand
-        known.append(min(max(ratio, 1 / MOST), MOST))
+        ratio = min(max(took / planned, 1 / MOST), MOST)
+        _note(self.ratios, key_of((r.what, r.where) for r in busy), ratio, KEPT_RATIOS)
+
+    def seconds(self, program: int) -> float | None:
+        """Return what a run of the program takes, None where it never ran."""
+        known = self.whole.get(program)
+        return median(known) if known else None
 
     def factor(self, stages: Iterable[tuple[str, Sequence[tuple[str, int]]]]) -> float:
         """Return by what to multiply the seconds from the first task of a run to its last.
@@ -103,6 +119,16 @@ class Spans:
         """
         known = self.ratios.get(key_of(stages))
         return median(known) if known else 1.0
+
+
+def _note(known: dict[Any, deque[float]], key: Key | int, found: float, most: int) -> None:
+    """Add to what is known of a kind of runs."""
+    if len(known) >= MOST_KINDS:
+        known.clear()
+    alike = known.setdefault(key, deque(maxlen=most))
+    if len(alike) == 1 and alike[0] > found:
+        alike.clear()  # the first one found nothing at hand
+    alike.append(found)
 
 
 here = Spans()

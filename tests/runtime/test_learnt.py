@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dnumpy.cost import Work
+from dnumpy.cost.correction import MOST_FIRST, STEADY_WEIGHT
 from dnumpy.kernels.choose import AHEAD, COMPILE_SECONDS, LOWER_AFTER
 from dnumpy.runtime import learnt
 from dnumpy.runtime.fresh import Fresh
 from tests.cost.test_estimate import sample_profile
 
 PROFILE = replace(sample_profile(), threads=4, lowering_seconds=3e-3, call_seconds=1e-3)
+
+
+@pytest.fixture(autouse=True)
+def all_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learnt, "lowerings_wait", lambda _run: 0.0)
 
 
 def work(rows: int) -> Work:
@@ -40,6 +47,34 @@ def test_a_first_run_takes_no_more_than_tiled_and_making_its_kernel(rows: int) -
         assert first == tiled
     elif tiled * PROFILE.threads < COMPILE_SECONDS:
         assert first == pytest.approx(tiled + PROFILE.lowering_seconds)
+
+
+def test_a_first_run_is_over_before_what_writes_kernels_is_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = 10_000  # long enough to be lowered, if it could be
+    first, tiled = first_and_tiled(rows)
+    assert first > tiled
+    monkeypatch.setattr(learnt, "lowerings_wait", lambda _run: 1.0)
+    first, tiled = first_and_tiled(rows)
+    assert first == tiled
+
+
+@given(st.lists(st.floats(0.05, 20.0), min_size=1, max_size=5))
+def test_a_first_run_says_little_of_runs_alike(times: list[float]) -> None:
+    known = learnt.Runs()
+    alike = [learnt.Kind(k, f"op {k}", "tiled", work(100_000)) for k in range(len(times))]
+    expected = known.expect(alike[0], PROFILE)
+    assert expected is not None
+    for kind, longer in zip(alike, times, strict=True):
+        known._correct(kind, longer * expected.seconds, PROFILE, once=True)
+    another = known.expect(learnt.Kind("new", "new", "tiled", work(100_000)), PROFILE)
+    assert another is not None
+    most = MOST_FIRST * STEADY_WEIGHT * len(times)
+    assert abs(log(another.seconds / expected.seconds)) <= most + 1e-9
+    itself = known.expect(alike[-1], PROFILE)
+    assert itself is not None
+    assert itself.seconds == pytest.approx(expected.seconds * times[-1] ** (1 / 1.25))
 
 
 def test_a_long_first_run_gains_what_compiled_code_does() -> None:
@@ -69,4 +104,5 @@ def test_new_memory_costs_its_first_touch_and_no_more_where_there_is_none(
     same = learnt.Runs().expect(kind, PROFILE)
     assert grown is not None
     assert same is not None
-    assert grown.seconds - same.seconds == pytest.approx(2.0 - PROFILE.page_ns_per_byte)
+    beyond = (2.0 - PROFILE.page_ns_per_byte) / PROFILE.threads  # each touches its share
+    assert grown.seconds - same.seconds == pytest.approx(beyond)
