@@ -225,6 +225,9 @@ at_hand(PyObject *x)
         }
         return peek(x);
     }
+    if (IS_NUMPYS(x)) {
+        return runs_at_once(x) ? Py_NewRef(x) : NULL;
+    }
     return is_immediate(x) ? Py_NewRef(x) : NULL;
 }
 
