@@ -389,9 +389,6 @@ handle_clear(Handle *self)
 {
     Py_CLEAR(self->np);
     Py_CLEAR(self->base);
-    if (self->buf == NULL) {
-        return 0;
-    }
     Py_CLEAR(self->buf);
     Py_CLEAR(self->place);
     Py_CLEAR(self->readonly);
