@@ -114,8 +114,11 @@ def _get_basic(array: ndarray, key: Any) -> Any:
         whole = seen[1]
     elif type(memory) is not np.ndarray:
         return _get_unseen(array, key)
+    elif array._place is None:
+        whole = memory
     else:
-        whole = memory if array._place is None else _over(array, memory)
+        whole = _over(array, memory)
+        array._seen = (memory, whole)  # the next item takes the short path
     if unread.watched:
         unread.note_read(expr)
     shown = whole[key]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import calls, dispatch, overrides, places, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray
 from dnumpy.api.describe import describe_classes
@@ -116,7 +117,7 @@ def _repr_html(self: ndarray) -> str:
 def install() -> None:
     """Give the class its protocols; run once when the package is imported."""
     ndarray.__array__ = _array
-    ndarray.__array_ufunc__ = _array_ufunc
+    ndarray.__array_ufunc__ = native.method(_array_ufunc, None, "protocol")
     ndarray.__array_function__ = _array_function
     ndarray.__array_namespace__ = _array_namespace
     ndarray.__array_priority__ = 0.0
