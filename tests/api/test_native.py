@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -33,3 +35,17 @@ def compare(found: Any, expected: Any) -> None:
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_numpy_that_has_dropped_names_is_no_obstacle() -> None:
+    program = """
+import numpy
+for name in ("row_stack", "in1d", "trapz", "fix"):
+    numpy.__dict__.pop(name, None)
+import dnumpy
+print(hasattr(dnumpy, "row_stack"), dnumpy.vstack(([1], [2])).tolist())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["False", "[[1],", "[2]]"]
