@@ -86,6 +86,10 @@ class _ArrayType(type):
         """The name without NumPy's, which is for messages: Python's own ones show all of it."""
         return cls.__qualname__
 
+    def __repr__(cls) -> str:
+        """Return NumPy's, which programs print."""
+        return f"<class 'numpy.{cls.__qualname__}'>"
+
     def __dir__(cls) -> list[str]:
         return [name for name in super().__dir__() if name not in _OWN]
 

@@ -41,8 +41,6 @@ _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
 _folds: list[Any] = []  # what records ``reduce``: given by the reductions, built on ufuncs
-
-
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise
 _methods: dict[str, Callable[..., Any]] = {}  # what records the other methods, likewise
 
@@ -69,6 +67,9 @@ class _UfuncType(type):
     @property
     def __name__(cls) -> str:  # type: ignore[override]
         return cls.__qualname__
+
+    def __repr__(cls) -> str:
+        return f"<class 'numpy.{cls.__qualname__}'>"
 
     def __instancecheck__(cls, instance: object) -> bool:
         return type(instance) is cls or isinstance(instance, np.ufunc)

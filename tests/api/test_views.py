@@ -174,3 +174,9 @@ def test_a_pending_large_array_is_indexed_by_element() -> None:
     y = x[::-1] * 2
     assert y[2999, 3999] == 2
     assert y[0][0] == 2
+
+
+def test_classes_are_printed_as_numpys() -> None:
+    array, sine = dnumpy.arange(3), dnumpy.sin
+    assert str(type(array)) == str(np.ndarray) == repr(dnumpy.ndarray)
+    assert str(type(sine)) == str(np.ufunc) == repr(dnumpy.ufunc)
