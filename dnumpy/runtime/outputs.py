@@ -66,5 +66,10 @@ def told_of(
     if attended := [told.report(results) for stage in stages for told in stage.reports]:
         first = min(report.ended - report.seconds for report in attended)
         busy = max(report.ended for report in attended) - first
-        cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
+        cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0) - _first_planned(stages)))
     return records, [fault for stage in stages for fault in stage.faults(results)]
+
+
+def _first_planned(stages: Sequence[StageRun]) -> float:
+    """Return when the first task was to begin: before it, what it reads had to come from afar."""
+    return min((at for stage in stages for at in stage.laid.plan.starts), default=0.0)
