@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as _np  # noqa: ICN001 - np is what users call this module
 
+from dnumpy.api import addresses as _addresses
 from dnumpy.api import collection as _collection
 from dnumpy.api import derive as _derive
 from dnumpy.api import methods as _methods
@@ -54,6 +55,7 @@ EXTRA = (
     GatherTooLarge,
     PlanInfeasible,
     WorkerLost,
+    _addresses,
     _collection,
     _derive,
     _methods,

@@ -23,6 +23,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "remember": (True, False),
     "objective": ("latency", "throughput"),
     "device": ("auto", "cpu"),
+    "native": ("auto", "off"),
 }
 
 
@@ -62,6 +63,9 @@ class Config:
         ``auto`` uses the current ``distributed.Client`` when there is one, ``off`` never does.
     device : str
         ``auto`` uses this machine's GPUs where that pays and CuPy is installed, ``cpu`` never does.
+    native : str
+        ``auto`` takes the short paths in C for small arrays where they were built, ``off`` Python's
+        own; read once, when dnumpy is imported (``DNUMPY_NATIVE``).
     random : str
         ``numpy``: a seed gives NumPy's values. ``parallel``: large draws of a Generator that NumPy
         can only make in order (normal, exponential, ...) come from streams of their own, one per
@@ -103,6 +107,7 @@ class Config:
     split_rows: tuple[float, ...] = field(default=(5.0, 3.0, 2.0))
     cluster: str = "auto"
     device: str = "auto"
+    native: str = "auto"
     random: str = "numpy"
     accuracy: str = "exact"
     reproducible: bool = False
@@ -133,6 +138,7 @@ def config_from(environ: Mapping[str, str]) -> Config:
     settings.kernels = environ.get("DNUMPY_KERNELS", settings.kernels)
     settings.calibrate = environ.get("DNUMPY_CALIBRATE", settings.calibrate)
     settings.device = environ.get("DNUMPY_DEVICE", settings.device)
+    settings.native = environ.get("DNUMPY_NATIVE", settings.native)
     settings.objective = environ.get("DNUMPY_OBJECTIVE", settings.objective)
     settings.remember = environ.get("DNUMPY_REMEMBER", "1") not in ("0", "off")
     settings.memory_limit = int(environ.get("DNUMPY_MEMORY_LIMIT", settings.memory_limit))

@@ -8,7 +8,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LINES_MAX = 600
 FOLDERS = ("dnumpy", "tests", "benchmarks", "examples")
-FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+FILES = sorted(
+    path
+    for folder in FOLDERS
+    for kind in ("py", "c", "h")
+    for path in (ROOT / folder).rglob(f"*.{kind}")
+)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -11,6 +11,7 @@ from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_dtype
+from dnumpy.native import Handle
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.files import file_of
 from dnumpy.runtime.memory import Leased
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from dnumpy.runtime.forecast import Prediction
 
-_SEEN = object()
+SEEN = object()
 _DUMMY = np.zeros(16, np.uint8)
 _DUMMY_AT = address_of(_DUMMY)
 _MANAGED_KINDS = frozenset("biufc")
@@ -95,20 +96,20 @@ class _ArrayType(type):
         return subclass is cls or issubclass(subclass, np.ndarray)
 
 
-class ndarray(metaclass=_ArrayType):
+class ndarray(Handle, metaclass=_ArrayType):
     """A NumPy array that computes when it is looked at.
 
     Small arrays hold a NumPy array in ``_np`` and nothing else; managed ones have ``_np`` None, a
     Buffer, a Geometry (None for the whole base) and whether writing through this handle is refused.
     """
 
-    __slots__ = ("__weakref__", "_base", "_buf", "_np", "_place", "_readonly", "_seen")
+    __slots__ = ()
 
     _np: np.ndarray | None
     _buf: Buffer
     _base: Any
     _readonly: bool
-    _place: Any  # a Geometry, None for the whole base, or _SEEN: as ``_seen`` shows
+    _place: Any  # a Geometry, None for the whole base, or SEEN: as ``_seen`` shows
     _seen: (
         tuple[np.ndarray, np.ndarray] | None
     )  # (the Buffer's memory, this array as NumPy's view of it)
@@ -116,7 +117,7 @@ class ndarray(metaclass=_ArrayType):
     @property
     def _geo(self) -> Geometry | None:
         place = self._place
-        if place is _SEEN:
+        if place is SEEN:
             assert self._seen is not None
             place = self._place = geometry_of(self._seen[1], self._seen[0])
         return place
@@ -196,7 +197,7 @@ def view_seen(array: ndarray, memory: np.ndarray, seen: np.ndarray) -> ndarray:
     made: ndarray = bare()
     made._np = None
     made._buf = array._buf
-    made._place = _SEEN
+    made._place = SEEN
     made._seen = (memory, seen)
     base = array._base
     made._base = array if base is None else base
@@ -277,8 +278,11 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     buffer = Buffer(
         leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign
     )
-    geometry = None if array is memory else geometry_of(array, memory)
-    return managed(buffer, geometry, readonly=not array.flags.writeable)
+    if array is root:
+        geometry = None if array is memory else geometry_of(array, memory)
+        return managed(buffer, geometry, readonly=not array.flags.writeable)
+    base = managed(buffer, geometry_of(root, memory), readonly=not root.flags.writeable)
+    return managed(buffer, geometry_of(array, memory), base, readonly=not array.flags.writeable)
 
 
 def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:

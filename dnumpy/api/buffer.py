@@ -18,6 +18,8 @@ from dnumpy.runtime.memory import is_private
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dnumpy.expr.geometry import Geometry
     from dnumpy.runtime.records import Record
 
@@ -77,7 +79,7 @@ class Buffer:
         self.writeable = writeable
         self.foreign = foreign
         self.ghost: np.ndarray | None = None
-        self._export: weakref.ref[Export] | None = None
+        self._export: Callable[[], Export | None] | None = None
         self._home: tuple[Any, np.ndarray] | None = None  # (value on nodes, its gathered copy)
         self.set(expr)
 
@@ -207,6 +209,16 @@ class Buffer:
             alive = Export(memory, writeable=self.writeable)
             self._export = weakref.ref(alive)
         return typed(np.asarray(alive), self.dtype)
+
+    def pin(self) -> None:
+        """Keep the memory where it is, and as one that code outside may read and write at any time.
+
+        For those who were told the address, and of whom nobody knows until when they use it.
+        """
+        shown = self.export()
+        alive = self._export() if self._export is not None else None
+        self._export = lambda: alive
+        del shown  # held until here, and with it what is kept now
 
     def snapshot(self, geometry: Geometry | None) -> Expr:
         """Return a leaf with a copy of what the geometry shows now."""

@@ -242,6 +242,13 @@ def result_of(r: np.ndarray, handle: ndarray) -> ndarray:
     return _wrap_array(r, (handle,))
 
 
+def given_by(r: Any, handle: ndarray) -> Any:
+    """Return what a method of ``handle`` gave as ours."""
+    if type(r) is _np_array:
+        return result_of(r, handle)
+    return wrap_result(r, (handle,)) if type(r) is tuple else r
+
+
 def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
     nested: list[Any] = []
     for x in handles:

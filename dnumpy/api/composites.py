@@ -21,6 +21,7 @@ from dnumpy.api.array import (
     from_expr,
     ghost,
     is_managed_dtype,
+    managed,
     ndarray,
     view_of,
 )
@@ -127,9 +128,14 @@ def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = N
     return astype(x, dtype, copy=copy)
 
 
+_ORDERS = ("C", "F", "K", "A")
+
+
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """Return an array of its own memory."""
-    if type(a) is not ndarray or a._np is not None or order not in ("K", "C", "A"):
+    if type(a) is not ndarray or a._np is not None or type(order) is not str:
+        return NotImplemented
+    if order not in ("K", "C", "A"):
         return NotImplemented
     if not is_managed_dtype(a.dtype):
         return NotImplemented
@@ -155,7 +161,9 @@ def through_ghost(a: Any, function: Any) -> Any:
     """Return the view that NumPy makes of a ghost."""
     if type(a) is not ndarray or a._np is not None:
         return NotImplemented
-    return view_of(a, function(ghost(a)))
+    before = ghost(a)
+    seen = function(before)
+    return a if seen is before else view_of(a, seen)
 
 
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
@@ -185,7 +193,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 def flip(m: Any, axis: Any = None) -> Any:
     """Return a view with axes reversed; NumPy reads the one element where there are none."""
-    return NotImplemented if not m.ndim else through_ghost(m, lambda g: np.flip(g, axis))
+    return NotImplemented if not np.ndim(m) else through_ghost(m, lambda g: np.flip(g, axis))
 
 
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
@@ -197,7 +205,7 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """Return a read-only view of diagonals."""
     return (
         NotImplemented
-        if a.ndim < 2
+        if np.ndim(a) < 2
         else through_ghost(a, lambda g: g.diagonal(offset, axis1, axis2))
     )
 
@@ -242,7 +250,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
 
 def ravel(a: Any, order: str = "C") -> Any:
     """Return a 1-D view where NumPy would, else a copy."""
-    if order not in ("C", "F", "K", "A") or type(a) is not ndarray:
+    if type(order) is not str or order not in _ORDERS or type(a) is not ndarray:
         return NotImplemented
     if order == "A":
         order = "F" if ghost(a).flags.fnc else "C"
@@ -252,7 +260,12 @@ def ravel(a: Any, order: str = "C") -> Any:
     flags = ghost(a).flags
     if flags.c_contiguous if order == "C" else flags.f_contiguous:
         return reshape(a, -1, order)
-    return reshape(fresh(content(a if order == "C" else transpose(a))), -1)
+    return _unshared(reshape(fresh(content(a if order == "C" else transpose(a))), -1))
+
+
+def _unshared(view: Any) -> Any:
+    """Return a view of a copy that nobody else has as what has no base, as NumPy's copies are."""
+    return managed(view._buf, view._geo) if type(view) is ndarray and view._np is None else view
 
 
 def concatenate(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy.api import blocks, pairwise, products, ufuncs
-from dnumpy.api.array import is_managed_dtype, ndarray
+from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
 from dnumpy.config import config
@@ -35,8 +35,10 @@ def _contract(
         return NotImplemented
     if ufuncs.errors_raise():
         return NotImplemented
+    # what NumPy makes by a reshape at last is an array, whatever its shape
+    made = from_expr if op is TENSORDOT else result_of
     found = _on_nodes[0](op, args, params, shape, dtype) if _on_nodes else None
-    return result_of(record(op, args, params, shape, dtype) if found is None else found)
+    return made(record(op, args, params, shape, dtype) if found is None else found)
 
 
 CROSSED_SHARE = 16  # of a tile: the most that each tile of a product summed over rows may give
@@ -108,7 +110,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         return NotImplemented
     if left.ndim <= 2 and right.ndim <= 2:
         return matmul(a, b)
-    if left.shape[-1] != right.shape[-2] or right.ndim == 1:
+    if right.ndim == 1 or left.shape[-1] != right.shape[-2]:
         return NotImplemented
     shape = left.shape[:-1] + right.shape[:-2] + right.shape[-1:]
     return _contract(DOT, [left, right], (), shape, resolve(np.multiply, [left, right])[0])
@@ -207,6 +209,8 @@ def _by_products(pairs: Sequence[pairwise.Pair], operands: Sequence[Any], dtype:
 
 def _einsum_view(a: Any, inputs: str, output: str) -> Any:
     """Return what ``einsum`` gives where nothing is summed: a view."""
+    if len(inputs) != a.ndim:
+        return NotImplemented  # NumPy says why
     extents = dict(zip(inputs, a.shape, strict=True))
     if not a.shape or [extents[k] for k in inputs] != list(a.shape):
         return NotImplemented

@@ -13,8 +13,17 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import blocks, calls, composites, contractions, products, reductions
-from dnumpy.api.array import concrete, from_expr, is_managed_dtype, ndarray
-from dnumpy.api.record import Unmanaged, content, is_lazy, operand
+from dnumpy.api.array import (
+    concrete,
+    from_expr,
+    ghost,
+    is_managed_dtype,
+    managed,
+    ndarray,
+    view_of,
+)
+from dnumpy.api.buffer import unmade
+from dnumpy.api.record import Unmanaged, content, is_lazy, operand, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
@@ -212,9 +221,18 @@ def histogramdd(
     by_rows = (*[True] * (len(args) - len(edges)), *[False] * len(edges))
     block = block_rows(columns[0].shape[0], int(np.prod(shape)))
     params = GridParams(by_rows, len(columns), weights is not None, block)
-    counts = from_expr(blocks.record(ON_GRID, args, params, shape, np.dtype(float)))
+    counts = blocks.record(ON_GRID, args, params, shape, np.dtype(float))
     found = [calls.wrap_result(e) for e in edges]
-    return (_density(counts, edges) if density else counts), found
+    return (_density(from_expr(counts), edges) if density else _inside(counts)), found
+
+
+def _inside(counts: Expr) -> ndarray:
+    """Return counts as what NumPy returns: the middle of a grid with a margin for outliers."""
+    grid = tuple(n + 2 for n in counts.shape)
+    whole = managed(unmade(np.float64(0), grid, counts.dtype), None)
+    middle = view_of(whole, ghost(whole)[(slice(1, -1),) * len(grid)])
+    write(middle, counts)
+    return middle
 
 
 def _columns(sample: Any) -> list[ndarray] | None:

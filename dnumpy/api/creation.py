@@ -23,7 +23,8 @@ from dnumpy.api.array import (
 from dnumpy.api.buffer import unmade
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
-from dnumpy.api.record import Unmanaged, is_lazy, operand, write
+from dnumpy.api.layout import permuted, restored
+from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.row_blocks import as_ours, copied_to, memmap
 from dnumpy.api.scalar import DeferredScalar
@@ -425,7 +426,10 @@ def _arranged(a: Any, dtype: Any, order: str, like: Any) -> Any:
     flags = ghost(a).flags
     if flags.c_contiguous if order == "C" else flags.f_contiguous:
         return a
-    return a.copy() if order == "C" else a.T.copy().T
+    if order == "C":
+        return a.copy()
+    axes = tuple(range(a.ndim))[::-1]
+    return restored(fresh(content(permuted(a, axes))), axes)
 
 
 linspace = _ranged(np.linspace)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import callables, calls, docs, overrides
 from dnumpy.api.array import ndarray, peek, wrap
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
@@ -44,8 +45,10 @@ def function(
     key = qualified.removeprefix("numpy.")
     is_builtin = isinstance(wrapped, types.BuiltinFunctionType)
     made = CREATION.get(key)
+    kind_of_call = _CREATED_FROM.get(key)
     if made is None:
         made = _dispatched(NATIVE.get(key), wrapped, qualified)
+        kind_of_call = "writes" if qualified.rpartition(".")[2] in WRITING else "arrays"
     if is_builtin and key not in BUILTIN:
         made = callables.in_module(made)
     _describe(made, wrapped, qualified, kind)
@@ -58,6 +61,12 @@ def function(
             wrapped,
             lambda method, inner: function(inner, method, f"{qualified}.{inner}", kind),
         )
+        kind_of_call = None
+    if kind_of_call is not None:
+        at_once = AT_ONCE.get(key, wrapped)
+        public = native.function(public, at_once, _AS_THEY_ARE, kind_of_call, binds=not is_builtin)
+        if is_builtin and native.built:
+            public.__wrapped__ = wrapped
     overrides.register(wrapped, public)
     return public
 
@@ -78,14 +87,21 @@ def _describe(made: Any, wrapped: Any, qualified: str, kind: str) -> None:
 
 _np_array = np.ndarray
 _FRESH = 2  # references to an array that nobody else holds: a parameter and the count's own
-_AS_THEY_ARE = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
+# the arguments with which functions that make arrays may be NumPy's: see dnumpy.native
+_CREATED_FROM = {
+    "zeros": "shape", "ones": "shape", "empty": "shape", "array": "list", "arange": "range",
+    "asarray": "itself", "asanyarray": "itself", "full": "shape",
+}  # fmt: skip
+_AS_THEY_ARE: frozenset[type] = frozenset(
+    {int, float, complex, bool, str, bytes, type(None), type, np.dtype}
+)
 
 
 def _dispatched(
-    native: Callable[..., Any] | None, wrapped: Any, qualified: str
+    ours: Callable[..., Any] | None, wrapped: Any, qualified: str
 ) -> Callable[..., Any]:
-    """Return the public function: small operands go to NumPy, managed ones to ``native``."""
-    considered = _considered(native, wrapped, qualified)
+    """Return the public function: small operands go to NumPy, managed ones to ``ours``."""
+    considered = _considered(ours, wrapped, qualified)
     if qualified.rpartition(".")[2] in WRITING:
 
         def writing(*args: Any, **kwargs: Any) -> Any:
@@ -134,7 +150,7 @@ def _given_back(r: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _considered(
-    native: Callable[..., Any] | None, wrapped: Any, qualified: str
+    ours: Callable[..., Any] | None, wrapped: Any, qualified: str
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
     """Return what calls the function with operands of any kind."""
     runner = calls.run_writing if qualified.rpartition(".")[2] in WRITING else calls.run
@@ -147,7 +163,7 @@ def _considered(
         ):
             return overrides.call_function(wrapped, args, kwargs)
         if asks_engine(args, kwargs):
-            found = NotImplemented if native is None else _recorded(native, args, kwargs)
+            found = NotImplemented if ours is None else _recorded(ours, args, kwargs)
             if found is not NotImplemented:
                 return found
             _note_gather(qualified, args, kwargs)
@@ -199,9 +215,9 @@ def _small_sequence(sequence: Any) -> Any:
     return found if type(sequence) is list else tuple(found)
 
 
-def _recorded(native: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _recorded(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
-        return native(*args, **kwargs)
+        return ours(*args, **kwargs)
     except Unmanaged:
         return NotImplemented
 

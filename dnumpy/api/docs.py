@@ -11,6 +11,8 @@ import re
 import types
 from typing import TYPE_CHECKING, Any
 
+from dnumpy.native import OF_PYTHON, PROPERTIES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -110,11 +112,11 @@ def describe_members(cls: type, wrapped: type, kinds: Callable[[str], str]) -> N
         theirs = getattr(wrapped, name, None)
         if theirs is None or name in ("__new__", "__class_getitem__"):
             continue
-        if isinstance(member, types.FunctionType) and callable(theirs):
+        if isinstance(member, (types.FunctionType, *OF_PYTHON)) and callable(theirs):
             member.__name__ = name  # classes that wrap arrays look a bound method up by its name
             member.__qualname__ = f"{cls.__name__}.{name}"
             describe(member, theirs, kinds(name))
-        elif isinstance(member, property):
+        elif isinstance(member, PROPERTIES):
             member.__doc__ = theirs.__doc__
 
 

@@ -30,7 +30,7 @@ from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
 from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.expr.geometry import Geometry, contiguous_strides
+from dnumpy.expr.geometry import Geometry, contiguous_strides, copies_over_itself
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime import masks, places
 
@@ -114,8 +114,11 @@ def _get_basic(array: ndarray, key: Any) -> Any:
         whole = seen[1]
     elif type(memory) is not np.ndarray:
         return _get_unseen(array, key)
+    elif array._place is None:
+        whole = memory
     else:
-        whole = memory if array._place is None else _over(array, memory)
+        whole = _over(array, memory)
+        array._seen = (memory, whole)  # the next item takes the short path
     if unread.watched:
         unread.note_read(expr)
     shown = whole[key]
@@ -291,7 +294,9 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
     ):
         value = value.force()  # NumPy refuses a NaN, an infinity, or what is out of bounds
     fits = not picks_one(array, key) or not getattr(value, "shape", ())  # else NumPy says why not
-    if fits and not array._buf.shared and (is_lazy(value) or not _cheap_now(array, seen)):
+    over_itself = _copies_over_itself(array, seen, value)
+    fits = fits and not array._buf.shared and not over_itself
+    if fits and (is_lazy(value) or not _cheap_now(array, seen)):
         try:
             recorded = operand(value)
         except Unmanaged:
@@ -301,7 +306,19 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
             return
     plain = calls.unwrap(value)
     with writing(array):
-        concrete_for_writing(array)[key] = plain
+        target = concrete_for_writing(array)
+        target[key] = concrete(value) if over_itself else plain  # read from memory written to
+
+
+def _copies_over_itself(array: ndarray, seen: np.ndarray, value: Any) -> bool:
+    """Say whether NumPy's assignment of a view of the same memory reads what it has written."""
+    if type(value) is not ndarray or value._np is not None or value._buf is not array._buf:
+        return False
+    source = value._geo
+    if source is None:
+        shape, dtype = facts(value)
+        source = Geometry(0, shape, contiguous_strides(shape, dtype.itemsize), dtype)
+    return copies_over_itself(ghost_geometry(seen), source)
 
 
 def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:

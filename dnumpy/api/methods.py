@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import (
+    attributes,
     calls,
     composites,
     contractions,
@@ -23,27 +25,27 @@ from dnumpy.api import (
     ufuncs,
 )
 from dnumpy.api.array import (
+    SEEN,
     bare,
     concrete,
     exported,
-    ghost,
-    ghost_geometry,
     is_managed_dtype,
     ndarray,
     peek,
     small,
     wrap,
 )
+from dnumpy.api.buffer import Buffer, lock_of
 from dnumpy.api.composites import through_ghost
-from dnumpy.api.flags import Flags, set_writeable
-from dnumpy.api.flat import fill, flatiter
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.api.walk import iterator
 from dnumpy.config import config
-from dnumpy.expr.expr import Const
+from dnumpy.expr import unread
+from dnumpy.expr.expr import Const, Expr
+from dnumpy.ops.table import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,138 +53,10 @@ if TYPE_CHECKING:
 _np_array = np.ndarray
 
 
-# ---------------------------------------------------------------- attributes
-
-
-def _attribute(name: str) -> property:
-    """Return a property that a ghost can answer."""
-
-    def read(self: ndarray) -> Any:
-        a = self._np
-        return getattr(a if a is not None else ghost(self), name)
-
-    def change(self: ndarray, value: Any) -> None:
-        a = self._np
-        if a is not None:
-            setattr(a, name, value)
-            return
-        seen = ghost(self)[...]
-        setattr(seen, name, value)
-        geometry = ghost_geometry(seen)
-        whole = geometry.is_whole(self._buf.shape, self._buf.dtype)
-        self._geo = None if whole else geometry
-
-    def remove(self: ndarray) -> None:
-        delattr(concrete(self), name)
-
-    return property(read, change, remove)
-
-
-def _dtype(self: ndarray) -> np.dtype:
-    """Return the dtype, for which nothing has to be counted or computed."""
-    a = self._np
-    if a is not None:
-        return a.dtype
-    seen: Any = self._seen[1] if self._seen is not None else self._place or self._buf
-    dtype: np.dtype = seen.dtype
-    return dtype
-
-
-def _read_only(name: str) -> property:
-    """Return a property that a ghost can answer, and that NumPy does not let be set."""
-
-    def refuse(_self: ndarray, _value: Any) -> None:
-        msg = f"attribute {name!r} of 'numpy.ndarray' objects is not writable"
-        raise AttributeError(msg)
-
-    return property(_attribute(name).fget, refuse)
-
-
-def _data_attribute(name: str) -> property:
-    """Return a property of the exported memory."""
-    return property(lambda self: getattr(exported(self), name))
-
-
-def _transposed(self: ndarray) -> ndarray:
-    a = self._np
-    if a is not None:
-        made = bare()
-        made._np = a.T
-        made._base = self
-        return made
-    return composites.transpose(self)
-
-
-def _matrix_transposed(self: ndarray) -> ndarray:
-    a = self._np
-    if a is not None:
-        return small(a.mT, self)
-    return through_ghost(self, lambda g: g.mT)
-
-
-def _part(name: str) -> property:
-    native = getattr(composites, name)
-
-    def read(self: ndarray) -> Any:
-        found = native(self)
-        if found is NotImplemented:
-            return calls.wrap_result(getattr(concrete(self), name), (self,))
-        return found
-
-    def change(self: ndarray, value: Any) -> None:
-        if self._np is not None or self.dtype.kind != "c":
-            with writing(self):
-                setattr(calls.for_writing(self), name, calls.unwrap(value))
-        else:
-            native(self)[...] = value
-
-    return property(read, change)
-
-
-def _base(self: ndarray) -> Any:
-    a = self._np
-    if a is None:
-        return self._base
-    base = a.base
-    if base is None:
-        return None
-    parent = getattr(self, "_base", None)
-    while parent is not None:  # NumPy's base is the array that owns the memory
-        if parent._np is base:
-            return parent
-        parent = getattr(parent, "_base", None)
-    return small(base) if type(base) is _np_array else base
-
-
-def _flags(self: ndarray) -> Any:
-    a = self._np
-    return a.flags if a is not None else Flags(self)
-
-
-def _setflags(self: ndarray, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    a = self._np
-    if a is not None:
-        a.setflags(write=write, align=align, uic=uic)
-    elif write is not None:
-        set_writeable(self, write)
-
-
-def _flat(self: ndarray) -> flatiter:
-    return flatiter(self)
-
-
-def _set_flat(self: ndarray, value: Any) -> None:
-    if fill(self, value):
-        return
-    plain = calls.unwrap(value)
-    with writing(self):
-        calls.for_writing(self).flat = plain
-
-
 # ---------------------------------------------------------------- methods
 
 
-def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Callable[..., Any]:
+def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Callable[..., Any]:
     wrapped = getattr(_np_array, name)
     run = calls.run_writing if writes else calls.run
 
@@ -190,18 +64,12 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
         a = self._np
         if a is None and not writes:
             a = peek(self)
-        if a is not None and not kwargs:
-            if not args:
-                r = wrapped(a)
-                return calls.result_of(r, self) if type(r) is _np_array else r
-            if not writes and calls.PLAIN.issuperset(map(type, args)):
-                r = wrapped(a, *args)
-                if type(r) is _np_array:
-                    return calls.result_of(r, self)
-                return calls.wrap_result(r, (self,)) if type(r) is tuple else r
-        if native is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
+        plain = not args or (not writes and calls.PLAIN.issuperset(map(type, args)))
+        if a is not None and plain and not kwargs:
+            return calls.given_by(wrapped(a, *args), self)
+        if ours is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             try:
-                found = native(self, *args, **kwargs)
+                found = ours(self, *args, **kwargs)
             except Unmanaged:
                 found = NotImplemented
             if found is not NotImplemented:
@@ -210,7 +78,7 @@ def _method(name: str, native: Callable[..., Any] | None, *, writes: bool) -> Ca
 
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
-    return method
+    return native.method(method, wrapped, writes=writes)
 
 
 def _any_lazy(args: tuple[Any, ...]) -> bool:
@@ -248,6 +116,8 @@ def _reshape(self: ndarray, *shape: Any, order: str = "C", copy: bool | None = N
                 return made
             return calls.result_of(r, self)
         return calls.result_of(a.reshape(*shape, order=order, copy=copy), self)
+    if not shape or shape[0] is None:
+        return through_ghost(self, lambda g: g.reshape(*shape))
     wanted = shape[0] if len(shape) == 1 else shape
     found = composites.reshape(self, wanted, order, copy=copy)
     if found is NotImplemented:
@@ -283,15 +153,20 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
     return calls.wrap_result(values.flatten(order))
 
 
-def _conjugate(self: ndarray, out: Any = None) -> Any:
+def _conjugate(self: ndarray, out: Any = None, /) -> Any:
     kind = self.dtype.kind
-    if kind in "cO" or (out is not None and kind in "biuf"):
+    if kind in "biuf" and type(out) is ndarray:
+        out[...] = self
+        return out
+    if kind in "cO":
         return ufuncs.call(np.conjugate, (self,), {} if out is None else {"out": out})
-    return self if kind in "biuf" else calls.run(_np_array.conjugate, (self,), {})
+    if kind in "biuf" and out is None:
+        return self
+    return calls.run(_np_array.conjugate, (self,) if out is None else (self, out), {})
 
 
-def _conj(self: ndarray) -> Any:
-    return _conjugate(self)
+def _conj(self: ndarray, out: Any = None, /) -> Any:
+    return _conjugate(self, out)
 
 
 def _view(self: ndarray, *args: Any, **kwargs: Any) -> Any:
@@ -470,7 +345,7 @@ def _rmatmul(self: Any, other: Any) -> Any:
 
 
 def _imatmul(self: ndarray, other: Any) -> Any:
-    product = _matmul(self, other)
+    product = _matmul(self, other) if np.ndim(other) > 1 else None
     if getattr(product, "shape", None) != self.shape:
         return calls.run(operator.imatmul, (self, other), {})
     self[...] = product
@@ -520,31 +395,23 @@ def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> A
 
 def install() -> None:
     """Give the class its methods; run once when the package is imported."""
-    for name in ("shape", "strides"):
-        setattr(ndarray, name, _attribute(name))
-    ndarray.dtype = property(_dtype, _attribute("dtype").fset, _attribute("dtype").fdel)
-    for name in ("ndim", "size", "itemsize", "nbytes", "device"):
-        setattr(ndarray, name, _read_only(name))
-    for name in ("data", "ctypes"):
-        setattr(ndarray, name, _data_attribute(name))
-    for name in ("real", "imag"):
-        setattr(ndarray, name, _part(name))
-    ndarray.T = property(_transposed)
-    ndarray.mT = property(_matrix_transposed)
-    ndarray.base = property(_base)
-    ndarray.flags = property(_flags)
-    ndarray.flat = property(_flat, _set_flat)
+    attributes.install()
     natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
     natives |= {**sorting.IN_PLACE, **picks.METHODS, **row_blocks.METHODS}
     for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
     for name in ("bool", "int", "float", "complex", "index", "sizeof"):
-        setattr(ndarray, f"__{name}__", _converter(f"__{name}__"))
+        native.give(ndarray, f"__{name}__", _converter(f"__{name}__"))
     for short, wrapped in ufuncs.COMPARE.items():
-        setattr(ndarray, f"__{short}__", _comparison(short, wrapped))
+        native.give(ndarray, f"__{short}__", _comparison(short, wrapped))
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
-        setattr(ndarray, name, function)
+        native.give(ndarray, name, function, _LOOPS.get(name))
+    for name in _NUMPYS_OF_SMALL:
+        function = vars(ndarray)[name]
+        setattr(
+            ndarray, name, native.method(function, getattr(_np_array, name), writes=name == "fill")
+        )
 
 
 def _array_wrap(
@@ -573,7 +440,26 @@ _DIRECT: dict[str, Any] = {
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
-    "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill, "setflags": _setflags,
+    "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill,
+    "setflags": attributes.setflags,
 }  # fmt: skip
+_LOOPS = {"__matmul__": np.matmul, "__pow__": np.power}
+_NUMPYS_OF_SMALL = ("astype", "copy", "fill", "flatten", "reshape", "transpose", "view")
 
 install()
+native.bind(
+    array_type=ndarray,
+    config=config,
+    immediate=IMMEDIATE,
+    plain=calls.PLAIN,
+    as_seen=SEEN,
+    buffer_type=Buffer,
+    expr_type=Expr,
+    full=FULL,
+    watched=unread.watched,
+    lock_of=lock_of,
+    wrap=wrap,
+    wrap_result=calls.wrap_result,
+    result_of=calls.result_of,
+    out_position=calls.out_position,
+)

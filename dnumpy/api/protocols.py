@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import calls, dispatch, overrides, places, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray
 from dnumpy.api.describe import describe_classes
@@ -80,6 +81,12 @@ def _bytes(self: ndarray) -> bytes:
     return bytes(concrete(self))
 
 
+def _numpy_dtype(_self: ndarray) -> Any:
+    """Refuse to stand for a dtype, which all else that has one does: an array is none to NumPy."""
+    msg = "Cannot construct a dtype from an array"
+    raise TypeError(msg)
+
+
 def _dlpack(self: ndarray, **kwargs: Any) -> Any:
     found = places.resident(self)
     if found is None or kwargs.get("dl_device") == np.empty(0).__dlpack_device__():
@@ -110,11 +117,12 @@ def _repr_html(self: ndarray) -> str:
 def install() -> None:
     """Give the class its protocols; run once when the package is imported."""
     ndarray.__array__ = _array
-    ndarray.__array_ufunc__ = _array_ufunc
+    ndarray.__array_ufunc__ = native.method(_array_ufunc, None, "protocol")
     ndarray.__array_function__ = _array_function
     ndarray.__array_namespace__ = _array_namespace
     ndarray.__array_priority__ = 0.0
     ndarray.__buffer__ = _buffer
+    ndarray.__numpy_dtype__ = property(_numpy_dtype)
     ndarray.__bytes__ = _bytes
     ndarray.__dlpack__ = _dlpack
     ndarray.__dlpack_device__ = _dlpack_device

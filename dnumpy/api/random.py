@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import calls, draws
 from dnumpy.api.array import bare, ndarray, wrap
 from dnumpy.api.dispatch import WRITING
@@ -63,7 +64,7 @@ def _drawing(name: str, base: type) -> Any:  # noqa: C901 - every path of a call
         drawn = wrapped(self._plain or self, *args)
         return drawn if type(drawn) is float else _own(drawn)
 
-    return _described(method, wrapped, base, name)
+    return native.method(_described(method, wrapped, base, name), wrapped, "stream", arrays=0)
 
 
 def _own(drawn: Any) -> Any:

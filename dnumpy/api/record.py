@@ -27,7 +27,7 @@ from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
 from dnumpy.expr.geometry import same_dtype
-from dnumpy.expr.origin import here
+from dnumpy.expr.origin import here, told_at_once
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import CAST, FULL, UPDATE, VIEW, WHERE
 
@@ -220,10 +220,14 @@ def ufunc_exprs(
     row = elementwise_of(ufunc)
     if ufunc.nout == 1:
         return [record(row, operands, tuple(dict(params).items()), shape, dtypes[0])]
-    return [
+    found = [
         record(row, operands, (*dict(params).items(), ("output", k)), shape, d)
         for k, d in enumerate(dtypes)
     ]
+    if told_at_once():  # each is computed by itself then: the first one tells of all their faults
+        for expr in found[1:]:
+            expr.origin = expr.origin and expr.origin.silent()
+    return found
 
 
 def result_of(expr: Expr) -> Any:

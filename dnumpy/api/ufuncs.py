@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import calls, chosen, overrides, quick
 from dnumpy.api.array import bare, facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.buffer import lock_of
@@ -39,9 +40,7 @@ IMMEDIATE = frozenset({int, float, complex, bool}) | _NUMBERS
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}
-_folds: list[
-    Any
-] = []  # what records ``reduce``: given by the reductions, which are built on ufuncs
+_folds: list[Any] = []  # what records ``reduce``: given by the reductions, built on ufuncs
 
 
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise
@@ -91,8 +90,8 @@ class _Told:
         setattr(ours._np, self._name, value)  # raises
 
 
-class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's, per instance
-    __slots__ = ("__dict__", "__name__", "__weakref__", "_np", "_plain", "_row")
+class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per instance
+    __slots__ = ("__dict__", "__weakref__")
 
     def __init__(self, wrapped: np.ufunc) -> None:
         self._np = wrapped
@@ -103,7 +102,7 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         if hasattr(wrapped, "__qualname__"):  # which those made by ``frompyfunc`` lack
             self.__qualname__ = wrapped.__qualname__
 
-    def __call__(self, x: Any = _NO_VALUE, /, *others: Any, **kwargs: Any) -> Any:
+    def _called(self, x: Any = _NO_VALUE, /, *others: Any, **kwargs: Any) -> Any:
         """Apply elementwise; as ``numpy.ufunc.__call__``."""
         kind = type(x)
         a = x._np if kind is ndarray else x if kind in IMMEDIATE else None
@@ -243,8 +242,11 @@ class ufunc(metaclass=_UfuncType):  # noqa: D101 - its documentation is NumPy's,
         return calls.run(getattr(self._np, method), args, kwargs)
 
 
-for _name in ("reduce", "accumulate", "reduceat", "outer", "at"):
-    getattr(ufunc, _name).__wrapped__ = getattr(np.ufunc, _name)
+native.give_call(ufunc, ufunc._called)
+for _name, _arrays in {"reduce": 1, "accumulate": 1, "reduceat": 2, "outer": 2, "at": 3}.items():
+    _theirs, _ours = getattr(np.ufunc, _name), getattr(ufunc, _name)
+    _ours.__wrapped__ = _theirs
+    setattr(ufunc, _name, native.method(_ours, _theirs, "ufunc", arrays=_arrays))
 for _name in set(dir(np.ufunc)) - set(dir(ufunc)) | {"__signature__"}:
     setattr(ufunc, _name, _Told(_name))
 
@@ -589,9 +591,9 @@ def install(cls: type, *, in_place: bool) -> None:
     """Give ``cls`` NumPy's operators."""
     for name, wrapped in BINARY.items():
         plain = divmod if name == "divmod" else getattr(operator, f"__{name}__")
-        setattr(cls, f"__{name}__", _operator(wrapped, plain))
-        setattr(cls, f"__r{name}__", _reflected(wrapped, plain))
+        native.give(cls, f"__{name}__", _operator(wrapped, plain), wrapped)
+        native.give(cls, f"__r{name}__", _reflected(wrapped, plain))
         if in_place and name != "divmod":
-            setattr(cls, f"__i{name}__", _inplace(wrapped))
+            native.give(cls, f"__i{name}__", _inplace(wrapped))
     for name, wrapped in UNARY.items():
-        setattr(cls, f"__{name}__", _unary(wrapped))
+        native.give(cls, f"__{name}__", _unary(wrapped), wrapped)

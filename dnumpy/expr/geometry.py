@@ -123,6 +123,28 @@ class Geometry(NamedTuple):
         return low >= 0 and high <= row_bytes
 
 
+def copies_over_itself(target: Geometry, source: Geometry) -> bool:
+    """Say whether NumPy's assignment of a view to another of its base writes what it then reads.
+
+    NumPy copies by way of a temporary where two views overlap, but not from one axis to one axis in
+    the same direction: there it goes through the elements, from the last one where the source
+    begins below the target. That is right for one stride. With two of them it may read what it
+    has just written, and what programs get is that.
+    """
+    if len(target.shape) != 1 or not source.shape or target.shape[0] == 1:
+        return False
+    count, into, out_of = target.shape[0], target.strides[0], source.strides[-1]
+    if into == out_of or into * out_of <= 0:
+        return False
+    last = (count - 1) * into, (count - 1) * out_of
+    to, at = target.offset + min(last[0], 0), source.offset + min(last[1], 0)
+    into, out_of = abs(into), abs(out_of)
+    backwards = at < to < at + count * out_of
+    if at + count * out_of <= to or to + count * into <= at:
+        return False
+    return out_of > into if backwards else out_of < into
+
+
 def over(geometry: tuple[Any, ...], memory: np.ndarray) -> np.ndarray:
     """Return the view of ``memory`` that a geometry, or a plain tuple of its fields, describes."""
     offset, shape, strides, dtype = geometry
@@ -135,6 +157,8 @@ def over(geometry: tuple[Any, ...], memory: np.ndarray) -> np.ndarray:
 
 def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Return the C-order strides of ``shape`` in bytes, as NumPy reports them."""
+    if 0 in shape:
+        return np.empty(shape, (np.void, itemsize)).strides
     strides = []
     step = itemsize
     for extent in reversed(shape):

@@ -113,6 +113,10 @@ class Origin(NamedTuple):
     watch: Watch
     site: Site
 
+    def silent(self) -> Origin:
+        """Return the same place, where no fault is told."""
+        return self._replace(errors=tuple((kind, "ignore") for kind, _ in self.errors))
+
 
 def here() -> Origin:
     """Return the origin of the call that is being recorded."""

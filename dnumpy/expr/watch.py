@@ -14,17 +14,19 @@ A test runner collects the warnings of whole tests, and of reading their modules
 for ``always``; that alone would make every test run at once, so under pytest only a block that asks
 for ``always`` counts.
 
+A filter of this library's own stays in front of those that the program adds: see :class:`Filters`.
+
 The filters are remembered with each operation, because it is they that count and not those where
 the value happens to be looked at. A look at whether they changed costs a quarter of a microsecond:
-the list is another one, or has another length or another first entry, or warnings are shown by
-something else.
+the list is another one, or has another length or another first entry behind this library's own, or
+warnings are shown by something else.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 if TYPE_CHECKING:
     import re
@@ -33,6 +35,40 @@ if TYPE_CHECKING:
 _MODULE: Any = warnings  # its display function is not in the type stubs
 _ORDINARY = ("warnings", "logging")  # modules whose functions only display warnings
 _EACH = frozenset({"always", "all"})
+
+
+Entry = tuple[Any, ...]
+_list: Any = list
+
+
+class Filters(list[Entry]):
+    """A list of filters, and copies of it, in which the first entry stays in front.
+
+    ``simplefilter`` and ``filterwarnings`` insert in front of all others, ``catch_warnings`` takes
+    a slice for the time of its block, and ``resetwarnings`` assigns to one.
+    """
+
+    __slots__ = ()
+
+    def insert(self, place: SupportsIndex, entry: Entry) -> None:
+        """Insert an entry, behind the first one at least."""
+        _list.insert(self, place.__index__() or 1, entry)
+
+    def __getitem__(self, place: SupportsIndex | slice) -> Any:  # noqa: ANN401 - an entry or entries
+        """Return an entry; all of them as a list like this one."""
+        found = _list.__getitem__(self, place)
+        return Filters(found) if place == _ALL else found
+
+    def __setitem__(self, place: SupportsIndex | slice, entries: Iterable[Any]) -> None:
+        """Replace entries; all of them but the first."""
+        if place == _ALL:
+            first = _list.__getitem__(self, 0)
+            entries = [first, *[entry for entry in entries if entry is not first]]
+        _list.__setitem__(self, place, entries)
+
+
+_ALL = slice(None)
+_entry = _list.__getitem__
 
 
 class Watch(NamedTuple):
@@ -64,7 +100,8 @@ class _Sight(NamedTuple):
 
     filters: Any
     length: int
-    first: Any
+    number: int
+    latest: Any
     show: Any
     showwarning: Any
     watch: Watch
@@ -89,7 +126,7 @@ def watch() -> Watch:
             and _MODULE._showwarnmsg_impl is seen.show  # noqa: SLF001 - what catch_warnings replaces
             and _MODULE.showwarning is seen.showwarning
             and len(filters) == seen.length
-            and (not filters or filters[0] is seen.first)
+            and (not filters or _entry(filters, seen.number) is seen.latest)
         ):
             return seen.watch
     return _look()
@@ -106,8 +143,9 @@ def _look() -> Watch:
     found = Watch(
         tuple(filters), show, at_once=_at_once(_possible(filters), replaced, collected=collected)
     )
-    first = filters[0] if filters else None
-    _latest[:] = [_Sight(filters, len(filters), first, show, showwarning, found)]
+    number = 1 if type(filters) is Filters and len(filters) > 1 else 0
+    latest = _entry(filters, number) if filters else None
+    _latest[:] = [_Sight(filters, len(filters), number, latest, show, showwarning, found)]
     return found
 
 

@@ -288,8 +288,9 @@ class TiledKernel:
             if place is not None
         }
         for slot, step in enumerate(self.phase.steps, start=self._first):
-            if isinstance(step.op, Movement) and step.args[0] in views:
-                views[slot] = view_of_tile(views[step.args[0]], Geometry(*step.params))
+            base = views.get(step.args[0]) if isinstance(step.op, Movement) else None
+            if base is not None and base.flags.c_contiguous:  # else its rows are copied as it runs
+                views[slot] = view_of_tile(base, Geometry(*step.params))
         return views
 
     def _assign_scratch(self) -> tuple[dict[int, int | None], list[int]]:

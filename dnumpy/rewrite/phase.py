@@ -236,6 +236,14 @@ def verify(phase: Phase) -> None:
             raise _broken(phase, f"%{slot} is no row value: shape {step.shape}")
         if partial.intersection(step.args):
             raise _broken(phase, f"%{slot} reads a partial result inside the phase")
+    _verify_outputs(phase)
+
+
+def _verify_outputs(phase: Phase) -> None:
+    first = len(phase.inputs)
+    for slot in {o.slot for o in phase.outputs if o.slot >= first}:
+        if isinstance(phase.steps[slot - first].op, Movement):
+            raise _broken(phase, f"%{slot} leaves the phase and is a view: nobody writes it")
 
 
 def _contracts_rows(phase: Phase, step: Step) -> bool:

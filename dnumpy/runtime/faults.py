@@ -12,14 +12,14 @@ import sys
 import threading
 import warnings
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from dnumpy.expr.origin import here
-from dnumpy.expr.watch import watch
-from dnumpy.ops.families import Contraction, Elementwise, Reduction
+from dnumpy.expr.watch import Filters, watch
+from dnumpy.ops.families import Elementwise, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,16 +82,26 @@ def _told_in(state: tuple[tuple[str, str], ...]) -> frozenset[str]:
     return frozenset(kind for kind, told in state if told != "ignore")
 
 
+_NUMPYS_NAMES = {  # the first part of a row's name -> what NumPy calls what it computes
+    "crossprod": "matmul", "product": "matmul", "tensordot": "dot", "scan": "accumulate",
+    "transform": "fft",
+}  # fmt: skip
+
+
 def _name(expr: Expr) -> str:
-    op = expr.op
+    op, params = expr.op, cast("Any", expr.params)
     if isinstance(op, Reduction):
         return "reduce"
-    if isinstance(op, Contraction) and op.folds:
-        return "matmul"
+    if op.name == "at":
+        return str(params.ufunc)
+    if op.name == "gufunc":
+        target = params.target
+        return target.rpartition(".")[2] if type(target) is str else str(target.__name__)
     if isinstance(op, Elementwise) and op.ufunc is not None:
         scalar = not expr.shape and op.ufunc in _OF_SCALARS
         return f"scalar {op.ufunc.__name__}" if scalar else op.ufunc.__name__
-    return op.name
+    first = op.name.partition(".")[0]
+    return _NUMPYS_NAMES.get(first, first)
 
 
 def tell(faults: Iterable[StepFault]) -> None:
@@ -199,14 +209,13 @@ class _Category(Warning, metaclass=_CategoryType):
 
 
 def pass_on_warnings() -> None:
-    """Let warnings that name this library come at the user's line.
+    """Let warnings that name this library come at the user's line, whatever filters come later.
 
-    It puts a filter in front of the list, so it is for the moment of import: what the program says
-    about warnings afterwards goes before it.
+    The list of filters becomes one in which the filter stays in front.
     """
     if any(category is _Category for _, _, category, _, _ in warnings.filters):
         return
     entry: Any = ("ignore", _Text(), _Category, _Module(), 0)
-    warnings.filters.insert(0, entry)  # type: ignore[attr-defined]
+    warnings.filters = Filters([entry, *warnings.filters])
     with warnings.catch_warnings():  # on leaving, Python forgets what other filters decided
         pass

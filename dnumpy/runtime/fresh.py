@@ -22,6 +22,7 @@ import numpy as np
 
 from dnumpy.expr.geometry import address_of
 from dnumpy.runtime import measure
+from dnumpy.runtime.memory import fresh as block_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ here = Fresh()
 
 def untouched_bytes(sizes: Sequence[int]) -> float:
     """Return how many bytes of arrays of these sizes, made now, nobody would have written to."""
-    blocks = [np.empty(size, np.uint8) for size in sizes]  # all at once, as they will be
+    blocks = [np.frombuffer(block_of(size).buffer, np.uint8) for size in sizes]  # all at once
     return float(sum(_untouched(block) for block in blocks))
 
 

@@ -11,10 +11,11 @@ go of has to leave memory.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
 import threading
 from collections import OrderedDict
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +36,8 @@ SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well
 _BYTE = np.dtype(np.uint8)
 _new: Any = np.ndarray.__new__
 LINE = 64  # bytes of a line of a cache
+HUGE_PAGE = 1 << 21  # bytes
+MOST_WASTED = HUGE_PAGE // 8  # bytes of the last huge page that nobody uses
 SLACK = 1.25  # times what is asked for: the largest block that serves
 
 
@@ -130,7 +133,7 @@ class Pool:
             self._most = max(self._most, self._live)
             self._trim_to(self._most - self._live)
         try:
-            return _fresh(nbytes)
+            return fresh(nbytes)
         except MemoryError:
             with self._lock:
                 self._live -= nbytes
@@ -203,15 +206,39 @@ def is_private(expr: Expr) -> bool:
     return ours and sys.getrefcount(owner) <= REFERENCES
 
 
-def _fresh(nbytes: int) -> Block:
-    """Return memory that begins with a whole line of the caches.
+def fresh(nbytes: int) -> Block:
+    """Return memory that begins with a whole line of the caches, or with a huge page.
 
-    NumPy's begins 16 bytes after one: wide stores would touch two lines each, and lines could not
-    be written past the caches.
+    NumPy's begins 16 bytes after a line: wide stores would touch two lines each, and lines could
+    not be written past the caches. The first touch of 4 MB takes 1.5 ms in small pages, and 0.3 in
+    huge ones.
     """
+    if nbytes >= HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        return _in_huge_pages(nbytes)
     memory = np.empty(nbytes + LINE, _BYTE)
     address = address_of(memory)
     buffer = (ctypes.c_char * nbytes).from_address(address + -address % LINE)
+    return Block(memory, buffer, nbytes)
+
+
+def _in_huge_pages(nbytes: int) -> Block:
+    """Return memory in huge pages, where there are any, and a rest that fills none in small ones.
+
+    Raises
+    ------
+    MemoryError
+        There is not so much.
+    """
+    whole = (nbytes + MOST_WASTED) // HUGE_PAGE * HUGE_PAGE
+    try:
+        pages = mmap.mmap(-1, nbytes + 2 * HUGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(str(error)) from error
+    memory = np.frombuffer(pages, _BYTE)
+    start = -address_of(memory) % HUGE_PAGE
+    with suppress(OSError):  # a kernel without them
+        pages.madvise(mmap.MADV_HUGEPAGE, start, whole)
+    buffer = (ctypes.c_char * nbytes).from_buffer(pages, start)
     return Block(memory, buffer, nbytes)
 
 

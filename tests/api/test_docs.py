@@ -19,8 +19,10 @@ from dnumpy.api.coverage import MODULES
 from dnumpy.api.describe import kind_of
 from dnumpy.api.docs import HOW, documented
 from dnumpy.api.namespace import classify, public_names
+from dnumpy.native import OF_PYTHON
 
 TOLD = frozenset(HOW)
+FUNCTIONS = (types.FunctionType, *OF_PYTHON)
 
 
 def module_of(root: str, path: str) -> Any:
@@ -56,7 +58,7 @@ METHODS = [
         (np.random.RandomState, dnumpy.random.RandomState),
     )
     for name in dir(cls)
-    if not name.startswith("_") and isinstance(getattr(ours, name), types.FunctionType)
+    if not name.startswith("_") and isinstance(getattr(ours, name), FUNCTIONS)
 ]
 
 
@@ -205,7 +207,7 @@ def test_what_has_no_text_gets_none() -> None:
 def test_a_method_of_an_array_has_numpys_name(name: str) -> None:
     theirs = getattr(np.ndarray, name)
     ours = vars(dnumpy.ndarray).get(name)
-    if isinstance(ours, types.FunctionType) and name != "__new__":
+    if isinstance(ours, FUNCTIONS) and name != "__new__":
         assert ours.__name__ == theirs.__name__
 
 

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -237,3 +238,66 @@ def test_discarded_imaginary_parts_are_told_once_where_they_are_recorded(mode: s
     assert found.stdout == expected.stdout
     assert found.stderr == expected.stderr
     assert expected.stderr.count("ComplexWarning") == 4
+
+
+ALWAYS = """
+import warnings
+import dnumpy as np
+
+def show(text, category, file, line, *rest):
+    print(file, line, category.__name__, text)
+
+def all_of_them(z):
+    z / z
+    np.log(z)
+    np.log(z, out=z)
+    z[...] = 0
+    z /= z
+    np.divide.reduce(z)
+    z ** -1.0
+    divmod(z, z)
+    (z + 1e200).astype("f4")
+    q = z.astype("f4")
+    q[0] = 1e300
+    np.zeros(0).mean()
+    np.nanmean(z)
+    np.nanpercentile(z, 50)
+    np.polyfit(np.ones(3), np.arange(3.0), 2)
+    z.sum() / 0
+    np.subtract.outer(z + np.inf, z + np.inf)
+    w = np.zeros(40)
+    (w + 1e200).cumprod()
+    np.add.accumulate(w + 1e308)
+    (w + 1e200) @ (w + 1e200)
+    np.add.at(w, [0, 0], [np.inf, -np.inf])
+
+warnings.showwarning = show
+warnings.simplefilter("always")
+all_of_them(np.zeros(40))
+warnings.resetwarnings()
+warnings.filterwarnings("always", category=RuntimeWarning)
+all_of_them(np.zeros(40))
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    all_of_them(np.zeros(40))
+print(*[(w.filename, w.lineno, str(w.message)) for w in seen], sep="\\n")
+with warnings.catch_warnings():
+    warnings.simplefilter("always")
+    warnings.simplefilter("ignore")
+    all_of_them(np.zeros(40))
+    warnings.simplefilter("always")
+    np.log(np.zeros(40))
+"""
+
+
+@pytest.mark.parametrize("mode", ["default", "lazy", "split"])
+def test_every_warning_names_the_users_line_whatever_filters_come_later(mode: str) -> None:
+    found = run(ALWAYS, mode).stdout.splitlines()
+    expected = run(ALWAYS.replace("import dnumpy as np", "import numpy as np"), mode).stdout
+    theirs = [line for line in expected.splitlines() if "<string>" in line]
+    ours = str(Path(dnumpy.__file__).parent)
+    assert [line for line in found if ours in line] == []
+    assert [line for line in theirs if line not in found] == []
+    assert len(theirs) > 30
+    assert found.count(theirs[-1]) == expected.count(theirs[-1])
+    assert sum("divmod" in line for line in found) == expected.count("divmod")

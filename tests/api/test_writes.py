@@ -21,6 +21,15 @@ PROGRAMS = {
     "a reader keeps what it read": ["a1 = np.zeros(40)", "a2 = a1 + 1", "a1 += 5", "a3 = a1 + 1"],
     "a deferred sum keeps what it read": ["a1 = np.ones(40)", "s2 = a1.sum()", "a1[:] = 0"],
     "an overlapping shift": ["a1 = np.arange(40)", "a1[1:] = a1[:-1]", "a1[:-1] = a1[1:]"],
+    "a copy over itself with another step": [
+        "a1 = np.arange(100)",
+        "a1[20:30] = a1[10:50:3][:10]",
+        "a1[:60:3] = a1[4:44:2]",
+        "a2 = a1 + 1",
+        "a1[80:50:-2] = a1[85:70:-1]",
+        "a1.view('i4')[30:50] = a1[10:30]",
+        "a1[:50] = a1[::2]",
+    ],
     "an overlapping reversal": ["a1 = np.arange(40)", "a1[:] = a1[::-1]", "a1 += a1[::-1]"],
     "an overlapping transposition": [
         "a1 = np.arange(36).reshape(6, 6)",

@@ -8,7 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides
+from dnumpy.expr.geometry import (
+    Geometry,
+    address_of,
+    contiguous_strides,
+    copies_over_itself,
+)
 from tests.strategies import filled_shapes, keys, managed_dtypes, shapes
 
 
@@ -34,9 +39,8 @@ def test_the_address_is_that_of_the_first_element(
 @given(shapes, managed_dtypes)
 def test_contiguous_strides_are_numpys(shape: tuple[int, ...], dtype: np.dtype) -> None:
     made = np.empty(shape, dtype)
-    if made.size:
-        assert contiguous_strides(shape, dtype.itemsize) == made.strides
-        assert Geometry(0, shape, made.strides, dtype).is_whole(shape, dtype)
+    assert contiguous_strides(shape, dtype.itemsize) == made.strides
+    assert Geometry(0, shape, made.strides, dtype).is_whole(shape, dtype)
 
 
 @given(st.data(), shapes)
@@ -84,3 +88,23 @@ def test_an_axis_aligned_slice_is_a_box() -> None:
     offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
     geometry = Geometry(offset, view.shape, view.strides, view.dtype)
     assert geometry.box_in(base.shape, base.dtype) == ((2, 5), (3, 7))
+
+
+_lines = st.tuples(st.integers(0, 20), st.sampled_from([1, 2, 3, -1, -2])).filter(
+    lambda line: line[0] + 7 * line[1] >= 0
+)
+
+
+@given(_lines, _lines)
+def test_a_copy_not_said_to_go_over_itself_is_one_by_way_of_a_temporary(
+    target: tuple[int, int], source: tuple[int, int]
+) -> None:
+    count = 8
+    into, out_of = (
+        Geometry(8 * start, (count,), (8 * step,), np.dtype(int))
+        for start, step in (target, source)
+    )
+    once, at_once = np.arange(64), np.arange(64)
+    into.over(once)[...] = out_of.over(once)
+    into.over(at_once)[...] = out_of.over(at_once).copy()
+    assert copies_over_itself(into, out_of) or np.array_equal(once, at_once)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from dnumpy.expr.expr import leaf, make
 from dnumpy.kernels import tiled
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import elementwise_of
+from dnumpy.ops.table import VIEW
+from dnumpy.rewrite.phase import Access, Input, Output, Phase, Step, verify
 from tests.kernels import phases as p
 
 many = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
@@ -89,6 +92,31 @@ def test_a_part_may_be_the_last_tile_alone():
     assert phase.rows % phase.tile_rows
     (found,) = bound.settled(bound.run(TiledKernel(phase), range(1, phase.tiles)))
     assert found == -values.sum()
+
+
+def test_a_view_of_a_view_inside_a_phase_shows_the_rows_of_that_view():
+    rows, eight = 7, np.dtype(float)
+    negative = elementwise_of(np.negative)
+    phase = Phase(
+        rows,
+        3,
+        (Input(Access.ROWS, (rows, 4, 6), eight),),
+        (
+            Step(negative, (0,), (), (rows, 4, 6), eight),
+            Step(VIEW, (1,), (0, (rows, 6, 4), (192, 8, 48), eight), (rows, 6, 4), eight),
+            Step(VIEW, (2,), (8, (rows, 3, 2), (192, 64, 16), eight), (rows, 3, 2), eight),
+            Step(VIEW, (3,), (8, (rows, 3), (48, 16), eight), (rows, 3), eight),
+            Step(negative, (4,), (), (rows, 3), eight),
+        ),
+        (Output(5, partial=False),),
+    )
+    verify(phase)
+    with pytest.raises(ValueError, match="%4 leaves the phase and is a view"):
+        verify(replace(phase, outputs=(Output(4, partial=False),)))
+    values = np.arange(rows * 24.0).reshape(rows, 4, 6)
+    out = np.zeros((rows, 3))
+    assert not TiledKernel(phase).run([values], [out], 0, rows)
+    np.testing.assert_array_equal(out, values.transpose(0, 2, 1)[:, ::2, 3])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import random
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 import dnumpy
 from dnumpy.api.array import concrete
 from dnumpy.config import config
-from dnumpy.runtime import memory
+from dnumpy.runtime import machine, memory
 from dnumpy.runtime.memory import SMALLEST, Pool
-
-if TYPE_CHECKING:
-    import pytest
 
 SIZES = (SMALLEST, SMALLEST * 2, SMALLEST * 3)
 BYTE = np.dtype(np.uint8)
@@ -154,3 +152,29 @@ def test_what_was_handed_out_as_numpy_keeps_its_values_after_our_array_died() ->
     assert (handed == 4).all()
     assert (part == 4).all()
     assert memory.pool._bytes <= config.pool_bytes
+
+
+@pytest.mark.parametrize("size", [memory.HUGE_PAGE, 5_000_000, 2 * memory.HUGE_PAGE - 1000])
+def test_large_memory_begins_with_a_huge_page_and_all_of_it_can_be_written(size: int) -> None:
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        pytest.skip("the system has no huge pages to ask for")
+    array = memory.Pool().empty((size,), np.dtype(np.uint8))
+    assert not address(array) % memory.HUGE_PAGE
+    array[:] = 7
+    assert array.sum(dtype=np.int64) == 7 * size
+
+
+def test_large_memory_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "pool_bytes", 1)
+    before = machine.resident_bytes()
+    pool = memory.Pool()
+    for _ in range(4):
+        pool.empty((1 << 26,), np.dtype(np.uint8)).fill(1)
+    assert machine.resident_bytes() - before < 1 << 26
+
+
+def test_too_much_memory_is_refused_as_numpy_refuses_it() -> None:
+    pool = memory.Pool()
+    with pytest.raises(MemoryError):
+        pool.empty((1 << 46,), np.dtype(np.float64))
+    assert pool.live == 0

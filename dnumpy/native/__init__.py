@@ -1,0 +1,152 @@
+"""The shortest paths from an operator, an index, a method or a function to NumPy's, in C.
+
+An operation on a small array costs NumPy 30 to 400 ns; a frame of Python costs 50 to 100 ns more,
+and there were three. The files in C beside this one hold what such an operation needs and nothing
+else: the slots of a handle, the question whether NumPy may have the operands as they are, and the
+handle of the result. Every other case is handed to the function in Python that was *given* for the
+name, which is the whole method and is the same where the module was not built: semantics live
+there, and the C files only leave out what would not be found. Tests run both (``DNUMPY_NATIVE``).
+
+Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
+from), ``Method``, ``Attribute`` and ``Function``, which stand before a function or property of
+Python's and answer for it when they are asked for documentation or signature.
+
+To add a short path: give it in C, name the function in Python that does the rest, and add its line
+to ``tests/native``. ``python -m dnumpy.native`` builds the module in place, which installing
+does by itself where a C compiler is found; without one everything works, at the cost above.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from dnumpy.config import config
+from dnumpy.native.build import NAME, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable as Callback
+
+
+def _built() -> Any:
+    if config.native == "off":
+        return None
+    try:
+        found = importlib.import_module(NAME)
+    except ModuleNotFoundError:  # no compiler where it was installed
+        return None
+    except ImportError as error:
+        return _left_out(f"was built for another Python or NumPy ({error})")
+    if getattr(found, "sources", "") != digest():
+        return _left_out("was built from other sources than those beside it")
+    return found
+
+
+def _left_out(why: str) -> None:
+    msg = (
+        f"{NAME} {why}: small arrays are slower until it is built again, by "
+        "python -m dnumpy.native or by installing dnumpy"
+    )
+    warnings.warn(msg, RuntimeWarning, stacklevel=2)
+
+
+_module = _built()
+built = _module is not None
+
+
+if TYPE_CHECKING or not built:
+
+    class Handle:
+        """The slots of an array's handle."""
+
+        __slots__ = ("__weakref__", "_base", "_buf", "_np", "_place", "_readonly", "_seen")
+
+    class Callable:
+        """The slots of a ufunc."""
+
+        __slots__ = ("__name__", "_np", "_plain", "_row")
+
+else:
+    Handle, Callable = _module.Handle, _module.Callable
+
+OF_PYTHON: tuple[type, ...] = (_module.Method, _module.Function) if built else ()
+PROPERTIES: tuple[type, ...] = (property, _module.Attribute) if built else (property,)
+
+
+def bind(**told: Any) -> None:
+    """Tell the module in C of the classes, the settings and the functions that it works with."""
+    if built:
+        _module.bind(**told)
+
+
+def give(cls: type, name: str, function: Any, loop: Any = None) -> None:
+    """Give a class a special method: behind the short path, for arrays, where it has one."""
+    if not (built and Handle in cls.__mro__ and _module.take(name, function, loop)):
+        setattr(cls, name, function)
+
+
+def give_call(cls: type, function: Callback[..., Any]) -> None:
+    """Give the class of ufuncs what a call does."""
+    if built:
+        _module.take_ufunc(cls, function)
+    else:
+        cls.__call__ = function  # type: ignore[method-assign]
+
+
+def method(
+    slow: Callback[..., Any],
+    numpys: Any,
+    of: str = "array",
+    *,
+    writes: bool = False,
+    arrays: int = 1,
+) -> Any:
+    """Return a method that is NumPy's ``numpys`` where this may have the arguments.
+
+    Parameters
+    ----------
+    slow : callable
+        What is called with all others.
+    numpys : callable
+        NumPy's method.
+    of : {"array", "ufunc", "stream", "protocol"}
+        What it is a method of: of a random stream, draws of few values take the short path; of the
+        protocols ``__array_ufunc__`` does.
+    writes : bool
+        Whether it writes to its array.
+    arrays : int
+        How many arguments after the first may be arrays that are only read.
+    """
+    return _module.Method(slow, numpys, of, writes, arrays) if built else slow
+
+
+def attribute(slow: property, name: str, *, is_fact: bool = False) -> Any:
+    """Return an attribute of arrays that is NumPy's for small ones.
+
+    A *fact* is one that a Buffer, a Geometry and an array of NumPy's all have by that name.
+    """
+    return _module.Attribute(slow, name, is_fact) if built else slow
+
+
+def function(
+    slow: Any, numpys: Any, as_they_are: frozenset[type], kind: str = "arrays", *, binds: bool
+) -> Any:
+    """Return a public function that is NumPy's ``numpys`` where this may have the arguments.
+
+    Parameters
+    ----------
+    slow : callable
+        What is called with all others.
+    numpys : callable
+        NumPy's function.
+    as_they_are : frozenset of type
+        What NumPy is given as it is, besides small arrays.
+    kind : {"arrays", "writes", "shape", "list", "range", "itself"}
+        Which arguments take the short path: small arrays and sequences of them; the same of a
+        function that writes to them; a shape of few elements; a short list of numbers; a short
+        range; one array of ours, which is the result.
+    binds : bool
+        Whether it is a method of a class that holds it, as functions are and built-in ones are not.
+    """
+    return _module.Function(slow, numpys, as_they_are, kind, binds) if built else slow

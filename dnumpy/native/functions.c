@@ -1,0 +1,455 @@
+/* Public functions called with arguments that NumPy may have now; what is left is Python's. */
+
+#include "handle.h"
+
+#define LOOKED_AT 8 /* elements of a list of numbers that are looked at */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *slow;   /* the public function as Python has it */
+    PyObject *numpys; /* what runs on small arrays */
+    PyObject *as_are; /* types of arguments that NumPy is given as they are */
+    PyObject *dict;
+    PyObject *weakrefs;
+    int kind;         /* which arguments make the short path: see below */
+    Py_ssize_t out_position; /* of the first argument that it writes to; -1 until it is asked for */
+    int binds;        /* whether it is a method of a class that holds it */
+    vectorcallfunc vectorcall;
+} Function;
+
+enum { OF_ARRAYS, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
+
+static Py_ssize_t
+size_of(PyObject *shape)
+{
+    if (PyLong_CheckExact(shape)) {
+        return PyLong_AsSsize_t(shape);
+    }
+    if (!PyTuple_CheckExact(shape)) {
+        return -1;
+    }
+    Py_ssize_t size = 1, bound = PY_SSIZE_T_MAX;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(shape); k++) {
+        PyObject *n = PyTuple_GET_ITEM(shape, k);
+        Py_ssize_t extent = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
+        if (extent < 0 || (extent > 0 && size > bound / extent)) {
+            return -1;
+        }
+        size *= extent;
+    }
+    return size;
+}
+
+/* How many numbers there are in lists of lists of them; -1 where anything else is among them. */
+static Py_ssize_t
+numbers_in(PyObject *x, int depth)
+{
+    if (is_immediate(x)) {
+        return 1;
+    }
+    if ((!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) || depth == 0) {
+        return -1;
+    }
+    Py_ssize_t count = 0;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(x); k++) {
+        Py_ssize_t more = numbers_in(PySequence_Fast_GET_ITEM(x, k), depth - 1);
+        if (more < 0) {
+            return -1;
+        }
+        count += more;
+    }
+    return count;
+}
+
+/* What NumPy is given for a list or tuple; NULL without an error where that needs another look. */
+static PyObject *
+small_sequence(Function *self, PyObject *sequence)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+    PyObject **elements = PySequence_Fast_ITEMS(sequence);
+    if (count == 0) {
+        return Py_NewRef(sequence);
+    }
+    if (!IS_ARRAY(elements[0])) {
+        for (Py_ssize_t k = 0; k < count && k < LOOKED_AT; k++) {
+            if (!PyLong_CheckExact(elements[k]) && !holds_type(self->as_are, elements[k])) {
+                return NULL;
+            }
+        }
+        return Py_NewRef(sequence);
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (!IS_ARRAY(elements[k]) || small_of(elements[k]) == NULL) {
+            return NULL;
+        }
+    }
+    int is_list = PyList_CheckExact(sequence);
+    PyObject *given = is_list ? PyList_New(count) : PyTuple_New(count);
+    for (Py_ssize_t k = 0; given != NULL && k < count; k++) {
+        PyObject *np = Py_NewRef(small_of(elements[k]));
+        if (is_list) {
+            PyList_SET_ITEM(given, k, np);
+        }
+        else {
+            PyTuple_SET_ITEM(given, k, np);
+        }
+    }
+    return given;
+}
+
+/* What NumPy is given for a list of small arrays, and how many elements they have. */
+static PyObject *
+arrays_in(Function *self, PyObject *sequence, Py_ssize_t *size)
+{
+    if (PySequence_Fast_GET_SIZE(sequence) == 0 ||
+        !IS_ARRAY(PySequence_Fast_GET_ITEM(sequence, 0))) {
+        return NULL;
+    }
+    PyObject *given = small_sequence(self, sequence);
+    *size = given == NULL ? -1 : 0;
+    for (Py_ssize_t k = 0; given != NULL && k < PySequence_Fast_GET_SIZE(given); k++) {
+        *size += PyArray_SIZE((PyArrayObject *)PySequence_Fast_GET_ITEM(given, k));
+    }
+    return given;
+}
+
+/* What NumPy is given for an argument; NULL without an error where that needs another look. */
+static PyObject *
+given_for(Function *self, PyObject *x, int may_be_seen)
+{
+    if (IS_ARRAY(x)) {
+        PyObject *np = small_of(x);
+        return np != NULL ? Py_NewRef(np) : may_be_seen ? peek(x) : NULL;
+    }
+    if (PyLong_CheckExact(x) || PyFloat_CheckExact(x) || x == Py_None) {
+        return Py_NewRef(x);
+    }
+    if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {
+        return small_sequence(self, x);
+    }
+    return holds_type(self->as_are, x) ? Py_NewRef(x) : NULL;
+}
+
+/* What NumPy's function made of arguments as ours: a new array, a view of an argument, or neither. */
+PyObject *
+given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count)
+{
+    if (r == NULL) {
+        return NULL;
+    }
+    if (IS_NUMPYS(r)) {
+        PyObject *base = PyArray_BASE((PyArrayObject *)r);
+        if (base == NULL && Py_REFCNT(r) == 1) {
+            return result(r, NULL, NULL); /* nobody else holds it: it is no argument */
+        }
+        for (Py_ssize_t k = 0; k < count; k++) {
+            if (!IS_ARRAY(args[k]) || small_of(args[k]) != given[k]) {
+                continue;
+            }
+            if (r == given[k]) {
+                Py_DECREF(r);
+                return Py_NewRef(args[k]);
+            }
+            if (base != NULL &&
+                (base == given[k] || base == PyArray_BASE((PyArrayObject *)given[k]))) {
+                return new_handle(r, args[k]);
+            }
+        }
+    }
+    else if (PyTuple_CheckExact(r)) {
+        PyObject *fresh = all_fresh(r, given, count);
+        if (fresh != NULL || PyErr_Occurred()) {
+            Py_DECREF(r);
+            return fresh;
+        }
+    }
+    else if (holds_type(world.plain, r)) {
+        return r;
+    }
+    return wrapped(r, args, count);
+}
+
+/* Say whether NumPy's function writes to none of so many arguments. */
+static int
+only_reads(Function *self, Py_ssize_t count)
+{
+    if (self->out_position < 0) {
+        PyObject *found = PyObject_CallOneArg(world.out_position, self->numpys);
+        self->out_position = found == NULL ? 0 : PyLong_AsSsize_t(found);
+        Py_XDECREF(found);
+        PyErr_Clear();
+    }
+    return count <= self->out_position;
+}
+
+/* Call NumPy with what it may have; set `done` if it was called. By name it may have plain values. */
+static PyObject *
+of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
+{
+    PyObject *given[MOST_ARGUMENTS] = {NULL}, *r = NULL;
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 0;
+    for (; k < total; k++) {
+        if (k < count) {
+            int managed = IS_ARRAY(args[k]) && small_of(args[k]) == NULL;
+            int may_be_seen = managed && self->kind == OF_ARRAYS && only_reads(self, count);
+            given[k] = given_for(self, args[k], may_be_seen);
+        }
+        else {
+            given[k] = is_plain(self->as_are, args[k]) ? Py_NewRef(args[k]) : NULL;
+        }
+        if (given[k] == NULL) {
+            break;
+        }
+    }
+    if (k == total) {
+        *done = 1;
+        r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+        r = given_back(r, args, given, count);
+    }
+    while (k-- > 0) {
+        Py_DECREF(given[k]);
+    }
+    return r;
+}
+
+/* Say whether arguments after the first hold nothing of ours; of a range all are numbers. */
+static int
+others_are_plain(Function *self, PyObject *const *args, Py_ssize_t total)
+{
+    for (Py_ssize_t k = 1; k < total; k++) {
+        if (!PyLong_CheckExact(args[k]) && !holds_type(self->as_are, args[k])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* At most how many integers there are in a range; -1 where that needs another look. */
+static Py_ssize_t
+range_size(PyObject *const *args, Py_ssize_t count)
+{
+    Py_ssize_t bounds[3] = {0, 0, 1};
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (!PyLong_CheckExact(args[k])) {
+            return -1;
+        }
+        bounds[count == 1 ? 1 : k] = PyLong_AsSsize_t(args[k]);
+    }
+    int plain = bounds[0] >= 0 && bounds[1] >= bounds[0] && bounds[2] >= 1;
+    return plain && !PyErr_Occurred() ? bounds[1] - bounds[0] : -1;
+}
+
+/* Call NumPy where the arguments make a small array; set `done` if it was called. */
+static PyObject *
+made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
+{
+    PyObject *first = args[0], *given[MOST_ARGUMENTS];
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), size = -1;
+    if (!others_are_plain(self, args, total)) {
+        return NULL;
+    }
+    memcpy(given, args, total * sizeof(PyObject *));
+    if (self->kind == OF_SHAPE) {
+        size = size_of(first);
+    }
+    else if (self->kind == OF_RANGE) {
+        size = count <= 3 ? range_size(args, count) : -1;
+    }
+    else if (IS_ARRAY(first)) {
+        if (self->kind == AS_IT_IS && total == 1) {
+            *done = 1;
+            return Py_NewRef(first);
+        }
+        given[0] = small_of(first);
+        size = given[0] == NULL ? -1 : 0;
+    }
+    else if (PyList_CheckExact(first) || PyTuple_CheckExact(first)) {
+        size = numbers_in(first, NPY_MAXDIMS);
+        if (size < 0 && kwnames == NULL && count == 1) {
+            PyObject *arrays = arrays_in(self, first, &size);
+            if (arrays == NULL && PyErr_Occurred()) {
+                return NULL;
+            }
+            given[0] = arrays;
+        }
+    }
+    if (size < 0 || size >= setting(world.eager_below_at)) {
+        if (given[0] != first && !IS_ARRAY(first)) {
+            Py_XDECREF(given[0]);
+        }
+        PyErr_Clear(); /* an integer that is too large */
+        return NULL;
+    }
+    *done = 1;
+    if (given[0] == first || IS_ARRAY(first)) {
+        Py_INCREF(given[0]);
+    }
+    PyObject *r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+    if (IS_ARRAY(first)) {
+        r = view_of(r, first, given[0]);
+    }
+    else {
+        r = result(r, first, NULL);
+    }
+    Py_DECREF(given[0]);
+    return r;
+}
+
+static PyObject *
+function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Function *self = (Function *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    int enough = count > 0 || self->kind == OF_ARRAYS; /* a draw from a stream may have nothing */
+    if (enough && total <= MOST_ARGUMENTS && world.array_type != NULL) {
+        int done = 0;
+        PyObject *r = self->kind <= WRITING ? of_arrays(self, args, count, kwnames, &done)
+                                              : made_of(self, args, count, kwnames, &done);
+        if (done) {
+            return r;
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+static int
+function_traverse(Function *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->slow);
+    Py_VISIT(self->numpys);
+    Py_VISIT(self->as_are);
+    Py_VISIT(self->dict);
+    return 0;
+}
+
+static int
+function_clear(Function *self)
+{
+    Py_CLEAR(self->slow);
+    Py_CLEAR(self->numpys);
+    Py_CLEAR(self->as_are);
+    Py_CLEAR(self->dict);
+    return 0;
+}
+
+static void
+function_dealloc(Function *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    function_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* The type's own, then what the public function has: its name, documentation, signature. */
+static PyObject *
+function_get(PyObject *self, PyObject *name)
+{
+    PyObject *slow = ((Function *)self)->slow, *own = ((Function *)self)->dict;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) {
+        return NULL;
+    }
+    PyObject *found = own == NULL ? NULL : PyDict_GetItemWithError(own, name);
+    if (found != NULL || PyErr_Occurred()) {
+        return Py_XNewRef(found);
+    }
+    if (strcmp(text, "__class__") == 0 || strcmp(text, "__call__") == 0 ||
+        strcmp(text, "__get__") == 0 || strncmp(text, "__reduce", 8) == 0 || slow == NULL) {
+        return PyObject_GenericGetAttr(self, name);
+    }
+    return PyObject_GetAttr(slow, name);
+}
+
+static int
+function_set(PyObject *self, PyObject *name, PyObject *value)
+{
+    if (!((Function *)self)->binds) { /* what is bound to its module takes no attribute */
+        return PyObject_GenericSetAttr(self, name, value);
+    }
+    return PyObject_SetAttr(((Function *)self)->slow, name, value);
+}
+
+static PyObject *
+function_repr(PyObject *self)
+{
+    return PyObject_Repr(((Function *)self)->slow);
+}
+
+static PyObject *
+function_bound(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
+{
+    if (object == NULL || !((Function *)self)->binds) {
+        return Py_NewRef(self);
+    }
+    return PyMethod_New(self, object);
+}
+
+static PyObject *
+function_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return PyObject_GetAttrString(((Function *)self)->slow, "__qualname__");
+}
+
+static PyMethodDef function_methods[] = {
+    {"__reduce__", function_reduce, METH_NOARGS, "Pickle by name."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *
+function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
+    static const char *const kinds[] = {"arrays", "writes", "shape", "list", "range",
+                                        "itself"};
+    PyObject *slow, *numpys, *as_are;
+    const char *kind;
+    int binds;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!sp", keywords, &slow, &numpys,
+                                     &PyFrozenSet_Type, &as_are, &kind, &binds)) {
+        return NULL;
+    }
+    int found = -1;
+    for (int k = 0; k <= AS_IT_IS; k++) {
+        found = strcmp(kind, kinds[k]) == 0 ? k : found;
+    }
+    if (found < 0) {
+        PyErr_Format(PyExc_ValueError, "no kind of function is called %s", kind);
+        return NULL;
+    }
+    Function *made = (Function *)type->tp_alloc(type, 0);
+    if (made != NULL) {
+        made->slow = Py_NewRef(slow);
+        made->numpys = Py_NewRef(numpys);
+        made->as_are = Py_NewRef(as_are);
+        made->kind = found;
+        made->binds = binds;
+        made->out_position = -1;
+        made->vectorcall = function_call;
+    }
+    return (PyObject *)made;
+}
+
+PyTypeObject Function_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Function",
+    .tp_doc = "A public function: NumPy's on small arrays, else the function it was made of.",
+    .tp_basicsize = sizeof(Function),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Function, vectorcall),
+    .tp_weaklistoffset = offsetof(Function, weakrefs),
+    .tp_dictoffset = offsetof(Function, dict),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = function_new,
+    .tp_dealloc = (destructor)function_dealloc,
+    .tp_traverse = (traverseproc)function_traverse,
+    .tp_clear = (inquiry)function_clear,
+    .tp_getattro = function_get,
+    .tp_setattro = function_set,
+    .tp_repr = function_repr,
+    .tp_methods = function_methods,
+    .tp_descr_get = function_bound,
+};

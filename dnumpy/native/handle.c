@@ -1,0 +1,466 @@
+/* Life and death of handles, and what NumPy is given for one. */
+
+#include "handle.h"
+
+World world;
+
+int
+holds_type(PyObject *types, PyObject *x)
+{
+    int found = PySet_Contains(types, (PyObject *)Py_TYPE(x));
+    if (found < 0) { /* a type that cannot be hashed is not among them */
+        PyErr_Clear();
+        return 0;
+    }
+    return found;
+}
+
+int
+is_immediate(PyObject *x)
+{
+    if (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x)) {
+        return 1;
+    }
+    return holds_type(world.immediate, x);
+}
+
+/* Handles that died and wait to be used again. A small one lives for one operation of a loop. */
+#define MOST_KEPT 128
+static Handle *kept[MOST_KEPT];
+static int kept_count;
+
+/* A handle of a small array holds NumPy's array, which the collector of cycles does not look into,
+   and maybe another handle: it cannot close a cycle that could be collected, and is not tracked. */
+static Handle *
+untracked(void)
+{
+    if (LIKELY(kept_count > 0)) {
+        Handle *made = kept[--kept_count];
+        return (Handle *)PyObject_Init((PyObject *)made, world.array_type);
+    }
+    Handle *made = PyObject_GC_New(Handle, world.array_type);
+    if (made != NULL) {
+        memset((char *)made + sizeof(PyObject), 0, sizeof(Handle) - sizeof(PyObject));
+    }
+    return made;
+}
+
+PyObject *
+new_handle(PyObject *np, PyObject *base)
+{
+    Handle *made = untracked();
+    if (made == NULL) {
+        Py_DECREF(np);
+        return NULL;
+    }
+    made->np = np;
+    made->base = Py_XNewRef(base);
+    return (PyObject *)made;
+}
+
+/* A name that is made once and kept for the life of the process, borrowed. */
+PyObject *
+intern(PyObject **place, const char *text)
+{
+    if (*place == NULL) {
+        *place = PyUnicode_InternFromString(text);
+    }
+    return *place;
+}
+
+/* Say whether an argument holds no array: one of some types, or a tuple of integers. */
+int
+is_plain(PyObject *types, PyObject *x)
+{
+    if (!PyTuple_CheckExact(x)) {
+        return PyLong_CheckExact(x) || x == Py_None || holds_type(types, x);
+    }
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(x); k++) {
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(x, k))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+PyObject *
+new_view(Handle *of, PyObject *memory, PyObject *shown)
+{
+    Handle *made = (Handle *)world.array_type->tp_alloc(world.array_type, 0);
+    PyObject *seen = made == NULL ? NULL : PyTuple_Pack(2, memory, shown);
+    Py_DECREF(shown);
+    if (seen == NULL) {
+        Py_XDECREF(made);
+        return NULL;
+    }
+    made->np = Py_NewRef(Py_None);
+    made->buf = Py_NewRef(of->buf);
+    made->place = Py_NewRef(world.as_seen);
+    made->seen = seen;
+    made->base = Py_NewRef(of->base == NULL || of->base == Py_None ? (PyObject *)of : of->base);
+    made->readonly = Py_NewRef(of->readonly);
+    return (PyObject *)made;
+}
+
+/* The memory of a Buffer's content if it is computed and at home; NULL without an error if not. */
+PyObject *
+computed(PyObject *buffer)
+{
+    PyObject *expr = expr_of(buffer);
+    PyObject *value = expr == NULL ? NULL : slot_of(expr, world.value_at);
+    return value != NULL && IS_NUMPYS(value) ? Py_NewRef(value) : NULL;
+}
+
+/* What a managed array shows of computed memory, new; NULL without an error if it is none. */
+PyObject *
+shown_of(Handle *x, PyObject *memory)
+{
+    PyObject *whole = NULL, *seen = x->seen;
+    if (seen != NULL && PyTuple_CheckExact(seen)) {
+        whole = PyTuple_GET_ITEM(seen, 0) == memory ? PyTuple_GET_ITEM(seen, 1) : NULL;
+    }
+    else if (x->place == Py_None) {
+        whole = memory;
+    }
+    return Py_XNewRef(whole);
+}
+
+/* Say whether nobody but its Buffer holds the computed content: it may be written to now, without
+   the lock, as long as the interpreter's is held. */
+int
+may_be_written(PyObject *buffer)
+{
+    PyObject *expr = expr_of(buffer);
+    return expr != NULL && Py_REFCNT(expr) == 1 && slot_of(expr, world.op_at) != world.full;
+}
+
+/* Say whether somebody wants to know that this content is read. */
+int
+is_watched(PyObject *buffer)
+{
+    if (LIKELY(PyDict_GET_SIZE(world.watched) == 0)) {
+        return 0;
+    }
+    PyObject *expr = expr_of(buffer), *key = expr == NULL ? NULL : PyLong_FromVoidPtr(expr);
+    int found = key == NULL ? 1 : PyDict_Contains(world.watched, key);
+    Py_XDECREF(key);
+    PyErr_Clear();
+    return found != 0;
+}
+
+PyObject *
+locked(PyObject *buffer)
+{
+    PyObject *lock = PyObject_CallOneArg(world.lock_of, buffer);
+    PyObject *taken = lock == NULL ? NULL : PyObject_CallMethod(lock, "acquire", NULL);
+    if (taken == NULL) {
+        Py_CLEAR(lock);
+    }
+    Py_XDECREF(taken);
+    return lock;
+}
+
+void
+unlock(PyObject *lock)
+{
+    PyObject *type, *value, *traceback; /* of an error that is on its way */
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *freed = PyObject_CallMethod(lock, "release", NULL);
+    if (freed == NULL) {
+        PyErr_WriteUnraisable(lock);
+    }
+    Py_XDECREF(freed);
+    Py_DECREF(lock);
+    PyErr_Restore(type, value, traceback);
+}
+
+PyObject *
+peek(PyObject *x)
+{
+    Handle *handle = (Handle *)x;
+    PyObject *memory = computed(handle->buf);
+    if (memory == NULL) {
+        return NULL;
+    }
+    PyObject *shown = shown_of(handle, memory);
+    Py_DECREF(memory);
+    if (shown != NULL && (!IS_NUMPYS(shown) || !runs_at_once(shown) ||
+                          setting(world.memory_limit_at) != 0)) {
+        Py_CLEAR(shown);
+    }
+    return shown;
+}
+
+/* Shape or dtype of a managed array, for which nothing has to be counted or computed; NULL without
+   an error where Python has to look. */
+PyObject *
+managed_fact(Handle *handle, PyObject *name)
+{
+    PyObject *source = handle->seen;
+    if (source != NULL && PyTuple_CheckExact(source)) {
+        source = PyTuple_GET_ITEM(source, 1);
+    }
+    else if (handle->place != NULL && handle->place != Py_None) {
+        source = handle->place;
+    }
+    else {
+        source = handle->buf;
+        if (source == NULL || (PyObject *)Py_TYPE(source) != world.buffer_type) {
+            return NULL;
+        }
+    }
+    return PyObject_GetAttr(source, name);
+}
+
+PyObject *
+at_hand(PyObject *x)
+{
+    if (world.array_type == NULL) { /* a ufunc called while the package is imported */
+        return NULL;
+    }
+    if (IS_ARRAY(x)) {
+        PyObject *np = ((Handle *)x)->np;
+        if (LIKELY(np != NULL && np != Py_None)) {
+            return Py_NewRef(np);
+        }
+        return peek(x);
+    }
+    return is_immediate(x) ? Py_NewRef(x) : NULL;
+}
+
+PyObject *
+call_slow(PyObject *function, PyObject *x, PyObject *y)
+{
+    if (function == NULL) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject *args[] = {x, y};
+    return PyObject_Vectorcall(function, args, y == NULL ? 1 : 2, NULL);
+}
+
+/* The array that owns the memory of another, borrowed. */
+PyObject *
+root_of(PyObject *array)
+{
+    PyObject *base;
+    while ((base = PyArray_BASE((PyArrayObject *)array)) != NULL && IS_NUMPYS(base)) {
+        array = base;
+    }
+    return array;
+}
+
+/* Say whether an array that NumPy returned lies in no memory that it was given. */
+static int
+is_apart(PyObject *array, PyObject *const *given, Py_ssize_t count)
+{
+    PyObject *root = root_of(array);
+    if (Py_REFCNT(array) > 1 || PyArray_BASE((PyArrayObject *)root) != NULL) {
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (IS_NUMPYS(given[k]) ? root_of(given[k]) == root
+                                : PyList_Check(given[k]) || PyTuple_Check(given[k])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A tuple of plain values, and of small arrays that lie in no memory that NumPy was given, as one
+   of ours; NULL without an error for others. */
+PyObject *
+all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
+{
+    if (!PyTuple_CheckExact(r)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(r);
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *one = PyTuple_GET_ITEM(r, k);
+        if (IS_NUMPYS(one) ? !is_apart(one, given, given_count) || !runs_at_once(one)
+                           : !holds_type(world.plain, one)) {
+            return NULL;
+        }
+    }
+    PyObject *ours = PyTuple_New(count);
+    for (Py_ssize_t k = 0; ours != NULL && k < count; k++) {
+        PyObject *one = Py_NewRef(PyTuple_GET_ITEM(r, k));
+        one = IS_NUMPYS(one) ? new_handle(one, NULL) : one;
+        if (one == NULL) {
+            Py_CLEAR(ours);
+            break;
+        }
+        PyTuple_SET_ITEM(ours, k, one);
+    }
+    return ours;
+}
+
+/* What Python makes of NumPy's result for these operands; steals it. */
+PyObject *
+wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *operands = PyTuple_New(count), *ours = NULL;
+    for (Py_ssize_t k = 0; operands != NULL && k < count; k++) {
+        PyTuple_SET_ITEM(operands, k, Py_NewRef(args[k]));
+    }
+    if (operands != NULL) {
+        ours = PyObject_CallFunctionObjArgs(world.wrap_result, r, operands, NULL);
+        Py_DECREF(operands);
+    }
+    Py_DECREF(r);
+    return ours;
+}
+
+/* What a method or an attribute of an array gave as ours: itself, a view of it, or a new one. */
+PyObject *
+view_of(PyObject *r, PyObject *handle, PyObject *own)
+{
+    if (r == NULL || !IS_NUMPYS(r)) {
+        if (r == NULL || !PyTuple_Check(r)) {
+            return r;
+        }
+        PyObject *fresh = all_fresh(r, &own, 1);
+        if (fresh == NULL && !PyErr_Occurred()) {
+            return wrapped(r, &handle, 1);
+        }
+        Py_DECREF(r);
+        return fresh;
+    }
+    int small = own == small_of(handle);
+    if (r == own && small) {
+        Py_DECREF(r);
+        return Py_NewRef(handle);
+    }
+    PyObject *base = PyArray_BASE((PyArrayObject *)r);
+    if (r != own && base == NULL) {
+        return result(r, handle, NULL);
+    }
+    if (small && (base == own || base == PyArray_BASE((PyArrayObject *)own))) {
+        return new_handle(r, handle);
+    }
+    PyObject *ours = PyObject_CallFunctionObjArgs(world.result_of, r, handle, NULL);
+    Py_DECREF(r);
+    return ours;
+}
+
+PyObject *
+result(PyObject *r, PyObject *x, PyObject *y)
+{
+    if (r == NULL) {
+        return NULL;
+    }
+    if (IS_NUMPYS(r)) {
+        if (LIKELY(runs_at_once(r))) {
+            return new_handle(r, NULL);
+        }
+        PyObject *ours = PyObject_CallOneArg(world.wrap, r);
+        Py_DECREF(r);
+        return ours;
+    }
+    if (PyTuple_Check(r)) {
+        PyObject *fresh = all_fresh(r, NULL, 0);
+        if (fresh != NULL || PyErr_Occurred()) {
+            Py_DECREF(r);
+            return fresh;
+        }
+        PyObject *operands[] = {x, y};
+        return wrapped(r, operands, y == NULL ? 1 : 2);
+    }
+    return r;
+}
+
+static int
+handle_traverse(Handle *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->np);
+    Py_VISIT(self->base);
+    Py_VISIT(self->buf);
+    Py_VISIT(self->place);
+    Py_VISIT(self->readonly);
+    Py_VISIT(self->seen);
+    return 0;
+}
+
+static int
+handle_clear(Handle *self)
+{
+    Py_CLEAR(self->np);
+    Py_CLEAR(self->base);
+    if (self->buf == NULL) {
+        return 0;
+    }
+    Py_CLEAR(self->buf);
+    Py_CLEAR(self->place);
+    Py_CLEAR(self->readonly);
+    Py_CLEAR(self->seen);
+    return 0;
+}
+
+static void
+handle_dealloc(Handle *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    handle_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* The same for the class that Python derived, which has nothing more, and keeps some of them. */
+void
+array_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    Handle *self = (Handle *)object;
+    PyObject_GC_UnTrack(self);
+    Py_TRASHCAN_BEGIN(self, array_dealloc) /* views of views of views */
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs(object);
+    }
+    handle_clear(self);
+    if (LIKELY(kept_count < MOST_KEPT)) {
+        kept[kept_count++] = self;
+    }
+    else {
+        PyObject_GC_Del(self);
+    }
+    Py_DECREF(type);
+    Py_TRASHCAN_END
+}
+
+static PyMemberDef handle_members[] = {
+    {"_np", T_OBJECT_EX, offsetof(Handle, np), 0, NULL},
+    {"_base", T_OBJECT_EX, offsetof(Handle, base), 0, NULL},
+    {"_buf", T_OBJECT_EX, offsetof(Handle, buf), 0, NULL},
+    {"_place", T_OBJECT_EX, offsetof(Handle, place), 0, NULL},
+    {"_readonly", T_OBJECT_EX, offsetof(Handle, readonly), 0, NULL},
+    {"_seen", T_OBJECT_EX, offsetof(Handle, seen), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+extern PyNumberMethods handle_as_number;
+extern PyMappingMethods handle_as_mapping;
+extern PySequenceMethods handle_as_sequence;
+PyObject *handle_compare(PyObject *x, PyObject *y, int op);
+PyObject *handle_iterator(PyObject *x);
+
+PyTypeObject Handle_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Handle",
+    .tp_doc = "The slots of an array's handle, and operators that need no look at the engine.",
+    .tp_basicsize = sizeof(Handle),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_new = PyType_GenericNew,
+    .tp_dealloc = (destructor)handle_dealloc,
+    .tp_traverse = (traverseproc)handle_traverse,
+    .tp_clear = (inquiry)handle_clear,
+    .tp_weaklistoffset = offsetof(Handle, weakrefs),
+    .tp_members = handle_members,
+    .tp_as_number = &handle_as_number,
+    .tp_as_mapping = &handle_as_mapping,
+    .tp_as_sequence = &handle_as_sequence,
+    .tp_richcompare = handle_compare,
+    .tp_iter = handle_iterator,
+    .tp_hash = PyObject_HashNotImplemented,
+};

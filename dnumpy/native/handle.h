@@ -1,0 +1,143 @@
+/* The handle of an array: what Python sees of one, and the shortest ways to make and read it. */
+
+#ifndef DNUMPY_HANDLE_H
+#define DNUMPY_HANDLE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL dnumpy_native_numpy
+#ifndef DNUMPY_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#if defined(__GNUC__)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#else
+#define LIKELY(x) (x)
+#endif
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *np;       /* NumPy's array; None where the array goes through the engine */
+    PyObject *base;     /* the handle that this one is a view of */
+    PyObject *buf;      /* the Buffer of a managed array */
+    PyObject *place;    /* its Geometry, None for the whole, or the mark for "as seen shows" */
+    PyObject *readonly; /* whether writing through this handle is refused */
+    PyObject *seen;     /* (the Buffer's memory, this array as NumPy's view of it), or None */
+    PyObject *weakrefs;
+} Handle;
+
+/* What Python told when it bound the class: see module.c. Borrowed for the life of the process. */
+typedef struct {
+    PyTypeObject *array_type;   /* dnumpy.ndarray */
+    PyObject *config;           /* the settings, and where two of them are stored in it */
+    Py_ssize_t eager_below_at;
+    Py_ssize_t memory_limit_at;
+    PyObject *immediate;        /* types of scalars that NumPy may be given as they are */
+    PyObject *plain;            /* types of arguments that hold no array */
+    PyObject *as_seen;          /* the mark in `place` */
+    PyObject *buffer_type;      /* of a Buffer whose content is one Expr, and where it stores that */
+    Py_ssize_t expr_at;
+    PyObject *expr_type;        /* of an Expr, and where it stores its value and its op */
+    Py_ssize_t value_at;
+    Py_ssize_t op_at;
+    PyObject *full;             /* the op of content that is one number throughout */
+    PyObject *watched;          /* contents of which a read is to be noted: a dict by id */
+    PyObject *lock_of;          /* Buffer -> the lock that guards its content */
+    PyObject *wrap;             /* array of NumPy's -> ours, however large */
+    PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
+    PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
+    PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
+} World;
+
+extern World world;
+
+/* Special methods of which each has a short path of its own, and what Python does for them. */
+enum { GETITEM, SETITEM, LEN, BOOL, INT, FLOAT, INDEX, DELITEM, ITER, ITEMS };
+extern PyObject *item_slow[ITEMS];
+extern PyTypeObject Handle_Type;
+extern PyTypeObject Method_Type;
+extern PyTypeObject Attribute_Type;
+extern PyTypeObject Function_Type;
+extern PyTypeObject Callable_Type;
+
+#define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
+#define MOST_ARGUMENTS 8 /* of a call that takes a short path */
+
+#define IS_ARRAY(x) (Py_TYPE(x) == world.array_type)
+#define IS_NUMPYS(x) (Py_TYPE(x) == &PyArray_Type)
+
+/* The arrays that NumPy may read for a handle now, borrowed; NULL where Python has to look. */
+static inline PyObject *
+small_of(PyObject *x)
+{
+    PyObject *np = ((Handle *)x)->np;
+    return np == Py_None ? NULL : np;
+}
+
+/* What an object has in a slot, borrowed; NULL if that is not set. */
+static inline PyObject *
+slot_of(PyObject *object, Py_ssize_t at)
+{
+    return *(PyObject **)((char *)object + at);
+}
+
+/* The Expr of a plain Buffer, borrowed; NULL where Python has to look. */
+static inline PyObject *
+expr_of(PyObject *buffer)
+{
+    if (buffer == NULL || (PyObject *)Py_TYPE(buffer) != world.buffer_type) {
+        return NULL;
+    }
+    PyObject *expr = slot_of(buffer, world.expr_at);
+    return expr != NULL && (PyObject *)Py_TYPE(expr) == world.expr_type ? expr : NULL;
+}
+
+static inline Py_ssize_t
+setting(Py_ssize_t at)
+{
+    Py_ssize_t found = PyLong_AsSsize_t(slot_of(world.config, at));
+    if (found == -1 && PyErr_Occurred()) { /* a float, or more than fits: as much as can be */
+        PyErr_Clear();
+        return PY_SSIZE_T_MAX;
+    }
+    return found;
+}
+
+static inline int
+runs_at_once(PyObject *array)
+{
+    return PyArray_SIZE((PyArrayObject *)array) < setting(world.eager_below_at);
+}
+
+int is_immediate(PyObject *x);
+int is_plain(PyObject *types, PyObject *x);
+PyObject *all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t count);
+PyObject *wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count); /* steals r */
+PyObject *view_of(PyObject *r, PyObject *handle, PyObject *own);
+PyObject *managed_fact(Handle *handle, PyObject *name);
+PyObject *intern(PyObject **place, const char *text);
+int holds_type(PyObject *types, PyObject *x);
+PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if it is not here */
+PyObject *shown_of(Handle *x, PyObject *memory);
+int may_be_written(PyObject *buffer);
+int is_watched(PyObject *buffer);
+PyObject *locked(PyObject *buffer);  /* the lock, taken */
+void unlock(PyObject *lock);         /* steals it */
+PyObject *root_of(PyObject *array);
+PyObject *peek(PyObject *handle);        /* new reference; NULL without an error where it must wait */
+PyObject *at_hand(PyObject *x);          /* the same for any operand */
+PyObject *new_handle(PyObject *np, PyObject *base); /* steals np; base may be NULL */
+PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals shown */
+PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
+PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
+PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
+PyObject *call_slow(PyObject *function, PyObject *x, PyObject *y); /* y may be NULL */
+int take_operator(const char *name, PyObject *function, PyObject *loop);
+void array_dealloc(PyObject *array);
+
+#endif

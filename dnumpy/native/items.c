@@ -1,0 +1,277 @@
+/* Items, lengths and iterators of arrays; `item_slow` has what Python does for each. */
+
+#include "handle.h"
+
+static int
+is_basic(PyObject *key)
+{
+    if (PyLong_CheckExact(key) || PySlice_Check(key) || key == Py_Ellipsis || key == Py_None) {
+        return 1;
+    }
+    if (!PyTuple_CheckExact(key)) {
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); k++) {
+        PyObject *part = PyTuple_GET_ITEM(key, k);
+        if (!PyLong_CheckExact(part) && !PySlice_Check(part) && part != Py_Ellipsis &&
+            part != Py_None) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What NumPy is given as the index of a small array, borrowed; NULL where Python has to look. */
+static PyObject *
+plain_key(PyObject *key)
+{
+    if (LIKELY(PyLong_CheckExact(key) || PyTuple_CheckExact(key) || PySlice_Check(key)) ||
+        key == Py_None || key == Py_Ellipsis) {
+        return key;
+    }
+    if (PyList_CheckExact(key)) {
+        for (Py_ssize_t k = 0; k < PyList_GET_SIZE(key); k++) {
+            if (!is_immediate(PyList_GET_ITEM(key, k))) {
+                return NULL;
+            }
+        }
+        return key;
+    }
+    return IS_ARRAY(key) ? small_of(key) : NULL;
+}
+
+/* An item or a view of computed memory, where nobody is to be told that it is read; NULL without an
+   error where Python has to look. */
+static PyObject *
+seen_item(Handle *x, PyObject *key)
+{
+    if (!is_basic(key) || is_watched(x->buf)) {
+        return NULL;
+    }
+    PyObject *memory = computed(x->buf);
+    if (memory == NULL) {
+        return NULL;
+    }
+    PyObject *whole = shown_of(x, memory);
+    PyObject *found = whole == NULL ? NULL : PyObject_GetItem(whole, key);
+    Py_XDECREF(whole);
+    if (found != NULL && IS_NUMPYS(found)) {
+        if (PyArray_SIZE((PyArrayObject *)found) > 0) {
+            found = new_view(x, memory, found);
+        }
+        else { /* its address tells nothing of where it lies */
+            Py_CLEAR(found);
+        }
+    }
+    Py_DECREF(memory);
+    return found;
+}
+
+/* Say whether two arrays are one view of one memory. */
+static int
+is_same(PyObject *x, PyObject *y)
+{
+    if (!IS_NUMPYS(y)) {
+        return 0;
+    }
+    PyArrayObject *a = (PyArrayObject *)x, *b = (PyArrayObject *)y;
+    int ndim = PyArray_NDIM(a);
+    size_t bytes = ndim * sizeof(npy_intp);
+    return PyArray_DATA(a) == PyArray_DATA(b) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
+           ndim == PyArray_NDIM(b) && memcmp(PyArray_DIMS(a), PyArray_DIMS(b), bytes) == 0 &&
+           memcmp(PyArray_STRIDES(a), PyArray_STRIDES(b), bytes) == 0;
+}
+
+/* Write to a region of memory: 1 if it was done, 0 where it takes the lock, -1 with an error. */
+static int
+set_region(PyObject *whole, PyObject *key, PyObject *plain, int has_lock)
+{
+    PyObject *region = PyObject_GetItem(whole, key);
+    if (region == NULL) {
+        return -1;
+    }
+    int done = 1;
+    if (!IS_NUMPYS(region)) {
+        done = PyObject_SetItem(whole, key, plain) < 0 ? -1 : 1;
+    }
+    else if (!is_same(region, plain)) { /* which is the last step of x[key] += 1 */
+        Py_ssize_t size = PyArray_SIZE((PyArrayObject *)region);
+        if (size > WRITTEN_AT_ONCE && (!has_lock || !runs_at_once(region))) {
+            done = 0;
+        }
+        else {
+            done = PyObject_SetItem(region, Py_Ellipsis, plain) < 0 ? -1 : 1;
+        }
+    }
+    Py_DECREF(region);
+    return done;
+}
+
+/* Write a little to computed memory that nobody reads later: 1 if it was done, 0 where Python has to
+   look, -1 with an error. */
+static int
+set_seen(Handle *x, PyObject *key, PyObject *value)
+{
+    if (x->readonly != Py_False || !is_basic(key) || is_watched(x->buf)) {
+        return 0;
+    }
+    int done = 0;
+    for (int has_lock = 0; done == 0 && has_lock < 2; has_lock++) {
+        PyObject *lock = has_lock ? locked(x->buf) : NULL, *plain = NULL;
+        PyObject *memory = has_lock && lock == NULL ? NULL : computed(x->buf);
+        PyObject *whole = memory == NULL ? NULL : shown_of(x, memory);
+        Py_XDECREF(memory);
+        if (whole != NULL && may_be_written(x->buf)) {
+            plain = at_hand(value);
+        }
+        if (plain != NULL) {
+            done = set_region(whole, key, plain, has_lock);
+        }
+        else {
+            has_lock = 2; /* the lock would not help */
+        }
+        Py_XDECREF(whole);
+        Py_XDECREF(plain);
+        if (lock != NULL) {
+            unlock(lock);
+        }
+        if (PyErr_Occurred()) {
+            done = -1;
+        }
+    }
+    return done;
+}
+
+static PyObject *
+mp_subscript(PyObject *x, PyObject *key)
+{
+    PyObject *a = small_of(x);
+    if (LIKELY(a != NULL)) {
+        PyObject *plain = plain_key(key);
+        if (plain != NULL) {
+            Py_INCREF(a);
+            PyObject *r = PyObject_GetItem(a, plain);
+            Py_DECREF(a);
+            if (r == NULL || !IS_NUMPYS(r)) {
+                return r;
+            }
+            return new_handle(r, plain == key && !PyList_CheckExact(key) ? x : NULL);
+        }
+    }
+    else {
+        PyObject *found = seen_item((Handle *)x, key);
+        if (found != NULL || PyErr_Occurred()) {
+            return found;
+        }
+    }
+    return call_slow(item_slow[GETITEM], x, key);
+}
+
+static int
+mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
+{
+    PyObject *a = small_of(x);
+    if (LIKELY(a != NULL && value != NULL)) {
+        PyObject *plain = is_immediate(value) ? value : NULL;
+        if (plain == NULL && IS_ARRAY(value) &&
+            PyArray_DESCR((PyArrayObject *)a)->kind != 'O') {
+            plain = small_of(value);
+        }
+        PyObject *index = plain == NULL ? NULL : plain_key(key);
+        if (index != NULL) {
+            Py_INCREF(a);
+            Py_INCREF(plain);
+            int done = PyObject_SetItem(a, index, plain);
+            Py_DECREF(a);
+            Py_DECREF(plain);
+            return done;
+        }
+    }
+    else if (value != NULL) {
+        int done = set_seen((Handle *)x, key, value);
+        if (done != 0) {
+            return done < 0 ? -1 : 0;
+        }
+    }
+    PyObject *args[] = {x, key, value};
+    PyObject *r = value == NULL ? PyObject_Vectorcall(item_slow[DELITEM], args, 2, NULL)
+                                : PyObject_Vectorcall(item_slow[SETITEM], args, 3, NULL);
+    Py_XDECREF(r);
+    return r == NULL ? -1 : 0;
+}
+
+static Py_ssize_t
+length(PyObject *x)
+{
+    PyObject *a = small_of(x);
+    if (LIKELY(a != NULL && PyArray_NDIM((PyArrayObject *)a) > 0)) {
+        return PyArray_DIM((PyArrayObject *)a, 0);
+    }
+    static PyObject *shape_name;
+    PyObject *shape = a != NULL ? NULL : managed_fact((Handle *)x, intern(&shape_name, "shape"));
+    Py_ssize_t found = -1;
+    if (shape != NULL && PyTuple_CheckExact(shape) && PyTuple_GET_SIZE(shape) > 0) {
+        found = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0));
+    }
+    else if (!PyErr_Occurred()) {
+        PyObject *r = call_slow(item_slow[LEN], x, NULL);
+        found = r == NULL ? -1 : PyLong_AsSsize_t(r);
+        Py_XDECREF(r);
+    }
+    Py_XDECREF(shape);
+    return found;
+}
+
+/* NumPy's own iterators: over the elements of one axis, and over what this array has as items. */
+PyObject *
+handle_iterator(PyObject *x)
+{
+    static PyObject *shape_name;
+    PyObject *a = small_of(x);
+    if (a == NULL) {
+        PyObject *shape = managed_fact((Handle *)x, intern(&shape_name, "shape"));
+        int rows = shape != NULL && PyTuple_CheckExact(shape) && PyTuple_GET_SIZE(shape) > 1;
+        Py_XDECREF(shape);
+        PyErr_Clear();
+        return rows ? PySeqIter_New(x) : call_slow(item_slow[ITER], x, NULL);
+    }
+    if (PyArray_NDIM((PyArrayObject *)a) == 0) {
+        return call_slow(item_slow[ITER], x, NULL);
+    }
+    return PyArray_NDIM((PyArrayObject *)a) == 1 ? PyObject_GetIter(a) : PySeqIter_New(x);
+}
+
+static PyObject *
+sq_item(PyObject *x, Py_ssize_t k)
+{
+    PyObject *a = small_of(x);
+    if (a != NULL && k >= 0) {
+        PyObject *r = PySequence_GetItem(a, k);
+        return r != NULL && IS_NUMPYS(r) ? new_handle(r, x) : r;
+    }
+    PyObject *key = PyLong_FromSsize_t(k);
+    PyObject *found = key == NULL ? NULL : mp_subscript(x, key);
+    Py_XDECREF(key);
+    return found;
+}
+
+static int
+sq_ass_item(PyObject *x, Py_ssize_t k, PyObject *value)
+{
+    PyObject *key = PyLong_FromSsize_t(k);
+    int done = key == NULL ? -1 : mp_ass_subscript(x, key, value);
+    Py_XDECREF(key);
+    return done;
+}
+
+PyMappingMethods handle_as_mapping = {
+    .mp_length = length,
+    .mp_subscript = mp_subscript,
+    .mp_ass_subscript = mp_ass_subscript,
+};
+
+PySequenceMethods handle_as_sequence = {
+    .sq_length = length,
+    .sq_item = sq_item,
+    .sq_ass_item = sq_ass_item,
+};

@@ -1,0 +1,361 @@
+/* Methods and attributes of arrays: NumPy's where NumPy may answer now, else Python's.
+
+   Both are what Python finds in the class. What is asked of them (documentation, signature, name) is
+   answered by the function or property that they stand before. */
+
+#include "handle.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *slow;   /* the function or property of Python's */
+    PyObject *numpys; /* NumPy's method, or the attribute's name */
+    int marked; /* whether the method writes to its array; whether a managed array, too, has the
+                   attribute at hand */
+    int arrays; /* how many arguments after the first may be arrays */
+    vectorcallfunc vectorcall;
+} Member;
+
+static int
+member_traverse(Member *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->slow);
+    Py_VISIT(self->numpys);
+    return 0;
+}
+
+static int
+member_clear(Member *self)
+{
+    Py_CLEAR(self->slow);
+    Py_CLEAR(self->numpys);
+    return 0;
+}
+
+static void
+member_dealloc(Member *self)
+{
+    PyObject_GC_UnTrack(self);
+    member_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* What is a matter of the type is answered here, all else by what Python has. */
+static PyObject *
+member_get(PyObject *self, PyObject *name)
+{
+    PyObject *slow = ((Member *)self)->slow;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) {
+        return NULL;
+    }
+    if (strcmp(text, "__class__") == 0 || strcmp(text, "__call__") == 0 ||
+        strcmp(text, "__get__") == 0 || strcmp(text, "__set__") == 0 ||
+        strcmp(text, "__delete__") == 0 || strncmp(text, "__reduce", 8) == 0 || slow == NULL) {
+        return PyObject_GenericGetAttr(self, name);
+    }
+    return PyObject_GetAttr(slow, name);
+}
+
+static int
+member_set(PyObject *self, PyObject *name, PyObject *value)
+{
+    return PyObject_SetAttr(((Member *)self)->slow, name, value);
+}
+
+static PyObject *
+member_repr(PyObject *self)
+{
+    return PyObject_Repr(((Member *)self)->slow);
+}
+
+static Member *
+member_made(PyTypeObject *type, PyObject *slow, PyObject *numpys)
+{
+    Member *made = (Member *)type->tp_alloc(type, 0);
+    if (made != NULL) {
+        made->slow = Py_NewRef(slow);
+        made->numpys = Py_NewRef(numpys);
+    }
+    return made;
+}
+
+/* ---------------------------------------------------------------- methods */
+
+/* What NumPy's method is given for an argument, new; NULL without an error where Python looks. */
+static PyObject *
+given_for(PyObject *x, int may_be_array)
+{
+    if (IS_ARRAY(x)) {
+        PyObject *np = may_be_array ? small_of(x) : NULL;
+        return Py_XNewRef(np);
+    }
+    return is_plain(world.plain, x) || is_immediate(x) ? Py_NewRef(x) : NULL;
+}
+
+/* The array may be followed by plain values, by position and by name, and by one more array: no
+   method writes to its first argument. */
+static PyObject *
+method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Member *self = (Member *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
+        PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL;
+        own = own != NULL ? Py_NewRef(own) : self->marked ? NULL : peek(args[0]);
+        given[0] = own;
+        Py_ssize_t k = own != NULL;
+        for (; k > 0 && k < total; k++) {
+            given[k] = given_for(args[k], k <= self->arrays && k < count);
+            if (given[k] == NULL) {
+                break;
+            }
+        }
+        int called = k == total;
+        if (called) {
+            r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+            r = view_of(r, args[0], own);
+        }
+        while (k-- > 0) {
+            Py_DECREF(given[k]);
+        }
+        if (called) {
+            return r;
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+/* What NumPy's method of a ufunc or a random stream made of plain values and small arrays. */
+static PyObject *
+called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+       int *done)
+{
+    PyObject *given[MOST_ARGUMENTS] = {Py_NewRef(first)}, *r = NULL;
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 1;
+    for (; k < total; k++) {
+        given[k] = given_for(args[k], k <= self->arrays && k < count);
+        if (given[k] == NULL) {
+            break;
+        }
+    }
+    if (k == total) {
+        *done = 1;
+        r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+        r = given_back(r, args, given, count);
+    }
+    while (k-- > 0) {
+        Py_DECREF(given[k]);
+    }
+    return r;
+}
+
+static PyObject *
+ufunc_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Member *self = (Member *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (count > 1 && total <= MOST_ARGUMENTS && PyObject_TypeCheck(args[0], &Callable_Type)) {
+        int done = 0;
+        PyObject *r = called(self, wrapped_ufunc(args[0]), args, count, kwnames, &done);
+        if (done) {
+            return r;
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+/* Say whether a draw gives few values, if this argument is its size. */
+static int
+draws_few(PyObject *x)
+{
+    Py_ssize_t limit = setting(world.eager_below_at);
+    if (PyLong_CheckExact(x)) {
+        int overflow;
+        return PyLong_AsLongAndOverflow(x, &overflow) < limit && overflow <= 0;
+    }
+    if (!PyTuple_CheckExact(x)) {
+        return 1;
+    }
+    double size = 1; /* an integer overflows */
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(x); k++) {
+        size *= PyLong_AsDouble(PyTuple_GET_ITEM(x, k));
+    }
+    PyErr_Clear();
+    return size < limit;
+}
+
+static PyObject *
+stream_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    static PyObject *plain_name;
+    Member *self = (Member *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 1;
+    if (count > 0 && total <= MOST_ARGUMENTS) {
+        while (k < total && draws_few(args[k])) {
+            k++;
+        }
+        PyObject *stream = PyObject_GetAttr(args[0], intern(&plain_name, "_plain"));
+        if (stream == NULL) {
+            return NULL;
+        }
+        int done = 0;
+        PyObject *r = NULL;
+        if (k == total) {
+            r = called(self, stream == Py_None ? args[0] : stream, args, count, kwnames, &done);
+        }
+        Py_DECREF(stream);
+        if (done) {
+            return r;
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+/* `__array_ufunc__(array, ufunc, "__call__", x, y)`: what a scalar of NumPy's times an array is. */
+static PyObject *
+protocol_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Member *self = (Member *)callable;
+    if (kwnames == NULL && PyVectorcall_NARGS(nargsf) == 5 && PyUnicode_Check(args[2]) &&
+        PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0 && IS_ARRAY(args[4]) &&
+        is_immediate(args[3])) {
+        PyObject *b = at_hand(args[4]);
+        if (b != NULL) {
+            PyObject *given[] = {args[3], b};
+            PyObject *r = PyObject_Vectorcall(args[1], given, 2, NULL);
+            Py_DECREF(b);
+            return result(r, args[3], args[4]);
+        }
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
+static PyObject *
+method_bound(PyObject *self, PyObject *array, PyObject *Py_UNUSED(type))
+{
+    if (array == NULL || array == Py_None) {
+        return Py_NewRef(self);
+    }
+    return PyMethod_New(self, array);
+}
+
+static PyObject *
+method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"slow", "numpys", "of", "writes", "arrays", NULL};
+    static const struct {
+        const char *of;
+        vectorcallfunc call;
+    } kinds[] = {
+        {"array", method_call},
+        {"ufunc", ufunc_method_call},
+        {"stream", stream_method_call},
+        {"protocol", protocol_call},
+    };
+    PyObject *slow, *numpys;
+    const char *of;
+    int writes, arrays;
+    vectorcallfunc call = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOspi", keywords, &slow, &numpys, &of, &writes,
+                                     &arrays)) {
+        return NULL;
+    }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        call = strcmp(of, kinds[k].of) == 0 ? kinds[k].call : call;
+    }
+    if (call == NULL) {
+        return PyErr_Format(PyExc_ValueError, "no kind of method is of %s", of);
+    }
+    Member *made = member_made(type, slow, numpys);
+    if (made != NULL) {
+        made->marked = writes;
+        made->arrays = arrays;
+        made->vectorcall = call;
+    }
+    return (PyObject *)made;
+}
+
+PyTypeObject Method_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Method",
+    .tp_doc = "A method of arrays: NumPy's on small ones, else the function that it was made of.",
+    .tp_basicsize = sizeof(Member),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Member, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = method_new,
+    .tp_dealloc = (destructor)member_dealloc,
+    .tp_traverse = (traverseproc)member_traverse,
+    .tp_clear = (inquiry)member_clear,
+    .tp_getattro = member_get,
+    .tp_setattro = member_set,
+    .tp_repr = member_repr,
+    .tp_descr_get = method_bound,
+};
+
+/* ---------------------------------------------------------------- attributes */
+
+static PyObject *
+attribute_get(PyObject *callable, PyObject *array, PyObject *type)
+{
+    Member *self = (Member *)callable;
+    if (array == NULL || array == Py_None) {
+        return Py_NewRef(self);
+    }
+    PyObject *own = IS_ARRAY(array) ? small_of(array) : NULL;
+    if (own == NULL) {
+        PyObject *told = self->marked ? managed_fact((Handle *)array, self->numpys) : NULL;
+        if (told != NULL || PyErr_Occurred()) {
+            return told;
+        }
+        return Py_TYPE(self->slow)->tp_descr_get(self->slow, array, type);
+    }
+    Py_INCREF(own);
+    PyObject *r = view_of(PyObject_GetAttr(own, self->numpys), array, own);
+    Py_DECREF(own);
+    return r;
+}
+
+static int
+attribute_set(PyObject *callable, PyObject *array, PyObject *value)
+{
+    PyObject *slow = ((Member *)callable)->slow;
+    return Py_TYPE(slow)->tp_descr_set(slow, array, value);
+}
+
+static PyObject *
+attribute_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"slow", "name", "is_fact", NULL};
+    PyObject *slow, *name;
+    int is_fact = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!U|p", keywords, &PyProperty_Type, &slow,
+                                     &name, &is_fact)) {
+        return NULL;
+    }
+    Member *made = member_made(type, slow, name);
+    if (made != NULL) {
+        made->marked = is_fact;
+    }
+    return (PyObject *)made;
+}
+
+PyTypeObject Attribute_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Attribute",
+    .tp_doc = "An attribute of arrays: NumPy's of small ones, else what a property says.",
+    .tp_basicsize = sizeof(Member),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = attribute_new,
+    .tp_dealloc = (destructor)member_dealloc,
+    .tp_traverse = (traverseproc)member_traverse,
+    .tp_clear = (inquiry)member_clear,
+    .tp_getattro = member_get,
+    .tp_setattro = member_set,
+    .tp_descr_get = attribute_get,
+    .tp_descr_set = attribute_set,
+};

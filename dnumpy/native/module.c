@@ -1,0 +1,130 @@
+/* The module: its types, and how Python tells it of the classes and settings that it works with. */
+
+#define DNUMPY_IMPORTS_NUMPY
+#include "handle.h"
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#ifdef DNUMPY_SOURCES
+#define BUILT_FROM TEXT(DNUMPY_SOURCES)
+#else
+#define BUILT_FROM ""
+#endif
+
+PyObject *take_ufunc(PyObject *module, PyObject *args);
+
+/* Where objects of a class store an attribute; -1 with an error if that has no slot. */
+static Py_ssize_t
+stored_at(PyObject *type, const char *name)
+{
+    PyObject *slot = PyObject_GetAttrString(type, name);
+    Py_ssize_t at = -1;
+    if (slot != NULL && Py_IS_TYPE(slot, &PyMemberDescr_Type)) {
+        at = ((PyMemberDescrObject *)slot)->d_member->offset;
+    }
+    else if (slot != NULL) {
+        PyErr_Format(PyExc_TypeError, "%R has no slot called %s", type, name);
+    }
+    Py_XDECREF(slot);
+    return at;
+}
+
+static PyObject *
+bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
+                               "buffer_type", "expr_type", "full", "watched", "lock_of", "wrap", "wrap_result",
+                               "result_of", "out_position", NULL};
+    PyObject *type;
+    World told = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!O!OO!OOOOO", keywords, &PyType_Type,
+                                     &type, &told.config, &PyFrozenSet_Type, &told.immediate,
+                                     &PyFrozenSet_Type, &told.plain, &told.as_seen, &PyType_Type,
+                                     &told.buffer_type, &PyType_Type, &told.expr_type, &told.full, &PyDict_Type, &told.watched, &told.lock_of,
+                                     &told.wrap, &told.wrap_result, &told.result_of,
+                                     &told.out_position)) {
+        return NULL;
+    }
+    if (!PyType_IsSubtype((PyTypeObject *)type, &Handle_Type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a class derived from Handle");
+        return NULL;
+    }
+    told.array_type = (PyTypeObject *)type;
+    PyObject *settings = (PyObject *)Py_TYPE(told.config);
+    struct {
+        PyObject *type;
+        const char *name;
+        Py_ssize_t *at;
+    } slots[] = {
+        {settings, "eager_below", &told.eager_below_at},
+        {settings, "memory_limit", &told.memory_limit_at},
+        {told.buffer_type, "expr", &told.expr_at},
+        {told.expr_type, "value", &told.value_at},
+        {told.expr_type, "op", &told.op_at},
+    };
+    for (size_t k = 0; k < sizeof slots / sizeof *slots; k++) {
+        *slots[k].at = stored_at(slots[k].type, slots[k].name);
+        if (*slots[k].at < 0) {
+            return NULL;
+        }
+    }
+    PyObject *kept[] = {type, told.config, told.immediate, told.plain, told.as_seen,
+                        told.buffer_type, told.expr_type, told.full, told.watched, told.lock_of, told.wrap, told.wrap_result,
+                        told.result_of, told.out_position};
+    for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+        Py_INCREF(kept[k]); /* for the life of the process */
+    }
+    world = told;
+    world.array_type->tp_dealloc = array_dealloc;
+    /* where one special method has two slots, Python gives a derived class a detour for one */
+    world.array_type->tp_as_sequence->sq_item = Handle_Type.tp_as_sequence->sq_item;
+    world.array_type->tp_as_sequence->sq_ass_item = Handle_Type.tp_as_sequence->sq_ass_item;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+take(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *name;
+    PyObject *function, *loop = NULL;
+    if (!PyArg_ParseTuple(args, "sO|O", &name, &function, &loop)) {
+        return NULL;
+    }
+    return PyBool_FromLong(take_operator(name, function, loop));
+}
+
+static PyMethodDef functions[] = {
+    {"bind", (PyCFunction)(void (*)(void))bind, METH_VARARGS | METH_KEYWORDS,
+     "Tell of the class of arrays, the settings, and what is asked where no short path is."},
+    {"take", take, METH_VARARGS,
+     "Keep what Python does for a special method, and its ufunc; False for others."},
+    {"take_ufunc", take_ufunc, METH_VARARGS,
+     "Keep what Python does when an instance of the class of ufuncs is called."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "dnumpy.native._native",
+    .m_doc = "The shortest paths from operators, items, methods and functions to NumPy's.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC
+PyInit__native(void)
+{
+    import_array();
+    PyTypeObject *types[] = {&Handle_Type, &Method_Type, &Attribute_Type, &Callable_Type,
+                             &Function_Type};
+    PyObject *module = PyModule_Create(&definition);
+    for (size_t k = 0; module != NULL && k < sizeof types / sizeof *types; k++) {
+        if (PyModule_AddType(module, types[k]) < 0) {
+            Py_CLEAR(module);
+        }
+    }
+    if (module != NULL && PyModule_AddStringConstant(module, "sources", BUILT_FROM) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
+}

@@ -1,0 +1,387 @@
+/* Operators of arrays that NumPy may compute at once; what is left is Python's to decide.
+
+   `slow` is the whole method as Python has it, the same that runs where this module was not built. */
+
+#include "handle.h"
+
+typedef struct {
+    PyObject *loop; /* NumPy's ufunc; NULL until Python has named one */
+    PyObject *slow;
+    PyObject *slow_reflected;
+    PyObject *slow_inplace;
+} Operator;
+
+enum {
+    ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, DIVMOD, AND, OR, XOR, LSHIFT, RSHIFT, MATMUL, POW,
+    NEG, POS, ABS, INVERT,
+    OPERATORS
+};
+
+static const char *const names[OPERATORS] = {
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "and", "or", "xor", "lshift",
+    "rshift", "matmul", "pow", "neg", "pos", "abs", "invert",
+};
+static const char *const comparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"}; /* as Py_LT, ... */
+static const char *const items[ITEMS] = {"getitem", "setitem", "len", "bool", "int", "float", "index",
+                                    "delitem", "iter"};
+
+static Operator operators[OPERATORS];
+static PyObject *compare_slow[6];
+PyObject *item_slow[ITEMS];
+
+static int
+keep(PyObject **place, PyObject *function)
+{
+    Py_XSETREF(*place, Py_NewRef(function));
+    return 1;
+}
+
+/* Keep what Python does for a special method; return whether this file has a short path for it. */
+int
+take_operator(const char *name, PyObject *function, PyObject *loop)
+{
+    char bare[32];
+    size_t length = strlen(name);
+    if (length < 5 || length >= sizeof bare || strncmp(name, "__", 2) != 0) {
+        return 0;
+    }
+    memcpy(bare, name + 2, length - 4);
+    bare[length - 4] = '\0';
+    for (int k = 0; k < OPERATORS; k++) {
+        if (strcmp(bare, names[k]) == 0) {
+            if (loop != NULL && loop != Py_None) {
+                keep(&operators[k].loop, loop);
+            }
+            return keep(&operators[k].slow, function);
+        }
+        if (k < NEG && strcmp(bare + 1, names[k]) == 0) {
+            if (bare[0] == 'r') {
+                return keep(&operators[k].slow_reflected, function);
+            }
+            if (bare[0] == 'i' && k != DIVMOD) {
+                return keep(&operators[k].slow_inplace, function);
+            }
+        }
+    }
+    for (int k = 0; k < 6; k++) {
+        if (strcmp(bare, comparisons[k]) == 0) {
+            return keep(&compare_slow[k], function);
+        }
+    }
+    for (int k = 0; k < ITEMS; k++) {
+        if (strcmp(bare, items[k]) == 0) {
+            return keep(&item_slow[k], function);
+        }
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- arithmetic */
+
+static PyObject *
+forward(Operator *op, PyObject *x, PyObject *y)
+{
+    if (LIKELY(op->loop != NULL)) {
+        PyObject *a = at_hand(x);
+        PyObject *b = a == NULL ? NULL : at_hand(y);
+        if (b != NULL) {
+            PyObject *args[] = {a, b};
+            PyObject *r = PyObject_Vectorcall(op->loop, args, 2, NULL);
+            Py_DECREF(a);
+            Py_DECREF(b);
+            return result(r, x, y);
+        }
+        Py_XDECREF(a);
+    }
+    return call_slow(op->slow, x, y);
+}
+
+static PyObject *
+reflected(Operator *op, PyObject *x, PyObject *y)
+{
+    if (LIKELY(op->loop != NULL && is_immediate(x))) {
+        PyObject *b = at_hand(y);
+        if (b != NULL) {
+            PyObject *args[] = {x, b};
+            PyObject *r = PyObject_Vectorcall(op->loop, args, 2, NULL);
+            Py_DECREF(b);
+            return result(r, x, y);
+        }
+    }
+    return call_slow(op->slow_reflected, y, x);
+}
+
+/* One of the two is an array of ours; Python tells by their order which. */
+static PyObject *
+binary(Operator *op, PyObject *x, PyObject *y)
+{
+    return IS_ARRAY(x) ? forward(op, x, y) : reflected(op, x, y);
+}
+
+static PyObject *
+written(Operator *op, PyObject *x, PyObject *a, PyObject *b)
+{
+    PyObject *args[] = {a, b, a};
+    PyObject *r = PyObject_Vectorcall(op->loop, args, 3, NULL);
+    if (r == NULL) {
+        return NULL;
+    }
+    Py_DECREF(r);
+    return Py_NewRef(x);
+}
+
+/* The same for a small view of computed memory, where nobody reads that later. */
+static PyObject *
+written_seen(Operator *op, PyObject *x, PyObject *y)
+{
+    Handle *handle = (Handle *)x;
+    PyObject *a = NULL, *b = NULL, *lock = NULL, *r = NULL;
+    if (handle->readonly == Py_False && !is_watched(handle->buf) && may_be_written(handle->buf)) {
+        a = peek(x);
+    }
+    if (a != NULL && PyArray_SIZE((PyArrayObject *)a) > WRITTEN_AT_ONCE) {
+        Py_DECREF(a);
+        lock = locked(handle->buf);
+        a = lock != NULL && may_be_written(handle->buf) ? peek(x) : NULL;
+    }
+    if (a != NULL) {
+        b = at_hand(y);
+    }
+    if (b != NULL) {
+        r = written(op, x, a, b);
+    }
+    if (lock != NULL) {
+        unlock(lock);
+    }
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow_inplace, x, y);
+}
+
+static PyObject *
+inplace(Operator *op, PyObject *x, PyObject *y)
+{
+    PyObject *a = small_of(x);
+    if (op->loop == NULL) {
+        return call_slow(op->slow_inplace, x, y);
+    }
+    if (a == NULL) {
+        return written_seen(op, x, y);
+    }
+    PyObject *b = at_hand(y);
+    if (b == NULL) {
+        return call_slow(op->slow_inplace, x, y);
+    }
+    Py_INCREF(a);
+    PyObject *r = written(op, x, a, b);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return r;
+}
+
+static PyObject *
+unary(Operator *op, PyObject *x)
+{
+    PyObject *a = at_hand(x);
+    if (a == NULL || op->loop == NULL) {
+        Py_XDECREF(a);
+        return call_slow(op->slow, x, NULL);
+    }
+    PyObject *r = PyObject_CallOneArg(op->loop, a);
+    Py_DECREF(a);
+    return result(r, x, NULL);
+}
+
+#define BINARY(name, OP)                                                                          \
+    static PyObject *nb_##name(PyObject *x, PyObject *y) { return binary(&operators[OP], x, y); }
+#define INPLACE(name, OP)                                                                         \
+    static PyObject *nb_inplace_##name(PyObject *x, PyObject *y)                                  \
+    {                                                                                             \
+        return inplace(&operators[OP], x, y);                                                     \
+    }
+#define UNARY(name, OP)                                                                           \
+    static PyObject *nb_##name(PyObject *x) { return unary(&operators[OP], x); }
+
+BINARY(add, ADD)
+BINARY(subtract, SUB)
+BINARY(multiply, MUL)
+BINARY(true_divide, TRUEDIV)
+BINARY(floor_divide, FLOORDIV)
+BINARY(remainder, MOD)
+BINARY(divmod, DIVMOD)
+BINARY(and, AND)
+BINARY(or, OR)
+BINARY(xor, XOR)
+BINARY(lshift, LSHIFT)
+BINARY(rshift, RSHIFT)
+INPLACE(add, ADD)
+INPLACE(subtract, SUB)
+INPLACE(multiply, MUL)
+INPLACE(true_divide, TRUEDIV)
+INPLACE(floor_divide, FLOORDIV)
+INPLACE(remainder, MOD)
+INPLACE(and, AND)
+INPLACE(or, OR)
+INPLACE(xor, XOR)
+INPLACE(lshift, LSHIFT)
+INPLACE(rshift, RSHIFT)
+UNARY(negative, NEG)
+UNARY(positive, POS)
+UNARY(absolute, ABS)
+UNARY(invert, INVERT)
+
+/* Scalars have no matrix product: NumPy says so. A managed operand may be planned for. */
+static PyObject *
+nb_matrix_multiply(PyObject *x, PyObject *y)
+{
+    Operator *op = &operators[MATMUL];
+    if (!IS_ARRAY(x)) {
+        return call_slow(op->slow_reflected, y, x);
+    }
+    PyObject *a = small_of(x), *b = IS_ARRAY(y) ? small_of(y) : NULL;
+    if (a == NULL || b == NULL || op->loop == NULL) {
+        return call_slow(op->slow, x, y);
+    }
+    PyObject *args[] = {Py_NewRef(a), Py_NewRef(b)};
+    PyObject *r = PyObject_Vectorcall(op->loop, args, 2, NULL);
+    Py_DECREF(args[0]);
+    Py_DECREF(args[1]);
+    return result(r, x, y);
+}
+
+static PyObject *
+nb_inplace_matrix_multiply(PyObject *x, PyObject *y)
+{
+    return call_slow(operators[MATMUL].slow_inplace, x, y);
+}
+
+/* NumPy's operator, not its ufunc: it has short cuts for some exponents, which change the bits. */
+static PyObject *
+nb_power(PyObject *x, PyObject *y, PyObject *modulo)
+{
+    Operator *op = &operators[POW];
+    if (modulo != Py_None) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (!IS_ARRAY(x)) {
+        return reflected(op, x, y);
+    }
+    PyObject *a = small_of(x), *b = a == NULL ? NULL : IS_ARRAY(y) ? small_of(y) : y;
+    if (b == NULL || (b == y && !is_immediate(y))) {
+        return call_slow(op->slow, x, y);
+    }
+    Py_INCREF(a); /* besides keeping it alive: NumPy writes over an array with one reference */
+    Py_INCREF(b);
+    PyObject *r = PyNumber_Power(a, b, Py_None);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return result(r, x, y);
+}
+
+static PyObject *
+nb_inplace_power(PyObject *x, PyObject *y, PyObject *Py_UNUSED(modulo))
+{
+    return call_slow(operators[POW].slow_inplace, x, y);
+}
+
+PyObject *
+handle_compare(PyObject *x, PyObject *y, int op)
+{
+    PyObject *a = at_hand(x);
+    PyObject *b = a == NULL ? NULL : at_hand(y);
+    if (b == NULL) {
+        Py_XDECREF(a);
+        return call_slow(compare_slow[op], x, y);
+    }
+    PyObject *r = PyObject_RichCompare(a, b, op);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return result(r, x, y);
+}
+
+/* ---------------------------------------------------------------- conversions */
+
+static PyObject *
+converted(PyObject *x, unaryfunc convert, int how)
+{
+    PyObject *a = small_of(x);
+    if (a == NULL) {
+        return call_slow(item_slow[how], x, NULL);
+    }
+    Py_INCREF(a);
+    PyObject *r = convert(a);
+    Py_DECREF(a);
+    return r;
+}
+
+static PyObject *
+nb_int(PyObject *x)
+{
+    return converted(x, PyNumber_Long, INT);
+}
+
+static PyObject *
+nb_float(PyObject *x)
+{
+    return converted(x, PyNumber_Float, FLOAT);
+}
+
+static PyObject *
+nb_index(PyObject *x)
+{
+    return converted(x, PyNumber_Index, INDEX);
+}
+
+static int
+nb_bool(PyObject *x)
+{
+    PyObject *a = small_of(x);
+    if (LIKELY(a != NULL)) {
+        Py_INCREF(a);
+        int found = PyObject_IsTrue(a);
+        Py_DECREF(a);
+        return found;
+    }
+    PyObject *r = call_slow(item_slow[BOOL], x, NULL);
+    int found = r == NULL ? -1 : PyObject_IsTrue(r);
+    Py_XDECREF(r);
+    return found;
+}
+
+PyNumberMethods handle_as_number = {
+    .nb_add = nb_add,
+    .nb_subtract = nb_subtract,
+    .nb_multiply = nb_multiply,
+    .nb_true_divide = nb_true_divide,
+    .nb_floor_divide = nb_floor_divide,
+    .nb_remainder = nb_remainder,
+    .nb_divmod = nb_divmod,
+    .nb_and = nb_and,
+    .nb_or = nb_or,
+    .nb_xor = nb_xor,
+    .nb_lshift = nb_lshift,
+    .nb_rshift = nb_rshift,
+    .nb_power = nb_power,
+    .nb_matrix_multiply = nb_matrix_multiply,
+    .nb_inplace_add = nb_inplace_add,
+    .nb_inplace_subtract = nb_inplace_subtract,
+    .nb_inplace_multiply = nb_inplace_multiply,
+    .nb_inplace_true_divide = nb_inplace_true_divide,
+    .nb_inplace_floor_divide = nb_inplace_floor_divide,
+    .nb_inplace_remainder = nb_inplace_remainder,
+    .nb_inplace_and = nb_inplace_and,
+    .nb_inplace_or = nb_inplace_or,
+    .nb_inplace_xor = nb_inplace_xor,
+    .nb_inplace_lshift = nb_inplace_lshift,
+    .nb_inplace_rshift = nb_inplace_rshift,
+    .nb_inplace_power = nb_inplace_power,
+    .nb_inplace_matrix_multiply = nb_inplace_matrix_multiply,
+    .nb_negative = nb_negative,
+    .nb_positive = nb_positive,
+    .nb_absolute = nb_absolute,
+    .nb_invert = nb_invert,
+    .nb_bool = nb_bool,
+    .nb_int = nb_int,
+    .nb_float = nb_float,
+    .nb_index = nb_index,
+};

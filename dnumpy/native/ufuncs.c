@@ -1,0 +1,176 @@
+/* Ufuncs called with operands that NumPy may read now; what is left is Python's. */
+
+#include "handle.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *np;    /* NumPy's ufunc */
+    PyObject *plain; /* operands of a call that needs no more looks; -1 where all do */
+    PyObject *row;
+    PyObject *name;
+    vectorcallfunc vectorcall;
+} Callable;
+
+static PyObject *slow_ufunc; /* what Python does for a call */
+
+PyObject *
+wrapped_ufunc(PyObject *callable)
+{
+    PyObject *np = ((Callable *)callable)->np;
+    return np == NULL ? Py_None : np;
+}
+
+/* Call with operands at hand and a small array that takes the result; NULL without an error where
+   Python has to look. */
+static PyObject *
+into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *out)
+{
+    PyObject *given[3] = {NULL, NULL, NULL}, *r = NULL;
+    if (!IS_ARRAY(out) || small_of(out) == NULL) {
+        return NULL;
+    }
+    int plain = (given[0] = at_hand(args[0])) != NULL;
+    plain = plain && (count == 1 || (given[1] = at_hand(args[1])) != NULL);
+    if (plain) {
+        given[count] = Py_NewRef(small_of(out));
+        r = PyObject_Vectorcall(self->np, given, count + 1, NULL);
+        if (r != NULL) {
+            Py_SETREF(r, Py_NewRef(out));
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        Py_XDECREF(given[k]);
+    }
+    return r;
+}
+
+static int
+is_only(PyObject *kwnames, PyObject **name, const char *text)
+{
+    return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == intern(name, text);
+}
+
+static PyObject *
+callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Callable *self = (Callable *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    static PyObject *out_name;
+    int simple = (count == 1 || count == 2) && PyLong_AsSsize_t(self->plain) == count;
+    if (simple && kwnames != NULL && is_only(kwnames, &out_name, "out")) {
+        PyObject *r = into_small(self, args, count, args[count]);
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
+        }
+    }
+    if (simple && kwnames == NULL) {
+        PyObject *given[2] = {at_hand(args[0]), NULL};
+        int plain = given[0] != NULL;
+        if (plain && count == 2) {
+            given[1] = at_hand(args[1]);
+            plain = given[1] != NULL;
+        }
+        PyObject *r = plain ? PyObject_Vectorcall(self->np, given, count, NULL) : NULL;
+        Py_XDECREF(given[0]);
+        Py_XDECREF(given[1]);
+        if (plain) {
+            return result(r, args[0], count == 2 ? args[1] : NULL);
+        }
+    }
+    PyObject *more[MOST_ARGUMENTS + 1];
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (total > MOST_ARGUMENTS) {
+        PyObject **many = PyMem_New(PyObject *, total + 1);
+        if (many == NULL) {
+            return PyErr_NoMemory();
+        }
+        many[0] = callable;
+        memcpy(many + 1, args, total * sizeof(PyObject *));
+        PyObject *r = PyObject_Vectorcall(slow_ufunc, many, count + 1, kwnames);
+        PyMem_Free(many);
+        return r;
+    }
+    more[0] = callable;
+    memcpy(more + 1, args, total * sizeof(PyObject *));
+    return PyObject_Vectorcall(slow_ufunc, more, count + 1, kwnames);
+}
+
+static PyObject *
+callable_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    Callable *made = (Callable *)type->tp_alloc(type, 0);
+    if (made != NULL) {
+        made->vectorcall = callable_call;
+    }
+    return (PyObject *)made;
+}
+
+static int
+callable_traverse(Callable *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->np);
+    Py_VISIT(self->plain);
+    Py_VISIT(self->row);
+    Py_VISIT(self->name);
+    return 0;
+}
+
+static int
+callable_clear(Callable *self)
+{
+    Py_CLEAR(self->np);
+    Py_CLEAR(self->plain);
+    Py_CLEAR(self->row);
+    Py_CLEAR(self->name);
+    return 0;
+}
+
+static void
+callable_dealloc(Callable *self)
+{
+    PyObject_GC_UnTrack(self);
+    callable_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef callable_members[] = {
+    {"_np", T_OBJECT_EX, offsetof(Callable, np), 0, NULL},
+    {"_plain", T_OBJECT_EX, offsetof(Callable, plain), 0, NULL},
+    {"_row", T_OBJECT_EX, offsetof(Callable, row), 0, NULL},
+    {"__name__", T_OBJECT_EX, offsetof(Callable, name), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyTypeObject Callable_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Callable",
+    .tp_doc = "The slots of a ufunc, and calls that need no look at the engine.",
+    .tp_basicsize = sizeof(Callable),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
+                Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Callable, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = callable_new,
+    .tp_dealloc = (destructor)callable_dealloc,
+    .tp_traverse = (traverseproc)callable_traverse,
+    .tp_clear = (inquiry)callable_clear,
+    .tp_members = callable_members,
+};
+
+/* Let instances of the class that Python derived be called without a tuple in between. */
+PyObject *
+take_ufunc(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *type, *slow;
+    if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &type, &slow)) {
+        return NULL;
+    }
+    if (!PyType_IsSubtype((PyTypeObject *)type, &Callable_Type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a class derived from Callable");
+        return NULL;
+    }
+    Py_XSETREF(slow_ufunc, Py_NewRef(slow));
+    ((PyTypeObject *)type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    PyType_Modified((PyTypeObject *)type);
+    Py_RETURN_NONE;
+}
