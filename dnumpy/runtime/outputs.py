@@ -72,4 +72,6 @@ def told_of(
 
 def _first_planned(stages: Sequence[StageRun]) -> float:
     """Return when the first task was to begin: before it, what it reads had to come from afar."""
-    return min((at for stage in stages for at in stage.laid.plan.starts), default=0.0)
+    plans = [stage.laid.plan for stage in stages]
+    begun = [zip(plan.starts, plan.predicted_node_seconds, strict=False) for plan in plans]
+    return min((at for each in begun for at, seconds in each if seconds), default=0.0)
