@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from dnumpy.api.composites import through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import fill, flatiter
 from dnumpy.api.locks import writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _np_array = np.ndarray
 
@@ -53,12 +56,17 @@ def _dtype(self: ndarray) -> np.dtype:
 
 def _read_only(name: str) -> property:
     """Return a property that a ghost can answer, and that NumPy does not let be set."""
+    return property(_attribute(name).fget, _refusing(name))
+
+
+def _refusing(name: str) -> Callable[[ndarray, Any], None]:
+    """Return what refuses to set an attribute, in NumPy's words."""
 
     def refuse(_self: ndarray, _value: Any) -> None:
         msg = f"attribute {name!r} of 'numpy.ndarray' objects is not writable"
         raise AttributeError(msg)
 
-    return property(_attribute(name).fget, refuse)
+    return refuse
 
 
 def _data_attribute(name: str) -> property:
@@ -154,8 +162,8 @@ def install() -> None:
     ndarray.data = _data_attribute("data")
     for name in ("real", "imag"):
         setattr(ndarray, name, native.attribute(_part(name), name))
-    ndarray.T = native.attribute(property(_transposed), "T")
-    ndarray.mT = native.attribute(property(_matrix_transposed), "mT")
-    ndarray.base = property(_base)
-    ndarray.flags = native.attribute(property(_flags), "flags")
+    ndarray.T = native.attribute(property(_transposed, _refusing("T")), "T")
+    ndarray.mT = native.attribute(property(_matrix_transposed, _refusing("mT")), "mT")
+    ndarray.base = property(_base, _refusing("base"))
+    ndarray.flags = native.attribute(property(_flags, _refusing("flags")), "flags")
     ndarray.flat = property(_flat, _set_flat)

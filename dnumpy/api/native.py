@@ -152,6 +152,15 @@ def _of_numpy(path: str) -> Callable[..., Any]:
     return transplanted(found)
 
 
+def _is_numpys(path: str) -> bool:
+    """Say whether this NumPy has a name: some versions have dropped some."""
+    module, _, name = path.rpartition(".")
+    found: Any = np
+    for part in filter(None, module.split(".")):
+        found = getattr(found, part)
+    return hasattr(found, name)
+
+
 def _on_nodes(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         if not blocks.spread(*args, *kwargs.values()):
@@ -173,7 +182,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None
 
 
 TRANSPLANTED: dict[str, Callable[..., Any]] = {
-    **{path: _of_numpy(path) for path in _NUMPYS_CODE},
+    **{path: _of_numpy(path) for path in _NUMPYS_CODE if _is_numpys(path)},
     "put_along_axis": _put_along_axis,
     "digitize": transplanted(np.digitize, _monotonicity=sorting.monotonicity),
     "broadcast_arrays": transplanted(

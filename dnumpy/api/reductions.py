@@ -18,6 +18,7 @@ from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.chosen import chosen_by
 from dnumpy.api.layout import Axes, permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, is_lazy, operand, record, result_of
+from dnumpy.config import config
 from dnumpy.expr.expr import Expr, exact
 from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN, REORDERABLE
@@ -486,10 +487,17 @@ argmax = _arg(ARGMAX)
 argmin = _arg(ARGMIN)
 
 
+def _is_here(a: ndarray) -> bool:
+    """Say whether an array is computed and lies here whole."""
+    return config.mode == "default" and type(a._buf.expr.value) is np.ndarray
+
+
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """Count as the sum of ``a != 0``."""
     if type(a) is not ndarray or a._np is not None:
         return NotImplemented
+    if axis is None and not keepdims and a.dtype == bool and _is_here(a):
+        return NotImplemented  # NumPy counts eight bytes at a time
     nonzero = a if a.dtype == bool else ufuncs.call(np.not_equal, (a, 0), {})
     return sum_(nonzero, axis, np.dtype(np.intp), None, keepdims)
 

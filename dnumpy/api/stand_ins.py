@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.api import calls
 from dnumpy.api.array import facts, ndarray
 from dnumpy.api.scalar import DeferredScalar
 
@@ -61,7 +62,7 @@ class Converter:
     """Stands for the object with which NumPy's own functions convert their operands."""
 
     def __init__(self, *given: Any) -> None:
-        self._given = tuple(x.force() if type(x) is DeferredScalar else x for x in given)
+        self._given = tuple(x if type(x) is ndarray else calls.unwrap(x) for x in given)
         self._numpys = _converter(*map(stand_in, self._given))
 
     def __len__(self) -> int:

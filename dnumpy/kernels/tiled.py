@@ -46,7 +46,9 @@ CROWDED = 2e-5  # seconds of a call: a thread that must wait for another one wak
 ALIGNED = 64  # bytes: a line of the caches
 MOST_AT_ONCE = 64  # tiles
 MOST_SCRATCH = 8 << 20  # bytes in which several tiles at once keep what they hold between steps
-SHARE_OF_WIDEST = 2  # all threads hold no more of it than half the largest of NumPy's temporaries
+# Of the largest of NumPy's temporaries so many threads hold half. More of them hold more: calls
+# would be too short for them to work at the same time.
+MOST_SHARES = 4
 
 
 _NO_SCRATCH = np.empty(0, np.uint8)
@@ -119,7 +121,8 @@ class TiledKernel:
         self._scratch_at, self._scratch_bytes = _laid_out(self._scratch_shapes)
         self._fitting = 1  # tiles at once: a library's product may depend on how many rows it has
         if not phase.multiplies:
-            most = min(MOST_SCRATCH, _widest_bytes(phase) // (SHARE_OF_WIDEST * thread_count()))
+            shares = 2 * min(thread_count(), MOST_SHARES)
+            most = min(MOST_SCRATCH, _widest_bytes(phase) // shares)
             self._fitting = max(1, min(most // max(self._scratch_bytes, 1), MOST_AT_ONCE))
         self._at_once = 0  # tiles that are run at once, 0 while unknown
         self._tile_seconds = float("inf")

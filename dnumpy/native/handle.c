@@ -225,6 +225,9 @@ at_hand(PyObject *x)
         }
         return peek(x);
     }
+    if (IS_NUMPYS(x)) {
+        return runs_at_once(x) ? Py_NewRef(x) : NULL;
+    }
     return is_immediate(x) ? Py_NewRef(x) : NULL;
 }
 
@@ -386,9 +389,6 @@ handle_clear(Handle *self)
 {
     Py_CLEAR(self->np);
     Py_CLEAR(self->base);
-    if (self->buf == NULL) {
-        return 0;
-    }
     Py_CLEAR(self->buf);
     Py_CLEAR(self->place);
     Py_CLEAR(self->readonly);

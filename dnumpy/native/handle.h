@@ -34,9 +34,10 @@ typedef struct {
 /* What Python told when it bound the class: see module.c. Borrowed for the life of the process. */
 typedef struct {
     PyTypeObject *array_type;   /* dnumpy.ndarray */
-    PyObject *config;           /* the settings, and where two of them are stored in it */
+    PyObject *config;           /* the settings, and where some of them are stored in it */
     Py_ssize_t eager_below_at;
     Py_ssize_t memory_limit_at;
+    Py_ssize_t reproducible_at;
     PyObject *immediate;        /* types of scalars that NumPy may be given as they are */
     PyObject *plain;            /* types of arguments that hold no array */
     PyObject *as_seen;          /* the mark in `place` */

@@ -37,6 +37,9 @@ plain_key(PyObject *key)
         }
         return key;
     }
+    if (IS_NUMPYS(key)) {
+        return key;
+    }
     return IS_ARRAY(key) ? small_of(key) : NULL;
 }
 
@@ -155,7 +158,8 @@ mp_subscript(PyObject *x, PyObject *key)
             if (r == NULL || !IS_NUMPYS(r)) {
                 return r;
             }
-            return new_handle(r, plain == key && !PyList_CheckExact(key) ? x : NULL);
+            int is_view = plain == key && !PyList_CheckExact(key) && !IS_NUMPYS(key);
+            return new_handle(r, is_view ? x : NULL);
         }
     }
     else {
@@ -172,7 +176,7 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
 {
     PyObject *a = small_of(x);
     if (LIKELY(a != NULL && value != NULL)) {
-        PyObject *plain = is_immediate(value) ? value : NULL;
+        PyObject *plain = is_immediate(value) || IS_NUMPYS(value) ? value : NULL;
         if (plain == NULL && IS_ARRAY(value) &&
             PyArray_DESCR((PyArrayObject *)a)->kind != 'O') {
             plain = small_of(value);

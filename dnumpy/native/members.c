@@ -214,19 +214,22 @@ stream_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyO
     return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
 }
 
-/* `__array_ufunc__(array, ufunc, "__call__", x, y)`: what a scalar of NumPy's times an array is. */
+/* `__array_ufunc__(array, ufunc, "__call__", x, y)`: what a scalar or an array of NumPy's times an
+   array of ours is. */
 static PyObject *
 protocol_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Member *self = (Member *)callable;
     if (kwnames == NULL && PyVectorcall_NARGS(nargsf) == 5 && PyUnicode_Check(args[2]) &&
-        PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0 && IS_ARRAY(args[4]) &&
-        is_immediate(args[3])) {
-        PyObject *b = at_hand(args[4]);
-        if (b != NULL) {
-            PyObject *given[] = {args[3], b};
-            PyObject *r = PyObject_Vectorcall(args[1], given, 2, NULL);
-            Py_DECREF(b);
+        PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
+        PyObject *given[] = {at_hand(args[3]), at_hand(args[4])}, *r = NULL;
+        int plain = given[0] != NULL && given[1] != NULL;
+        if (plain) {
+            r = PyObject_Vectorcall(args[1], given, 2, NULL);
+        }
+        Py_XDECREF(given[0]);
+        Py_XDECREF(given[1]);
+        if (plain) {
             return result(r, args[3], args[4]);
         }
     }

@@ -58,6 +58,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     } slots[] = {
         {settings, "eager_below", &told.eager_below_at},
         {settings, "memory_limit", &told.memory_limit_at},
+        {settings, "reproducible", &told.reproducible_at},
         {told.buffer_type, "expr", &told.expr_at},
         {told.expr_type, "value", &told.value_at},
         {told.expr_type, "op", &told.op_at},

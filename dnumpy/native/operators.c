@@ -239,13 +239,26 @@ nb_matrix_multiply(PyObject *x, PyObject *y)
         return call_slow(op->slow_reflected, y, x);
     }
     PyObject *a = small_of(x), *b = IS_ARRAY(y) ? small_of(y) : NULL;
-    if (a == NULL || b == NULL || op->loop == NULL) {
+    if (a != NULL && b != NULL) {
+        Py_INCREF(a);
+        Py_INCREF(b);
+    }
+    else if (slot_of(world.config, world.reproducible_at) == Py_False) {
+        a = at_hand(x); /* what is computed is multiplied as a small array is */
+        b = a == NULL || is_immediate(y) ? NULL : at_hand(y);
+    }
+    else {
+        a = b = NULL;
+    }
+    if (b == NULL || op->loop == NULL) {
+        Py_XDECREF(a);
+        Py_XDECREF(b);
         return call_slow(op->slow, x, y);
     }
-    PyObject *args[] = {Py_NewRef(a), Py_NewRef(b)};
+    PyObject *args[] = {a, b};
     PyObject *r = PyObject_Vectorcall(op->loop, args, 2, NULL);
-    Py_DECREF(args[0]);
-    Py_DECREF(args[1]);
+    Py_DECREF(a);
+    Py_DECREF(b);
     return result(r, x, y);
 }
 

@@ -58,7 +58,7 @@ class Taught:
     def lowering(self, what: str, work: Work) -> str:
         """Return how workers will run it: compiled once it has run for as long as that takes.
 
-        A worker decides as :mod:`~dnumpy.kernels.choose` says: it imports the compiler first. What
+        A worker decides as :mod:`~dnumpy.kernels.choose` says: once that is worth it. What
         it did the last time tells what it will do.
         """
         if self.compiled.get(kernel_name(what, work, "any")):
@@ -66,7 +66,7 @@ class Taught:
         if work.flops or any(op_class in NEVER_COMPILED for op_class, _ in work.loops):
             return "tiled"
         ran = self.ran.get(kernel_name(what, work, "any"), 0.0)
-        return "numba" if ran > IMPORT_AFTER + self.compile_seconds else "tiled"
+        return "numba" if ran > max(IMPORT_AFTER, self.compile_seconds) else "tiled"
 
     def note_ran(self, what: str, work: Work, seconds: float, *, compiled: bool = False) -> None:
         """Note what the longest task of a run took, and whether all of them ran compiled.

@@ -94,6 +94,9 @@ WRONG: dict[str, Callable[[Any, Any], Any]] = {
     "too many subscripts": lambda xp, x: xp.einsum("ijk", x),
     "an unknown argument": lambda xp, x: xp.sum(x, foo=1),
     "a vector to multiply in place with": lambda xp, x: x.__imatmul__(xp.ones(7)),
+    "another transpose": lambda xp, x: setattr(x, "T", x),
+    "another base": lambda xp, x: setattr(x, "base", x),
+    "other flags": lambda xp, x: setattr(x, "flags", x),
     "no shape": lambda xp, x: x.reshape(),
     "a shape that does not fit": lambda xp, x: x.conj(xp.ones(3)),
 }
@@ -103,7 +106,7 @@ WRONG: dict[str, Callable[[Any, Any], Any]] = {
 def test_what_is_wrong_is_said_in_numpys_words(name: str) -> None:
     said = []
     for xp in (dnumpy, np):
-        with pytest.raises((TypeError, ValueError)) as caught:
+        with pytest.raises((TypeError, ValueError, AttributeError)) as caught:
             WRONG[name](xp, xp.arange(48.0).reshape(6, 8) + 0)
         said.append((caught.type, str(caught.value)))
     assert said[0] == said[1]

@@ -43,3 +43,15 @@ def test_questions_of_dtype_and_shape_equal_numpys() -> None:
         ]  # fmt: skip
 
     assert_as_numpy(program)
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize(
+    "name", ["diagflat", "ediff1d", "average", "kron", "gradient", "nan_to_num"]
+)
+def test_arrays_in_a_list_keep_their_values_when_it_is_converted(name: str) -> None:
+    found, expected = (
+        getattr(xp, name)([xp.arange(12.0) + 1, xp.arange(12.0) ** 2], *[[1.0]] * (name == "kron"))
+        for xp in (dnumpy, np)
+    )
+    np.testing.assert_array_equal(np.asarray(found), expected)
