@@ -61,7 +61,8 @@ class Row:
     """One program in one process: (predicted, measured) seconds of first and of warm calls.
 
     ``taught`` are the seconds predicted for the first call with what other programs taught.
-    ``inside`` counts the warm calls that took as long as the interval said.
+    ``inside`` counts the warm calls that took as long as the interval said. ``where`` names the
+    nodes, of rows from several clusters.
     """
 
     program: str
@@ -69,6 +70,7 @@ class Row:
     taught: float
     warm: list[tuple[float, float]] = field(default_factory=list)
     inside: int = 0
+    where: str = ""
 
     def errors(self) -> list[float]:
         """Return the errors of the warm calls."""
@@ -174,11 +176,11 @@ def quantiles(errors: Sequence[float]) -> tuple[float, float]:
     return float(numpy.quantile(errors, 0.5)), float(numpy.quantile(errors, 0.9))
 
 
-def by_program(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Return the rows of each program, one of each process."""
-    found: dict[str, list[Row]] = {}
+def by_program(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Return the rows of each program on the same nodes, one of each process."""
+    found: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        found.setdefault(row.program, []).append(row)
+        found.setdefault((row.program, row.where), []).append(row)
     return found
 
 
@@ -214,7 +216,7 @@ def table(rows: Sequence[Row]) -> Table:
         "inside",
     ):
         made.add_column(name, justify="left" if name == "program" else "right")
-    for program, alike in by_program(rows).items():
+    for (program, _), alike in by_program(rows).items():
         predicted, took = (statistics.median(row.cold[k] for row in alike) for k in (0, 1))
         calls = sum(len(row.warm) for row in alike)
         made.add_row(
@@ -295,6 +297,8 @@ def on_clusters(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
         console.print("; ".join(f"node {k}: {spec}" for k, spec in enumerate(specs)))
         console.print(table(rows), clustered.peak_table(rows), clustered.worst(rows))
         nodes = [str(spec) for spec in specs]
+        for row in rows:
+            row.where = "/".join(nodes)
         clusters.append({"nodes": nodes, "rows": [asdict(row) for row in rows]})
         found += rows
     for line in told(found):
@@ -357,8 +361,8 @@ def main(argv: Sequence[str]) -> int:
         return 1
     config.calibrate = "off"  # it would run beside what is timed
     found = on_clusters(asked, console) if asked.cluster else here(asked, console)
-    if asked.json:
-        record = {"machine": machine(), **found}
+    if asked.json:  # with how many wanted a processor in the last five minutes
+        record = {"machine": machine(), "load": os.getloadavg()[1], **found}
         Path(asked.json).write_text(json.dumps(record, indent=1), encoding="utf-8")
     return 0
 

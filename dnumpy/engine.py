@@ -337,7 +337,7 @@ def _execute_on(
 ) -> tuple[list[Record], list[StepFault], list[Failure]]:
     from dnumpy.runtime.cluster import execute  # here: programs of one machine do without
 
-    program, started = spans.program_of(stages), time.perf_counter()
+    program, started = spans.program_of(stages, where), time.perf_counter()
     records, found, failed = execute(stages, where, kept)
     took = 0.0 if failed else time.perf_counter() - started
     told = [record._replace(program=program, run_seconds=took) for record in records]
@@ -449,13 +449,13 @@ def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int]:
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut_again(_in_order(pending), pending, grain())
-        program = spans.program_of(stages)
         where = cluster_for(stages, sum([expr.nbytes for expr in pending]), counts=False)
         if where is not None:
             here = None if where.predicts else profile_here()
             wanted = {id(base_of(expr)) for expr in pending}
-            return forecast_on(stages, where, wanted, here), program
-        return forecast_local(stages, learn()), program
+            found = forecast_on(stages, where, wanted, here)
+            return found, spans.program_of(stages, where)
+        return forecast_local(stages, learn()), 0
 
 
 def learn() -> DeviceProfile:

@@ -377,14 +377,15 @@ def _lowerings_at_hand(phase: Phase, run: float) -> bool:
     if (begins or (max(spent, run) >= KNOWN_AFTER and _is_known(phase))) and _importing.acquire(
         blocking=False
     ):
-        threading.Thread(target=_import_lowerings, name="dnumpy-compile", daemon=True).start()
+        threading.Thread(target=import_lowerings, name="dnumpy-compile", daemon=True).start()
     return False
 
 
 _is_known = lru_cache(maxsize=_MOST_KERNELS)(cached.is_known)
 
 
-def _import_lowerings() -> None:
+def import_lowerings() -> None:
+    """Import what writes kernels, and let phases use it."""
     with _giving_way():
         import dnumpy.kernels.chain  # which imports the other one
         import dnumpy.kernels.compile  # noqa: F401

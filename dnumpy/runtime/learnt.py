@@ -137,6 +137,9 @@ class Runs:
             self.predicted[id(record)] = record, expected
         once = not self._has_run(kind)
         self._remember(kind, took)
+        if once and record.phase is not None and not kernel_for(record.phase).stays_tiled:
+            # whatever it ended as, it began so, and was predicted so
+            kind = kind._replace(lowering="tiled", timed=None, begins=True)
         self._correct(kind, took, profile, once=once)
         if kind.timed is not None:
             self._correct(kind._replace(timed=None), took, profile, once=once)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
 ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
+MOST_LONGER = 3.0  # times what was expected, that a run teaches
 WIRE = 1e9  # bytes per second between nodes, where no link has been measured
 COMPILED = frozenset({"numba", "chain", "cupy"})  # what tasks say of kernels that are machine code
 
@@ -225,5 +226,9 @@ class MeasuredNodes(ABC):
         return self.correction.epoch
 
     def learn_round_trip(self, seconds: float) -> None:
-        """Take in how much longer a run took than its tasks."""
+        """Take in how much longer a run took than its tasks.
+
+        Of one that took many times as long, tasks had to wait for something else.
+        """
+        seconds = min(seconds, MOST_LONGER * self.round_trip)
         self.round_trip += ROUND_TRIP_WEIGHT * (seconds - self.round_trip)

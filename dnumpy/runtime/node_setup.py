@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from importlib import import_module
 from typing import Any
 
 from distributed import WorkerPlugin
@@ -14,6 +15,7 @@ from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.relay import open_station
 
+TASKS = ("glue", "replicas")  # modules of tasks, which the first that needs one imported otherwise
 KEPT_SHARE = 0.6  # of a worker's limit, up to which it keeps memory for reuse
 
 
@@ -101,6 +103,8 @@ class NodeSetup(WorkerPlugin):
             on_worker.set_up(gpus.device_of_worker())
             receive_aligned()
             peaks.watch.start()
+            for name in TASKS:
+                import_module(f"dnumpy.runtime.{name}")
             if limit := worker.memory_manager.memory_limit:
                 target = worker.memory_manager.memory_target_fraction or KEPT_SHARE
                 pool.most_resident = min(target, KEPT_SHARE) * limit

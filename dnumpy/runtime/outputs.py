@@ -66,5 +66,12 @@ def told_of(
     if attended := [told.report(results) for stage in stages for told in stage.reports]:
         first = min(report.ended - report.seconds for report in attended)
         busy = max(report.ended for report in attended) - first
-        cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0)))
+        cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0) - _first_planned(stages)))
     return records, [fault for stage in stages for fault in stage.faults(results)]
+
+
+def _first_planned(stages: Sequence[StageRun]) -> float:
+    """Return when the first task was to begin: before it, what it reads had to come from afar."""
+    plans = [stage.laid.plan for stage in stages]
+    begun = [zip(plan.starts, plan.predicted_node_seconds, strict=False) for plan in plans]
+    return min((at for each in begun for at, seconds in each if seconds), default=0.0)

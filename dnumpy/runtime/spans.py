@@ -30,9 +30,10 @@ MOST = 8.0  # times longer or shorter than predicted: what is beyond is an accid
 Key = tuple[frozenset[str], int]
 
 
-def program_of(stages: Sequence[Stage]) -> int:
-    """Return what runs of the same stages share, before any of them has run."""
-    return hash(tuple([s.phase if isinstance(s, FusedStage) else call_of(s.expr) for s in stages]))
+def program_of(stages: Sequence[Stage], cluster: object) -> int:
+    """Return what runs of the same stages on a cluster share, before any of them has run."""
+    what = [s.phase if isinstance(s, FusedStage) else call_of(s.expr) for s in stages]
+    return hash((tuple(what), id(cluster)))
 
 
 def key_of(stages: Iterable[tuple[str, Sequence[tuple[str, int]]]]) -> Key:

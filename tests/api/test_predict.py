@@ -160,11 +160,11 @@ def test_the_first_run_is_forgotten_when_the_second_is_faster() -> None:
 @here_only
 def test_other_sizes_of_the_same_ops_are_corrected_too() -> None:
     runs, profile = learnt.Runs(), engine.profile_here()
-    record = _ran(1.0)
+    record = _ran(1.0)._replace(lowering="tiled")  # as a first run begins
     kind = learnt._kind_of(record)._replace(timed=None)
     assert kind.work is not None
     took = max(20 * learnt.profile_seconds(kind.work, profile), 0.01)
-    other = kind._replace(key="another size")
+    other = kind._replace(key="another size", lowering="tiled")
     plain = runs.expect(other, profile)
     runs.take_in([record._replace(seconds=took)], profile)
     found = runs.expect(other, profile)

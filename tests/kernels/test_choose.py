@@ -161,7 +161,7 @@ def imports(monkeypatch):
     begun: list[bool] = []
     monkeypatch.setattr(choose, "_imported", threading.Event())
     monkeypatch.setattr(choose, "_importing", threading.Lock())
-    monkeypatch.setattr(choose, "_import_lowerings", lambda: begun.append(True))
+    monkeypatch.setattr(choose, "import_lowerings", lambda: begun.append(True))
     monkeypatch.setattr(choose, "COMPILE_SECONDS", 0.2)
     monkeypatch.setattr(choose, "_tiled_seconds", [0.0])
     return begun

@@ -93,6 +93,16 @@ def test_all_that_arrives_comes_through_one_door() -> None:
     assert arriving(cluster, "n0", {"n0": 5e8}) == 0.0
 
 
+def test_one_run_that_waited_for_something_else_hardly_changes_the_round_trip() -> None:
+    cluster = OnPaper(2)
+    before = cluster.round_trip
+    cluster.learn_round_trip(100 * before)
+    assert before < cluster.round_trip < 2 * before
+    for _ in range(30):
+        cluster.learn_round_trip(10 * before)
+    assert cluster.round_trip > 9 * before  # what happens each time is believed
+
+
 distributed = pytest.importorskip("distributed")
 rng = np.random.default_rng(5)
 VALUES = np.concatenate([rng.normal(size=400), rng.integers(-9, 9, 400), [np.nan, np.inf, 0.0]])

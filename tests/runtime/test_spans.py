@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from statistics import median
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dnumpy.expr.expr import leaf
+from dnumpy.rewrite.cut import WholeStage
 from dnumpy.runtime.records import HERE, Record
-from dnumpy.runtime.spans import MOST, Spans, end_of
+from dnumpy.runtime.spans import MOST, Spans, end_of, program_of
 
 WHERE = (("a", 60), ("b", 40))
 
@@ -87,3 +90,9 @@ def test_a_program_takes_what_it_took() -> None:
         known.take_in(history)
     assert known.seconds(7) == 2.0
     assert known.seconds(8) is None
+
+
+def test_a_program_on_another_cluster_is_another() -> None:
+    stages, one, other = [WholeStage(leaf(np.ones(3), (3,), np.dtype(float)))], Spans(), Spans()
+    assert program_of(stages, one) == program_of(list(stages), one)
+    assert program_of(stages, one) != program_of(stages, other)
