@@ -13,7 +13,7 @@ from dnumpy import native
 from dnumpy.api import callables, calls, docs, overrides
 from dnumpy.api.array import ndarray, peek, wrap
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
-from dnumpy.api.record import Unmanaged, is_lazy
+from dnumpy.api.record import is_lazy, recorded_by
 from dnumpy.api.stored import with_stored
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
@@ -163,7 +163,7 @@ def _considered(
         ):
             return overrides.call_function(wrapped, args, kwargs)
         if asks_engine(args, kwargs):
-            found = NotImplemented if ours is None else _recorded(ours, args, kwargs)
+            found = NotImplemented if ours is None else recorded_by(ours, args, kwargs)
             if found is not NotImplemented:
                 return found
             _note_gather(qualified, args, kwargs)
@@ -213,13 +213,6 @@ def _small_sequence(sequence: Any) -> Any:
     if len(found) < len(sequence):
         return None
     return found if type(sequence) is list else tuple(found)
-
-
-def _recorded(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    try:
-        return ours(*args, **kwargs)
-    except Unmanaged:
-        return NotImplemented
 
 
 def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -39,7 +39,16 @@ from dnumpy.api.buffer import Buffer, lock_of
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
-from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, to_numpy, write
+from dnumpy.api.record import (
+    Unmanaged,
+    content,
+    fresh,
+    is_lazy,
+    operand,
+    recorded_by,
+    to_numpy,
+    write,
+)
 from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.api.walk import iterator
 from dnumpy.config import config
@@ -68,10 +77,7 @@ def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Call
         if a is not None and plain and not kwargs:
             return calls.given_by(wrapped(a, *args), self)
         if ours is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
-            try:
-                found = ours(self, *args, **kwargs)
-            except Unmanaged:
-                found = NotImplemented
+            found = recorded_by(ours, (self, *args), kwargs)
             if found is not NotImplemented:
                 return found
         return run(wrapped, (self, *args), kwargs)

@@ -6,6 +6,8 @@ exceptions are NumPy's own; the answers are cached by operand types.
 
 from __future__ import annotations
 
+import inspect
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +34,7 @@ from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import CAST, FULL, UPDATE, VIEW, WHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dnumpy.expr.expr import Params
     from dnumpy.expr.geometry import Geometry
@@ -50,6 +52,31 @@ _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the
 
 class Unmanaged(Exception):  # noqa: N818 - control flow, not an error
     """The engine does not record this; NumPy must run it now."""
+
+
+def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what ``ours`` records; NotImplemented where it leaves the call to NumPy.
+
+    It does so where it does not know an argument by its name: newer versions of NumPy have more of
+    them, and where NumPy does not know it either, the error is to be NumPy's.
+    """
+    if kwargs and not _takes(ours, kwargs):
+        return NotImplemented
+    try:
+        return ours(*args, **kwargs)
+    except Unmanaged:
+        return NotImplemented
+
+
+def _takes(function: Callable[..., Any], names: Iterable[str]) -> bool:
+    known, open_ended = _parameters_of(function)
+    return open_ended or known.issuperset(names)
+
+
+@cache
+def _parameters_of(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    found = inspect.signature(function, follow_wrapped=False).parameters
+    return frozenset(found), any(p.kind is p.VAR_KEYWORD for p in found.values())
 
 
 def operand(x: Operand) -> Expr | Const:
