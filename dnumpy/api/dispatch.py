@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.api import callables, calls, docs, overrides
+from dnumpy.api import callables, calls, docs, lone, overrides
 from dnumpy.api.array import ndarray, peek, wrap
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
 from dnumpy.api.record import is_lazy, recorded_by
@@ -48,7 +48,8 @@ def function(
     kind_of_call = _CREATED_FROM.get(key)
     if made is None:
         made = _dispatched(NATIVE.get(key), wrapped, qualified)
-        kind_of_call = "writes" if qualified.rpartition(".")[2] in WRITING else "arrays"
+        last = qualified.rpartition(".")[2]
+        kind_of_call = "writes" if last in WRITING else "moves" if key in lone.MOVING else "arrays"
     if is_builtin and key not in BUILTIN:
         made = callables.in_module(made)
     _describe(made, wrapped, qualified, kind)

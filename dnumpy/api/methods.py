@@ -16,6 +16,7 @@ from dnumpy.api import (
     composites,
     contractions,
     items,
+    lone,
     overrides,
     picks,
     printing,
@@ -467,5 +468,7 @@ native.bind(
     wrap=wrap,
     wrap_result=calls.wrap_result,
     result_of=calls.result_of,
+    runs_alone=lone.runs_alone,
+    may_move=lone.may_move,
     out_position=calls.out_position,
 )

@@ -143,6 +143,13 @@ def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
     return _origin_of(frame, state, watched)
 
 
+def site_of(frame: FrameType) -> Site | None:
+    """Return the place of a frame of the user's where something was recorded before, else None."""
+    code = frame.f_code
+    found = _known.get((id(code), frame.f_lasti))
+    return found[3].site if found is not None and found[0] is code else None
+
+
 def _note_file(name: str) -> bool:
     """Say, and remember, whether a file is one of a library and none of its tests."""
     if len(_inside) >= _MOST_KNOWN:

@@ -142,9 +142,10 @@ def function(
         NumPy's function.
     as_they_are : frozenset of type
         What NumPy is given as it is, besides small arrays.
-    kind : {"arrays", "writes", "shape", "list", "range", "itself"}
-        Which arguments take the short path: small arrays and sequences of them; the same of a
-        function that writes to them; a shape of few elements; a short list of numbers; a short
+    kind : {"arrays", "moves", "writes", "shape", "list", "range", "itself"}
+        Which arguments take the short path: small arrays and sequences of them; the same, and
+        large ones that lie here, of a function that only moves elements; small ones of a function
+        that writes to them; a shape of few elements; a short list of numbers; a short
         range; one array of ours, which is the result.
     binds : bool
         Whether it is a method of a class that holds it, as functions are and built-in ones are not.

@@ -17,7 +17,7 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Function;
 
-enum { OF_ARRAYS, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
+enum { OF_ARRAYS, MOVING, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
 
 static Py_ssize_t
 size_of(PyObject *shape)
@@ -78,16 +78,17 @@ small_sequence(Function *self, PyObject *sequence)
         }
         return Py_NewRef(sequence);
     }
-    for (Py_ssize_t k = 0; k < count; k++) {
-        if (!IS_ARRAY(elements[k]) || small_of(elements[k]) == NULL) {
-            return NULL;
-        }
-    }
     int is_list = PyList_CheckExact(sequence);
     PyObject *given = is_list ? PyList_New(count) : PyTuple_New(count);
     for (Py_ssize_t k = 0; given != NULL && k < count; k++) {
-        PyObject *np = Py_NewRef(small_of(elements[k]));
-        if (is_list) {
+        PyObject *np = IS_ARRAY(elements[k]) ? Py_XNewRef(small_of(elements[k])) : NULL;
+        if (np == NULL && self->kind == MOVING && IS_ARRAY(elements[k])) {
+            np = lying_here(elements[k]);
+        }
+        if (np == NULL) {
+            Py_CLEAR(given);
+        }
+        else if (is_list) {
             PyList_SET_ITEM(given, k, np);
         }
         else {
@@ -119,6 +120,9 @@ given_for(Function *self, PyObject *x, int may_be_seen)
 {
     if (IS_ARRAY(x)) {
         PyObject *np = small_of(x);
+        if (np == NULL && self->kind == MOVING) {
+            return lying_here(x);
+        }
         return np != NULL ? Py_NewRef(np) : may_be_seen ? peek(x) : NULL;
     }
     if (PyLong_CheckExact(x) || PyFloat_CheckExact(x) || x == Py_None) {
@@ -182,6 +186,25 @@ only_reads(Function *self, Py_ssize_t count)
     return count <= self->out_position;
 }
 
+/* Say whether what is only moved is so little, or so small, that NumPy is to move it at once. */
+static int
+moves_now(PyObject *const *given, Py_ssize_t count)
+{
+    Py_ssize_t bytes = 0, most = 0;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        int is_sequence = PyList_CheckExact(given[k]) || PyTuple_CheckExact(given[k]);
+        PyObject *const *arrays = is_sequence ? PySequence_Fast_ITEMS(given[k]) : &given[k];
+        Py_ssize_t n = is_sequence ? PySequence_Fast_GET_SIZE(given[k]) : 1;
+        for (Py_ssize_t j = 0; j < n; j++) {
+            if (IS_NUMPYS(arrays[j])) {
+                bytes += PyArray_NBYTES((PyArrayObject *)arrays[j]);
+                most = runs_at_once(arrays[j]) ? most : bytes;
+            }
+        }
+    }
+    return most == 0 || may_move(2 * bytes);
+}
+
 /* Call NumPy with what it may have; set `done` if it was called. By name it may have plain values. */
 static PyObject *
 of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
@@ -201,7 +224,7 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
             break;
         }
     }
-    if (k == total) {
+    if (k == total && (self->kind != MOVING || moves_now(given, count))) {
         *done = 1;
         r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
         r = given_back(r, args, given, count);
@@ -403,7 +426,7 @@ static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "writes", "shape", "list", "range",
+    static const char *const kinds[] = {"arrays", "moves", "writes", "shape", "list", "range",
                                         "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;

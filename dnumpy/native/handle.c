@@ -231,6 +231,63 @@ at_hand(PyObject *x)
     return is_immediate(x) ? Py_NewRef(x) : NULL;
 }
 
+/* What NumPy would read for an operand however large, new; NULL without an error where that is to be
+   computed first, or its reading to be noted. */
+PyObject *
+lying_here(PyObject *x)
+{
+    if (!IS_ARRAY(x)) {
+        return IS_NUMPYS(x) || is_immediate(x) ? Py_NewRef(x) : NULL;
+    }
+    PyObject *np = small_of(x);
+    if (np != NULL) {
+        return Py_NewRef(np);
+    }
+    Handle *handle = (Handle *)x;
+    PyObject *memory = is_watched(handle->buf) ? NULL : computed(handle->buf);
+    PyObject *shown = memory == NULL ? NULL : shown_of(handle, memory);
+    Py_XDECREF(memory);
+    if (shown != NULL && !IS_NUMPYS(shown)) {
+        Py_CLEAR(shown);
+    }
+    return shown;
+}
+
+static Py_ssize_t
+bytes_of(PyObject *x)
+{
+    return x != NULL && IS_NUMPYS(x) ? PyArray_NBYTES((PyArrayObject *)x) : 0;
+}
+
+/* Say whether the line of the program that is running wants results one by one, so that an operation
+   on what lies here is best done by NumPy at once; 0 too after an error, which Python will meet. */
+int
+runs_alone(PyObject *function, PyObject *a, PyObject *b)
+{
+    Py_ssize_t first = bytes_of(a), second = bytes_of(b);
+    Py_ssize_t most = first > second ? first : second;
+    PyObject *bytes = PyLong_FromSsize_t(first + second + most);
+    PyObject *args[] = {function, bytes};
+    PyObject *found = bytes == NULL ? NULL : PyObject_Vectorcall(world.runs_alone, args, 2, NULL);
+    int alone = found == Py_True;
+    Py_XDECREF(bytes);
+    Py_XDECREF(found);
+    if (found == NULL) {
+        PyErr_Clear();
+    }
+    return alone;
+}
+
+int
+may_move(Py_ssize_t bytes)
+{
+    PyObject *found = PyObject_CallFunction(world.may_move, "n", bytes);
+    int may = found == Py_True;
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return may;
+}
+
 PyObject *
 call_slow(PyObject *function, PyObject *x, PyObject *y)
 {

@@ -52,6 +52,8 @@ typedef struct {
     PyObject *wrap;             /* array of NumPy's -> ours, however large */
     PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
+    PyObject *runs_alone;       /* (function of NumPy's, bytes) -> whether to call it now */
+    PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
 } World;
 
@@ -137,6 +139,9 @@ PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals sho
 PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
+PyObject *lying_here(PyObject *x);
+int may_move(Py_ssize_t bytes);
+int runs_alone(PyObject *function, PyObject *a, PyObject *b); /* b may be NULL */
 PyObject *call_slow(PyObject *function, PyObject *x, PyObject *y); /* y may be NULL */
 int take_operator(const char *name, PyObject *function, PyObject *loop);
 void array_dealloc(PyObject *array);

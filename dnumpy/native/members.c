@@ -103,6 +103,12 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
         PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL;
         own = own != NULL ? Py_NewRef(own) : self->marked ? NULL : peek(args[0]);
+        if (own == NULL && !self->marked) { /* a copy of what is large */
+            own = lying_here(args[0]);
+            if (own != NULL && !runs_alone(self->numpys, own, NULL)) {
+                Py_CLEAR(own);
+            }
+        }
         given[0] = own;
         Py_ssize_t k = own != NULL;
         for (; k > 0 && k < total; k++) {

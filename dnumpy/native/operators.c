@@ -78,6 +78,20 @@ take_operator(const char *name, PyObject *function, PyObject *loop)
 
 /* ---------------------------------------------------------------- arithmetic */
 
+/* An operation on large operands that lie here, at once; NULL without an error where it may wait. */
+static PyObject *
+at_once(PyObject *loop, PyObject *x, PyObject *y)
+{
+    PyObject *a = lying_here(x), *b = a == NULL ? NULL : lying_here(y), *r = NULL;
+    if (b != NULL && runs_alone(loop, a, b)) {
+        PyObject *args[] = {a, b};
+        r = result(PyObject_Vectorcall(loop, args, 2, NULL), x, y);
+    }
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return r;
+}
+
 static PyObject *
 forward(Operator *op, PyObject *x, PyObject *y)
 {
@@ -92,6 +106,10 @@ forward(Operator *op, PyObject *x, PyObject *y)
             return result(r, x, y);
         }
         Py_XDECREF(a);
+        PyObject *r = at_once(op->loop, x, y);
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
+        }
     }
     return call_slow(op->slow, x, y);
 }
@@ -106,6 +124,10 @@ reflected(Operator *op, PyObject *x, PyObject *y)
             PyObject *r = PyObject_Vectorcall(op->loop, args, 2, NULL);
             Py_DECREF(b);
             return result(r, x, y);
+        }
+        PyObject *r = at_once(op->loop, x, y);
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
         }
     }
     return call_slow(op->slow_reflected, y, x);
@@ -130,22 +152,33 @@ written(Operator *op, PyObject *x, PyObject *a, PyObject *b)
     return Py_NewRef(x);
 }
 
-/* The same for a small view of computed memory, where nobody reads that later. */
+static int
+is_little(PyObject *operand)
+{
+    return !IS_NUMPYS(operand) ||
+           (runs_at_once(operand) && setting(world.memory_limit_at) == 0);
+}
+
+/* The same for a view of computed memory, where nobody reads that later. */
 static PyObject *
 written_seen(Operator *op, PyObject *x, PyObject *y)
 {
     Handle *handle = (Handle *)x;
     PyObject *a = NULL, *b = NULL, *lock = NULL, *r = NULL;
     if (handle->readonly == Py_False && !is_watched(handle->buf) && may_be_written(handle->buf)) {
-        a = peek(x);
+        a = lying_here(x);
+        b = a == NULL ? NULL : lying_here(y);
     }
-    if (a != NULL && PyArray_SIZE((PyArrayObject *)a) > WRITTEN_AT_ONCE) {
+    if (b != NULL && !(is_little(a) && is_little(b)) && !runs_alone(op->loop, a, b)) {
+        Py_CLEAR(b);
+    }
+    if (b != NULL && PyArray_SIZE((PyArrayObject *)a) > WRITTEN_AT_ONCE) {
         Py_DECREF(a);
         lock = locked(handle->buf);
-        a = lock != NULL && may_be_written(handle->buf) ? peek(x) : NULL;
+        a = lock != NULL && may_be_written(handle->buf) ? lying_here(x) : NULL;
     }
-    if (a != NULL) {
-        b = at_hand(y);
+    if (a == NULL) {
+        Py_CLEAR(b);
     }
     if (b != NULL) {
         r = written(op, x, a, b);
@@ -183,6 +216,12 @@ static PyObject *
 unary(Operator *op, PyObject *x)
 {
     PyObject *a = at_hand(x);
+    if (a == NULL) {
+        a = lying_here(x);
+        if (a != NULL && (op->loop == NULL || !runs_alone(op->loop, a, NULL))) {
+            Py_CLEAR(a);
+        }
+    }
     if (a == NULL || op->loop == NULL) {
         Py_XDECREF(a);
         return call_slow(op->slow, x, NULL);
@@ -302,6 +341,13 @@ handle_compare(PyObject *x, PyObject *y, int op)
 {
     PyObject *a = at_hand(x);
     PyObject *b = a == NULL ? NULL : at_hand(y);
+    if (b == NULL) {
+        Py_XSETREF(a, lying_here(x));
+        b = a == NULL ? NULL : lying_here(y);
+        if (b != NULL && !runs_alone(Py_None, a, b)) {
+            Py_CLEAR(b);
+        }
+    }
     if (b == NULL) {
         Py_XDECREF(a);
         return call_slow(compare_slow[op], x, y);

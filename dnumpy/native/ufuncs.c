@@ -50,6 +50,25 @@ is_only(PyObject *kwnames, PyObject **name, const char *text)
     return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == intern(name, text);
 }
 
+/* The same for large operands that lie here; NULL without an error where it may wait. */
+static PyObject *
+at_once(Callable *self, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *given[2] = {lying_here(args[0]), NULL}, *r = NULL;
+    int here = given[0] != NULL;
+    if (here && count == 2) {
+        given[1] = lying_here(args[1]);
+        here = given[1] != NULL;
+    }
+    if (here && runs_alone(self->np, given[0], given[1])) {
+        r = PyObject_Vectorcall(self->np, given, count, NULL);
+        r = result(r, args[0], count == 2 ? args[1] : NULL);
+    }
+    Py_XDECREF(given[0]);
+    Py_XDECREF(given[1]);
+    return r;
+}
+
 static PyObject *
 callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -75,6 +94,10 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
         Py_XDECREF(given[1]);
         if (plain) {
             return result(r, args[0], count == 2 ? args[1] : NULL);
+        }
+        r = at_once(self, args, count);
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
         }
     }
     PyObject *more[MOST_ARGUMENTS + 1];

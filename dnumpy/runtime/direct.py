@@ -63,6 +63,11 @@ def is_quick(expr: Expr) -> bool:
     return _is_cheap(expr) and _is_small(expr, MOST_BYTES)
 
 
+def may_run(nbytes: int, most: int = MOST_BYTES) -> bool:
+    """Say whether an operation that reads and writes so much at home may be NumPy's."""
+    return config.mode == "default" and nbytes <= most and not _is_sent(nbytes)
+
+
 def is_little(order: Sequence[Expr]) -> bool:
     """Say whether what is pending is so little that the operations are best run one by one.
 
