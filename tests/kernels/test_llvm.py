@@ -28,7 +28,7 @@ def note(*given, real=llvm._optimise):
     return real(*given)
 llvm._optimise = note
 record = choose._Record(text)
-compiling = {"target": choose._prepare, "args": (record,), "kwargs": {"worth": True}}
+compiling = {"target": choose._prepare, "args": (record, None), "kwargs": {"worth": True}}
 threads = [threading.Thread(**compiling, daemon=True) for _ in range(4)]
 for thread in threads:
     thread.start()

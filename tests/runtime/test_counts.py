@@ -31,7 +31,7 @@ def made_ready(kernel: choose.LoneKernel) -> None:
     """Wait until a kernel is compiled, as one that has long been missed is in the background."""
     record = kernel._record
     if record.state != "ready":
-        choose._prepare(record, worth=True)
+        choose._prepare(record, None, worth=True)
     assert record.state == "ready"
     assert kernel.ready() is not None
 
@@ -130,7 +130,7 @@ def test_a_kernel_is_compiled_once_it_has_been_missed_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(choose, "_prepare", lambda record, worth: asked.append(record.source))
+    monkeypatch.setattr(choose, "_prepare", lambda record, _phase, worth: asked.append(record.source))
     kernel = choose.LoneKernel("def kernel(a, b, c):\n    pass\n")
     kernel.missed(1e-4)
     assert not asked
