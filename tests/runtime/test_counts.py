@@ -130,7 +130,9 @@ def test_a_kernel_is_compiled_once_it_has_been_missed_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(choose, "_prepare", lambda record, _phase, worth: asked.append(record.source))
+    monkeypatch.setattr(
+        choose, "_prepare", lambda record, _phase, worth: asked.append(record.source)
+    )
     kernel = choose.LoneKernel("def kernel(a, b, c):\n    pass\n")
     kernel.missed(1e-4)
     assert not asked
