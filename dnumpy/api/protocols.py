@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,27 @@ def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
 
 
 def _buffer(self: ndarray, _flags: int) -> memoryview:
-    """Return the memory; what C code asks for from Python 3.12 on (PEP 688)."""
-    return exported(self).data
+    """Return the memory; what C code asks for from Python 3.12 on (PEP 688).
+
+    NumPy asks for it before it asks for the array: where a buffer cannot tell the dtype, as of
+    bytes without fields, it is to ask further.
+    """
+    memory = exported(self)
+    if not _is_told(memory.dtype):
+        msg = f"a buffer cannot tell the dtype {memory.dtype}"
+        raise BufferError(msg)
+    return memory.data
+
+
+@lru_cache(maxsize=256)
+def _is_told(dtype: np.dtype) -> bool:
+    """Say whether a buffer's format tells all of a dtype."""
+    try:
+        found = np.asarray(np.empty(1, dtype).data).dtype
+    except (ValueError, TypeError, BufferError):
+        return True  # there is no such buffer, as NumPy will say
+    same = found == dtype and found.char == dtype.char
+    return same and found.isalignedstruct == dtype.isalignedstruct
 
 
 def _bytes(self: ndarray) -> bytes:
