@@ -317,7 +317,7 @@ def ghost(array: ndarray) -> np.ndarray:
     if geometry is not None:
         seen = np.asarray(_Ghostly(geometry, readonly=array._readonly))
         if not same_dtype(seen.dtype, geometry.dtype):  # the protocol knows no fields, no longlong
-            seen.dtype = geometry.dtype  # type: ignore[misc]
+            seen = seen.view(geometry.dtype)
         return seen
     buffer = array._buf
     if buffer.ghost is None:
@@ -325,7 +325,7 @@ def ghost(array: ndarray) -> np.ndarray:
         whole = Geometry(0, buffer.shape, strides, buffer.dtype)
         buffer.ghost = np.asarray(_Ghostly(whole, readonly=False))
         if not same_dtype(buffer.ghost.dtype, buffer.dtype):
-            buffer.ghost.dtype = buffer.dtype  # type: ignore[misc]
+            buffer.ghost = buffer.ghost.view(buffer.dtype)
     if not array._readonly:
         return buffer.ghost
     seen = buffer.ghost.view()
