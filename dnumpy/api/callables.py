@@ -16,8 +16,7 @@ from dnumpy.api.array import exported, ndarray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# the classes of np.r_ and np.c_, and of np.mgrid and np.ogrid
-INDEXERS: tuple[Any, ...] = tuple(type(x).__base__ for x in (np.r_, np.mgrid))
+INDEXERS = tuple(type(x) for x in (np.r_, np.c_, np.mgrid, np.ogrid))
 DISPATCHING = (type(np.sum), types.BuiltinFunctionType)  # what asks ``__array_function__``
 _PLAIN_FUNCTIONS = (
     types.FunctionType,

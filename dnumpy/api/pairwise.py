@@ -231,8 +231,10 @@ _PLAIN = Module(np.matmul, np.multiply)
 _KINDS = "fdFD"
 
 
-def einsum_of_small(*operands: Any) -> Any:
+def einsum_of_small(*operands: Any, **named: Any) -> Any:
     """Return ``np.einsum`` of arrays of NumPy's, by products of matrices where that pays."""
+    if named or not operands:
+        return np.einsum(*operands, **named)
     subscripts, *arrays = operands
     if type(subscripts) is str and len(arrays) > 1 and all(type(a) is np.ndarray for a in arrays):
         dtype = arrays[0].dtype

@@ -88,6 +88,7 @@ np.fill_diagonal(M, 2), M|np.putmask(c, m, b), c|np.nan_to_num(a)|np.broadcast_t
 np.broadcast_arrays(a, N[:, :3])|np.real(a) is a|np.meshgrid(a, b)|np.atleast_2d(a)
 np.expand_dims(a, 0)|np.roll(a, 1)|np.flip(a).base is a|np.isnan(a)|np.round(b, 1)|np.histogram(a)
 np.interp(1.5, a, b)|np.polyfit(a, b, 1)|np.einsum("i,i", a, b)|np.einsum("i,i->", a, b, out=s)
+np.einsum("i,i", a, b, optimize=True)|np.einsum()|np.ma.mr_["1, 2"]|np.r_["1, 2"]|np.c_["a, b"]
 np.cross(a, b)|np.outer(a, b)|np.kron(a, b)|np.tile(a, 2)|np.repeat(a, 2)|np.sort(b)|np.argsort(b)
 np.median(a)|np.percentile(a, 50)|np.cumsum(a)|np.diff(a)|np.gradient(a)|np.trapezoid(a)
 np.bincount(k)|np.digitize(a, k)|np.allclose(a, b)|np.array_equal(a, a)|np.isclose(a, b)|np.sum(t)
