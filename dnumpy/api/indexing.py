@@ -10,6 +10,7 @@ import numpy as np
 from dnumpy import engine
 from dnumpy.api import calls, chosen, take
 from dnumpy.api.array import (
+    SEEN,
     concrete,
     concrete_for_writing,
     facts,
@@ -118,10 +119,11 @@ def _get_basic(array: ndarray, key: Any) -> Any:
         whole = memory
     else:
         whole = _over(array, memory)
-        array._seen = (memory, whole)  # the next item takes the short path
     if unread.watched:
         unread.note_read(expr)
     shown = whole[key]
+    if whole is not memory and shown.size * _LITTLE < whole.size:
+        array._seen = (memory, whole)  # the next item takes the short path
     if type(shown) is not np.ndarray:
         return shown
     return view_seen(array, memory, shown) if shown.size else _viewed(array, key)
@@ -216,6 +218,8 @@ def set_(array: ndarray, key: Any, value: Any) -> None:
     if array._readonly:
         msg = "assignment destination is read-only"
         raise ValueError(msg)
+    if array._place is not SEEN:
+        array._seen = None  # which would keep the memory from being written to where it lies
     if _set_now(array, key, value) or is_same_view(array, key, value):
         return
     if type(value) is DeferredScalar and _may_overflow(value.dtype, facts(array).dtype):
