@@ -25,10 +25,11 @@ _METHODS = frozenset({
     _array.copy, _array.astype, _array.max, _array.min, _array.any, _array.all, _array.argmax,
     _array.argmin,
 })  # fmt: skip
-# what only moves elements: nothing of it can be fused with what comes after
+# what only moves elements: nothing of it can be fused with what comes after, as margins and turns
+# (pad, roll) can
 MOVING = frozenset({
-    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "append", "pad",
-    "roll", "take", "count_nonzero",
+    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "append",
+    "take", "count_nonzero",
 })  # fmt: skip
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply
