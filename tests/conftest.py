@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -50,6 +50,18 @@ def settings_stay() -> Iterator[None]:
     for field in dataclasses.fields(config):
         setattr(config, field.name, getattr(kept, field.name))
     assert left == kept
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Return the client of two workers, each a process of one thread."""
+    import distributed
+
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
 
 
 @pytest.fixture(autouse=True)

@@ -48,8 +48,8 @@ def function(
     kind_of_call = _CREATED_FROM.get(key)
     if made is None:
         made = _dispatched(NATIVE.get(key), wrapped, qualified)
-        last = qualified.rpartition(".")[2]
-        kind_of_call = "writes" if last in WRITING else "moves" if key in lone.MOVING else "arrays"
+        moves = "moves" if key in lone.MOVING else "arrays"
+        kind_of_call = "writes" if _writes(qualified) else moves
     if is_builtin and key not in BUILTIN:
         made = callables.in_module(made)
     _describe(made, wrapped, qualified, kind)
@@ -70,6 +70,11 @@ def function(
             public.__wrapped__ = wrapped
     overrides.register(wrapped, public)
     return public
+
+
+def _writes(qualified: str) -> bool:
+    """Say whether a function of NumPy's writes to its first argument."""
+    return qualified.rpartition(".")[2] in WRITING
 
 
 def _describe(made: Any, wrapped: Any, qualified: str, kind: str) -> None:
@@ -103,7 +108,7 @@ def _dispatched(
 ) -> Callable[..., Any]:
     """Return the public function: small operands go to NumPy, managed ones to ``ours``."""
     considered = _considered(ours, wrapped, qualified)
-    if qualified.rpartition(".")[2] in WRITING:
+    if _writes(qualified):
 
         def writing(*args: Any, **kwargs: Any) -> Any:
             return considered(args, kwargs)
@@ -154,7 +159,7 @@ def _considered(
     ours: Callable[..., Any] | None, wrapped: Any, qualified: str
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
     """Return what calls the function with operands of any kind."""
-    runner = calls.run_writing if qualified.rpartition(".")[2] in WRITING else calls.run
+    runner = calls.run_writing if _writes(qualified) else calls.run
     dispatches = isinstance(wrapped, callables.DISPATCHING)
 
     def considered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

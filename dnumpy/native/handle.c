@@ -429,6 +429,30 @@ result(PyObject *r, PyObject *x, PyObject *y)
     return r;
 }
 
+/* What a ufunc makes of operands at hand, or of large ones that lie here where the program wants each
+   result by itself; NULL without an error where Python has to look. */
+PyObject *
+call_now(PyObject *loop, PyObject *x, PyObject *y)
+{
+    if (loop == NULL) {
+        return NULL;
+    }
+    PyObject *a = at_hand(x), *b = a == NULL || y == NULL ? NULL : at_hand(y), *r = NULL;
+    int now = a != NULL && (y == NULL || b != NULL);
+    if (!now) {
+        Py_XSETREF(a, lying_here(x));
+        Py_XSETREF(b, a == NULL || y == NULL ? NULL : lying_here(y));
+        now = a != NULL && (y == NULL || b != NULL) && runs_alone(loop, a, b);
+    }
+    if (now) {
+        PyObject *args[] = {a, b};
+        r = result(PyObject_Vectorcall(loop, args, y == NULL ? 1 : 2, NULL), x, y);
+    }
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return r;
+}
+
 static int
 handle_traverse(Handle *self, visitproc visit, void *arg)
 {

@@ -137,6 +137,7 @@ PyObject *at_hand(PyObject *x);          /* the same for any operand */
 PyObject *new_handle(PyObject *np, PyObject *base); /* steals np; base may be NULL */
 PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals shown */
 PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
+PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
 PyObject *lying_here(PyObject *x);

@@ -228,15 +228,9 @@ protocol_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     Member *self = (Member *)callable;
     if (kwnames == NULL && PyVectorcall_NARGS(nargsf) == 5 && PyUnicode_Check(args[2]) &&
         PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
-        PyObject *given[] = {at_hand(args[3]), at_hand(args[4])}, *r = NULL;
-        int plain = given[0] != NULL && given[1] != NULL;
-        if (plain) {
-            r = PyObject_Vectorcall(args[1], given, 2, NULL);
-        }
-        Py_XDECREF(given[0]);
-        Py_XDECREF(given[1]);
-        if (plain) {
-            return result(r, args[3], args[4]);
+        PyObject *r = call_now(args[1], args[3], args[4]);
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
         }
     }
     return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);

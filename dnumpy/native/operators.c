@@ -78,59 +78,18 @@ take_operator(const char *name, PyObject *function, PyObject *loop)
 
 /* ---------------------------------------------------------------- arithmetic */
 
-/* An operation on large operands that lie here, at once; NULL without an error where it may wait. */
-static PyObject *
-at_once(PyObject *loop, PyObject *x, PyObject *y)
-{
-    PyObject *a = lying_here(x), *b = a == NULL ? NULL : lying_here(y), *r = NULL;
-    if (b != NULL && runs_alone(loop, a, b)) {
-        PyObject *args[] = {a, b};
-        r = result(PyObject_Vectorcall(loop, args, 2, NULL), x, y);
-    }
-    Py_XDECREF(a);
-    Py_XDECREF(b);
-    return r;
-}
-
 static PyObject *
 forward(Operator *op, PyObject *x, PyObject *y)
 {
-    if (LIKELY(op->loop != NULL)) {
-        PyObject *a = at_hand(x);
-        PyObject *b = a == NULL ? NULL : at_hand(y);
-        if (b != NULL) {
-            PyObject *args[] = {a, b};
-            PyObject *r = PyObject_Vectorcall(op->loop, args, 2, NULL);
-            Py_DECREF(a);
-            Py_DECREF(b);
-            return result(r, x, y);
-        }
-        Py_XDECREF(a);
-        PyObject *r = at_once(op->loop, x, y);
-        if (r != NULL || PyErr_Occurred()) {
-            return r;
-        }
-    }
-    return call_slow(op->slow, x, y);
+    PyObject *r = call_now(op->loop, x, y);
+    return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow, x, y);
 }
 
 static PyObject *
 reflected(Operator *op, PyObject *x, PyObject *y)
 {
-    if (LIKELY(op->loop != NULL && is_immediate(x))) {
-        PyObject *b = at_hand(y);
-        if (b != NULL) {
-            PyObject *args[] = {x, b};
-            PyObject *r = PyObject_Vectorcall(op->loop, args, 2, NULL);
-            Py_DECREF(b);
-            return result(r, x, y);
-        }
-        PyObject *r = at_once(op->loop, x, y);
-        if (r != NULL || PyErr_Occurred()) {
-            return r;
-        }
-    }
-    return call_slow(op->slow_reflected, y, x);
+    PyObject *r = is_immediate(x) ? call_now(op->loop, x, y) : NULL;
+    return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow_reflected, y, x);
 }
 
 /* One of the two is an array of ours; Python tells by their order which. */
@@ -215,20 +174,8 @@ inplace(Operator *op, PyObject *x, PyObject *y)
 static PyObject *
 unary(Operator *op, PyObject *x)
 {
-    PyObject *a = at_hand(x);
-    if (a == NULL) {
-        a = lying_here(x);
-        if (a != NULL && (op->loop == NULL || !runs_alone(op->loop, a, NULL))) {
-            Py_CLEAR(a);
-        }
-    }
-    if (a == NULL || op->loop == NULL) {
-        Py_XDECREF(a);
-        return call_slow(op->slow, x, NULL);
-    }
-    PyObject *r = PyObject_CallOneArg(op->loop, a);
-    Py_DECREF(a);
-    return result(r, x, NULL);
+    PyObject *r = call_now(op->loop, x, NULL);
+    return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow, x, NULL);
 }
 
 #define BINARY(name, OP)                                                                          \

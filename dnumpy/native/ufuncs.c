@@ -50,25 +50,6 @@ is_only(PyObject *kwnames, PyObject **name, const char *text)
     return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == intern(name, text);
 }
 
-/* The same for large operands that lie here; NULL without an error where it may wait. */
-static PyObject *
-at_once(Callable *self, PyObject *const *args, Py_ssize_t count)
-{
-    PyObject *given[2] = {lying_here(args[0]), NULL}, *r = NULL;
-    int here = given[0] != NULL;
-    if (here && count == 2) {
-        given[1] = lying_here(args[1]);
-        here = given[1] != NULL;
-    }
-    if (here && runs_alone(self->np, given[0], given[1])) {
-        r = PyObject_Vectorcall(self->np, given, count, NULL);
-        r = result(r, args[0], count == 2 ? args[1] : NULL);
-    }
-    Py_XDECREF(given[0]);
-    Py_XDECREF(given[1]);
-    return r;
-}
-
 static PyObject *
 callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -83,19 +64,7 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
         }
     }
     if (simple && kwnames == NULL) {
-        PyObject *given[2] = {at_hand(args[0]), NULL};
-        int plain = given[0] != NULL;
-        if (plain && count == 2) {
-            given[1] = at_hand(args[1]);
-            plain = given[1] != NULL;
-        }
-        PyObject *r = plain ? PyObject_Vectorcall(self->np, given, count, NULL) : NULL;
-        Py_XDECREF(given[0]);
-        Py_XDECREF(given[1]);
-        if (plain) {
-            return result(r, args[0], count == 2 ? args[1] : NULL);
-        }
-        r = at_once(self, args, count);
+        PyObject *r = call_now(self->np, args[0], count == 2 ? args[1] : NULL);
         if (r != NULL || PyErr_Occurred()) {
             return r;
         }

@@ -17,25 +17,14 @@ from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.dask_cluster import DaskCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
-
-distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("DNUMPY_MODE", "default") == "split", reason="the workers are the nodes here"
 )
 VALUES = np.random.default_rng(2).normal(size=(600, 7))
 BLOCK = 4096
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 @pytest.fixture

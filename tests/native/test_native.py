@@ -133,22 +133,18 @@ def test_functions_of_a_class_are_bound_where_numpys_are() -> None:
 
 
 def test_rows_of_computed_memory_are_written_in_place() -> None:
+    def rewritten(big: Any) -> Any:
+        for k in range(0, 700, 7):
+            big[k, k] = 5
+            big[k] += 1
+            big[k + 1, 2:4] = big[k, :2]
+            row = big[k + 2]
+            row *= 3
+        return big
+
     big = np.zeros((700, 700)) + 1
     assert big.sum() == 490_000
-    for k in range(0, 700, 7):
-        big[k, k] = 5
-        big[k] += 1
-        big[k + 1, 2:4] = big[k, :2]
-        row = big[k + 2]
-        row *= 3
-    plain = numpy.ones((700, 700))
-    for k in range(0, 700, 7):
-        plain[k, k] = 5
-        plain[k] += 1
-        plain[k + 1, 2:4] = plain[k, :2]
-        row = plain[k + 2]
-        row *= 3
-    assert (numpy.asarray(big) == plain).all()
+    assert (numpy.asarray(rewritten(big)) == rewritten(numpy.ones((700, 700)))).all()
 
 
 def test_what_was_recorded_before_a_write_does_not_see_it() -> None:

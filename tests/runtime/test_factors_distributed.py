@@ -20,9 +20,8 @@ from tests.api.test_spectral import assert_eigen, assert_singular
 from tests.api.test_subspaces import assert_eigen as assert_diagonal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-distributed = pytest.importorskip("distributed")
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.modeless("every test here sets the mode itself"),
@@ -41,15 +40,6 @@ CALLS: dict[str, tuple[np.ndarray, Callable[[Any, Any], Any]]] = {
     "fft2": (TALL, lambda xp, a: xp.fft.fft2(a)),
     "einsum": (TALL, lambda xp, a: xp.einsum("ij,ik->jk", a, a)),
 }
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +20,6 @@ from dnumpy.runtime.links import SIZES
 from dnumpy.runtime.measured import MeasuredNodes
 from dnumpy.runtime.one_node import arriving, sorts_sooner_alone
 from tests.cost.test_estimate import sample_profile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DOUBLE = np.dtype(np.float64)
 BLOCK = 1 << 16
@@ -103,7 +100,6 @@ def test_one_run_that_waited_for_something_else_hardly_changes_the_round_trip() 
     assert cluster.round_trip > 9 * before  # what happens each time is believed
 
 
-distributed = pytest.importorskip("distributed")
 rng = np.random.default_rng(5)
 VALUES = np.concatenate([rng.normal(size=400), rng.integers(-9, 9, 400), [np.nan, np.inf, 0.0]])
 CALLS = {
@@ -118,15 +114,6 @@ CALLS = {
         [x.astype(float) for x in xp.unique(a, True, True, True)]
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 @pytest.fixture
