@@ -43,6 +43,7 @@ from dnumpy.runtime.forecast import (
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.profiles import load_or_measure
+from dnumpy.runtime.raced import Entry, entry_of
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
@@ -278,15 +279,17 @@ def _evaluate(
     ``asked`` has the ids of those that somebody wants to look at, None where nobody does; what is
     ``left`` may stay pending, and all else where they are to be computed ``alone``.
     """
+    started = time.perf_counter()
     order = _in_order(roots)
     _tell_sites(order)
+    entry = entry_of(order)
     unread.note_operands(order)
     known = {id(e) for e in left}
     if asked is not None and (needed := unread.note_wanted(order)):
         known -= {id(e) for e in needed}
         del needed
     if direct.is_direct(order) and order[-1] in roots:
-        return _evaluate_directly(order.pop(), roots)
+        return _evaluate_directly(order.pop(), roots, entry)
     sizes = grain()
     wanted = _live_among(order)
     if alone and asked is not None:
@@ -305,7 +308,10 @@ def _evaluate(
     del order
     roots.clear()
     looked_at = sum([e.nbytes for e in wanted if id(e) in asked]) if asked is not None else 0
-    return _evaluate_stages(stages, wanted, looked_at)
+    found, failed = _evaluate_stages(stages, wanted, looked_at)
+    if entry is not None and not failed:
+        entry.finish(started)
+    return found, failed
 
 
 def _evaluate_stages(
@@ -356,10 +362,13 @@ def compute_if_alone(expr: Expr) -> None:
     with lock:  # an error is raised when the result is looked at
         unread.note_operands((expr,))
         if runs_once or direct.is_direct((expr,)):
-            found, _ = _evaluate_directly(expr, [])
+            found, _ = _evaluate_directly(expr, [], entry_of((expr,)))
         else:
             order = pending_in_order([expr])  # with the view that it may be of
-            found, _ = _evaluate_stages(cut_again(order, [expr], grain()), [expr])
+            entry, started = entry_of(order), time.perf_counter()
+            found, failed = _evaluate_stages(cut_again(order, [expr], grain()), [expr])
+            if entry is not None and not failed:
+                entry.finish(started)
     if found:
         fp_faults.tell(found)
 
@@ -377,8 +386,11 @@ def _tell_sites(order: Sequence[Expr]) -> None:
             site.looked_at(alone=alone)
 
 
-def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], list[Failure]]:
+def _evaluate_directly(
+    expr: Expr, roots: list[Expr], entry: Entry | None
+) -> tuple[list[StepFault], list[Failure]]:
     roots.clear()
+    started = time.perf_counter()
     try:
         record, found = direct.run(expr)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user will see it
@@ -387,6 +399,8 @@ def _evaluate_directly(expr: Expr, roots: list[Expr]) -> tuple[list[StepFault], 
     if handle is not None:
         handle.run = [record]
     history.append(record)
+    if entry is not None:
+        entry.finish(started)
     return found, []
 
 

@@ -9,15 +9,21 @@ is nothing to be won by it.
 from __future__ import annotations
 
 import sys
+import time
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.api.array import ndarray
 from dnumpy.config import EAGER_BELOW, config
-from dnumpy.expr.origin import site_of
+from dnumpy.expr import race
+from dnumpy.expr.origin import Site, site_at, site_of
 from dnumpy.ops.families import elementwise_of
-from dnumpy.runtime import direct
+from dnumpy.runtime import direct, find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _array = np.ndarray
 # copies, and folds that have the same bits in any order
@@ -31,26 +37,145 @@ MOVING = frozenset({
     "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "append",
     "take", "count_nonzero",
 })  # fmt: skip
+# what gives the same bits whoever computes it, and no view of what it is given
+EXACT = frozenset(
+    {
+        "where",
+        "select",
+        "piecewise",
+        "clip",
+        "round",
+        "around",
+        "diff",
+        "ediff1d",
+        "pad",
+        "roll",
+        "insert",
+        "delete",
+        "tile",
+        "repeat",
+        "resize",
+        "tril",
+        "triu",
+        "sort",
+        "argsort",
+        "lexsort",
+        "unique",
+        "unique_values",
+        "unique_counts",
+        "isin",
+        "intersect1d",
+        "union1d",
+        "setdiff1d",
+        "setxor1d",
+        "searchsorted",
+        "digitize",
+        "nonzero",
+        "flatnonzero",
+        "argwhere",
+        "histogram",
+        "meshgrid",
+        "outer",
+        "cross",
+        "gradient",
+        "interp",
+        "choose",
+        "compress",
+        "extract",
+        "nanmax",
+        "nanmin",
+        "isclose",
+        "allclose",
+        "array_equal",
+        "ptp",
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "any",
+        "all",
+        "argmax",
+        "argmin",
+        "angle",
+        "median",
+        "percentile",
+        "quantile",
+        "nanmedian",
+        "polyval",
+        "vander",
+        "kron",
+        "packbits",
+        "unpackbits",
+        "fftshift",
+        "ifftshift",
+        "fft.fftshift",
+        "fft.ifftshift",
+        "flatten",
+        "unwrap",
+        "sinc",
+        "rot90",
+        "copy",
+        "linalg.cross",
+    }
+)
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply
 
 
-def runs_alone(function: Any, nbytes: int) -> bool:
-    """Say whether the line that called wants this result by itself, and NumPy is to make it.
+def turn_of(function: Any, nbytes: int) -> Site | None:
+    """Return the place of the line that called, if NumPy is to make its result now.
+
+    What it takes is to be told to that (:meth:`Site.took`).
 
     Parameters
     ----------
     function : callable or None
-        NumPy's ufunc or method; None for a comparison.
+        NumPy's ufunc, function or method; None for a comparison.
     nbytes : int
         Bytes read and written.
     """
     site = site_of(_frame_at(1))
-    if site is None or site.alone < site.SURE:
-        return False
-    if config.accuracy != "exact" or not _is_free() or not direct.may_run(nbytes):
-        return False
-    return (function is None or _is_cheap(function)) and site.computes_at_once()
+    if site is None:
+        return None
+    race = site.race
+    if race is not None and race.by_numpy:
+        is_known = nbytes <= race.most and (function is None or has_same_bits(function))
+        return site if is_known and is_free(nbytes) else None
+    if site.alone < site.SURE or (race is not None and race.is_won()):
+        return None
+    if not _waits_for_nobody() or not direct.may_run(nbytes):
+        return None
+    may = (function is None or _is_cheap(function)) and site.computes_at_once()
+    return site if may else None
+
+
+def run_ours(
+    slow: Callable[..., Any], nbytes: int, args: tuple[Any, ...], named: dict[str, Any] | None
+) -> Any:
+    """Call a function of ours with large arrays that lie here, and note what it takes.
+
+    What is pending afterwards is noted when it is evaluated.
+    """
+    site = site_at(_frame_at(1)) if is_free(nbytes) else None
+    if site is None or race.is_held():
+        return slow(*args, **(named or {}))
+    started = time.perf_counter()
+    with race.held():
+        r = slow(*args, **(named or {}))
+    if _is_computed(r):
+        race.evaluated((site,), nbytes, nbytes, time.perf_counter() - started)
+    return r
+
+
+def _is_computed(r: Any) -> bool:
+    if isinstance(r, tuple | list):
+        return all(map(_is_computed, r))
+    return type(r) is not ndarray or r._np is not None or not r._buf.pending
+
+
+def is_free(nbytes: int) -> bool:
+    """Say whether work on so many bytes that lie here may be NumPy's at once."""
+    return _waits_for_nobody() and find.is_only_here(nbytes)
 
 
 def may_move(nbytes: int) -> bool:
@@ -58,12 +183,27 @@ def may_move(nbytes: int) -> bool:
 
     What comes of that is a copy in any case, and threads that share the memory gain little.
     """
-    return _is_free() and direct.may_run(nbytes, MOST_MOVED)
+    return _waits_for_nobody() and direct.may_run(nbytes, MOST_MOVED)
 
 
-def _is_free() -> bool:
-    """Say whether nobody asked for large or for small arrays to wait."""
-    return not config.memory_limit and config.eager_below >= EAGER_BELOW
+def _waits_for_nobody() -> bool:
+    """Say whether nobody asked for large or for small arrays to wait, or for other bits."""
+    free = not config.memory_limit and config.eager_below >= EAGER_BELOW
+    return free and config.accuracy == "exact" and config.kernels == "auto"
+
+
+@cache
+def has_same_bits(function: Any) -> bool:
+    """Say whether what NumPy's function gives has the bits that ours gives."""
+    if isinstance(function, np.ufunc):
+        row = elementwise_of(function)
+        return row is not None
+    return function in _METHODS or function in _functions()
+
+
+@cache
+def _functions() -> frozenset[Any]:
+    return frozenset(getattr(np, name) for name in EXACT | MOVING if hasattr(np, name))
 
 
 @cache

@@ -468,7 +468,8 @@ native.bind(
     wrap=wrap,
     wrap_result=calls.wrap_result,
     result_of=calls.result_of,
-    runs_alone=lone.runs_alone,
+    turn_of=lone.turn_of,
+    run_ours=lone.run_ours,
     may_move=lone.may_move,
     out_position=calls.out_position,
 )

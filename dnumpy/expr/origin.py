@@ -13,6 +13,8 @@ from dnumpy.expr.watch import Watch, watch
 if TYPE_CHECKING:
     from types import FrameType
 
+    from dnumpy.expr.race import Race
+
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 # NumPy's own functions run over dnumpy (api/transplant.py): the user's line is beyond them too
 _LIBRARIES = (_PACKAGE, str(Path(np.__file__).resolve().parent))
@@ -59,7 +61,7 @@ class Site:
     is not worth being planned. The second does.
     """
 
-    __slots__ = ("alone", "unread")
+    __slots__ = ("alone", "race", "unread")
 
     SURE = 3
     PROBED = 16
@@ -70,6 +72,7 @@ class Site:
     def __init__(self) -> None:
         self.alone = self.FIRST
         self.unread = 0
+        self.race: Race | None = None  # with NumPy
 
     def died_unread(self) -> None:
         """Note that a result of this place was computed for nobody."""
@@ -90,6 +93,12 @@ class Site:
     def looked_at(self, *, alone: bool) -> None:
         """Note how a pending result of this place came to be computed."""
         self.alone = self.alone + 1 if alone else 0
+
+    def took(self, seconds: float) -> None:
+        """Note what NumPy took for an operation of this place."""
+        race = self.race
+        if race is not None and race.by_numpy:
+            race.passed(seconds, ends=self is race.sites[-1])
 
     def computes_at_once(self) -> bool:
         """Say whether to compute the next result without waiting."""
@@ -148,6 +157,17 @@ def site_of(frame: FrameType) -> Site | None:
     code = frame.f_code
     found = _known.get((id(code), frame.f_lasti))
     return found[3].site if found is not None and found[0] is code else None
+
+
+def site_at(frame: FrameType) -> Site | None:
+    """Return the place of a frame, made if there is none; None of one inside a library."""
+    site = site_of(frame)
+    if site is None:
+        name = frame.f_code.co_filename
+        inside = _inside.get(name)
+        if not (_note_file(name) if inside is None else inside):
+            site = _origin_of(frame, error_state(), watch()).site
+    return site
 
 
 def _note_file(name: str) -> bool:

@@ -142,9 +142,10 @@ def function(
         NumPy's function.
     as_they_are : frozenset of type
         What NumPy is given as it is, besides small arrays.
-    kind : {"arrays", "moves", "writes", "shape", "list", "range", "itself"}
+    kind : {"arrays", "moves", "exact", "writes", "shape", "list", "range", "itself"}
         Which arguments take the short path: small arrays and sequences of them; the same, and
-        large ones that lie here, of a function that only moves elements; small ones of a function
+        large ones that lie here, of a function that only moves elements, or gives the same bits
+        whoever computes them, which is then a matter of time; small ones of a function
         that writes to them; a shape of few elements; a short list of numbers; a short
         range; one array of ours, which is the result.
     binds : bool

@@ -17,7 +17,7 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Function;
 
-enum { OF_ARRAYS, MOVING, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
+enum { OF_ARRAYS, MOVING, EXACT, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
 
 static Py_ssize_t
 size_of(PyObject *shape)
@@ -61,6 +61,13 @@ numbers_in(PyObject *x, int depth)
     return count;
 }
 
+/* Say whether NumPy may be given large arrays, too. */
+static int
+takes_large(Function *self)
+{
+    return self->kind == MOVING || self->kind == EXACT;
+}
+
 /* What NumPy is given for a list or tuple; NULL without an error where that needs another look. */
 static PyObject *
 small_sequence(Function *self, PyObject *sequence)
@@ -82,7 +89,7 @@ small_sequence(Function *self, PyObject *sequence)
     PyObject *given = is_list ? PyList_New(count) : PyTuple_New(count);
     for (Py_ssize_t k = 0; given != NULL && k < count; k++) {
         PyObject *np = IS_ARRAY(elements[k]) ? Py_XNewRef(small_of(elements[k])) : NULL;
-        if (np == NULL && self->kind == MOVING && IS_ARRAY(elements[k])) {
+        if (np == NULL && takes_large(self) && IS_ARRAY(elements[k])) {
             np = lying_here(elements[k]);
         }
         if (np == NULL) {
@@ -120,7 +127,7 @@ given_for(Function *self, PyObject *x, int may_be_seen)
 {
     if (IS_ARRAY(x)) {
         PyObject *np = small_of(x);
-        if (np == NULL && self->kind == MOVING) {
+        if (np == NULL && takes_large(self)) {
             return lying_here(x);
         }
         return np != NULL ? Py_NewRef(np) : may_be_seen ? peek(x) : NULL;
@@ -186,9 +193,9 @@ only_reads(Function *self, Py_ssize_t count)
     return count <= self->out_position;
 }
 
-/* Say whether what is only moved is so little, or so small, that NumPy is to move it at once. */
-static int
-moves_now(PyObject *const *given, Py_ssize_t count)
+/* The bytes of what NumPy is given, and of its result if that is as large as all; 0 of small arrays. */
+static Py_ssize_t
+large_bytes(PyObject *const *given, Py_ssize_t count)
 {
     Py_ssize_t bytes = 0, most = 0;
     for (Py_ssize_t k = 0; k < count; k++) {
@@ -202,7 +209,30 @@ moves_now(PyObject *const *given, Py_ssize_t count)
             }
         }
     }
-    return most == 0 || may_move(2 * bytes);
+    return most == 0 ? 0 : 2 * bytes;
+}
+
+/* What Python makes of large arrays that lie here, if it is to note how long that takes; steals. */
+static PyObject *
+ours(Function *self, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    PyObject *size = PyLong_FromSsize_t(bytes), *given = PyTuple_New(count);
+    PyObject *named = kwnames == NULL ? Py_NewRef(Py_None) : PyDict_New(), *r = NULL;
+    int complete = size != NULL && given != NULL && named != NULL;
+    for (Py_ssize_t k = 0; complete && k < count; k++) {
+        PyTuple_SET_ITEM(given, k, Py_NewRef(args[k]));
+    }
+    for (Py_ssize_t k = 0; complete && kwnames != NULL && k < PyTuple_GET_SIZE(kwnames); k++) {
+        complete = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, k), args[count + k]) == 0;
+    }
+    if (complete) {
+        PyObject *all[] = {self->slow, size, given, named};
+        r = PyObject_Vectorcall(world.run_ours, all, 4, NULL);
+    }
+    Py_XDECREF(size);
+    Py_XDECREF(given);
+    Py_XDECREF(named);
+    return r;
 }
 
 /* Call NumPy with what it may have; set `done` if it was called. By name it may have plain values. */
@@ -214,7 +244,11 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     for (; k < total; k++) {
         if (k < count) {
             int managed = IS_ARRAY(args[k]) && small_of(args[k]) == NULL;
-            int may_be_seen = managed && self->kind == OF_ARRAYS && only_reads(self, count);
+            int reads = managed && (self->kind == OF_ARRAYS || self->kind == EXACT);
+            int may_be_seen = reads && only_reads(self, count);
+            if (self->kind == EXACT && managed && !may_be_seen) {
+                break;
+            }
             given[k] = given_for(self, args[k], may_be_seen);
         }
         else {
@@ -224,10 +258,24 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
             break;
         }
     }
-    if (k == total && (self->kind != MOVING || moves_now(given, count))) {
-        *done = 1;
+    PyObject *site = NULL;
+    if (k == total) {
+        Py_ssize_t bytes = takes_large(self) ? large_bytes(given, count) : 0;
+        *done = bytes == 0 || (self->kind == MOVING && may_move(bytes));
+        if (self->kind == EXACT && bytes > 0) {
+            site = turn_of(self->numpys, bytes);
+            *done = site != NULL;
+            if (site == NULL) {
+                r = ours(self, bytes, args, count, kwnames);
+                *done = 2;
+            }
+        }
+    }
+    if (*done == 1) {
+        double started = site == NULL ? 0 : seconds_now();
         r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
         r = given_back(r, args, given, count);
+        took(site, started);
     }
     while (k-- > 0) {
         Py_DECREF(given[k]);
@@ -426,7 +474,7 @@ static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "moves", "writes", "shape", "list", "range",
+    static const char *const kinds[] = {"arrays", "moves", "exact", "writes", "shape", "list", "range",
                                         "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;

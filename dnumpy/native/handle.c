@@ -2,6 +2,8 @@
 
 #include "handle.h"
 
+#include <time.h>
+
 World world;
 
 int
@@ -148,6 +150,32 @@ is_watched(PyObject *buffer)
     return found != 0;
 }
 
+int
+takes_writes(Handle *x)
+{
+    return x->readonly == Py_False && !is_watched(x->buf) && may_be_written(x->buf);
+}
+
+/* What a managed array shows of computed memory, new, and the lock, taken, under which it may be
+   written to; NULL, and no lock, without an error where Python has to look. */
+PyObject *
+memory_to_write(PyObject *x, PyObject **lock)
+{
+    Handle *handle = (Handle *)x;
+    PyObject *shown = NULL;
+    *lock = takes_writes(handle) ? locked(handle->buf) : NULL;
+    if (*lock == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    shown = may_be_written(handle->buf) ? lying_here(x) : NULL;
+    if (shown == NULL) {
+        unlock(*lock);
+        *lock = NULL;
+    }
+    return shown;
+}
+
 PyObject *
 locked(PyObject *buffer)
 {
@@ -259,23 +287,55 @@ bytes_of(PyObject *x)
     return x != NULL && IS_NUMPYS(x) ? PyArray_NBYTES((PyArrayObject *)x) : 0;
 }
 
-/* Say whether the line of the program that is running wants results one by one, so that an operation
-   on what lies here is best done by NumPy at once; 0 too after an error, which Python will meet. */
-int
-runs_alone(PyObject *function, PyObject *a, PyObject *b)
+/* The place of the line of the program that is running, if NumPy is to do now what this does with
+   what lies here; NULL without an error too after one, which Python will meet. */
+PyObject *
+turn_of(PyObject *function, Py_ssize_t size)
+{
+    PyObject *bytes = PyLong_FromSsize_t(size);
+    PyObject *args[] = {function, bytes};
+    PyObject *site = bytes == NULL ? NULL : PyObject_Vectorcall(world.turn_of, args, 2, NULL);
+    Py_XDECREF(bytes);
+    if (site == Py_None) {
+        Py_CLEAR(site);
+    }
+    PyErr_Clear();
+    return site;
+}
+
+PyObject *
+turn_on(PyObject *function, PyObject *a, PyObject *b)
 {
     Py_ssize_t first = bytes_of(a), second = bytes_of(b);
-    Py_ssize_t most = first > second ? first : second;
-    PyObject *bytes = PyLong_FromSsize_t(first + second + most);
-    PyObject *args[] = {function, bytes};
-    PyObject *found = bytes == NULL ? NULL : PyObject_Vectorcall(world.runs_alone, args, 2, NULL);
-    int alone = found == Py_True;
-    Py_XDECREF(bytes);
-    Py_XDECREF(found);
-    if (found == NULL) {
+    return turn_of(function, first + second + (first > second ? first : second));
+}
+
+double
+seconds_now(void)
+{
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Tell the place what NumPy took since then; nothing after an error, which is on its way. */
+void
+took(PyObject *site, double started)
+{
+    static PyObject *name;
+    if (site == NULL) {
+        return;
+    }
+    if (!PyErr_Occurred()) {
+        PyObject *seconds = PyFloat_FromDouble(seconds_now() - started);
+        PyObject *told = seconds == NULL ? NULL
+                                         : PyObject_CallMethodOneArg(site, intern(&name, "took"),
+                                                                     seconds);
+        Py_XDECREF(seconds);
+        Py_XDECREF(told);
         PyErr_Clear();
     }
-    return alone;
+    Py_DECREF(site);
 }
 
 int
@@ -438,15 +498,21 @@ call_now(PyObject *loop, PyObject *x, PyObject *y)
         return NULL;
     }
     PyObject *a = at_hand(x), *b = a == NULL || y == NULL ? NULL : at_hand(y), *r = NULL;
+    PyObject *site = NULL;
     int now = a != NULL && (y == NULL || b != NULL);
     if (!now) {
         Py_XSETREF(a, lying_here(x));
         Py_XSETREF(b, a == NULL || y == NULL ? NULL : lying_here(y));
-        now = a != NULL && (y == NULL || b != NULL) && runs_alone(loop, a, b);
+        if (a != NULL && (y == NULL || b != NULL)) {
+            site = turn_on(loop, a, b);
+            now = site != NULL;
+        }
     }
     if (now) {
         PyObject *args[] = {a, b};
+        double started = site == NULL ? 0 : seconds_now();
         r = result(PyObject_Vectorcall(loop, args, y == NULL ? 1 : 2, NULL), x, y);
+        took(site, started);
     }
     Py_XDECREF(a);
     Py_XDECREF(b);

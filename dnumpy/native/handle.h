@@ -52,7 +52,8 @@ typedef struct {
     PyObject *wrap;             /* array of NumPy's -> ours, however large */
     PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
-    PyObject *runs_alone;       /* (function of NumPy's, bytes) -> whether to call it now */
+    PyObject *turn_of;          /* (function of NumPy's, bytes) -> the place it is called for, or None */
+    PyObject *run_ours;         /* (slow, bytes, arguments, by name) -> the result, its time noted */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
 } World;
@@ -129,6 +130,8 @@ PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if
 PyObject *shown_of(Handle *x, PyObject *memory);
 int may_be_written(PyObject *buffer);
 int is_watched(PyObject *buffer);
+int takes_writes(Handle *x); /* whether computed memory may be written to through it */
+PyObject *memory_to_write(PyObject *x, PyObject **lock); /* of one that does; see there */
 PyObject *locked(PyObject *buffer);  /* the lock, taken */
 void unlock(PyObject *lock);         /* steals it */
 PyObject *root_of(PyObject *array);
@@ -142,8 +145,13 @@ PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given,
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
 PyObject *lying_here(PyObject *x);
 int may_move(Py_ssize_t bytes);
-int runs_alone(PyObject *function, PyObject *a, PyObject *b); /* b may be NULL */
+PyObject *turn_of(PyObject *function, Py_ssize_t bytes); /* new; NULL without an error if not now */
+PyObject *turn_on(PyObject *function, PyObject *a, PyObject *b); /* the same; b may be NULL */
+double seconds_now(void);
+void took(PyObject *site, double started); /* steals site, which may be NULL */
 PyObject *call_slow(PyObject *function, PyObject *x, PyObject *y); /* y may be NULL */
+PyObject *temporary_of(PyObject *x); /* new; NULL without an error of others */
+int keeps_type(PyObject *memory, PyObject *other);
 int take_operator(const char *name, PyObject *function, PyObject *loop);
 void array_dealloc(PyObject *array);
 

@@ -85,11 +85,12 @@ is_same(PyObject *x, PyObject *y)
            memcmp(PyArray_STRIDES(a), PyArray_STRIDES(b), bytes) == 0;
 }
 
-/* Write to a region of memory: 1 if it was done, 0 where it takes the lock, -1 with an error. */
+/* Write to a region of memory: 1 if it was done, 0 where it takes the lock, -1 with an error; where it
+   is large, if NumPy is to do that now. */
 static int
 set_region(PyObject *whole, PyObject *key, PyObject *plain, int has_lock)
 {
-    PyObject *region = PyObject_GetItem(whole, key);
+    PyObject *region = PyObject_GetItem(whole, key), *site = NULL;
     if (region == NULL) {
         return -1;
     }
@@ -99,15 +100,75 @@ set_region(PyObject *whole, PyObject *key, PyObject *plain, int has_lock)
     }
     else if (!is_same(region, plain)) { /* which is the last step of x[key] += 1 */
         Py_ssize_t size = PyArray_SIZE((PyArrayObject *)region);
-        if (size > WRITTEN_AT_ONCE && (!has_lock || !runs_at_once(region))) {
+        int large = !runs_at_once(region) || (IS_NUMPYS(plain) && !runs_at_once(plain));
+        if (size > WRITTEN_AT_ONCE && large && has_lock) {
+            site = turn_on(Py_None, region, plain);
+        }
+        if (size > WRITTEN_AT_ONCE && (!has_lock || (large && site == NULL))) {
             done = 0;
         }
         else {
+            double started = site == NULL ? 0 : seconds_now();
             done = PyObject_SetItem(region, Py_Ellipsis, plain) < 0 ? -1 : 1;
+            took(site, started);
         }
     }
     Py_DECREF(region);
     return done;
+}
+
+/* Whether an index picks elements by arrays that lie here, and is one array. */
+static int
+is_picks(PyObject *key)
+{
+    return IS_ARRAY(key) || IS_NUMPYS(key);
+}
+
+/* Write to what an array picks out of large memory, if NumPy is to do that now: 1 if it was done, 0
+   where Python has to look, -1 with an error. */
+static int
+set_picked(PyObject *x, PyObject *key, PyObject *value)
+{
+    if (!is_picks(key) || !takes_writes((Handle *)x)) {
+        return 0;
+    }
+    PyObject *index = lying_here(key), *plain = index == NULL ? NULL : lying_here(value);
+    PyObject *lock = NULL, *whole = NULL, *site = NULL;
+    int done = 0;
+    if (plain != NULL && (site = turn_on(Py_None, index, plain)) != NULL) {
+        whole = memory_to_write(x, &lock);
+    }
+    if (whole != NULL) {
+        double started = seconds_now();
+        done = PyObject_SetItem(whole, index, plain) < 0 ? -1 : 1;
+        took(Py_NewRef(site), started);
+        unlock(lock);
+    }
+    Py_XDECREF(whole);
+    Py_XDECREF(site);
+    Py_XDECREF(index);
+    Py_XDECREF(plain);
+    return done;
+}
+
+/* What an array picks out of memory of which one is large, if NumPy is to do that now; NULL without
+   an error where Python has to look. */
+static PyObject *
+picked(PyObject *x, PyObject *key)
+{
+    if (!is_picks(key)) {
+        return NULL;
+    }
+    PyObject *whole = lying_here(x), *index = whole == NULL ? NULL : lying_here(key), *r = NULL;
+    PyObject *site = index == NULL ? NULL : turn_on(Py_None, index, NULL);
+    if (site != NULL) {
+        double started = seconds_now();
+        r = result(PyObject_GetItem(whole, index), x, NULL);
+        took(site, started);
+    }
+    Py_XDECREF(whole);
+    Py_XDECREF(index);
+    return r;
 }
 
 /* Write a little to computed memory that nobody reads later: 1 if it was done, 0 where Python has to
@@ -125,7 +186,11 @@ set_seen(Handle *x, PyObject *key, PyObject *value)
         PyObject *whole = memory == NULL ? NULL : shown_of(x, memory);
         Py_XDECREF(memory);
         if (whole != NULL && may_be_written(x->buf)) {
-            plain = at_hand(value);
+            plain = has_lock ? lying_here(value) : at_hand(value);
+        }
+        if (plain == NULL && !has_lock && whole != NULL && IS_ARRAY(value)) {
+            Py_DECREF(whole);
+            continue; /* a large one takes the lock */
         }
         if (plain != NULL) {
             done = set_region(whole, key, plain, has_lock);
@@ -164,6 +229,9 @@ mp_subscript(PyObject *x, PyObject *key)
     }
     else {
         PyObject *found = seen_item((Handle *)x, key);
+        if (found == NULL && !PyErr_Occurred()) {
+            found = picked(x, key);
+        }
         if (found != NULL || PyErr_Occurred()) {
             return found;
         }
@@ -193,6 +261,7 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
     }
     else if (value != NULL) {
         int done = set_seen((Handle *)x, key, value);
+        done = done == 0 ? set_picked(x, key, value) : done;
         if (done != 0) {
             return done < 0 ? -1 : 0;
         }

@@ -101,11 +101,12 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
-        PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL;
+        PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL, *site = NULL;
         own = own != NULL ? Py_NewRef(own) : self->marked ? NULL : peek(args[0]);
         if (own == NULL && !self->marked) { /* a copy of what is large */
             own = lying_here(args[0]);
-            if (own != NULL && !runs_alone(self->numpys, own, NULL)) {
+            site = own == NULL ? NULL : turn_on(self->numpys, own, NULL);
+            if (site == NULL) {
                 Py_CLEAR(own);
             }
         }
@@ -119,9 +120,12 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         }
         int called = k == total;
         if (called) {
+            double started = site == NULL ? 0 : seconds_now();
             r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
             r = view_of(r, args[0], own);
+            took(Py_XNewRef(site), started);
         }
+        Py_XDECREF(site);
         while (k-- > 0) {
             Py_DECREF(given[k]);
         }

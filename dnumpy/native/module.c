@@ -34,16 +34,16 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
                                "buffer_type", "expr_type", "full", "watched", "lock_of", "wrap", "wrap_result",
-                               "result_of", "runs_alone", "may_move",
+                               "result_of", "turn_of", "run_ours", "may_move",
                                "out_position", NULL};
     PyObject *type;
     World told = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!O!OO!OOOOOOO", keywords, &PyType_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$O!OO!O!OO!O!OO!OOOOOOOO", keywords, &PyType_Type,
                                      &type, &told.config, &PyFrozenSet_Type, &told.immediate,
                                      &PyFrozenSet_Type, &told.plain, &told.as_seen, &PyType_Type,
                                      &told.buffer_type, &PyType_Type, &told.expr_type, &told.full, &PyDict_Type, &told.watched, &told.lock_of,
                                      &told.wrap, &told.wrap_result, &told.result_of,
-                                     &told.runs_alone, &told.may_move,
+                                     &told.turn_of, &told.run_ours, &told.may_move,
                                      &told.out_position)) {
         return NULL;
     }
@@ -73,7 +73,8 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     }
     PyObject *kept[] = {type, told.config, told.immediate, told.plain, told.as_seen,
                         told.buffer_type, told.expr_type, told.full, told.watched, told.lock_of, told.wrap, told.wrap_result,
-                        told.result_of, told.runs_alone, told.may_move, told.out_position};
+                        told.result_of, told.turn_of, told.run_ours, told.may_move,
+                        told.out_position};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }

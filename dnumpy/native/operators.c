@@ -78,17 +78,60 @@ take_operator(const char *name, PyObject *function, PyObject *loop)
 
 /* ---------------------------------------------------------------- arithmetic */
 
+/* What an operation gives into the memory of an operand that nobody will see again, which then is
+   the result, where NumPy is to compute it now; NULL without an error of others. `first`: of the two
+   operands it is the first; y may be NULL. */
+static PyObject *
+into_temporary(Operator *op, PyObject *x, PyObject *y, int first)
+{
+    if (op > &operators[TRUEDIV] && op != &operators[NEG] && op != &operators[ABS]) {
+        return NULL;
+    }
+    PyObject *memory = op->loop == NULL ? NULL : temporary_of(x);
+    PyObject *b = memory == NULL || y == NULL ? NULL : lying_here(y), *site = NULL, *r = NULL;
+    if (memory != NULL && (y == NULL || (b != NULL && keeps_type(memory, b)))) {
+        site = turn_on(op->loop, memory, b);
+    }
+    if (site != NULL) {
+        PyObject *args[] = {first ? memory : b, first ? b : memory, memory};
+        if (y == NULL) {
+            args[1] = memory;
+        }
+        double started = seconds_now();
+        r = PyObject_Vectorcall(op->loop, args, y == NULL ? 2 : 3, NULL);
+        if (r != NULL) {
+            Py_SETREF(r, Py_NewRef(x));
+        }
+        took(site, started);
+    }
+    Py_XDECREF(memory);
+    Py_XDECREF(b);
+    return r;
+}
+
 static PyObject *
 forward(Operator *op, PyObject *x, PyObject *y)
 {
-    PyObject *r = call_now(op->loop, x, y);
+    PyObject *r = Py_REFCNT(x) == 1 ? into_temporary(op, x, y, 1) : NULL;
+    if (r == NULL && !PyErr_Occurred() && Py_REFCNT(y) == 1 && IS_ARRAY(y)) {
+        r = into_temporary(op, y, x, 0);
+    }
+    if (r == NULL && !PyErr_Occurred()) {
+        r = call_now(op->loop, x, y);
+    }
     return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow, x, y);
 }
 
 static PyObject *
 reflected(Operator *op, PyObject *x, PyObject *y)
 {
-    PyObject *r = is_immediate(x) ? call_now(op->loop, x, y) : NULL;
+    PyObject *r = NULL;
+    if (is_immediate(x)) {
+        r = Py_REFCNT(y) == 1 ? into_temporary(op, y, x, 0) : NULL;
+        if (r == NULL && !PyErr_Occurred()) {
+            r = call_now(op->loop, x, y);
+        }
+    }
     return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow_reflected, y, x);
 }
 
@@ -123,13 +166,16 @@ static PyObject *
 written_seen(Operator *op, PyObject *x, PyObject *y)
 {
     Handle *handle = (Handle *)x;
-    PyObject *a = NULL, *b = NULL, *lock = NULL, *r = NULL;
-    if (handle->readonly == Py_False && !is_watched(handle->buf) && may_be_written(handle->buf)) {
+    PyObject *a = NULL, *b = NULL, *lock = NULL, *r = NULL, *site = NULL;
+    if (takes_writes(handle)) {
         a = lying_here(x);
         b = a == NULL ? NULL : lying_here(y);
     }
-    if (b != NULL && !(is_little(a) && is_little(b)) && !runs_alone(op->loop, a, b)) {
-        Py_CLEAR(b);
+    if (b != NULL && !(is_little(a) && is_little(b))) {
+        site = turn_on(op->loop, a, b);
+        if (site == NULL) {
+            Py_CLEAR(b);
+        }
     }
     if (b != NULL && PyArray_SIZE((PyArrayObject *)a) > WRITTEN_AT_ONCE) {
         Py_DECREF(a);
@@ -140,8 +186,11 @@ written_seen(Operator *op, PyObject *x, PyObject *y)
         Py_CLEAR(b);
     }
     if (b != NULL) {
+        double started = site == NULL ? 0 : seconds_now();
         r = written(op, x, a, b);
+        took(Py_XNewRef(site), started);
     }
+    Py_XDECREF(site);
     if (lock != NULL) {
         unlock(lock);
     }
@@ -174,7 +223,10 @@ inplace(Operator *op, PyObject *x, PyObject *y)
 static PyObject *
 unary(Operator *op, PyObject *x)
 {
-    PyObject *r = call_now(op->loop, x, NULL);
+    PyObject *r = Py_REFCNT(x) == 1 ? into_temporary(op, x, NULL, 1) : NULL;
+    if (r == NULL && !PyErr_Occurred()) {
+        r = call_now(op->loop, x, NULL);
+    }
     return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow, x, NULL);
 }
 
@@ -266,15 +318,44 @@ nb_power(PyObject *x, PyObject *y, PyObject *modulo)
         return reflected(op, x, y);
     }
     PyObject *a = small_of(x), *b = a == NULL ? NULL : IS_ARRAY(y) ? small_of(y) : y;
-    if (b == NULL || (b == y && !is_immediate(y))) {
+    PyObject *site = NULL, *memory = NULL;
+    if (a == NULL && op->loop != NULL && (PyLong_CheckExact(y) || PyFloat_CheckExact(y)) &&
+        (memory = temporary_of(x)) != NULL && (site = turn_on(op->loop, memory, NULL)) != NULL) {
+        double started = seconds_now();
+        PyObject *r = PyNumber_InPlacePower(memory, y, Py_None);
+        if (r != NULL) {
+            Py_SETREF(r, Py_NewRef(x));
+        }
+        took(site, started);
+        Py_DECREF(memory);
+        return r;
+    }
+    Py_XDECREF(memory);
+    if (a == NULL && op->loop != NULL && (IS_ARRAY(y) || is_immediate(y))) {
+        a = lying_here(x);
+        b = a == NULL ? NULL : lying_here(y);
+        site = b == NULL ? NULL : turn_on(op->loop, a, b);
+        if (site == NULL) {
+            Py_CLEAR(b);
+            Py_CLEAR(a);
+        }
+    }
+    else if (b != NULL && (b != y || is_immediate(y))) {
+        Py_INCREF(a); /* besides keeping it alive: NumPy writes over an array with one reference */
+        Py_INCREF(b);
+    }
+    else {
+        b = NULL;
+    }
+    if (b == NULL) {
         return call_slow(op->slow, x, y);
     }
-    Py_INCREF(a); /* besides keeping it alive: NumPy writes over an array with one reference */
-    Py_INCREF(b);
-    PyObject *r = PyNumber_Power(a, b, Py_None);
+    double started = site == NULL ? 0 : seconds_now();
+    PyObject *r = result(PyNumber_Power(a, b, Py_None), x, y);
+    took(site, started);
     Py_DECREF(a);
     Py_DECREF(b);
-    return result(r, x, y);
+    return r;
 }
 
 static PyObject *
@@ -286,12 +367,13 @@ nb_inplace_power(PyObject *x, PyObject *y, PyObject *Py_UNUSED(modulo))
 PyObject *
 handle_compare(PyObject *x, PyObject *y, int op)
 {
-    PyObject *a = at_hand(x);
+    PyObject *a = at_hand(x), *site = NULL;
     PyObject *b = a == NULL ? NULL : at_hand(y);
     if (b == NULL) {
         Py_XSETREF(a, lying_here(x));
         b = a == NULL ? NULL : lying_here(y);
-        if (b != NULL && !runs_alone(Py_None, a, b)) {
+        site = b == NULL ? NULL : turn_on(Py_None, a, b);
+        if (site == NULL) {
             Py_CLEAR(b);
         }
     }
@@ -299,10 +381,12 @@ handle_compare(PyObject *x, PyObject *y, int op)
         Py_XDECREF(a);
         return call_slow(compare_slow[op], x, y);
     }
-    PyObject *r = PyObject_RichCompare(a, b, op);
+    double started = site == NULL ? 0 : seconds_now();
+    PyObject *r = result(PyObject_RichCompare(a, b, op), x, y);
+    took(site, started);
     Py_DECREF(a);
     Py_DECREF(b);
-    return result(r, x, y);
+    return r;
 }
 
 /* ---------------------------------------------------------------- conversions */

@@ -44,6 +44,37 @@ into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *ou
     return r;
 }
 
+/* The same with what is large and lies here, where NumPy is to do that now. */
+static PyObject *
+into_large(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *out)
+{
+    if (!IS_ARRAY(out) || small_of(out) != NULL || !takes_writes((Handle *)out)) {
+        return NULL;
+    }
+    PyObject *given[3] = {NULL, NULL, NULL}, *site = NULL, *lock = NULL, *r = NULL;
+    int here = (given[0] = lying_here(args[0])) != NULL;
+    here = here && (count == 1 || (given[1] = lying_here(args[1])) != NULL);
+    here = here && (given[count] = lying_here(out)) != NULL;
+    if (here && (site = turn_on(self->np, given[count], given[0])) != NULL) {
+        Py_DECREF(given[count]);
+        given[count] = memory_to_write(out, &lock);
+    }
+    if (lock != NULL) {
+        double started = seconds_now();
+        r = PyObject_Vectorcall(self->np, given, count + 1, NULL);
+        if (r != NULL) {
+            Py_SETREF(r, Py_NewRef(out));
+        }
+        took(Py_XNewRef(site), started);
+        unlock(lock);
+    }
+    Py_XDECREF(site);
+    for (int k = 0; k < 3; k++) {
+        Py_XDECREF(given[k]);
+    }
+    return r;
+}
+
 static int
 is_only(PyObject *kwnames, PyObject **name, const char *text)
 {
@@ -57,8 +88,15 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     static PyObject *out_name;
     int simple = (count == 1 || count == 2) && PyLong_AsSsize_t(self->plain) == count;
-    if (simple && kwnames != NULL && is_only(kwnames, &out_name, "out")) {
-        PyObject *r = into_small(self, args, count, args[count]);
+    int named_out = simple && kwnames != NULL && is_only(kwnames, &out_name, "out");
+    int placed_out = (count == 2 || count == 3) && kwnames == NULL && world.array_type != NULL &&
+                     PyLong_AsSsize_t(self->plain) == count - 1;
+    if (named_out || placed_out) {
+        Py_ssize_t read = named_out ? count : count - 1;
+        PyObject *r = into_small(self, args, read, args[read]);
+        if (r == NULL && !PyErr_Occurred()) {
+            r = into_large(self, args, read, args[read]);
+        }
         if (r != NULL || PyErr_Occurred()) {
             return r;
         }

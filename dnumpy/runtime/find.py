@@ -70,6 +70,16 @@ def cluster_for(
     return limited_home(nbytes, stored)
 
 
+def is_only_here(nbytes: int) -> bool:
+    """Say whether work on so many bytes can only be for this process's threads, all at once."""
+    if config.mode != "default" or config.memory_limit:
+        return False
+    if nbytes < LEAST_BYTES:
+        return True
+    has_client = config.cluster != "off" and current_client() is not None
+    return not has_client and not gpus.might_be()
+
+
 def _is_worth_it(
     stages: Sequence[Stage], cluster: DaskCluster, nbytes: int, looked_at: int, *, counts: bool
 ) -> bool:

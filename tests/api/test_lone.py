@@ -10,7 +10,7 @@ import pytest
 
 import dnumpy
 from dnumpy import native
-from dnumpy.api.lone import runs_alone
+from dnumpy.api.lone import turn_of
 from dnumpy.config import EAGER_BELOW, config
 
 SIZE = EAGER_BELOW + 10
@@ -138,7 +138,7 @@ def test_nothing_runs_alone_where_somebody_asked_for_arrays_to_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(config, "eager_below", 16)
-    assert not runs_alone(np.add, 100)
+    assert turn_of(np.add, 100) is None
     x = made()
     for _ in range(TIMES):
         found = dnumpy.concatenate((x, x))

@@ -1,0 +1,172 @@
+"""Whether NumPy's functions one by one, or an evaluation of ours, are faster for a few lines.
+
+Fusing saves passes over memory, and threads share the work; but recording, cutting and binding take
+some 50 us, and what fits a cache NumPy passes over at three times the speed of memory. Which of the
+two is faster is measured: what some lines of the program record together is run both ways, by turns,
+and the slower way is looked at again now and then, ever more rarely. Only operations take part whose
+bits are the same either way, so that nothing but time depends on the outcome.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dnumpy.expr.origin import Site
+
+STEADY = 6  # evaluations of the same lines before NumPy is tried
+TRIALS = 3  # rounds of a trial
+AGAIN = 2  # evaluations after which a finished period of NumPy's is judged
+FIRST_PERIOD, LAST_PERIOD = 16, 256  # rounds that are NumPy's before ours are looked at again
+FIRST_REST, LAST_REST = 256, 1 << 14  # evaluations of ours before NumPy is tried again
+HOPELESS = 1.5  # times ours: a trial that takes longer ends
+GAIN = 0.97  # times ours: what NumPy must take to be given the next rounds
+LEAST_SECONDS = 1e-11  # that NumPy takes for a byte which it reads or writes, in any cache
+MOST_BYTES = 1 << 28  # read and written in a round: NumPy's temporaries would count beyond
+MOST_EXPRS = 24
+RECORDING = 4e-6  # seconds that recording an operation takes
+
+_held = [0]  # calls that are timed as a whole, whose parts are not to be
+
+
+def is_held() -> bool:
+    """Say whether a call is timed as a whole."""
+    return _held[0] > 0
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Time nothing of what is evaluated in this block."""
+    _held[0] += 1
+    try:
+        yield
+    finally:
+        _held[0] -= 1
+
+
+class Race:
+    """What was measured of lines whose results are computed together."""
+
+    __slots__ = (
+        "best", "by_numpy", "due", "most", "nbytes", "numpys", "period", "rest", "rounds", "runs",
+        "sites", "spent", "trying",
+    )  # fmt: skip
+
+    def __init__(self, sites: tuple[Site, ...], nbytes: int, most: int) -> None:
+        self.sites = sites
+        self.nbytes = nbytes  # read and written in a round
+        self.most = 2 * most  # by one operation: what is larger is not known
+        self.by_numpy = False
+        self.trying = False
+        self.best = self.numpys = math.inf  # seconds of a round: ours, NumPy's
+        self.spent = 0.0  # of the round that is running
+        self.rounds = 0  # left to NumPy
+        self.runs = 0
+        self.due = STEADY
+        self.period, self.rest = FIRST_PERIOD, FIRST_REST
+
+    def is_of(self, sites: tuple[Site, ...], nbytes: int) -> bool:
+        """Say whether this is the race of these lines, on so many bytes."""
+        return self.sites == sites and self.nbytes <= 2 * nbytes and nbytes <= 2 * self.nbytes
+
+    def ran(self, seconds: float) -> None:
+        """Note an evaluation of ours."""
+        self.runs += 1
+        self.best = min(self.best, seconds)
+        if self.runs >= self.due:
+            if self.numpys < math.inf:
+                self._judge()
+            elif self.best > LEAST_SECONDS * self.nbytes:
+                self.by_numpy = self.trying = True
+                self.rounds = TRIALS
+            else:
+                self._rests()
+
+    def passed(self, seconds: float, *, ends: bool) -> None:
+        """Note what an operation took in a round that is NumPy's, and whether that ends it."""
+        self.spent += seconds
+        if not ends:
+            return
+        self.numpys = min(self.numpys, self.spent)
+        self.spent = 0.0
+        self.rounds -= 1
+        if self.trying and self._is_hopeless():
+            self._rests()
+        elif self.rounds <= 0:
+            if self.trying:
+                self._judge()
+            else:
+                self.by_numpy = False
+                self.best, self.due = math.inf, self.runs + AGAIN
+
+    def _is_hopeless(self) -> bool:
+        """Say whether to end a trial; its first round meets memory for the first time."""
+        first = self.rounds == TRIALS - 1
+        return self.numpys > (HOPELESS**3 if first else HOPELESS) * self.best
+
+    def missed(self) -> None:
+        """Note a round that was to be NumPy's and was ours: something was not at hand."""
+        self.spent = 0.0
+        self.rounds -= 1
+        if self.rounds <= 0:
+            self._rests()
+
+    def _judge(self) -> None:
+        if self.numpys < GAIN * self.best:
+            self.by_numpy, self.trying = True, False
+            self.rounds = self.period
+            self.period = min(2 * self.period, LAST_PERIOD)
+            self.numpys = math.inf
+        else:
+            self._rests()
+
+    def _rests(self) -> None:
+        """Leave the next evaluations to us, more of them each time."""
+        self.over()
+        self.due = self.runs + self.rest
+        self.rest = min(4 * self.rest, LAST_REST)
+        self.period = FIRST_PERIOD
+
+    def is_won(self) -> bool:
+        """Say whether ours were found to be faster, for the time being."""
+        return not self.by_numpy and self.due - self.runs > STEADY
+
+    def over(self) -> None:
+        """Leave everything to us: the lines are not used as they were."""
+        self.by_numpy = self.trying = False
+        self.best = self.numpys = math.inf
+        self.spent = 0.0
+        self.due = self.runs + STEADY
+
+
+def evaluated(sites: tuple[Site, ...], nbytes: int, most: int, seconds: float) -> None:
+    """Note an evaluation here of what these places recorded; the last one was to be looked at.
+
+    Parameters
+    ----------
+    sites : tuple of Site
+        Each place once.
+    nbytes, most : int
+        Bytes read and written by all operations, and by the largest of them.
+    seconds : float
+        What recording and evaluating them took.
+    """
+    last = sites[-1]
+    race = last.race
+    if race is None or not race.is_of(sites, nbytes):
+        if race is not None and race.by_numpy and set(sites) < set(race.sites):
+            race.passed(seconds, ends=last is race.sites[-1])  # what NumPy cannot be given
+            return
+        race = Race(sites, nbytes, most)
+        for site in sites:
+            if site.race is not None:
+                site.race.over()
+            site.race = race
+    if race.by_numpy:
+        race.missed()
+    else:
+        race.ran(seconds)
