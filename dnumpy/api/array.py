@@ -209,6 +209,12 @@ def view_seen(array: ndarray, memory: np.ndarray, seen: np.ndarray) -> ndarray:
     return made
 
 
+def seen_in(array: ndarray, memory: np.ndarray) -> np.ndarray | None:
+    """Return what a view shows of its computed memory, which nothing holds on to."""
+    geometry = array._geo
+    return None if geometry is None else geometry.over(memory)
+
+
 def peek(array: ndarray) -> np.ndarray | None:
     """Return small computed memory, or a small view of such, as NumPy's.
 

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 _array = np.ndarray
 # copies, and folds that have the same bits in any order
-_METHODS = frozenset({
+METHODS = frozenset({
     _array.copy, _array.astype, _array.max, _array.min, _array.any, _array.all, _array.argmax,
-    _array.argmin,
+    _array.argmin, _array.flatten, _array.clip, _array.round, _array.repeat, _array.take,
+    _array.argsort, _array.nonzero, _array.compress, _array.choose, _array.searchsorted,
+    _array.tolist, _array.tobytes, _array.byteswap, _array.conj, _array.conjugate,
 })  # fmt: skip
 # what only moves elements: nothing of it can be fused with what comes after, as margins and turns
 # (pad, roll) can
@@ -198,7 +200,7 @@ def has_same_bits(function: Any) -> bool:
     if isinstance(function, np.ufunc):
         row = elementwise_of(function)
         return row is not None
-    return function in _METHODS or function in _functions()
+    return function in METHODS or function in _functions()
 
 
 @cache
@@ -210,6 +212,6 @@ def _functions() -> frozenset[Any]:
 def _is_cheap(function: Any) -> bool:
     """Say whether NumPy's loop is as fast as any: what takes longer is shared by the threads."""
     if not isinstance(function, np.ufunc):
-        return function in _METHODS
+        return function in METHODS
     row = elementwise_of(function)
     return row is not None and row.loop in direct.CHEAP

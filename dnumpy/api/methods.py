@@ -33,6 +33,7 @@ from dnumpy.api.array import (
     is_managed_dtype,
     ndarray,
     peek,
+    seen_in,
     small,
     wrap,
 )
@@ -464,12 +465,14 @@ native.bind(
     expr_type=Expr,
     full=FULL,
     watched=unread.watched,
+    seen_of=seen_in,
     lock_of=lock_of,
     wrap=wrap,
     wrap_result=calls.wrap_result,
     result_of=calls.result_of,
     turn_of=lone.turn_of,
     run_ours=lone.run_ours,
+    same_bits=lone.METHODS,
     may_move=lone.may_move,
     out_position=calls.out_position,
 )

@@ -524,7 +524,7 @@ def item(a: ndarray, *args: Any) -> Any:
 
 def tolist(a: ndarray) -> Any:
     """Return nested lists of the elements shown; of a view no more comes home."""
-    return looked_at(a).tolist() if a._np is None and is_far(a) else NotImplemented
+    return looked_at(a).tolist() if a._np is None else NotImplemented
 
 
 METHODS: dict[str, Callable[..., Any]] = {

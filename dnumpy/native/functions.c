@@ -212,29 +212,6 @@ large_bytes(PyObject *const *given, Py_ssize_t count)
     return most == 0 ? 0 : 2 * bytes;
 }
 
-/* What Python makes of large arrays that lie here, if it is to note how long that takes; steals. */
-static PyObject *
-ours(Function *self, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
-{
-    PyObject *size = PyLong_FromSsize_t(bytes), *given = PyTuple_New(count);
-    PyObject *named = kwnames == NULL ? Py_NewRef(Py_None) : PyDict_New(), *r = NULL;
-    int complete = size != NULL && given != NULL && named != NULL;
-    for (Py_ssize_t k = 0; complete && k < count; k++) {
-        PyTuple_SET_ITEM(given, k, Py_NewRef(args[k]));
-    }
-    for (Py_ssize_t k = 0; complete && kwnames != NULL && k < PyTuple_GET_SIZE(kwnames); k++) {
-        complete = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, k), args[count + k]) == 0;
-    }
-    if (complete) {
-        PyObject *all[] = {self->slow, size, given, named};
-        r = PyObject_Vectorcall(world.run_ours, all, 4, NULL);
-    }
-    Py_XDECREF(size);
-    Py_XDECREF(given);
-    Py_XDECREF(named);
-    return r;
-}
-
 /* Call NumPy with what it may have; set `done` if it was called. By name it may have plain values. */
 static PyObject *
 of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
@@ -266,7 +243,7 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
             site = turn_of(self->numpys, bytes);
             *done = site != NULL;
             if (site == NULL) {
-                r = ours(self, bytes, args, count, kwnames);
+                r = ours(self->slow, bytes, args, count, kwnames);
                 *done = 2;
             }
         }

@@ -274,6 +274,11 @@ lying_here(PyObject *x)
     Handle *handle = (Handle *)x;
     PyObject *memory = is_watched(handle->buf) ? NULL : computed(handle->buf);
     PyObject *shown = memory == NULL ? NULL : shown_of(handle, memory);
+    if (memory != NULL && shown == NULL) { /* a view made in Python, which knows its place alone */
+        PyObject *args[] = {x, memory};
+        shown = PyObject_Vectorcall(world.seen_of, args, 2, NULL);
+        PyErr_Clear();
+    }
     Py_XDECREF(memory);
     if (shown != NULL && !IS_NUMPYS(shown)) {
         Py_CLEAR(shown);
@@ -336,6 +341,30 @@ took(PyObject *site, double started)
         PyErr_Clear();
     }
     Py_DECREF(site);
+}
+
+/* What Python makes of large arrays that lie here; it notes how long that takes. */
+PyObject *
+ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count,
+     PyObject *kwnames)
+{
+    PyObject *size = PyLong_FromSsize_t(bytes), *given = PyTuple_New(count);
+    PyObject *named = kwnames == NULL ? Py_NewRef(Py_None) : PyDict_New(), *r = NULL;
+    int complete = size != NULL && given != NULL && named != NULL;
+    for (Py_ssize_t k = 0; complete && k < count; k++) {
+        PyTuple_SET_ITEM(given, k, Py_NewRef(args[k]));
+    }
+    for (Py_ssize_t k = 0; complete && kwnames != NULL && k < PyTuple_GET_SIZE(kwnames); k++) {
+        complete = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, k), args[count + k]) == 0;
+    }
+    if (complete) {
+        PyObject *all[] = {slow, size, given, named};
+        r = PyObject_Vectorcall(world.run_ours, all, 4, NULL);
+    }
+    Py_XDECREF(size);
+    Py_XDECREF(given);
+    Py_XDECREF(named);
+    return r;
 }
 
 int

@@ -48,12 +48,14 @@ typedef struct {
     Py_ssize_t op_at;
     PyObject *full;             /* the op of content that is one number throughout */
     PyObject *watched;          /* contents of which a read is to be noted: a dict by id */
+    PyObject *seen_of;          /* (handle, memory) -> this array as NumPy's view of it, or None */
     PyObject *lock_of;          /* Buffer -> the lock that guards its content */
     PyObject *wrap;             /* array of NumPy's -> ours, however large */
     PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
     PyObject *turn_of;          /* (function of NumPy's, bytes) -> the place it is called for, or None */
     PyObject *run_ours;         /* (slow, bytes, arguments, by name) -> the result, its time noted */
+    PyObject *same_bits;        /* methods of NumPy's arrays that give the same bits as ours */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
 } World;
@@ -119,6 +121,8 @@ runs_at_once(PyObject *array)
 }
 
 int is_immediate(PyObject *x);
+PyObject *ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count,
+               PyObject *kwnames); /* what Python makes of it, the time noted */
 int is_plain(PyObject *types, PyObject *x);
 PyObject *all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count); /* steals r */

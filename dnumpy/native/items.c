@@ -124,6 +124,17 @@ is_picks(PyObject *key)
     return IS_ARRAY(key) || IS_NUMPYS(key);
 }
 
+/* Bytes that are read and written where an array picks elements; 0 of few. */
+static Py_ssize_t
+picked_bytes(PyObject *index, PyObject *whole)
+{
+    if (!IS_NUMPYS(index) || !IS_NUMPYS(whole) || (runs_at_once(index) && runs_at_once(whole))) {
+        return 0;
+    }
+    Py_ssize_t bytes = PyArray_NBYTES((PyArrayObject *)index);
+    return bytes + 2 * PyArray_SIZE((PyArrayObject *)index) * PyArray_ITEMSIZE((PyArrayObject *)whole);
+}
+
 /* Write to what an array picks out of large memory, if NumPy is to do that now: 1 if it was done, 0
    where Python has to look, -1 with an error. */
 static int
@@ -135,8 +146,20 @@ set_picked(PyObject *x, PyObject *key, PyObject *value)
     PyObject *index = lying_here(key), *plain = index == NULL ? NULL : lying_here(value);
     PyObject *lock = NULL, *whole = NULL, *site = NULL;
     int done = 0;
-    if (plain != NULL && (site = turn_on(Py_None, index, plain)) != NULL) {
+    Py_ssize_t bytes = 0;
+    if (plain != NULL && (whole = lying_here(x)) != NULL) {
+        bytes = picked_bytes(index, whole);
+        site = bytes == 0 ? NULL : turn_of(Py_None, bytes);
+        Py_CLEAR(whole);
+    }
+    if (site != NULL) {
         whole = memory_to_write(x, &lock);
+    }
+    else if (bytes > 0) {
+        PyObject *args[] = {x, key, value};
+        PyObject *r = ours(item_slow[SETITEM], bytes, args, 3, NULL);
+        done = r == NULL ? -1 : 1;
+        Py_XDECREF(r);
     }
     if (whole != NULL) {
         double started = seconds_now();
@@ -160,7 +183,12 @@ picked(PyObject *x, PyObject *key)
         return NULL;
     }
     PyObject *whole = lying_here(x), *index = whole == NULL ? NULL : lying_here(key), *r = NULL;
-    PyObject *site = index == NULL ? NULL : turn_on(Py_None, index, NULL);
+    Py_ssize_t bytes = index == NULL ? 0 : picked_bytes(index, whole);
+    PyObject *site = bytes == 0 ? NULL : turn_of(Py_None, bytes);
+    if (site == NULL && bytes > 0) {
+        PyObject *args[] = {x, key};
+        r = ours(item_slow[GETITEM], bytes, args, 2, NULL);
+    }
     if (site != NULL) {
         double started = seconds_now();
         r = result(PyObject_GetItem(whole, index), x, NULL);

@@ -102,10 +102,14 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
         PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL, *site = NULL;
+        Py_ssize_t large = 0;
         own = own != NULL ? Py_NewRef(own) : self->marked ? NULL : peek(args[0]);
         if (own == NULL && !self->marked) { /* a copy of what is large */
             own = lying_here(args[0]);
-            site = own == NULL ? NULL : turn_on(self->numpys, own, NULL);
+            if (own != NULL && PySet_Contains(world.same_bits, self->numpys) == 1) {
+                large = 2 * PyArray_NBYTES((PyArrayObject *)own);
+            }
+            site = large == 0 ? NULL : turn_of(self->numpys, large);
             if (site == NULL) {
                 Py_CLEAR(own);
             }
@@ -131,6 +135,9 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         }
         if (called) {
             return r;
+        }
+        if (large > 0 && !PyErr_Occurred()) {
+            return ours(self->slow, large, args, count, kwnames);
         }
     }
     return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);

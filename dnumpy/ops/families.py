@@ -132,9 +132,11 @@ class Scan(Blocked):
 
     ``join(before, params, out)`` joins, in place, a block's running folds with the last one
     before it. A call without a second operand for what goes before is one run over all blocks.
+    Unless ``rounds(params)``, the folds have the same bits whatever the blocks are.
     """
 
     join: Callable[[Any, Any, Any], None] | None = None
+    rounds: Callable[[Any], bool] = lambda _params: True
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

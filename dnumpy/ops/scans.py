@@ -87,7 +87,9 @@ def _join(before: Any, params: ScanParams, out: Any) -> None:
     getattr(np, params.ufunc)(before, out, out=out)
 
 
-SCAN = row(Scan("scan", _rows_and_before, _accumulate, rows=_block, loop="scan", join=_join))
+SCAN = row(
+    Scan("scan", _rows_and_before, _accumulate, rows=_block, loop="scan", join=_join, rounds=rounds)
+)
 
 
 # ---------------------------------------------------------------- products of floats

@@ -40,9 +40,8 @@ def entry_of(order: Sequence[Expr]) -> Entry | None:
     for expr in order:
         if expr.op is VIEW:
             continue
-        if expr.origin is None:
-            return None
-        sites[expr.origin.site] = None
+        if expr.origin is not None:  # else it was put in by a rewrite, or is a part of another
+            sites[expr.origin.site] = None
         nbytes = expr.nbytes
         for arg in expr.args:
             if type(arg) is Expr:
@@ -50,6 +49,6 @@ def entry_of(order: Sequence[Expr]) -> Entry | None:
         total += nbytes
         exprs += 1
         most = max(most, nbytes)
-    if not exprs or total > race.MOST_BYTES or not find.is_only_here(total):
+    if not sites or total > race.MOST_BYTES or not find.is_only_here(total):
         return None
     return Entry(tuple(sites), total, most, exprs)
