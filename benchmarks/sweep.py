@@ -179,7 +179,7 @@ def compiled(statement: str, names: dict[str, Any]) -> Callable[[], None]:
     try:
         compile(statement, "statement", "eval")
     except SyntaxError:
-        target = re.match(r"\w+", statement)[0]
+        target = re.split(r"\W", statement, maxsplit=1)[0]
         text = f"def run({target}={target}):\n    {statement}\n    looked_at({target})\n"
     else:
         text = f"def run():\n    looked_at({statement})\n"

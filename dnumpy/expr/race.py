@@ -1,22 +1,20 @@
 """Whether NumPy's functions one by one, or an evaluation of ours, are faster for a few lines.
 
 Fusing saves passes over memory, and threads share the work; but recording, cutting and binding take
-some 50 us, and what fits a cache NumPy passes over at three times the speed of memory. Which of the
-two is faster is measured: what some lines of the program record together is run both ways, by turns,
-and the slower way is looked at again now and then, ever more rarely. Only operations take part whose
-bits are the same either way, so that nothing but time depends on the outcome.
+some 50 us, and over what fits a cache NumPy passes at three times the speed of memory. Which of the
+two is faster is measured: what some lines of the program record together is run both ways, and the
+slower way is looked at again now and then, ever more rarely. Only operations take part whose bits
+are the same either way, so that nothing but time depends on the outcome.
 """
 
 from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from dnumpy.expr.origin import Site
 
 STEADY = 6  # evaluations of the same lines before NumPy is tried
 TRIALS = 3  # rounds of a trial
@@ -48,6 +46,12 @@ def held() -> Iterator[None]:
         _held[0] -= 1
 
 
+class Place(Protocol):
+    """A place of the program, which may be in a race: :class:`dnumpy.expr.origin.Site`."""
+
+    race: Race | None
+
+
 class Race:
     """What was measured of lines whose results are computed together."""
 
@@ -56,7 +60,7 @@ class Race:
         "sites", "spent", "trying",
     )  # fmt: skip
 
-    def __init__(self, sites: tuple[Site, ...], nbytes: int, most: int) -> None:
+    def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int) -> None:
         self.sites = sites
         self.nbytes = nbytes  # read and written in a round
         self.most = 2 * most  # by one operation: what is larger is not known
@@ -69,7 +73,7 @@ class Race:
         self.due = STEADY
         self.period, self.rest = FIRST_PERIOD, FIRST_REST
 
-    def is_of(self, sites: tuple[Site, ...], nbytes: int) -> bool:
+    def is_of(self, sites: tuple[Place, ...], nbytes: int) -> bool:
         """Say whether this is the race of these lines, on so many bytes."""
         return self.sites == sites and self.nbytes <= 2 * nbytes and nbytes <= 2 * self.nbytes
 
@@ -143,7 +147,7 @@ class Race:
         self.due = self.runs + STEADY
 
 
-def evaluated(sites: tuple[Site, ...], nbytes: int, most: int, seconds: float) -> None:
+def evaluated(sites: tuple[Place, ...], nbytes: int, most: int, seconds: float) -> None:
     """Note an evaluation here of what these places recorded; the last one was to be looked at.
 
     Parameters

@@ -1,0 +1,119 @@
+"""The faster of two ways is found, kept, looked at again, and given up where lines change."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dnumpy.expr import race
+from dnumpy.expr.origin import Site
+from dnumpy.expr.race import AGAIN, FIRST_PERIOD, STEADY, TRIALS, Race, evaluated
+
+NBYTES = 1 << 24
+OURS = 1e-3
+
+
+def raced(sites: tuple[Site, ...], times: int = STEADY, seconds: float = OURS) -> Race:
+    for _ in range(times):
+        evaluated(sites, NBYTES, NBYTES, seconds)
+    found = sites[-1].race
+    assert found is not None
+    return found
+
+
+def round_of(sites: tuple[Site, ...], seconds: float) -> None:
+    for site in sites:
+        site.took(seconds / len(sites))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_numpy_is_tried_once_lines_are_known_and_kept_where_it_is_faster(count: int) -> None:
+    sites = tuple(Site() for _ in range(count))
+    found = raced(sites, STEADY - 1)
+    assert not found.by_numpy
+    found = raced(sites, 1)
+    assert found.by_numpy
+    assert all(site.race is found for site in sites)
+    for _ in range(TRIALS):
+        assert found.by_numpy
+        round_of(sites, OURS / 2)
+    for _ in range(FIRST_PERIOD):
+        assert found.by_numpy
+        round_of(sites, OURS / 2)
+    assert not found.by_numpy  # ours are looked at again
+    raced(sites, AGAIN)
+    assert found.by_numpy
+    for _ in range(2 * FIRST_PERIOD):  # more seldom than before
+        assert found.by_numpy
+        round_of(sites, OURS / 2)
+    assert not found.by_numpy
+    raced(sites, AGAIN, OURS / 4)  # meanwhile ours are compiled
+    assert not found.by_numpy
+    assert found.is_won()
+
+
+@pytest.mark.parametrize("seconds", [OURS, 1.2 * OURS, 100 * OURS])
+def test_what_is_no_faster_is_not_tried_again_soon(seconds: float) -> None:
+    sites = (Site(),)
+    found = raced(sites)
+    rounds = 0
+    while found.by_numpy:
+        round_of(sites, seconds)
+        rounds += 1
+    assert rounds == (1 if seconds > 10 * OURS else TRIALS)
+    rest = found.due - found.runs
+    assert rest >= race.FIRST_REST
+    raced(sites, rest)
+    assert found.by_numpy
+    while found.by_numpy:
+        round_of(sites, seconds)
+    assert found.due - found.runs > rest
+
+
+def test_numpy_is_not_tried_where_no_memory_is_as_fast() -> None:
+    sites = (Site(),)
+    assert not raced(sites, 3 * STEADY, race.LEAST_SECONDS * NBYTES / 2).by_numpy
+
+
+def test_lines_that_are_used_with_others_or_other_sizes_begin_anew() -> None:
+    first, second = Site(), Site()
+    found = raced((first,))
+    assert found.by_numpy
+    evaluated((first, second), NBYTES, NBYTES, OURS)
+    assert not found.by_numpy
+    assert first.race is second.race is not found
+    again = raced((first, second))
+    assert again.by_numpy
+    evaluated((first, second), 100 * NBYTES, NBYTES, OURS)
+    assert not again.by_numpy
+
+
+def test_what_numpy_cannot_be_given_counts_in_its_rounds() -> None:
+    sites = (Site(), Site())
+    found = raced(sites)
+    for _ in range(TRIALS):
+        sites[0].took(OURS / 4)
+        evaluated(sites[1:], NBYTES // 2, NBYTES // 2, OURS / 4)
+    assert found.by_numpy
+    assert not found.trying
+    assert found.numpys == math.inf  # those of the period that has begun
+
+
+def test_rounds_that_numpy_does_not_get_end() -> None:
+    sites = (Site(),)
+    found = raced(sites)
+    for _ in range(TRIALS):
+        evaluated(sites, NBYTES, NBYTES, OURS)
+    assert not found.by_numpy
+    assert found.is_won()
+
+
+def test_parts_of_what_is_timed_as_a_whole_are_known() -> None:
+    assert not race.is_held()
+    with race.held():
+        assert race.is_held()
+        with race.held():
+            pass
+        assert race.is_held()
+    assert not race.is_held()
