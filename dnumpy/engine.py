@@ -578,4 +578,13 @@ def spreads(expr: Expr) -> bool:
         return True
     if expr.value is not None:
         return not isinstance(expr.value, np.ndarray) or passes(expr)
-    return has_workers() or passes(expr)
+    return passes(expr) or (has_workers() and _goes_far(expr))
+
+
+def _goes_far(expr: Expr) -> bool:
+    """Say whether what is pending would go to workers, were it computed now."""
+    if expr.owner is None:  # a number, of which memory is made here
+        return False
+    with lock:
+        order = pending_in_order([expr])
+        return cluster_for(cut_again(order, [expr], grain()), counts=False) is not None
