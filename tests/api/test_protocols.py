@@ -12,6 +12,7 @@ import pytest
 
 import dnumpy
 from dnumpy.api.array import concrete
+from tests.gathering import on_nodes, spread_out
 
 pytestmark = pytest.mark.usefixtures("managed")
 
@@ -29,6 +30,26 @@ def test_asarray_shares_memory_both_ways() -> None:
     x += 1
     assert host[1] == 9
     assert (x * 2)[0] == 16
+
+
+@pytest.mark.parametrize("pending", [False, True])
+def test_of_a_large_array_on_nodes_a_little_part_comes_alone(
+    monkeypatch: pytest.MonkeyPatch, pending: bool
+) -> None:
+    monkeypatch.setattr("dnumpy.api.array.LARGE_BYTES", 1)
+    values = np.arange(4000.0).reshape(400, 10)
+    with spread_out() as meter:
+        x = on_nodes(values)
+        x = x * 2 if pending else x
+        values = values * 2 if pending else values
+        meter.gathered.clear()
+        for key in (-1, slice(None, None, 100), (slice(3), slice(2)), (slice(None), 4)):
+            part = np.asarray(x[key])
+            np.testing.assert_array_equal(part, values[key])
+            assert not part.flags.writeable
+        assert meter.most() <= values.nbytes / 10
+        np.asarray(x[:300])[0] = 7  # what is much comes with all of it, and is shared
+        assert x[0, 3] == 7
 
 
 def test_array_of_numpy_copies() -> None:
