@@ -21,7 +21,7 @@ TRIALS = 3  # rounds of a trial
 AGAIN = 2  # evaluations after which a finished period of NumPy's is judged
 FIRST_PERIOD, LAST_PERIOD = 16, 256  # rounds that are NumPy's before ours are looked at again
 FIRST_REST, LAST_REST = 256, 1 << 14  # evaluations of ours before NumPy is tried again
-HOPELESS = 1.5  # times ours: a trial that takes longer ends
+AT_FIRST, HOPELESS = 3.0, 1.3  # times ours: a trial that takes longer ends there and then
 GAIN = 0.97  # times ours: what NumPy must take to be given the next rounds
 LEAST_SECONDS = 1e-11  # that NumPy takes for a byte which it reads or writes, in any cache
 MOST_BYTES = 1 << 28  # read and written in a round: NumPy's temporaries would count beyond
@@ -93,24 +93,24 @@ class Race:
     def passed(self, seconds: float, *, ends: bool) -> None:
         """Note what an operation took in a round that is NumPy's, and whether that ends it."""
         self.spent += seconds
+        if self.trying and self.spent > self._most_tried():
+            self._rests()  # in the middle of a round, if need be
+            return
         if not ends:
             return
         self.numpys = min(self.numpys, self.spent)
         self.spent = 0.0
         self.rounds -= 1
-        if self.trying and self._is_hopeless():
-            self._rests()
-        elif self.rounds <= 0:
+        if self.rounds <= 0:
             if self.trying:
                 self._judge()
             else:
                 self.by_numpy = False
                 self.best, self.due = math.inf, self.runs + AGAIN
 
-    def _is_hopeless(self) -> bool:
-        """Say whether to end a trial; its first round meets memory for the first time."""
-        first = self.rounds == TRIALS - 1
-        return self.numpys > (HOPELESS**3 if first else HOPELESS) * self.best
+    def _most_tried(self) -> float:
+        """Return how long a round of a trial may take; the first meets new memory."""
+        return (AT_FIRST if self.rounds == TRIALS else HOPELESS) * self.best
 
     def missed(self) -> None:
         """Note a round that was to be NumPy's and was ours: something was not at hand."""

@@ -198,6 +198,7 @@ def always_raced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let NumPy be tried at once, and keep some rounds, whatever it takes."""
     monkeypatch.setattr(race, "STEADY", 2)
     monkeypatch.setattr(race, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(race, "AT_FIRST", 1e9)
     monkeypatch.setattr(race, "HOPELESS", 1e9)
     monkeypatch.setattr(race, "GAIN", 1e9)
     monkeypatch.setattr(race, "FIRST_PERIOD", 2)
