@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
-WARMUPS = 12
+WARMUPS = 12  # at most
+WARMING = 0.5  # seconds after which a slow statement is warm enough
 SECONDS = 0.12  # of each turn of a statement, unless told otherwise
 LEAST, MOST = 3, 300  # runs of each turn
 SETUP = """
@@ -203,8 +204,11 @@ def child(module: str, link: Connection, seconds: float) -> None:
         statement, again = asked
         if not again:
             run = compiled(statement, names)
-            for _ in range(WARMUPS):
+            began = time.perf_counter()
+            for k in range(WARMUPS):
                 run()
+                if k > LEAST and time.perf_counter() - began > WARMING:
+                    break
         link.send(timed(run, seconds))
 
 

@@ -170,8 +170,10 @@ def run_ours(
 
 
 def _is_computed(r: Any) -> bool:
-    if isinstance(r, tuple | list):
+    if isinstance(r, tuple):
         return all(map(_is_computed, r))
+    if isinstance(r, list):  # of numbers or lists of them, or of a few arrays
+        return not r or type(r[0]) is not ndarray or all(map(_is_computed, r))
     return type(r) is not ndarray or r._np is not None or not r._buf.pending
 
 

@@ -214,6 +214,7 @@ class AdaptiveKernel:
         self._tiled = TiledKernel(phase)
         self._numba: NumbaKernel | ChainKernel | None = None
         self._total = 0.0
+        self._rows_done = 0  # by early runs
         self._expected = 0.0  # seconds of all rows, as the latest early run went
         self._early = _Rate()
         self._worth = _worth_compiling(phase)
@@ -288,7 +289,9 @@ class AdaptiveKernel:
         self._total += seconds
         self._expected = seconds * self.phase.rows / max(hi - lo, 1)
         self._early.observe(time.perf_counter() - started, (hi - lo) * self._per_row)
-        _note_tiled(seconds)
+        if self._rows_done >= self.phase.rows:  # what runs once is not worth being imported for
+            _note_tiled(seconds)
+        self._rows_done += hi - lo
         return faults
 
     def _run_tiled(
@@ -347,7 +350,7 @@ class AdaptiveKernel:
 
 _imported = threading.Event()
 _importing = threading.Lock()  # taken once and for all by whoever starts importing
-_tiled_seconds = [0.0]  # of all phases, until what writes kernels is imported
+_tiled_seconds = [0.0]  # of phases that ran before, until what writes kernels is imported
 
 
 def _note_tiled(seconds: float) -> None:
