@@ -34,7 +34,8 @@ from dnumpy.expr.expr import Const, leaf, make
 from dnumpy.kernels import fast
 from dnumpy.kernels.numba import NumbaKernel
 from dnumpy.ops.families import lookup
-from dnumpy.rewrite.cut import FusedStage, Grain, cut
+from dnumpy.rewrite.cut import Grain, cut
+from dnumpy.rewrite.stages import FusedStage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,8 +28,9 @@ from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import base_of, held_bytes, pending_in_order, stored_operands
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
-from dnumpy.rewrite.cut import Grain, WholeStage
+from dnumpy.rewrite.cut import Grain
 from dnumpy.rewrite.padding import has_rolls, share_padding
+from dnumpy.rewrite.stages import WholeStage
 from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.expr.expr import Expr
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.failures import Failure
     from dnumpy.runtime.faults import StepFault

@@ -53,6 +53,7 @@ LABELS = 16_384  # rows of labels: nodes that have others may have made them, cu
 NUMPYS_SECONDS = 1e-8  # of a value in a histogram
 LONG = 1 << 20  # rows of which whole numbers are counted: in a short call threads wait for Python
 FEWEST = 16  # blocks that are made longer
+ONE_BLOCK = 400_000  # rows of labels that one thread adds up as soon as several
 
 
 def block_rows(rows: int, partial_size: int, *, exact: bool = False, block: int = BLOCK) -> int:
@@ -104,6 +105,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         if getattr(weights, "shape", None) != x.shape or weights.dtype.kind not in "biuf":
             return NotImplemented
     least = calls.unwrap(minlength)
+    # labels that no other nodes can have made are counted in longer blocks
+    alone = config.mode == "default" and not engine.has_workers()
+    shortest = LABELS if not alone else x.size if x.size <= ONE_BLOCK else x.size // FEWEST
+    if alone and type(least) is int and least >= 0 and _lies_here(x) and _lies_here(weights):
+        return _weighed_here(x, weights, least, shortest)
     within = bounds.bounds(content(x))
     settled = isinstance(least, int) and within and within.low >= 0 and within.high < least
     low, high = within if settled and within else ends(x).tolist()
@@ -113,10 +119,25 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     size = max(int(high) + 1, operator.index(least))
     dtype = np.dtype(np.intp if weights is None else np.float64)
     by_rows = (True,) if weights is None else (True, True)
-    block = block_rows(x.size, size, block=LABELS)
+    block = block_rows(x.size, size, block=max(shortest, LABELS))
     params = BinParams(by_rows, size, (), weights is not None, block)
     args = [content(x)] if weights is None else [content(x), operand(weights)]
     return from_expr(blocks.record(BINCOUNT, args, params, (size,), dtype))
+
+
+def _lies_here(a: Any) -> bool:
+    """Say whether an array is computed, and in the memory of this process."""
+    if type(a) is not ndarray:
+        return isinstance(a, np.ndarray)
+    return a._np is not None or not (a._buf.pending or blocks.spread(a))
+
+
+def _weighed_here(x: ndarray, weights: Any, least: int, shortest: int) -> Any:
+    """Add weights that lie here, in the order in which what waits adds them."""
+    values = concrete(x)
+    size = max(int(values.max()) + 1, least)
+    step = block_rows(x.size, size, block=max(shortest, LABELS))
+    return calls.wrap_result(counts.weighed(values, calls.unwrap(weights), size, step))
 
 
 def _counted_here(x: ndarray, minlength: Any) -> Any:

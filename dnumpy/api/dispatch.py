@@ -48,8 +48,7 @@ def function(
     kind_of_call = _CREATED_FROM.get(key)
     if made is None:
         made = _dispatched(NATIVE.get(key), wrapped, qualified)
-        reads = "moves" if key in lone.MOVING else "exact" if key in lone.EXACT else "arrays"
-        kind_of_call = "writes" if _writes(qualified) else reads
+        kind_of_call = "writes" if _writes(qualified) else lone.kind_of(key)
     if is_builtin and key not in BUILTIN:
         made = callables.in_module(made)
     _describe(made, wrapped, qualified, kind)

@@ -120,8 +120,15 @@ EXACT = frozenset(
         "linalg.cross",
     }
 )
+PRODUCTS = frozenset({"dot", "vdot", "inner"})
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply
+
+
+def kind_of(key: str) -> str:
+    """Return which arguments of a public function that only reads them NumPy may have."""
+    kinds = {"moves": MOVING, "exact": EXACT, "product": PRODUCTS}
+    return next((kind for kind, names in kinds.items() if key in names), "arrays")
 
 
 def turn_of(function: Any, nbytes: int) -> Site | None:

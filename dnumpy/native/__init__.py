@@ -142,10 +142,11 @@ def function(
         NumPy's function.
     as_they_are : frozenset of type
         What NumPy is given as it is, besides small arrays.
-    kind : {"arrays", "moves", "exact", "writes", "shape", "list", "range", "itself"}
+    kind : {"arrays", "moves", "exact", "product", "writes", "shape", "list", "range", "itself"}
         Which arguments take the short path: small arrays and sequences of them; the same, and
         large ones that lie here, of a function that only moves elements, or gives the same bits
-        whoever computes them, which is then a matter of time; small ones of a function
+        whoever computes them, which is then a matter of time; two of which a product is little
+        work; small ones of a function
         that writes to them; a shape of few elements; a short list of numbers; a short
         range; one array of ours, which is the result.
     binds : bool

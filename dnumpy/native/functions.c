@@ -17,7 +17,7 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Function;
 
-enum { OF_ARRAYS, MOVING, EXACT, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
+enum { OF_ARRAYS, MOVING, EXACT, PRODUCT, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
 
 static Py_ssize_t
 size_of(PyObject *shape)
@@ -65,7 +65,7 @@ numbers_in(PyObject *x, int depth)
 static int
 takes_large(Function *self)
 {
-    return self->kind == MOVING || self->kind == EXACT;
+    return self->kind == MOVING || self->kind == EXACT || self->kind == PRODUCT;
 }
 
 /* What NumPy is given for a list or tuple; NULL without an error where that needs another look. */
@@ -221,9 +221,9 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     for (; k < total; k++) {
         if (k < count) {
             int managed = IS_ARRAY(args[k]) && small_of(args[k]) == NULL;
-            int reads = managed && (self->kind == OF_ARRAYS || self->kind == EXACT);
+            int reads = managed && self->kind != MOVING && self->kind != WRITING;
             int may_be_seen = reads && only_reads(self, count);
-            if (self->kind == EXACT && managed && !may_be_seen) {
+            if (self->kind != MOVING && self->kind != OF_ARRAYS && managed && !may_be_seen) {
                 break;
             }
             given[k] = given_for(self, args[k], may_be_seen);
@@ -238,7 +238,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     PyObject *site = NULL;
     if (k == total) {
         Py_ssize_t bytes = takes_large(self) ? large_bytes(given, count) : 0;
-        *done = bytes == 0 || (self->kind == MOVING && may_move(bytes));
+        *done = bytes == 0 || (self->kind == MOVING && may_move(bytes)) ||
+                (self->kind == PRODUCT && count == 2 && is_little_product(given[0], given[1]));
         if (self->kind == EXACT && bytes > 0) {
             site = turn_of(self->numpys, bytes);
             *done = site != NULL;
@@ -451,7 +452,7 @@ static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "moves", "exact", "writes", "shape", "list", "range",
+    static const char *const kinds[] = {"arrays", "moves", "exact", "product", "writes", "shape", "list", "range",
                                         "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;

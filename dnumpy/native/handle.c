@@ -292,6 +292,14 @@ bytes_of(PyObject *x)
     return x != NULL && IS_NUMPYS(x) ? PyArray_NBYTES((PyArrayObject *)x) : 0;
 }
 
+int
+is_little_product(PyObject *a, PyObject *b)
+{
+    Py_ssize_t bytes = bytes_of(a) + bytes_of(b);
+    return bytes <= LITTLE_BYTES && slot_of(world.config, world.reproducible_at) == Py_False &&
+           may_move(bytes);
+}
+
 /* The place of the line of the program that is running, if NumPy is to do now what this does with
    what lies here; NULL without an error too after one, which Python will meet. */
 PyObject *

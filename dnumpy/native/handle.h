@@ -72,6 +72,7 @@ extern PyTypeObject Function_Type;
 extern PyTypeObject Callable_Type;
 
 #define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
+#define LITTLE_BYTES (8 << 20) /* of products that nothing is gained by planning */
 #define MOST_ARGUMENTS 8 /* of a call that takes a short path */
 
 #define IS_ARRAY(x) (Py_TYPE(x) == world.array_type)
@@ -149,6 +150,7 @@ PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given,
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
 PyObject *lying_here(PyObject *x);
 int may_move(Py_ssize_t bytes);
+int is_little_product(PyObject *a, PyObject *b); /* whether NumPy is to multiply them now */
 PyObject *turn_of(PyObject *function, Py_ssize_t bytes); /* new; NULL without an error if not now */
 PyObject *turn_on(PyObject *function, PyObject *a, PyObject *b); /* the same; b may be NULL */
 double seconds_now(void);

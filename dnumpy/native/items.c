@@ -254,6 +254,10 @@ mp_subscript(PyObject *x, PyObject *key)
             int is_view = plain == key && !PyList_CheckExact(key) && !IS_NUMPYS(key);
             return new_handle(r, is_view ? x : NULL);
         }
+        PyObject *found = picked(x, key); /* a little table, and a large index into it */
+        if (found != NULL || PyErr_Occurred()) {
+            return found;
+        }
     }
     else {
         PyObject *found = seen_item((Handle *)x, key);

@@ -284,6 +284,13 @@ nb_matrix_multiply(PyObject *x, PyObject *y)
     else if (slot_of(world.config, world.reproducible_at) == Py_False) {
         a = at_hand(x); /* what is computed is multiplied as a small array is */
         b = a == NULL || is_immediate(y) ? NULL : at_hand(y);
+        if (b == NULL && !is_immediate(y)) {
+            Py_XSETREF(a, lying_here(x));
+            b = a == NULL ? NULL : lying_here(y);
+            if (b != NULL && !is_little_product(a, b)) {
+                Py_CLEAR(b);
+            }
+        }
     }
     else {
         a = b = NULL;

@@ -1,7 +1,7 @@
 """Expr -> stages: what runs as one kernel between two synchronisations.
 
 Border types: :class:`~dnumpy.rewrite.phase.Phase` (a position-independent program over rows) and
-:class:`~dnumpy.rewrite.cut.Stage` (a phase bound to its Exprs, or one op on whole operands).
+:class:`~dnumpy.rewrite.stages.Stage` (a phase bound to its Exprs, or one op on whole operands).
 
 The rule of fusion, in one sentence: an op joins the phase of its operands when row ``i`` of its
 result needs only row ``i`` of them. Elementwise ops, reductions of other axes than the first, and

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.rewrite.cut import FusedStage, Grain, Stage, WholeStage, cut
+from dnumpy.rewrite.cut import Grain, cut
+from dnumpy.rewrite.stages import FusedStage, Stage, WholeStage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

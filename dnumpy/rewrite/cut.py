@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, RowMap
@@ -14,12 +14,13 @@ from dnumpy.ops.families import Contraction, Elementwise, Leaf, Random, Reductio
 from dnumpy.ops.table import CROSSPROD, LEAF, MATMUL, UPDATE, VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase, frame_of
 from dnumpy.rewrite.padding import fits_inside
+from dnumpy.rewrite.stages import FusedStage, Stage, WholeStage
+from dnumpy.rewrite.turns import in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from dnumpy.expr.expr import Const
-    from dnumpy.rewrite.phase import Phase
 
 SAME_ROWS = RowMap(0, 1)
 WHOLE_BYTES = (
@@ -36,30 +37,6 @@ class Grain:
     min_size: int
     tile_bytes: int
     tile_rows_max: int
-
-
-class FusedStage(NamedTuple):
-    """A phase bound to the Exprs it reads and gives.
-
-    ``placed`` maps an output's position to the UPDATE whose region that output fills, or to the
-    padded copy whose inside it is: it may be computed straight into that array. ``steps`` are the
-    Exprs of the phase's steps.
-    """
-
-    phase: Phase
-    inputs: tuple[Expr | Const, ...]
-    outputs: tuple[Expr, ...]
-    placed: dict[int, Expr]
-    steps: tuple[Expr, ...]
-
-
-class WholeStage(NamedTuple):
-    """One op on whole operands."""
-
-    expr: Expr
-
-
-Stage = FusedStage | WholeStage
 
 
 @dataclass(slots=True)
@@ -295,7 +272,7 @@ def _stages(state: _Cut) -> list[Stage]:
             level = 2 * state.level[id(members[0])] + 1
             stages.append((level, _bind(state, members, outputs)))
     stages.sort(key=lambda item: item[0])
-    return [stage for _, stage in stages]
+    return in_turn([stage for _, stage in stages], state.order)
 
 
 def _lone_product(members: list[Expr]) -> Expr | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dnumpy.errors import PlanInfeasible, WorkerLost
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import sketches
 from dnumpy.runtime.chunked import Chunked, Source
 from dnumpy.runtime.demands import LIGHT, Laid
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.demands import AnyProducer
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.folds import AnyFold

@@ -10,6 +10,7 @@ import numpy as np
 from dnumpy.config import thread_count
 from dnumpy.expr.geometry import address_of
 from dnumpy.kernels import counts as kernels
+from dnumpy.ops.families import added_pairwise
 from dnumpy.runtime.threads import share_out
 
 if TYPE_CHECKING:
@@ -57,6 +58,27 @@ def bincount(values: np.ndarray, least: int) -> np.ndarray | None:
         low, high = int(values.min()), int(values.max())
         size = max(high + 1, least)
         found = _counted(code, values, size) if low >= 0 and size <= LARGEST else None
+    return found
+
+
+def weighed(values: np.ndarray, weights: np.ndarray, size: int, block: int) -> np.ndarray:
+    """Return the sums of weights by whole numbers below ``size``, added as a fold of blocks adds.
+
+    Raises what ``numpy.bincount`` raises.
+    """
+    starts = range(0, len(values), block)
+    partials: list[Any] = [None] * len(starts)
+
+    def count(k: int) -> None:
+        lo = starts[k]
+        partials[k] = np.bincount(values[lo : lo + block], weights[lo : lo + block], size)
+
+    if len(starts) > 1 and values.size >= SMALLEST:
+        share_out(count, range(len(starts)))
+    else:
+        for k in range(len(starts)):
+            count(k)
+    found: np.ndarray = added_pairwise(partials, None)
     return found
 
 

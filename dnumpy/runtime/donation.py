@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.kernels.tiled import Faults
-    from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
+    from dnumpy.rewrite.stages import FusedStage
 
 BLOCK_BYTES = 1 << 21  # of an output that is computed before it is copied
 LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter

@@ -14,14 +14,14 @@ from dnumpy.errors import PlanInfeasible
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.table import VIEW
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
     from dnumpy.expr.origin import Origin
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
 
 STEP = "dnumpy_step"  # attribute of an error: the number of the step that raised it, where known
 

@@ -14,7 +14,7 @@ from dnumpy.config import config
 from dnumpy.errors import ClusterWarning
 from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import gpus
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.stored import StoredRows
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.dask_cluster import DaskCluster
     from dnumpy.runtime.devices import Devices

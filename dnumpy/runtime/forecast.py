@@ -10,7 +10,7 @@ from dnumpy.cost.estimate import peak_bytes
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
 from dnumpy.plan.work import step_works
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import learnt, spans, works
 from dnumpy.runtime.records import HERE, call_of
 from dnumpy.runtime.spans import end_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.cost import DeviceProfile, Work
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.records import Record
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dnumpy.cost import seconds
 from dnumpy.plan.model import Plan
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import learnt
 from dnumpy.runtime.demands import Laid
 from dnumpy.runtime.forecast import Forecast, program_of, title, with_reads, work_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost import DeviceProfile
     from dnumpy.errors import PlanInfeasible
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.stage_runs import StageRun

@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.expr.expr import Expr, Params, Shape
-    from dnumpy.rewrite.cut import FusedStage
+    from dnumpy.rewrite.stages import FusedStage
     from dnumpy.runtime.demands import AnyProducer, Placement
     from dnumpy.runtime.glue import Glued
     from dnumpy.runtime.graph import Graph

@@ -10,13 +10,13 @@ from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
 from dnumpy.ops.table import UPDATE
 from dnumpy.plan.work import op_work
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import local, works
 from dnumpy.runtime.reading import is_little
 
 if TYPE_CHECKING:
     from dnumpy.cost.work import Work
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.failures import Failure
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.records import Record

@@ -33,7 +33,7 @@ from dnumpy.kernels.sharing import Sharing
 from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
-from dnumpy.rewrite.cut import FusedStage, Stage
+from dnumpy.rewrite.stages import FusedStage, Stage
 from dnumpy.runtime import chunked, donation, stored
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of

@@ -20,8 +20,9 @@ from dnumpy.kernels.numba import NumbaKernel, Variant
 from dnumpy.kernels.partials import partial_dtype
 from dnumpy.ops.families import Elementwise, lookup
 from dnumpy.ops.table import CAST, WHERE
-from dnumpy.rewrite.cut import FusedStage, Grain, cut
+from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.rewrite.phase import ReduceParams
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import measure
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dnumpy.config import config
 from dnumpy.expr import race
 from dnumpy.expr.expr import Expr
+from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime import find
 
@@ -40,6 +41,8 @@ def entry_of(order: Sequence[Expr]) -> Entry | None:
     for expr in order:
         if expr.op is VIEW:
             continue
+        if type(expr.op) is Contraction:  # of operands that lie here it might have other bits
+            return None
         if expr.origin is not None:  # else it was put in by a rewrite, or is a part of another
             sites[expr.origin.site] = None
         nbytes = expr.nbytes

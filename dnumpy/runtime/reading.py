@@ -16,8 +16,8 @@ from dnumpy.ops.table import DOT, MATMUL
 from dnumpy.plan.work import (
     op_loops,
 )
-from dnumpy.rewrite.cut import FusedStage
 from dnumpy.rewrite.phase import Access
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime.bind import Operand
 from dnumpy.runtime.producers import (
     BlockedRows,
@@ -27,8 +27,8 @@ from dnumpy.runtime.producers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnumpy.rewrite.cut import Stage
     from dnumpy.rewrite.phase import Phase
+    from dnumpy.rewrite.stages import Stage
 
 
 NEAR = 0.02  # of the rows: what lies no further away is a halo, beyond it other rows are read

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.operands import Ref

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from dnumpy.plan.cache import PlanCache
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime.chunked import Source
 from dnumpy.runtime.demands import LIGHT, Laid
 from dnumpy.runtime.graph import TaskReads
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.graph import Graph, Segment
     from dnumpy.runtime.operands import Ref, Seen

@@ -19,7 +19,7 @@ import numpy as np
 from dnumpy.config import thread_count
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import machine
 from dnumpy.runtime.files import stored_rows
 from dnumpy.runtime.forecast import work_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.cost.work import Work
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
 
 FIRST_SECONDS = 2.0  # to measure workers that are not known
 LITTLE_BYTES = 1 << 20  # whose sending is no matter

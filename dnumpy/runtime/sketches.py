@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dnumpy.config import config
 from dnumpy.expr.expr import Const
 from dnumpy.plan.cache import PlanCache
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime.bind import source_of
 from dnumpy.runtime.graph import Nodes
 from dnumpy.runtime.planner import Planner
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Sequence
 
     from dnumpy.expr.expr import Expr
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.chunked import Source
     from dnumpy.runtime.graph import Segment
     from dnumpy.runtime.sketch import Sketch

@@ -14,13 +14,13 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from dnumpy.rewrite.cut import FusedStage
+from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime.records import HERE, call_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dnumpy.rewrite.cut import Stage
+    from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.records import Record
 
 KEPT_RUNS = 5  # of equal runs, whose median counts

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.expr.expr import Expr
-    from dnumpy.rewrite.cut import FusedStage
     from dnumpy.rewrite.phase import Phase
+    from dnumpy.rewrite.stages import FusedStage
 
 PHASES = "phases"  # the lowering under which a profile has these figures
 ROWS_PER_THREAD = 1 << 19

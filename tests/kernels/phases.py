@@ -15,8 +15,9 @@ from dnumpy.kernels import reference
 from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.ops.families import lookup
 from dnumpy.ops.table import CAST, WHERE
-from dnumpy.rewrite.cut import FusedStage, Grain, cut
+from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.rewrite.phase import Access, ReduceParams, verify
+from dnumpy.rewrite.stages import FusedStage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

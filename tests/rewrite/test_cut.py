@@ -15,8 +15,9 @@ from dnumpy.expr.walk import pending_in_order
 from dnumpy.kernels import reference
 from dnumpy.ops.families import elementwise_of, reduction_of
 from dnumpy.ops.table import FULL, MATMUL, UPDATE
-from dnumpy.rewrite.cut import FusedStage, Grain, WholeStage, cut
+from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.rewrite.phase import ReduceParams, verify
+from dnumpy.rewrite.stages import FusedStage, WholeStage
 from dnumpy.runtime import local
 from tests.strategies import programs
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnumpy.expr.expr import leaf
-from dnumpy.rewrite.cut import WholeStage
+from dnumpy.rewrite.stages import WholeStage
 from dnumpy.runtime.records import HERE, Record
 from dnumpy.runtime.spans import MOST, Spans, end_of, program_of
 

@@ -1,0 +1,33 @@
+"""What a cut gives: phases bound to the Exprs that they read and give, and whole ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from dnumpy.expr.expr import Const, Expr
+    from dnumpy.rewrite.phase import Phase
+
+
+class FusedStage(NamedTuple):
+    """A phase bound to the Exprs it reads and gives.
+
+    ``placed`` maps an output's position to the UPDATE whose region that output fills, or to the
+    padded copy whose inside it is: it may be computed straight into that array. ``steps`` are the
+    Exprs of the phase's steps.
+    """
+
+    phase: Phase
+    inputs: tuple[Expr | Const, ...]
+    outputs: tuple[Expr, ...]
+    placed: dict[int, Expr]
+    steps: tuple[Expr, ...]
+
+
+class WholeStage(NamedTuple):
+    """One op on whole operands."""
+
+    expr: Expr
+
+
+Stage = FusedStage | WholeStage
