@@ -335,12 +335,17 @@ all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(r);
+    int arrays = 0;
     for (Py_ssize_t k = 0; k < count; k++) {
         PyObject *one = PyTuple_GET_ITEM(r, k);
+        arrays |= IS_NUMPYS(one);
         if (IS_NUMPYS(one) ? !is_apart(one, given, given_count) || !runs_at_once(one)
                            : !holds_type(world.plain, one)) {
             return NULL;
         }
+    }
+    if (!arrays) {
+        return Py_NewRef(r);
     }
     PyObject *ours = PyTuple_New(count);
     for (Py_ssize_t k = 0; ours != NULL && k < count; k++) {
