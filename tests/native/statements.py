@@ -107,8 +107,9 @@ np.full((1, 2), np.float32(1))|np.zeros(3, np.dtype("f4"))|np.zeros(np.uint8(2))
 np.zeros(np.int8(-1))|np.zeros(np.bool_(True))|np.zeros(h)|np.zeros((np.timedelta64(2),))
 np.ones((np.intp(2), 2))|np.zeros(np.uint64(2**63))|np.arange(0.0, 1.0, 0.1)|np.arange(np.int8(3))
 np.arange(h)|np.arange(1, 0.0, -0.25)|np.arange(0.0, float("nan"))|np.arange(0.0, 1, 0.0)
-np.arange(0, 1e30)|np.arange(np.float32(2))|np.arange(2.0, dtype=int)|np.arange(0.0, 1e9, float("inf"))
-np.arange(1j)|np.arange(np.uint8(9), np.uint8(3))|np.arange(-2.0)|np.random.RandomState(1).randint(np.int64(5))
+np.arange(0, 1e30)|np.arange(np.float32(2))|np.arange(2.0, dtype=int)
+np.arange(0.0, 1e9, float("inf"))|np.arange(1j)|np.arange(np.uint8(9), np.uint8(3))|np.arange(-2.0)
+np.random.RandomState(1).randint(np.int64(5))
 np.random.RandomState(1).normal(h, np.float32(2), np.int64(2))|N.strides|N.mT.shape
 np.sum(a=a)|np.add(a, b, foo=1)|a.sum(0, 0)|np.dot(a)|np.where()|a.reshape()|np.concatenate()
 """.replace("\n", "|").strip("|").split("|")  # fmt: skip
