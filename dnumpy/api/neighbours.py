@@ -53,6 +53,10 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
     ),
     "PIL.Image": (("PIL.Image", "fromarray"),),
     "sklearn.model_selection": (("sklearn.model_selection._search.ParameterGrid", "__init__"),),
+    "sklearn.utils._param_validation": (
+        ("sklearn.utils._param_validation", "validate_parameter_constraints"),
+        ("sklearn.base", "validate_parameter_constraints"),  # where that was imported before
+    ),
     "scipy.sparse": (
         *(("scipy.sparse._base._spbase", name) for name in _SPARSE),
         ("scipy.sparse._base._spbase", "_divide"),

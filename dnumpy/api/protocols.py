@@ -73,7 +73,7 @@ def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
 
 
 def _buffer(self: ndarray, _flags: int) -> memoryview:
-    """Return the memory; what C code asks for from Python 3.12 on (PEP 688).
+    """Return the memory that code in C asks for, through the module in C or PEP 688.
 
     NumPy asks for it before it asks for the array: where a buffer cannot tell the dtype, as of
     bytes without fields, it is to ask further.

@@ -528,6 +528,7 @@ static PyMemberDef handle_members[] = {
 extern PyNumberMethods handle_as_number;
 extern PyMappingMethods handle_as_mapping;
 extern PySequenceMethods handle_as_sequence;
+extern PyBufferProcs handle_as_buffer;
 PyObject *handle_compare(PyObject *x, PyObject *y, int op);
 PyObject *handle_iterator(PyObject *x);
 
@@ -546,6 +547,7 @@ PyTypeObject Handle_Type = {
     .tp_as_number = &handle_as_number,
     .tp_as_mapping = &handle_as_mapping,
     .tp_as_sequence = &handle_as_sequence,
+    .tp_as_buffer = &handle_as_buffer,
     .tp_richcompare = handle_compare,
     .tp_iter = handle_iterator,
     .tp_hash = PyObject_HashNotImplemented,

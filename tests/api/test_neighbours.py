@@ -165,3 +165,23 @@ def test_a_picture_is_made_from_our_array() -> None:
     image = pytest.importorskip("PIL.Image")
     values = np.arange(12, dtype=np.uint8).reshape(3, 4)
     assert image.fromarray(dnumpy.array(values)).tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("first", ["import sklearn.base", "import dnumpy"])
+def test_scikit_learn_finds_an_array_of_ours_where_it_checks_for_numpys_class(first: str) -> None:
+    pytest.importorskip("sklearn")
+    program = (
+        f"{first}\n"
+        "import dnumpy as np\n"
+        "from sklearn.feature_extraction.image import img_to_graph\n"
+        "from sklearn.utils._param_validation import InvalidParameterError\n"
+        "image = np.arange(16.0).reshape(4, 4)\n"
+        "assert img_to_graph(image, mask=image > 3).shape == (12, 12)\n"
+        "try:\n"
+        "    img_to_graph(image, mask='no')\n"
+        "except InvalidParameterError as error:\n"
+        "    assert 'mask' in str(error)\n"
+        "else:\n"
+        "    raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
