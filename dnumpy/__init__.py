@@ -24,12 +24,14 @@ from dnumpy.api.introspect import from_dask, report, to_dask_array
 from dnumpy.api.places import CPU, GPU, at
 from dnumpy.config import config
 from dnumpy.errors import (
+    ClusterWarning,
     DeviceMemoryWarning,
     DnumpyError,
     FallbackWarning,
     GatherTooLarge,
     PlanInfeasible,
     WorkerLost,
+    WorkersDiffer,
 )
 from dnumpy.runtime import faults as _faults
 from dnumpy.runtime import memory as _memory
@@ -48,6 +50,7 @@ globals().update(_namespace.build())
 EXTRA = (
     CPU,
     GPU,
+    ClusterWarning,
     DnumpyError,
     DeviceMemoryWarning,
     at,
@@ -55,6 +58,7 @@ EXTRA = (
     GatherTooLarge,
     PlanInfeasible,
     WorkerLost,
+    WorkersDiffer,
     _addresses,
     _collection,
     _derive,

@@ -14,6 +14,7 @@ import weakref
 from collections import deque
 from functools import lru_cache
 from math import prod
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from dnumpy.expr import unread
 from dnumpy.expr.expr import make
 from dnumpy.expr.origin import may_raise_at_once, told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
-from dnumpy.expr.walk import REFERENCES, base_of, pending_in_order, stored_operands
+from dnumpy.expr.walk import base_of, held_bytes, pending_in_order, stored_operands
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain, WholeStage
@@ -73,7 +74,10 @@ HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 
 
 class Window:
-    """What is pending: how much was recorded since the last flush, and the Buffers it is for."""
+    """What is pending: how much was recorded since the last flush, and the Buffers it is for.
+
+    A thread computes what it recorded itself: another one may have another client.
+    """
 
     def __init__(self) -> None:
         self.exprs = 0
@@ -81,7 +85,15 @@ class Window:
         self.looked = LOOKED_ELEMENTS  # elements at which to look at the memory held
         self.made = 0  # bytes of memory made since the last look
         self.picked = 0  # little parts of pending content that were looked for
-        self.owners: dict[int, weakref.ref[Any]] = {}
+        self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
+        self.thread = get_ident()
+        self._others: dict[int, dict[int, weakref.ref[Any]]] = {}  # by thread
+
+    def _enter(self, thread: int) -> None:
+        """Let the owners be those of a thread."""
+        if self.owners:
+            self._others[self.thread] = self.owners
+        self.owners, self.thread = self._others.pop(thread, {}), thread
 
     def is_picked_apart(self) -> bool:
         """Count a little part of pending content; say whether the program takes many of them."""
@@ -98,6 +110,9 @@ class Window:
 
     def count(self, expr: Expr, owner: weakref.ref[Any], key: int) -> bool:
         """Count a newly recorded Expr; say whether to ask :func:`flush_if_due`."""
+        thread = get_ident()
+        if thread != self.thread:
+            self._enter(thread)
         self.owners[key] = owner
         self.exprs += 1
         size = prod(expr.shape)
@@ -130,11 +145,12 @@ class Window:
     def holds_much(self, more: int = 0) -> bool:
         """Say whether what is pending holds much memory, if ``more`` bytes are added."""
         waiting = self.waiting()
-        held = _held_bytes(waiting)
+        held = held_bytes(waiting)
         return held > 0 and held + more > max(HELD_BYTES, sum([expr.nbytes for expr in waiting]))
 
     def waiting(self) -> list[Expr]:
-        """Return the pending content of every live Buffer."""
+        """Return the pending content of every live Buffer that this thread recorded."""
+        self._enter(get_ident())
         found = []
         for ref in list(self.owners.values()):
             buffer = ref()
@@ -156,16 +172,6 @@ class Window:
             if expr.value is None and _is_live(expr):
                 assert expr.owner is not None
                 self.owners[id(expr.owner())] = expr.owner
-
-
-def _held_bytes(waiting: Sequence[Expr]) -> int:
-    """Return the bytes of computed operands that nothing but these pending Exprs holds."""
-    operands = stored_operands(waiting)
-    held = 0
-    for expr, times in operands.values():
-        if sys.getrefcount(expr) <= times + REFERENCES:
-            held += expr.nbytes
-    return held
 
 
 window = Window()
@@ -578,4 +584,13 @@ def spreads(expr: Expr) -> bool:
         return True
     if expr.value is not None:
         return not isinstance(expr.value, np.ndarray) or passes(expr)
-    return has_workers() or passes(expr)
+    return passes(expr) or (has_workers() and _goes_far(expr))
+
+
+def _goes_far(expr: Expr) -> bool:
+    """Say whether what is pending would go to workers, were it computed now."""
+    if expr.owner is None:  # a number, of which memory is made here
+        return False
+    with lock:
+        order = pending_in_order([expr])
+        return cluster_for(cut_again(order, [expr], grain()), counts=False) is not None

@@ -41,6 +41,14 @@ class WorkerLost(DnumpyError, RuntimeError):  # noqa: N818 - likewise
     """Workers were lost and what they held cannot be computed again."""
 
 
+class WorkersDiffer(DnumpyError, RuntimeError):  # noqa: N818 - likewise
+    """No worker has the dnumpy, the NumPy and the Python of this process; the text says which."""
+
+
+class ClusterWarning(UserWarning):
+    """A cluster, or some of its workers, is not used; the text says why."""
+
+
 class FallbackWarning(UserWarning):
     """A function without a distributed form gathered its operands and ran in NumPy."""
 

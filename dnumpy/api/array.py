@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ SEEN = object()
 _DUMMY = np.zeros(16, np.uint8)
 _DUMMY_AT = address_of(_DUMMY)
 _MANAGED_KINDS = frozenset("biufc")
+LARGE_BYTES, LITTLE = 1 << 24, 8  # of a base on nodes of which parts up to an eighth come alone
 _OWN = frozenset({"predict", "to_numpy"})  # methods that NumPy's class has not
 
 
@@ -390,6 +392,25 @@ def looked_at(array: ndarray) -> np.ndarray:
             engine.compute([shown])
             return engine.gather(shown.value)
     return concrete(array)
+
+
+def shown_of_far(array: ndarray) -> np.ndarray | None:
+    """Return a little part of a large array on nodes as a copy that cannot be written to.
+
+    None where it is no such part. The rest need not come home for it.
+    """
+    if array._np is not None or array._geo is None:
+        return None
+    buffer, geometry = array._buf, array._geo
+    size = prod(geometry.shape) * geometry.dtype.itemsize
+    whole = prod(buffer.shape) * buffer.dtype.itemsize
+    if whole < LARGE_BYTES or size * LITTLE > whole or buffer.unmade:
+        return None
+    if not buffer.is_far and not (buffer.pending and engine.spreads(buffer.expr)):
+        return None
+    shown = make(CAST, (expr_of(array),), (), geometry.shape, geometry.dtype)
+    engine.compute([shown])  # and in the same run what it is a part of, where that is pending
+    return _locked(engine.gather(shown.value)) if buffer.is_far else None
 
 
 def concrete_for_writing(array: ndarray) -> np.ndarray:

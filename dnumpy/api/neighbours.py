@@ -1,4 +1,4 @@
-"""Where pandas, SciPy and scikit-learn ask for NumPy's class: ours are handed over as NumPy's.
+"""Where other libraries ask for NumPy's class: ours are handed over as NumPy's, or stand beside it.
 
 What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
@@ -20,7 +20,10 @@ from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnumpy.api.array import exported, ndarray
+from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,6 +71,14 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
 }
 
 
+_BY_CLASS: dict[str, tuple[tuple[str, str], ...]] = {  # tables in which the class is looked up
+    "autograd.numpy": (
+        ("autograd.tracer.Box", "type_mappings"),
+        ("autograd.core.VSpace", "mappings"),
+    ),
+}
+
+
 def _handed_over(x: Any) -> Any:
     if type(x) is ndarray:
         return exported(x)
@@ -89,12 +100,22 @@ def _handing_over(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _adapt(package: str) -> None:
     """Replace what asks; names that this version of the package does not have stay away."""
-    for owner, name in _ASKING[package]:
-        module, _, kind = owner.rpartition(".") if owner not in sys.modules else (owner, "", "")
-        found: Any = sys.modules.get(module)
-        home = getattr(found, kind, None) if kind else found
+    for owner, name in _ASKING.get(package, ()):
+        home = _home(owner)
         if home is not None and name in vars(home):
             setattr(home, name, _handing_over(vars(home)[name]))
+    for owner, name in _BY_CLASS.get(package, ()):
+        table = getattr(_home(owner), name, {})
+        for ours, numpys in ((ndarray, np.ndarray), (DeferredScalar, np.float64)):
+            if numpys in table:
+                table[ours] = table[numpys]
+
+
+def _home(owner: str) -> Any:
+    """Return a module or a class by its name, None where this version has none."""
+    module, _, kind = owner.rpartition(".") if owner not in sys.modules else (owner, "", "")
+    found: Any = sys.modules.get(module)
+    return getattr(found, kind, None) if kind else found
 
 
 class _Watch(MetaPathFinder):
@@ -125,7 +146,7 @@ def _load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
 def watch() -> None:
     """Adapt each package now if it is there, else when it is imported."""
     watched = {finder.package for finder in sys.meta_path if isinstance(finder, _Watch)}
-    for package in _ASKING.keys() - watched:
+    for package in (_ASKING.keys() | _BY_CLASS.keys()) - watched:
         if package in sys.modules:
             _adapt(package)
         else:

@@ -10,18 +10,22 @@ import numpy as np
 
 from dnumpy import native
 from dnumpy.api import calls, dispatch, overrides, places, ufuncs
-from dnumpy.api.array import concrete, exported, ndarray
+from dnumpy.api.array import concrete, exported, ndarray, shown_of_far
 from dnumpy.api.describe import describe_classes
 from dnumpy.api.record import is_lazy
 from dnumpy.api.scalar import DeferredScalar
 
 
 def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.ndarray:
-    """Return the content as a NumPy array; without ``copy`` it shares this array's memory."""
+    """Return the content as a NumPy array; without ``copy`` it shares this array's memory.
+
+    A little part of a large array on nodes is a copy that cannot be written to.
+    """
     if self._np is None and copy is False and self._buf.pending:
         msg = "Unable to avoid copy while creating an array as requested: it is not computed yet."
         raise ValueError(msg)
-    values = exported(self)
+    part = None if copy is False else shown_of_far(self)
+    values = exported(self) if part is None else part
     if copy:
         return np.array(values, dtype=dtype, copy=True)
     return values if dtype is None else np.asarray(values, dtype=dtype, copy=copy)
@@ -72,13 +76,17 @@ def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
     return dnumpy
 
 
-def _buffer(self: ndarray, _flags: int) -> memoryview:
+_TO_WRITE = 1  # the flag of who asks for a buffer to write to: inspect.BufferFlags.WRITABLE
+
+
+def _buffer(self: ndarray, flags: int) -> memoryview:
     """Return the memory that code in C asks for, through the module in C or PEP 688.
 
     NumPy asks for it before it asks for the array: where a buffer cannot tell the dtype, as of
     bytes without fields, it is to ask further.
     """
-    memory = exported(self)
+    part = None if flags & _TO_WRITE else shown_of_far(self)
+    memory = exported(self) if part is None else part
     if not _is_told(memory.dtype):
         msg = f"a buffer cannot tell the dtype {memory.dtype}"
         raise BufferError(msg)

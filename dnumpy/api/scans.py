@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, composites, ufuncs
+from dnumpy.api import blocks, calls, composites, ufuncs, unbuffered
 from dnumpy.api.array import facts, from_expr, is_managed_dtype, ndarray
 from dnumpy.api.layout import permuted, restored, result_order
-from dnumpy.api.locks import recording
-from dnumpy.api.record import Unmanaged, content, operand, write
+from dnumpy.api.record import Unmanaged, content, write
 from dnumpy.kernels.blocked import scan_rows
 from dnumpy.ops.scans import (
     ALONG,
@@ -20,14 +19,12 @@ from dnumpy.ops.scans import (
     BEFORE,
     FACTORS,
     FOLDS_IN_BLOCKS,
-    PAIRS,
     RUN,
     RUNNING_PRODUCTS,
     SCAN,
     SLICES,
     AlongParams,
     AlongSlicesParams,
-    PairParams,
     RunParams,
     ScanParams,
     SliceParams,
@@ -155,43 +152,9 @@ def reduceat(
     return from_expr(blocks.record(SLICES, [content(array)], params, shape, kept))
 
 
-def at(wrapped: np.ufunc, array: Any, indices: Any, *values: Any) -> bool:
-    """Record ``wrapped.at`` for rows that lie on nodes; say whether that could be done."""
-    if not blocks.spread(array) or array._readonly or array._buf.shared or not array.size:
-        return False
-    if type(indices) is tuple:
-        return False
-    rows = np.asarray(calls.unwrap(indices))
-    known = getattr(np, wrapped.__name__, None) is wrapped and wrapped.nin == 1 + len(values)
-    if not known or rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu":
-        return False
-    length = array.shape[0] if array.ndim else 0
-    if rows.min() < -length or rows.max() >= length or not is_managed_dtype(array.dtype):
-        return False
-    if ufuncs.errors_raise():
-        return False
-    shape = (rows.size, *array.shape[1:])
-    try:  # NumPy says whether dtypes and shapes fit
-        given = [np.broadcast_to(np.asarray(calls.unwrap(v)), shape) for v in values]
-        wrapped.at(np.ones((1, *shape[1:]), array.dtype), rows[:0], *[v[:0] for v in given])
-    except (TypeError, ValueError):
-        return False
-    rows = np.where(rows < 0, rows + length, rows).astype(np.int64)
-    order = np.argsort(rows, kind="stable")
-    params = PairParams(wrapped.__name__, rows[order].tobytes())
-    try:
-        pairs = [operand(v[order]) for v in given]
-    except Unmanaged:
-        return False
-    with recording(array):
-        args = [content(array), *pairs]
-        write(array, blocks.record(PAIRS, args, params, array.shape, array.dtype))
-    return True
-
-
 ufuncs.record_method_with("accumulate", accumulate)
 ufuncs.record_method_with("reduceat", reduceat)
-ufuncs.record_method_with("at", at)
+ufuncs.record_method_with("at", unbuffered.at)
 
 NATIVE: dict[str, Callable[..., Any]] = {
     "cumsum": _running(np.add),

@@ -39,6 +39,7 @@ from dnumpy.ops.indexing import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnumpy.ops.families import Indexing
     from dnumpy.ops.indexing import Bounds
 
 INTP = np.dtype(np.intp)
@@ -415,17 +416,19 @@ def value_in(value: Any, dtype: np.dtype) -> Expr | Const:
     return cast(found, dtype, found.shape)
 
 
-def scattered(found: Placed, value: Expr | Const) -> None:
-    """Write what is at a placed index."""
+def scattered(
+    found: Placed, value: Expr | Const, op: Indexing | None = None, ufunc: str = ""
+) -> None:
+    """Write what is at a placed index, or change it: by ``op``, the ``ufunc`` of that name."""
     shape = found.shape()
     value, full = _arranged(value, found, shape)
     if 0 in shape:
         return
     view, axes, rest = found.view, found.axes, found.rest()
-    params = PutParams(len(axes), full)
+    params = PutParams(len(axes), full, ufunc)
     first = bool(axes[0])
     target = transpose(view, (0, *axes, *rest[1:]) if first else (*axes, *rest))
-    op = PUT_INSIDE if first else PUT
+    op = op or (PUT_INSIDE if first else PUT)
     with recording(target):
         base = content(target)
         args = [base, found.counted, value]
@@ -459,6 +462,8 @@ def _arranged(
     have = _fitting(value, shape)
     if 0 in shape:
         return value, False
+    if value.shape == shape and not any(found.axes[:1]) and not found.dest:
+        return value, True  # as it is
     given = from_shape(value)
     lead = len(shape) - len(have)
     given = given[(0,) * (len(value.shape) - len(have)) + (None,) * lead + (...,)]

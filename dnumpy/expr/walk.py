@@ -9,7 +9,7 @@ from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 def _references(args: tuple[object, ...]) -> int:
@@ -67,6 +67,16 @@ def stored_operands(roots: Iterable[Expr]) -> dict[int, tuple[Expr, int]]:
                 add(key)
                 push(arg)
     return found
+
+
+def held_bytes(waiting: Sequence[Expr]) -> int:
+    """Return the bytes of computed operands that nothing but these pending Exprs holds."""
+    operands = stored_operands(waiting)
+    held = 0
+    for expr, times in operands.values():
+        if sys.getrefcount(expr) <= times + REFERENCES:
+            held += expr.nbytes
+    return held
 
 
 def base_of(expr: Expr) -> Expr:

@@ -27,10 +27,15 @@ class TakeParams(NamedTuple):
 
 
 class PutParams(NamedTuple):
-    """``full``: the values have an element for each element of the region, not only of a row."""
+    """``full``: the values have an element for each element of the region, not only of a row.
+
+    With ``ufunc``, elements are not replaced but changed by it, once for each time that they are
+    named; one of a single operand reads no values.
+    """
 
     lead: int
     full: bool
+    ufunc: str = ""
 
 
 def flat_rows(table: np.ndarray, lead: int) -> np.ndarray:
@@ -84,22 +89,34 @@ def _put_reads(_shapes: Shapes, _params: PutParams, lo: int, hi: int) -> tuple[P
 
 
 def put_rows(out: np.ndarray, params: PutParams, index: np.ndarray, values: Any) -> None:
-    """Perform ``out[index] = values`` in the order of the index: the last of equals wins."""
-    flat_rows(out, params.lead)[index] = values
+    """Perform ``out[index] = values``, or a ufunc's ``at``, in the order of the index.
+
+    Of values that replace elements, the last of equal indices wins.
+    """
+    rows = flat_rows(out, params.lead)
+    if not params.ufunc:
+        rows[index] = values
+        return
+    ufunc = getattr(np, params.ufunc)
+    ufunc.at(rows, index, *([values] if ufunc.nin > 1 else []))
 
 
 def _put(pieces: Sequence[Any], params: PutParams, lo: int, hi: int, out: Any) -> None:
     base, index, values = pieces
     np.copyto(out, base)
     inner = prod(base.shape[1 : params.lead])
-    flat = index.reshape(-1) - lo * inner
-    mine = (flat >= 0) & (flat < (hi - lo) * inner)
+    flat = index.reshape(-1)
     if params.full:
-        values = values.reshape(flat.size, *base.shape[params.lead :])[mine]
-    put_rows(out, params, flat[mine], values)
+        values = values.reshape(flat.size, *base.shape[params.lead :])
+    if lo or (flat.size and flat.max() >= hi * inner):  # all of it else
+        flat = flat - lo * inner
+        mine = (flat >= 0) & (flat < (hi - lo) * inner)
+        flat, values = flat[mine], values[mine] if params.full else values
+    put_rows(out, params, flat, values)
 
 
 PUT = row(Indexing("put", _put_reads, _put, loop="scatter"))
+AT = row(Indexing("at", _put_reads, _put, loop="scatter"))  # put, by a ufunc
 
 
 def _put_inside_reads(shapes: Shapes, params: PutParams, lo: int, hi: int) -> tuple[Piece, ...]:

@@ -228,7 +228,7 @@ def _along(pieces: Sequence[Any], params: AlongParams, _lo: int, _hi: int, out: 
 ALONG = row(Scan("scan.along", _these_rows, _along, loop="scan"))
 
 
-# ---------------------------------------------------------------- slices and pairs by an index
+# ---------------------------------------------------------------- slices
 
 
 class SliceParams(NamedTuple):
@@ -283,30 +283,3 @@ def _fold_along(
 ALONG_SLICES = row(Indexing("reduceat.along", _these_rows, _fold_along, loop="scan"))
 
 SLICES = row(Indexing("reduceat", _rows_of_slices, _fold_slices, loop="reduce"))
-
-
-class PairParams(NamedTuple):
-    """The rows that ``ufunc`` changes, ascending (int64, as bytes); equal ones in order."""
-
-    ufunc: str
-    rows: bytes
-
-
-def _rows_and_pairs(shapes: Shapes, params: PairParams, lo: int, hi: int) -> tuple[Piece, ...]:
-    first, stop = np.searchsorted(np.frombuffer(params.rows, np.int64), [lo, hi]).tolist()
-    if len(shapes) == 1:
-        return (Piece(0, lo, hi),)
-    first = min(first, shapes[1][0] - 1)  # one row that is not used where there is no pair
-    return (Piece(0, lo, hi), Piece(1, first, max(stop, first + 1)))
-
-
-def _change(pieces: Sequence[Any], params: PairParams, lo: int, hi: int, out: Any) -> None:
-    every = np.frombuffer(params.rows, np.int64)
-    first, stop = np.searchsorted(every, [lo, hi]).tolist()
-    np.copyto(out, pieces[0])
-    getattr(np, params.ufunc).at(
-        out, every[first:stop] - lo, *[v[: stop - first] for v in pieces[1:]]
-    )
-
-
-PAIRS = row(Indexing("at", _rows_and_pairs, _change, loop="scatter"))

@@ -92,10 +92,38 @@ def _sort_block(
     out.sort(kind=params.kind)
 
 
+def stable_order(keys: np.ndarray) -> np.ndarray:
+    """Return the stable order of keys; by NumPy's vectorised sorts where it has them.
+
+    Those put equal keys in any order (3 million float64: 0.12 s against 0.42): where there are
+    some, their places are sorted afterwards, in one sort of the runs' numbers with the places.
+    """
+    if keys.dtype.kind not in "iuf" or keys.dtype.itemsize not in (4, 8) or len(keys) >> 31:
+        return np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
+    ordered = keys[order]
+    same = ordered[1:] == ordered[:-1]
+    if keys.dtype.kind == "f":
+        missing = np.isnan(ordered)
+        same |= missing[1:] & missing[:-1]
+    if not same.any():
+        return order
+    places = np.zeros(len(keys), np.int64)
+    np.cumsum(~same, out=places[1:])
+    places <<= _PLACE_BITS
+    places |= order
+    places.sort()
+    places &= (1 << _PLACE_BITS) - 1
+    return places
+
+
+_PLACE_BITS = 32
+
+
 def _key_block(
     pieces: Sequence[Any], _params: BlockParams, lo: int, _hi: int, out: np.ndarray
 ) -> None:
-    order = np.argsort(pieces[0], kind="stable") if len(pieces) == 1 else np.lexsort(pieces[::-1])
+    order = stable_order(pieces[0]) if len(pieces) == 1 else np.lexsort(pieces[::-1])
     for name, keys in zip(key_fields(len(pieces)), pieces, strict=True):
         np.take(keys, order, out=out[name])
     np.add(order, lo, out=out[INDEX])

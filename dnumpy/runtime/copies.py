@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.operands import Ref
 
-EMBED_BYTES = 1 << 14  # smaller operands travel inside their task
+EMBED_BYTES = 1 << 16  # smaller operands travel inside their task, as small results come home
 _REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 
 

@@ -17,7 +17,7 @@ from dnumpy.runtime import on_worker
 from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
-from dnumpy.runtime.dask_runs import WATCH_SECONDS, Members, Runs
+from dnumpy.runtime.dask_runs import Members, Runs
 from dnumpy.runtime.graph import Segment
 from dnumpy.runtime.links import LARGE, MIDDLE, measure_links
 from dnumpy.runtime.measured import MeasuredNodes
@@ -60,7 +60,6 @@ REFRESH_SECONDS = 0.5  # how old what is known of who is there may be
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 RELAY_SHARE = 0.2  # of the free memory of a node, for what all stages of a relay make
 RELAY_PAUSE_SECONDS = 60.0  # after a relay was broken, in which graphs are run task by task
-NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 
 
 class DaskCluster(MeasuredNodes):
@@ -91,25 +90,16 @@ class DaskCluster(MeasuredNodes):
     def refresh(self) -> None:
         """Find out which workers there are, and measure those that are new.
 
-        Waits a while for one where there is none; raises WorkerLost when none comes. What was found
-        a moment ago holds: a worker lost since then is found by those who wait for it.
+        Waits a while for one where there is none; raises WorkerLost when none comes, and
+        WorkersDiffer where none can run this process's tasks. What was found a moment ago holds: a
+        worker lost since then is found by those who wait for it.
         """
         self._copies.forget_unused()
         now = time.monotonic()
         if now - self._refreshed < REFRESH_SECONDS and self.client.status == "running":
             return
-        self._set_up()
-        deadline = now + NEW_WORKER_SECONDS
         self._alive = self._members.responsive()
-        while not self._alive:
-            if time.monotonic() > deadline:
-                msg = (
-                    f"the scheduler {self._members.scheduler().address} has no worker left: "
-                    "start workers and compute again; arrays at home are intact"
-                )
-                raise WorkerLost(msg)
-            time.sleep(WATCH_SECONDS)
-            self._alive = self._members.responsive()
+        self._set_up()
         self._measure_new()
         self._refresh_memory()
         for address in self._alive:
@@ -121,8 +111,11 @@ class DaskCluster(MeasuredNodes):
         from dnumpy.runtime.node_setup import NodeSetup
 
         if not self._is_set_up:
-            self._members.workers()  # raises WorkerLost where nobody answers
-            self.client.register_plugin(NodeSetup())
+            try:
+                self.client.register_plugin(NodeSetup())
+            except (ImportError, AttributeError):
+                if not self._members.unfit:  # which need not load it
+                    raise
             self._is_set_up = True
 
     def _measure_new(self) -> None:

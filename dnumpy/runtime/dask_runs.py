@@ -7,14 +7,16 @@ as a worker is lost.
 from __future__ import annotations
 
 import time
+import warnings
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dnumpy.errors import WorkerLost
+from dnumpy.errors import ClusterWarning, WorkerLost, WorkersDiffer
 from dnumpy.runtime.cluster import NodesLost
 from dnumpy.runtime.relay import RelayBroken
+from dnumpy.runtime.versions import unfit_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 LOOKS_PER_SILENCE_CHECK = 10
+NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
+STARTING_SECONDS = 300.0  # likewise, where a cluster starts workers as they are needed
 MEASURE_SECONDS = 1.0  # for a look at a worker
 T = TypeVar("T")
 
@@ -49,20 +53,84 @@ def _unreachable(problem: object) -> str:
     )
 
 
+def _told(unfit: Mapping[str, str]) -> str:
+    """Return which workers cannot be used, and why."""
+    each = "; ".join(f"{address}: {why}" for address, why in sorted(unfit.items()))
+    return f"workers that cannot be used ({each}): install the same versions there"
+
+
 class Members:
-    """The workers of a client; ``mute`` are those that were given up as they fell silent."""
+    """The workers of a client; ``mute`` are those that were given up as they fell silent.
+
+    Some are ``unfit`` to run this process's tasks, for the reason told.
+    """
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.mute: set[str] = set()
+        self.unfit: dict[str, str] = {}
+        self._fit: set[str] = set()
+        self._work: Any = None
 
     def responsive(self) -> dict[str, int]:
-        """Return the workers' threads, without workers that were given up and are still silent."""
+        """Return the workers' threads, without those that are unfit, or given up and still silent.
+
+        Waits a while for a worker where there is none: a cluster that starts workers where there
+        is work is given some, whose result keeps a worker from being ended before it is used.
+
+        Raises
+        ------
+        dnumpy.errors.WorkerLost
+            None came.
+        dnumpy.errors.WorkersDiffer
+            All of them are unfit.
+        """
+        found = self._responsive()
+        if found:
+            self._work = None
+            return found
+        deadline = time.monotonic() + self._patience()
+        self._work = self.client.submit(int, pure=False)
+        while not found:
+            if time.monotonic() > deadline:
+                self._work = None
+                msg = (
+                    f"the scheduler {self.scheduler().address} has no worker left: "
+                    "start workers and compute again; arrays at home are intact"
+                )
+                raise WorkerLost(msg)
+            time.sleep(WATCH_SECONDS)
+            found = self._responsive()
+        return found
+
+    def _patience(self) -> float:
+        """Return how long to wait for a worker: longer where the cluster is about to start some."""
+        adapts = getattr(self.client.cluster, "_adaptive", None) is not None
+        return STARTING_SECONDS if adapts else NEW_WORKER_SECONDS
+
+    def _responsive(self) -> dict[str, int]:
         workers = self.workers()
         self.mute &= set(workers)
         if self.mute:
             self.mute &= self.silent()
-        return {address: n for address, n in workers.items() if address not in self.mute}
+        there = {address: n for address, n in workers.items() if address not in self.mute}
+        return self._without_unfit(there)
+
+    def _without_unfit(self, there: dict[str, int]) -> dict[str, int]:
+        """Return the workers that can run this process's tasks; warn of others, once."""
+        self._fit &= set(there)
+        self.unfit = {address: why for address, why in self.unfit.items() if address in there}
+        unknown = set(there) - self._fit - set(self.unfit)
+        if unknown:
+            found = unfit_workers(self.client, unknown)
+            self.unfit.update(found)
+            self._fit |= unknown - set(found)
+            if self._fit and found:
+                warnings.warn(_told(found), ClusterWarning, stacklevel=2)
+        if self.unfit and not self._fit:
+            msg = f"no worker can run tasks of this process: {_told(self.unfit)}"
+            raise WorkersDiffer(msg)
+        return {address: n for address, n in there.items() if address in self._fit}
 
     def workers(self) -> dict[str, int]:
         """Return the threads of the workers that the scheduler knows."""

@@ -18,7 +18,7 @@ from dnumpy.errors import WorkerLost
 from dnumpy.kernels.lower import Unsupported
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import machine
-from dnumpy.runtime.copies import EMBED_BYTES, Rows, forget_unused
+from dnumpy.runtime.copies import Rows, forget_unused
 from dnumpy.runtime.device_probe import HOST
 from dnumpy.runtime.files import Identity
 from dnumpy.runtime.graph import Segment
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.stored import Identified
 
 HOME_BYTES = 1 << 16  # smaller results come home with the run
+EMBED_BYTES = 1 << 14  # smaller operands are copied with each task that reads them
 SUBMIT_SECONDS = 5e-4  # of a run besides its tasks, until runs have taught
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.ops.indexing import PUT, TAKE, flat_rows, put_rows
+from dnumpy.ops.indexing import AT, PUT, TAKE, flat_rows, put_rows
 from dnumpy.runtime.bind import Operand, Want, bind
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.memory import pool
@@ -49,7 +49,8 @@ class Split(NamedTuple):
 class SplitJob(NamedTuple):
     """How to split an index; ``ends`` are the first and last element of each owner, in order.
 
-    Nothing travels to owners that are ``near``; from others, ``item_bytes`` for each element.
+    Nothing travels to owners that are ``near``; from others, ``item_bytes`` for each element. Of a
+    scatter, values ``replace`` what was there: of equal indices the last alone counts.
     """
 
     bindings: Bindings
@@ -59,6 +60,7 @@ class SplitJob(NamedTuple):
     rest: Shape = ()
     scatters: bool = False
     full: bool = False
+    replace: bool = True
 
 
 def split_index(job: SplitJob, *data: Ref) -> Split:
@@ -91,7 +93,7 @@ def _add_pairs(
     job: SplitJob, split: Split, own: np.ndarray, run: np.ndarray, values: Any, rows: int
 ) -> None:
     """Add the pairs of one owner; of equal indices the last alone where they are told apart."""
-    kept = last_of_each(own, rows)
+    kept = last_of_each(own, rows) if job.replace else None
     if kept is not None:
         own, run = own[kept], run[kept]
     split.asked.append(own.astype(np.min_scalar_type(max(rows - 1, 0))))
@@ -345,7 +347,8 @@ class PutRows:
         bindings, data = bind(graph, place.node, wants)
         rest = self.base.shape[self.params.lead :]
         near = (False,) * (len(ends) // 2)
-        job = SplitJob(bindings, ends, near, 0, rest, scatters=True, full=full)
+        replace = not self.params.ufunc
+        job = SplitJob(bindings, ends, near, 0, rest, scatters=True, full=full, replace=replace)
         return place, graph.add("split", place.node, split_index, job, *data)
 
     def _task(
@@ -407,7 +410,7 @@ def exchange_for(
     if expr.op is TAKE and not replicable(operands[0], small):
         lead = expr.params.lead  # type: ignore[attr-defined]
         return TakenRows(lead, expr.shape, expr.dtype, operands[0], operands[1], grid)
-    if expr.op is PUT and not all(replicable(o, small) for o in operands[1:]):
+    if expr.op in (PUT, AT) and not all(replicable(o, small) for o in operands[1:]):
         base, index, values = operands
         return PutRows(expr.params, base, index, values, grid)  # type: ignore[arg-type]
     return None

@@ -6,9 +6,12 @@ What runs on clusters is imported when there is one: programs of one machine sta
 from __future__ import annotations
 
 import sys
+import warnings
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dnumpy.config import config
+from dnumpy.errors import ClusterWarning
 from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.cut import FusedStage
@@ -151,4 +154,20 @@ def current_client() -> Client | None:
         client = distributed.Client.current()
     except ValueError:
         return None
-    return client if client.status == "running" else None
+    if client.status != "running":
+        return None
+    if client.asynchronous:
+        _tell_asynchronous()
+        return None
+    return client
+
+
+@cache
+def _tell_asynchronous() -> None:
+    """Say once that nobody waits for an asynchronous client's workers: that would stop its loop."""
+    text = (
+        "the current client is asynchronous: arrays are computed in this process; "
+        "a Client without asynchronous=True, used in a thread of its own (asyncio.to_thread), "
+        "lets its workers compute them"
+    )
+    warnings.warn(text, ClusterWarning, stacklevel=2)

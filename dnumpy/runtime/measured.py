@@ -69,7 +69,7 @@ class MeasuredNodes(ABC):
     def has(self, owner: Expr) -> bool:
         """Say whether the nodes together have all rows of an array of this process."""
         rows = sum(segment.stop - segment.start for segment in self.copies(owner))
-        return rows >= owner.shape[0] or self.mirrored(owner)
+        return rows >= (owner.shape[0] if owner.shape else 1) or self.mirrored(owner)
 
     def _take_in(self, found: Mapping[str, DeviceProfile]) -> None:
         """Keep what was measured; nodes that are alike are as fast as the least hindered."""

@@ -185,6 +185,20 @@ def test_changes_by_an_index_come_to_their_rows_in_order(rows: int, data: Any) -
             meter.gathered.clear()
 
 
+def test_changes_by_an_index_on_nodes_are_numpys() -> None:
+    rows = np.random.default_rng(0).integers(-40, 40, 3000)
+    values = np.random.default_rng(1).random(3000)
+    plain = np.zeros(40)
+    np.add.at(plain, rows, values)
+    with spread_out() as meter:
+        ours, where, what = dnumpy.zeros(40), on_nodes(rows), on_nodes(values)
+        meter.gathered.clear()
+        dnumpy.add.at(ours, where, what)
+        computed(ours)
+        assert meter.most() <= ours.nbytes
+        np.testing.assert_array_equal(np.asarray(ours), plain)
+
+
 def test_changes_by_an_index_that_numpy_refuses_are_refused() -> None:
     def program(np_: Any, index: Any, value: Any) -> Any:
         a = np_.arange(40) * 2

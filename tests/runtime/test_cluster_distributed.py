@@ -151,9 +151,9 @@ def received_bytes(dask_worker) -> int:
 
 
 def test_a_home_array_is_sent_once_to_be_read_twice(shared):
-    x = p.data(np.random.default_rng(0).normal(size=(4000, 8)))
+    x = p.data(np.random.default_rng(0).normal(size=(40_000, 8)))  # too much to go with a task
     p.run([p.call("negative", x)], shared)
-    assert [lo for lo, _ in sorted((s.start, s.stop) for s in shared.copies(x))] == [0, 3000]
+    assert [lo for lo, _ in sorted((s.start, s.stop) for s in shared.copies(x))] == [0, 30_000]
     copies = dict(shared._copies.of[id(x)][1])
     assert len(copies) == 2
     roots = [p.call("square", x)]
@@ -279,7 +279,7 @@ def test_a_worker_that_falls_silent_is_worked_around(mortal, monkeypatch):
 
 @LOST
 def test_when_no_worker_is_left_the_error_says_so(mortal, monkeypatch):
-    monkeypatch.setattr(module, "NEW_WORKER_SECONDS", 2.0)
+    monkeypatch.setattr(dask_runs, "NEW_WORKER_SECONDS", 2.0)
     x = p.call("negative", p.data(np.arange(60.0)))
     p.run([x], mortal)
     for address in list(mortal._alive):

@@ -13,7 +13,7 @@ import dnumpy
 from dnumpy import engine
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, make
-from dnumpy.ops.indexing import PUT, TAKE, PutParams, TakeParams
+from dnumpy.ops.indexing import AT, PUT, TAKE, PutParams, TakeParams
 from dnumpy.runtime import chunked, find
 from dnumpy.runtime import dask_cluster as module
 from dnumpy.runtime.chunked import Chunked
@@ -74,11 +74,17 @@ def test_rows_follow_their_indices_whatever_the_partition(
     flat = table.reshape(-1, 2) if lead == 2 else table
     read = taken(spread_leaf(table, cluster), spread_leaf(index, cluster), lead)
     values = rng.random((count, *flat.shape[1:]))
-    new = scattered(*[spread_leaf(x, cluster) for x in (table, index, values)], lead)
-    p.run([read, new], cluster)
+    laid = [spread_leaf(x, cluster) for x in (table, index, values)]
+    new = scattered(*laid, lead)
+    changes = PutParams(lead, full=True, ufunc="subtract")
+    changed = make(AT, tuple(laid), changes, table.shape, table.dtype)
+    p.run([read, new, changed], cluster)
+    less = table.copy()
+    np.subtract.at(less.reshape(flat.shape), index, values)
     flat[index], before = values, flat[index]
     np.testing.assert_array_equal(p.values([read])[0], before)
     np.testing.assert_array_equal(p.values([new])[0], table)
+    np.testing.assert_array_equal(p.values([changed])[0], less)
 
 
 def test_a_table_on_nodes_is_brought_to_no_node(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,19 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
         yield found
 
 
+@pytest.mark.cluster
+@pytest.mark.timeout(120)
+@pytest.mark.modeless("only the default mode asks a client's workers")
+def test_an_array_without_axes_goes_with_its_task(client: Client) -> None:
+    number = np.array(3.0)
+    assert dask_cluster(client).has(leaf(number, number.shape, number.dtype))
+    with np.errstate(all="call"):  # which is answered at once, operation by operation
+        spread_out = dnumpy.linspace(0.0, 10.0, 9_000_000)
+    np.testing.assert_array_equal(
+        spread_out[::1_000_000], np.linspace(0.0, 10.0, 9_000_000)[::1_000_000]
+    )
+
+
 def nodes_of_last_run() -> set[str]:
     return {node for record in engine.history for node, _ in record.where}
 
