@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy.api import neighbours
+from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
-    import types
     from collections.abc import Callable
 
 pandas = pytest.importorskip("pandas")
@@ -185,3 +187,18 @@ def test_scikit_learn_finds_an_array_of_ours_where_it_checks_for_numpys_class(fi
         "    raise AssertionError\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_table_by_class_has_ours_beside_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracer = types.ModuleType("autograd.tracer")
+    tracer.Box = types.SimpleNamespace(type_mappings={np.ndarray: "box", np.float64: "number"})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "autograd.tracer", tracer)
+    neighbours._adapt("autograd.numpy")
+    assert tracer.Box.type_mappings[dnumpy.ndarray] == "box"
+    assert tracer.Box.type_mappings[DeferredScalar] == "number"
+
+
+def test_autograd_differentiates_by_our_arrays() -> None:
+    autograd = pytest.importorskip("autograd")
+    slope = autograd.grad(lambda x: (x**2).sum())
+    assert slope(dnumpy.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
