@@ -106,9 +106,10 @@ def _adapt(package: str) -> None:
             setattr(home, name, _handing_over(vars(home)[name]))
     for owner, name in _BY_CLASS.get(package, ()):
         table = getattr(_home(owner), name, {})
-        for ours, numpys in ((ndarray, np.ndarray), (DeferredScalar, np.float64)):
-            if numpys in table:
-                table[ours] = table[numpys]
+        if np.ndarray in table:
+            table[ndarray] = _handing_over(table[np.ndarray])
+        if np.float64 in table:
+            table[DeferredScalar] = table[np.float64]
 
 
 def _home(owner: str) -> Any:

@@ -191,11 +191,13 @@ def test_scikit_learn_finds_an_array_of_ours_where_it_checks_for_numpys_class(fi
 
 def test_a_table_by_class_has_ours_beside_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
     tracer = types.ModuleType("autograd.tracer")
-    tracer.Box = types.SimpleNamespace(type_mappings={np.ndarray: "box", np.float64: "number"})  # type: ignore[attr-defined]
+    known = {np.ndarray: lambda value: [value], np.float64: float}
+    tracer.Box = types.SimpleNamespace(type_mappings=known)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "autograd.tracer", tracer)
     neighbours._adapt("autograd.numpy")
-    assert tracer.Box.type_mappings[dnumpy.ndarray] == "box"
-    assert tracer.Box.type_mappings[DeferredScalar] == "number"
+    (found,) = known[dnumpy.ndarray](dnumpy.arange(3))
+    assert type(found) is np.ndarray
+    assert known[DeferredScalar] is float
 
 
 def test_autograd_differentiates_by_our_arrays() -> None:
