@@ -78,6 +78,14 @@ class Links:
         times = self.between(source, target).seconds
         return self.sizes[len(times) - 1] / times[-1]
 
+    def later_by(self, latency_seconds: float) -> Links:
+        """Return the links with small messages that take at least so long, and others as longer."""
+        found = []
+        for link in self.links:
+            more = max(latency_seconds - link.seconds[0], 0.0)
+            found.append(link._replace(seconds=tuple([took + more for took in link.seconds])))
+        return Links(self.sizes, tuple(found), self.measured_at)
+
     def merged(self, newer: Links) -> Links:
         """Return these links with those of ``newer`` in the place of what it measured again."""
         if self.sizes != newer.sizes:

@@ -33,6 +33,7 @@ from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_
 from dnumpy.runtime.relay import step_seconds
 from dnumpy.runtime.relayed import is_in_bounds, is_worth_it, legs_of, relayed
 from dnumpy.runtime.stored import Seen
+from dnumpy.runtime.trial import Trial, trial
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -58,6 +59,7 @@ LINKS_SECONDS = 1.0  # after which no further links are measured before the firs
 LET_GO_SECONDS = 0.05  # until workers have let go of what nobody wants any more
 REFRESH_SECONDS = 0.5  # how old what is known of who is there may be
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
+LEAST_TRIP = 1e-3  # seconds of a run besides its tasks
 RELAY_SHARE = 0.2  # of the free memory of a node, for what all stages of a relay make
 RELAY_PAUSE_SECONDS = 60.0  # after a relay was broken, in which graphs are run task by task
 
@@ -80,6 +82,8 @@ class DaskCluster(MeasuredNodes):
         self._runs = Runs(client, self._members)
         self._relays_again = self._refreshed = float("-inf")
         self._steps: dict[str, float] = {}  # seconds that a step of a relay takes besides its work
+        self._trial: Trial | None = None
+        self._relay_links = self.links  # as results of a relay's steps go along them
         self._files = Seen()
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
@@ -126,6 +130,7 @@ class DaskCluster(MeasuredNodes):
             self._take_in(probe_cluster(self.client, workers=unknown))
             self._steps.update(self._runs.on_each(step_seconds, unknown))
             self._measure_links(MIDDLE, LINKS_SECONDS)
+            self._try_relays()
         except OSError as problem:  # one of them went away again
             raise NodesLost(frozenset(unknown), 0) from problem
         self._alive = {a: n for a, n in self._alive.items() if a in self.profiles}
@@ -146,6 +151,17 @@ class DaskCluster(MeasuredNodes):
         if len(there) > 1:
             found = measure_links(self.client, there, largest=largest, budget_seconds=seconds)
             self.links = self.links.merged(found)
+            hop = 0.0 if self._trial is None else self._trial.hop
+            self._relay_links = self.links.later_by(hop)
+
+    def _try_relays(self) -> None:
+        """Find out what runs take besides their tasks; what was learnt of the way there stays."""
+        there = [address for address in self._alive if address in self.profiles]
+        first, self._trial = self._trial is None, trial(self, there)
+        self._relay_links = self.links.later_by(self._trial.hop)
+        if first:
+            launch = min(self.profiles[address].launch_seconds for address in there)
+            self.round_trip = max(self._trial.trip - launch, LEAST_TRIP)
 
     def _refresh_memory(self) -> None:
         """Take in the free memory that the workers last reported, every few seconds."""
@@ -196,7 +212,8 @@ class DaskCluster(MeasuredNodes):
         self._tight -= self._tight > 0
         ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
         try:
-            joint, self._refused = plan_within(sketch, places, self.links, ratings, self.epoch)
+            links = self._relay_links if self._may_relay(sketch) else self.links
+            joint, self._refused = plan_within(sketch, places, links, ratings, self.epoch)
         except NotTogether:
             self._tight = len(sketch.demands) + len(set(sketch.stages))
             raise
@@ -208,14 +225,17 @@ class DaskCluster(MeasuredNodes):
         """Return the workers as they are to this run: tasks of a relay begin sooner than others."""
         from dnumpy.runtime.jointly import Place
 
-        made = sum(d.work.rows * d.work.bytes_written for d in sketch.demands)
-        count = len(sketch.demands)
-        relay = count > 1 and made <= self._relay_room()
         profiles = [self.profiles[address] for address in self._alive]
-        if relay:
+        if self._may_relay(sketch):
+            count = len(sketch.demands)
             steps = map(self._steps.get, self._alive)
             profiles = [_in_relay(p, s, count) for p, s in zip(profiles, steps, strict=True)]
         return [Place(p, self.label(a)) for p, a in zip(profiles, self._alive, strict=True)]
+
+    def _may_relay(self, sketch: Sketch) -> bool:
+        """Say whether what a run asks is little enough for a relay, and takes several stages."""
+        made = sum(d.work.rows * d.work.bytes_written for d in sketch.demands)
+        return len(sketch.demands) > 1 and made <= self._relay_room()
 
     def _relay_room(self) -> float:
         """Return the bytes that the tasks of a relay may give; none after one was broken."""

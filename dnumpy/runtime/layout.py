@@ -271,7 +271,7 @@ class Layout:
             ranges = list(way.result)
         others = float(prod(right.shape) * expr.dtype.itemsize)
         work = contraction_work(expr.shape, expr.dtype, left.shape, others)
-        granule = contraction_granule(left.shape, left.dtype.itemsize)
+        granule = contraction_granule(left.shape, left.dtype.itemsize, prod(expr.shape[1:]))
         more = held_beyond_rows(way, sizes_of(left, right, expr.dtype))
         work = replace(work, fixed_bytes=others + more)
         demand = Demand(expr.op.name, work, granule, (left,), (), (right,))

@@ -258,7 +258,7 @@ class ContractedRows(ByRanges):
     def granule(self) -> int:
         """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
         first = self.operands[0]
-        return contraction_granule(first.shape, first.dtype.itemsize)
+        return contraction_granule(first.shape, first.dtype.itemsize, prod(self.shape[1:]))
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
@@ -293,7 +293,8 @@ class FoldedRows(ByRanges):
     def granule(self) -> int:
         """Return the rows that one call takes; fixed, so that bits do not depend on the cut."""
         first = self.right if self.across else self.left
-        return contraction_granule(first.shape, first.dtype.itemsize)
+        columns = prod((self.left if self.across else self.right).shape[1:])
+        return contraction_granule(first.shape, first.dtype.itemsize, columns)
 
     def row_outputs(self) -> int:
         """Return zero: the tasks give partial results only."""
@@ -499,11 +500,20 @@ STEP_BYTES = 1 << 20  # of an operand or result that one call on blocks of rows 
 BIG_PRODUCT_BYTES = 1 << 18  # from which on a node sends one sum, unless bits are to be the same
 CONTRACTION_ROWS = 256  # of the first operand in one library call, or the bytes below if more
 CONTRACTION_BYTES = 1 << 19
+FEW_COLUMNS = 4  # of what is multiplied by, where no row is read more often
+LONG_ROWS = 32  # in one library call, at least; a power of two, as most arrays are cut at
 
 
-def contraction_granule(shape: Shape, itemsize: int) -> int:
-    """Return how many rows of an operand of this shape one library call takes."""
-    rows = max(CONTRACTION_ROWS, CONTRACTION_BYTES // max(prod(shape[1:]) * itemsize, 1))
+def contraction_granule(shape: Shape, itemsize: int, columns: int) -> int:
+    """Return how many rows of an operand of this shape one library call takes.
+
+    Long rows that meet few ``columns`` are read as fast a few at a time, and cut where they lie:
+    rows that lie beyond the next multiple would travel in each step of a power iteration.
+    """
+    row_bytes = max(prod(shape[1:]) * itemsize, 1)
+    rows = max(CONTRACTION_ROWS, CONTRACTION_BYTES // row_bytes)
+    if columns <= FEW_COLUMNS and CONTRACTION_ROWS * row_bytes > CONTRACTION_BYTES:
+        rows = max(LONG_ROWS, 1 << (CONTRACTION_BYTES // row_bytes).bit_length() - 1)
     return max(1, min(rows, config.tile_rows_max, shape[0]))
 
 

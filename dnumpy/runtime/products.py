@@ -255,7 +255,7 @@ class GridRows(ByRanges):
     def granule(self) -> int:
         """Return the rows at whose multiples ranges are cut."""
         first = self.operands[0]
-        return contraction_granule(first.shape, first.dtype.itemsize)
+        return contraction_granule(first.shape, first.dtype.itemsize, prod(self.shape[1:]))
 
     def build(self, graph: Graph, ranges: Sequence[Range]) -> list[tuple[Range, Ref]]:
         """Add tasks for the blocks and the rows; for some rows only, as if there were no grid."""

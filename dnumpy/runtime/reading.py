@@ -221,4 +221,5 @@ def contracts_rows(expr: Expr, operands: Sequence[Operand]) -> bool:
     two_dimensional = len(first.shape) == 2 and len(second.shape) in (1, 2)
     if not two_dimensional or first.source is None:
         return False
-    return expr.shape[0] > contraction_granule(first.shape, first.dtype.itemsize)
+    columns = prod(expr.shape[1:])
+    return expr.shape[0] > contraction_granule(first.shape, first.dtype.itemsize, columns)

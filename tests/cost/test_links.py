@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 from hypothesis import given
@@ -90,3 +90,14 @@ def test_a_newer_measurement_takes_the_place_of_the_older_one() -> None:
 def test_impossible_links_are_refused(links: Links) -> None:
     with pytest.raises(ValueError, match="link"):
         links.verify()
+
+
+@given(all_links(), st.floats(0.0, 1.0))
+def test_links_that_are_later_are_as_fast_for_what_is_large(links: Links, latency: float) -> None:
+    later = links.later_by(latency)
+    later.verify()
+    for link in links.links:
+        new = later.between(link.source, link.target).seconds
+        assert new[0] == pytest.approx(max(link.seconds[0], latency))
+        steps = [b - a for a, b in pairwise(link.seconds)]
+        assert [b - a for a, b in pairwise(new)] == pytest.approx(steps, abs=1e-9)

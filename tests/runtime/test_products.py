@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dnumpy.config import config
 from dnumpy.runtime import layout, products
 from dnumpy.runtime.graph import Range
+from dnumpy.runtime.producers import contraction_granule
 from dnumpy.runtime.products import Party, Sizes, Way, best_way, shares, ways
 from dnumpy.runtime.virtual import VirtualCluster
 from tests.gathering import computed, on_nodes
@@ -151,3 +152,16 @@ def test_no_way_but_by_rows_where_bits_must_not_depend_on_the_nodes(
         array = on_nodes(values)
         computed(array @ array)
     assert taken == []
+
+
+@given(st.integers(1, 20_000), st.integers(1, 9))
+def test_long_rows_that_meet_a_vector_are_read_a_power_of_two_at_a_time(
+    columns: int, right: int
+) -> None:
+    rows = contraction_granule((100_000, columns), 8, right)
+    assert rows >= 32
+    if right > 4:
+        assert rows >= 256
+    elif columns * 8 > 2048:
+        assert 256 % rows == 0
+        assert rows == 32 or rows * columns * 8 <= 1 << 19
