@@ -36,10 +36,13 @@ def test_products_wait_where_something_may_be_fused_with_them() -> None:
     large = dnp.array(matrix())
     pending = dnp.exp(large) @ np.ones(N)
     assert pending._np is None
-    many = dnp.array(matrix(FEW + 1, 20)) @ np.ones(20)
+    many = dnp.array(matrix(FEW + 1, 80)) @ np.ones(80)  # more than is multiplied at once
     assert many._np is None
+    few = dnp.array(matrix(FEW + 1, 20)) @ np.ones(20)
+    assert few._np is not None or not few._buf.pending
     np.testing.assert_allclose(np.asarray(pending), np.exp(matrix()) @ np.ones(N), rtol=1e-12)
-    np.testing.assert_allclose(np.asarray(many), matrix(FEW + 1, 20) @ np.ones(20), rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(many), matrix(FEW + 1, 80) @ np.ones(80), rtol=1e-12)
+    np.testing.assert_array_equal(np.asarray(few), matrix(FEW + 1, 20) @ np.ones(20))
 
 
 def test_where_a_limit_is_set_large_operands_are_the_engines(
