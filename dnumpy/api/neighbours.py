@@ -3,8 +3,8 @@
 What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
 NumPy's would. pandas takes other arrays there for lists of labels or positions (``iloc`` would
-return rows 0 and 1) and for functions; SciPy's sparse arrays refuse a sum with them. Everywhere
-else both convert what they are given.
+return rows 0 and 1) and for functions; SciPy's sparse arrays refuse a sum with them. Functions
+that numba compiles take arrays of ours. Everywhere else all convert what they are given.
 
 The functions are replaced when the package is imported, before or after dnumpy, which does not
 import it. Keys of ``[]``, ``loc`` and ``iloc`` are met where pandas calls those that are
@@ -104,12 +104,46 @@ def _adapt(package: str) -> None:
         home = _home(owner)
         if home is not None and name in vars(home):
             setattr(home, name, _handing_over(vars(home)[name]))
+    if package in _TAUGHT:
+        _TAUGHT[package]()
     for owner, name in _BY_CLASS.get(package, ()):
         table = getattr(_home(owner), name, {})
         if np.ndarray in table:
             table[ndarray] = _handing_over(table[np.ndarray])
         if np.float64 in table:
             table[DeferredScalar] = table[np.float64]
+
+
+def _teach_numba() -> None:
+    """Let functions that numba compiles be called with arrays of ours, which they get as NumPy's.
+
+    They are compiled for NumPy's alone: a call with ours finds nothing that was compiled for it,
+    and what it finds in place of that hands them over.
+    """
+    from numba import types
+    from numba.core.dispatcher import Dispatcher
+    from numba.extending import typeof_impl
+
+    kind = types.Opaque("dnumpy.ndarray")
+    typeof_impl.register(ndarray)(lambda _array, _context: kind)
+    compile_for = Dispatcher._compile_for_args
+    if getattr(compile_for, "hands_over", False):
+        return
+
+    @functools.wraps(compile_for)
+    def compiled_for(self: Any, *args: Any, **kwargs: Any) -> Any:
+        handed = [_handed_over(x) for x in args]
+        named = {name: _handed_over(x) for name, x in kwargs.items()}
+        given = [*args, *kwargs.values()]
+        if all(x is y for x, y in zip(given, [*handed, *named.values()], strict=True)):
+            return compile_for(self, *args, **kwargs)
+        return lambda *_args, **_named: self(*handed, **named)
+
+    compiled_for.hands_over = True
+    Dispatcher._compile_for_args = compiled_for
+
+
+_TAUGHT: dict[str, Callable[[], None]] = {"numba": _teach_numba}
 
 
 def _home(owner: str) -> Any:
@@ -147,7 +181,7 @@ def _load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
 def watch() -> None:
     """Adapt each package now if it is there, else when it is imported."""
     watched = {finder.package for finder in sys.meta_path if isinstance(finder, _Watch)}
-    for package in (_ASKING.keys() | _BY_CLASS.keys()) - watched:
+    for package in (_ASKING.keys() | _BY_CLASS.keys() | _TAUGHT.keys()) - watched:
         if package in sys.modules:
             _adapt(package)
         else:

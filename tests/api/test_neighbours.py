@@ -204,3 +204,36 @@ def test_autograd_differentiates_by_our_arrays() -> None:
     autograd = pytest.importorskip("autograd")
     slope = autograd.grad(lambda x: (x**2).sum())
     assert slope(dnumpy.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
+
+
+def test_functions_that_numba_compiles_take_our_arrays() -> None:
+    script = """
+import dnumpy as np
+from numba import njit, vectorize
+
+@njit
+def double(target, source, times=2.0):
+    for k in range(len(target)):
+        target[k] = source[k] * times
+    return target.sum()
+
+@njit
+def second(arrays):
+    return arrays[0][1] + arrays[1][1]
+
+@vectorize
+def larger(x):
+    return x + 1
+
+import numpy
+for size in (5, 300_000):
+    source, target = np.arange(float(size)) + 0, np.zeros(size)
+    view = target[1:]
+    assert double(target, source) == double(numpy.zeros(size), numpy.arange(float(size)))
+    assert target[3] == view[2] == 6
+    assert double(target, source * 1.0 + 1.0, times=3.0) == 3 * (source.sum() + size)
+    assert second((source, numpy.arange(3.0))) == 2
+    assert float(larger(source)[4]) == 5
+assert len(double.signatures) == 2  # for NumPy's arrays, with and without a number
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
