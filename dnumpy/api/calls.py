@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 _np_array = np.ndarray
-PLAIN = frozenset(
+_NUMERIC = tuple(map(np.dtype, "?bhilqBHILQefdgFDG"))
+NUMBERS = frozenset(dtype.type for dtype in _NUMERIC)  # NumPy's scalars
+PLAIN: frozenset[type] = NUMBERS | frozenset(
     {
         int,
         float,
@@ -38,12 +40,9 @@ PLAIN = frozenset(
         type(None),
         type,
         type(Ellipsis),
-        np.float64,
-        np.int64,
-        np.bool_,
-        *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
+        *map(type, _NUMERIC),
     }
-)  # fmt: skip - types of arguments that hold no array
+)  # types of arguments that hold no array
 _LOOKED_AT = 8  # elements of a sequence that are looked at for arrays of ours
 
 

@@ -65,7 +65,7 @@ def function(
         kind_of_call = None
     if kind_of_call is not None:
         at_once = AT_ONCE.get(key, wrapped)
-        public = native.function(public, at_once, _AS_THEY_ARE, kind_of_call, binds=not is_builtin)
+        public = native.function(public, at_once, calls.PLAIN, kind_of_call, binds=not is_builtin)
         if is_builtin and native.built:
             public.__wrapped__ = wrapped
     overrides.register(wrapped, public)
@@ -98,9 +98,6 @@ _CREATED_FROM = {
     "zeros": "shape", "ones": "shape", "empty": "shape", "array": "list", "arange": "range",
     "asarray": "itself", "asanyarray": "itself", "full": "shape",
 }  # fmt: skip
-_AS_THEY_ARE: frozenset[type] = frozenset(
-    {int, float, complex, bool, str, bytes, type(None), type, np.dtype}
-)
 
 
 def _dispatched(
@@ -193,7 +190,7 @@ def _small_values(args: tuple[Any, ...], wrapped: Any) -> list[Any] | None:
         kind = type(a)
         if kind is ndarray:
             value: Any = a._np if a._np is not None else _read(a, args, wrapped)
-        elif kind in _AS_THEY_ARE:
+        elif kind in calls.PLAIN:
             plain.append(a)
             continue
         elif kind is list or kind is tuple:
@@ -210,11 +207,8 @@ def _small_sequence(sequence: Any) -> Any:
     """Return what NumPy is given for a list or tuple; None where that needs another look."""
     if not sequence:
         return sequence
-    kind = type(sequence[0])
-    if kind is int or kind is float:
-        return sequence if _AS_THEY_ARE.issuperset(map(type, sequence[:8])) else None
-    if kind is not ndarray:
-        return None
+    if type(sequence[0]) is not ndarray:
+        return sequence if calls.PLAIN.issuperset(map(type, sequence[:8])) else None
     found = [e._np for e in sequence if type(e) is ndarray and e._np is not None]
     if len(found) < len(sequence):
         return None

@@ -1,4 +1,4 @@
-"""Where pandas, SciPy and scikit-learn ask for NumPy's class: ours are handed over as NumPy's.
+"""Where other libraries ask for NumPy's class: ours are handed over as NumPy's, or stand beside it.
 
 What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
@@ -20,7 +20,10 @@ from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnumpy.api.array import exported, ndarray
+from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +56,10 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
     ),
     "PIL.Image": (("PIL.Image", "fromarray"),),
     "sklearn.model_selection": (("sklearn.model_selection._search.ParameterGrid", "__init__"),),
+    "sklearn.utils._param_validation": (
+        ("sklearn.utils._param_validation", "validate_parameter_constraints"),
+        ("sklearn.base", "validate_parameter_constraints"),  # where that was imported before
+    ),
     "scipy.sparse": (
         *(("scipy.sparse._base._spbase", name) for name in _SPARSE),
         ("scipy.sparse._base._spbase", "_divide"),
@@ -60,6 +67,14 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("scipy.sparse._base._spbase", "minimum"),
         ("scipy.sparse._dok._dok_base", "__add__"),
         ("scipy.sparse._dok._dok_base", "__radd__"),
+    ),
+}
+
+
+_BY_CLASS: dict[str, tuple[tuple[str, str], ...]] = {  # tables in which the class is looked up
+    "autograd.numpy": (
+        ("autograd.tracer.Box", "type_mappings"),
+        ("autograd.core.VSpace", "mappings"),
     ),
 }
 
@@ -85,12 +100,23 @@ def _handing_over(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _adapt(package: str) -> None:
     """Replace what asks; names that this version of the package does not have stay away."""
-    for owner, name in _ASKING[package]:
-        module, _, kind = owner.rpartition(".") if owner not in sys.modules else (owner, "", "")
-        found: Any = sys.modules.get(module)
-        home = getattr(found, kind, None) if kind else found
+    for owner, name in _ASKING.get(package, ()):
+        home = _home(owner)
         if home is not None and name in vars(home):
             setattr(home, name, _handing_over(vars(home)[name]))
+    for owner, name in _BY_CLASS.get(package, ()):
+        table = getattr(_home(owner), name, {})
+        if np.ndarray in table:
+            table[ndarray] = _handing_over(table[np.ndarray])
+        if np.float64 in table:
+            table[DeferredScalar] = table[np.float64]
+
+
+def _home(owner: str) -> Any:
+    """Return a module or a class by its name, None where this version has none."""
+    module, _, kind = owner.rpartition(".") if owner not in sys.modules else (owner, "", "")
+    found: Any = sys.modules.get(module)
+    return getattr(found, kind, None) if kind else found
 
 
 class _Watch(MetaPathFinder):
@@ -121,7 +147,7 @@ def _load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
 def watch() -> None:
     """Adapt each package now if it is there, else when it is imported."""
     watched = {finder.package for finder in sys.meta_path if isinstance(finder, _Watch)}
-    for package in _ASKING.keys() - watched:
+    for package in (_ASKING.keys() | _BY_CLASS.keys()) - watched:
         if package in sys.modules:
             _adapt(package)
         else:

@@ -76,13 +76,17 @@ def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
     return dnumpy
 
 
-def _buffer(self: ndarray, _flags: int) -> memoryview:
-    """Return the memory; what C code asks for from Python 3.12 on (PEP 688).
+_TO_WRITE = 1  # the flag of who asks for a buffer to write to: inspect.BufferFlags.WRITABLE
+
+
+def _buffer(self: ndarray, flags: int) -> memoryview:
+    """Return the memory that code in C asks for, through the module in C or PEP 688.
 
     NumPy asks for it before it asks for the array: where a buffer cannot tell the dtype, as of
     bytes without fields, it is to ask further.
     """
-    memory = exported(self)
+    part = None if flags & _TO_WRITE else shown_of_far(self)
+    memory = exported(self) if part is None else part
     if not _is_told(memory.dtype):
         msg = f"a buffer cannot tell the dtype {memory.dtype}"
         raise BufferError(msg)

@@ -16,7 +16,6 @@ from dnumpy.api.locks import writing
 from dnumpy.config import config
 
 _np_array = np.ndarray
-_AS_THEY_ARE = frozenset({int, float, bool, str, type(None), type, np.dtype})
 
 
 def _calling(name: str, base: type) -> Any:
@@ -47,7 +46,7 @@ def _drawing(name: str, base: type) -> Any:  # noqa: C901 - every path of a call
                 return found
         plain = self._plain or self
         for a in (*args, *kwargs.values()):
-            if type(a) not in _AS_THEY_ARE and not _is_shape(a):
+            if type(a) not in calls.PLAIN and not _is_shape(a):
                 return calls.run(wrapped, (plain, *args), kwargs)
         return _own(wrapped(plain, *args, **kwargs))
 
@@ -59,7 +58,7 @@ def _drawing(name: str, base: type) -> Any:  # noqa: C901 - every path of a call
             if kind is int:
                 if a >= config.eager_below:  # maybe the size
                     return general(self, args, kwargs)
-            elif kind not in _AS_THEY_ARE:
+            elif kind not in calls.PLAIN or isinstance(a, np.integer):
                 return general(self, args, kwargs)
         drawn = wrapped(self._plain or self, *args)
         return drawn if type(drawn) is float else _own(drawn)

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _np_array = np.ndarray
-_NUMBERS = frozenset([np.dtype(c).type for c in "?bhilqBHILQefdgFDG"])  # NumPy's scalars
-IMMEDIATE = frozenset({int, float, complex, bool}) | _NUMBERS
+IMMEDIATE = frozenset({int, float, complex, bool}) | calls.NUMBERS
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _registry: dict[np.ufunc, ufunc] = {}

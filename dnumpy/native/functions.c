@@ -19,19 +19,25 @@ typedef struct {
 
 enum { OF_ARRAYS, MOVING, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
 
+/* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
+static Py_ssize_t
+extent_of(PyObject *n)
+{
+    if (PyLong_CheckExact(n)) {
+        return PyLong_AsSsize_t(n);
+    }
+    return PyArray_IsScalar(n, Integer) ? PyNumber_AsSsize_t(n, PyExc_OverflowError) : -1;
+}
+
 static Py_ssize_t
 size_of(PyObject *shape)
 {
-    if (PyLong_CheckExact(shape)) {
-        return PyLong_AsSsize_t(shape);
-    }
     if (!PyTuple_CheckExact(shape)) {
-        return -1;
+        return extent_of(shape);
     }
     Py_ssize_t size = 1, bound = PY_SSIZE_T_MAX;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(shape); k++) {
-        PyObject *n = PyTuple_GET_ITEM(shape, k);
-        Py_ssize_t extent = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
+        Py_ssize_t extent = extent_of(PyTuple_GET_ITEM(shape, k));
         if (extent < 0 || (extent > 0 && size > bound / extent)) {
             return -1;
         }
@@ -247,19 +253,22 @@ others_are_plain(Function *self, PyObject *const *args, Py_ssize_t total)
     return 1;
 }
 
-/* At most how many integers there are in a range; -1 where that needs another look. */
+/* At most how many numbers there are in a range; -1 where that needs another look. */
 static Py_ssize_t
 range_size(PyObject *const *args, Py_ssize_t count)
 {
-    Py_ssize_t bounds[3] = {0, 0, 1};
+    double bounds[3] = {0, 0, 1};
     for (Py_ssize_t k = 0; k < count; k++) {
-        if (!PyLong_CheckExact(args[k])) {
+        PyObject *x = args[k];
+        int is_real = PyLong_CheckExact(x) || PyFloat_CheckExact(x) ||
+                      PyArray_IsScalar(x, Integer) || PyArray_IsScalar(x, Floating);
+        if (!is_real) {
             return -1;
         }
-        bounds[count == 1 ? 1 : k] = PyLong_AsSsize_t(args[k]);
+        bounds[count == 1 ? 1 : k] = PyFloat_AsDouble(x);
     }
-    int plain = bounds[0] >= 0 && bounds[1] >= bounds[0] && bounds[2] >= 1;
-    return plain && !PyErr_Occurred() ? bounds[1] - bounds[0] : -1;
+    double size = (bounds[1] - bounds[0]) / bounds[2] + 1; /* one more for the rounding */
+    return size >= 1 && size < (double)NPY_MAX_INT && !PyErr_Occurred() ? (Py_ssize_t)size : -1;
 }
 
 /* Call NumPy where the arguments make a small array; set `done` if it was called. */
@@ -295,6 +304,9 @@ made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnam
             }
             given[0] = arrays;
         }
+    }
+    else if (is_immediate(first)) {
+        size = 1;
     }
     if (size < 0 || size >= setting(world.eager_below_at)) {
         if (given[0] != first && !IS_ARRAY(first)) {

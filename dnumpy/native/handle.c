@@ -335,12 +335,17 @@ all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(r);
+    int arrays = 0;
     for (Py_ssize_t k = 0; k < count; k++) {
         PyObject *one = PyTuple_GET_ITEM(r, k);
+        arrays |= IS_NUMPYS(one);
         if (IS_NUMPYS(one) ? !is_apart(one, given, given_count) || !runs_at_once(one)
                            : !holds_type(world.plain, one)) {
             return NULL;
         }
+    }
+    if (!arrays) {
+        return Py_NewRef(r);
     }
     PyObject *ours = PyTuple_New(count);
     for (Py_ssize_t k = 0; ours != NULL && k < count; k++) {
@@ -523,6 +528,7 @@ static PyMemberDef handle_members[] = {
 extern PyNumberMethods handle_as_number;
 extern PyMappingMethods handle_as_mapping;
 extern PySequenceMethods handle_as_sequence;
+extern PyBufferProcs handle_as_buffer;
 PyObject *handle_compare(PyObject *x, PyObject *y, int op);
 PyObject *handle_iterator(PyObject *x);
 
@@ -541,6 +547,7 @@ PyTypeObject Handle_Type = {
     .tp_as_number = &handle_as_number,
     .tp_as_mapping = &handle_as_mapping,
     .tp_as_sequence = &handle_as_sequence,
+    .tp_as_buffer = &handle_as_buffer,
     .tp_richcompare = handle_compare,
     .tp_iter = handle_iterator,
     .tp_hash = PyObject_HashNotImplemented,

@@ -12,6 +12,7 @@ typedef struct {
     int marked; /* whether the method writes to its array; whether a managed array, too, has the
                    attribute at hand */
     int arrays; /* how many arguments after the first may be arrays */
+    const PyGetSetDef *numpys_own; /* how NumPy's arrays get the attribute, in a table of its class */
     vectorcallfunc vectorcall;
 } Member;
 
@@ -181,6 +182,9 @@ draws_few(PyObject *x)
         int overflow;
         return PyLong_AsLongAndOverflow(x, &overflow) < limit && overflow <= 0;
     }
+    if (PyArray_IsScalar(x, Integer)) {
+        return PyNumber_AsSsize_t(x, NULL) < limit; /* what does not fit is cut to the largest */
+    }
     if (!PyTuple_CheckExact(x)) {
         return 1;
     }
@@ -318,7 +322,10 @@ attribute_get(PyObject *callable, PyObject *array, PyObject *type)
         return Py_TYPE(self->slow)->tp_descr_get(self->slow, array, type);
     }
     Py_INCREF(own);
-    PyObject *r = view_of(PyObject_GetAttr(own, self->numpys), array, own);
+    PyObject *found = self->numpys_own != NULL
+                          ? self->numpys_own->get(own, self->numpys_own->closure)
+                          : PyObject_GetAttr(own, self->numpys);
+    PyObject *r = view_of(found, array, own);
     Py_DECREF(own);
     return r;
 }
@@ -342,6 +349,12 @@ attribute_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     Member *made = member_made(type, slow, name);
     if (made != NULL) {
+        PyObject *descriptor = PyObject_GetAttr((PyObject *)&PyArray_Type, name);
+        if (descriptor != NULL && Py_TYPE(descriptor) == &PyGetSetDescr_Type) {
+            made->numpys_own = ((PyGetSetDescrObject *)descriptor)->d_getset;
+        }
+        Py_XDECREF(descriptor);
+        PyErr_Clear();
         made->marked = is_fact;
     }
     return (PyObject *)made;

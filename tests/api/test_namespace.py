@@ -20,6 +20,18 @@ def test_walking_through_a_module_meets_every_name(module: str) -> None:
     assert all(getattr(ours, name) is names[name] for name in numpys.__all__)
 
 
+@pytest.mark.parametrize("module", ["fft", "linalg", "random"])
+def test_a_small_module_is_a_plain_one_once_a_name_was_used(module: str) -> None:
+    ours = getattr(dnumpy, module)
+    getattr(ours, getattr(np, module).__all__[0])
+    assert type(ours) is types.ModuleType  # in which Python looks names up at once
+    assert set(dir(ours)) == set(dir(getattr(np, module)))
+    with pytest.raises(
+        AttributeError, match=rf"^module 'numpy.{module}' has no attribute 'nowhere'$"
+    ):
+        ours.nowhere  # noqa: B018
+
+
 @pytest.mark.parametrize(
     "path", ["_core.einsumfunc", "_core.numeric", "_globals", "_typing", "lib._index_tricks_impl"]
 )

@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy.api import neighbours
+from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
-    import types
     from collections.abc import Callable
 
 pandas = pytest.importorskip("pandas")
@@ -165,3 +167,40 @@ def test_a_picture_is_made_from_our_array() -> None:
     image = pytest.importorskip("PIL.Image")
     values = np.arange(12, dtype=np.uint8).reshape(3, 4)
     assert image.fromarray(dnumpy.array(values)).tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("first", ["import sklearn.base", "import dnumpy"])
+def test_scikit_learn_finds_an_array_of_ours_where_it_checks_for_numpys_class(first: str) -> None:
+    pytest.importorskip("sklearn")
+    program = (
+        f"{first}\n"
+        "import dnumpy as np\n"
+        "from sklearn.feature_extraction.image import img_to_graph\n"
+        "from sklearn.utils._param_validation import InvalidParameterError\n"
+        "image = np.arange(16.0).reshape(4, 4)\n"
+        "assert img_to_graph(image, mask=image > 3).shape == (12, 12)\n"
+        "try:\n"
+        "    img_to_graph(image, mask='no')\n"
+        "except InvalidParameterError as error:\n"
+        "    assert 'mask' in str(error)\n"
+        "else:\n"
+        "    raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_table_by_class_has_ours_beside_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracer = types.ModuleType("autograd.tracer")
+    known = {np.ndarray: lambda value: [value], np.float64: float}
+    tracer.Box = types.SimpleNamespace(type_mappings=known)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "autograd.tracer", tracer)
+    neighbours._adapt("autograd.numpy")
+    (found,) = known[dnumpy.ndarray](dnumpy.arange(3))
+    assert type(found) is np.ndarray
+    assert known[DeferredScalar] is float
+
+
+def test_autograd_differentiates_by_our_arrays() -> None:
+    autograd = pytest.importorskip("autograd")
+    slope = autograd.grad(lambda x: (x**2).sum())
+    assert slope(dnumpy.arange(3.0)).tolist() == [0.0, 2.0, 4.0]

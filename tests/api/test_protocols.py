@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import io
 import pickle
 import sys
 from typing import Any
@@ -11,10 +13,15 @@ import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy import native
 from dnumpy.api.array import concrete
 from tests.gathering import on_nodes, spread_out
 
 pytestmark = pytest.mark.usefixtures("managed")
+ASKS_FOR_BUFFERS = native.built or sys.version_info >= (3, 12)
+needs_buffers = pytest.mark.skipif(
+    not ASKS_FOR_BUFFERS, reason="before Python 3.12 only classes made in C have buffers"
+)
 
 
 def made() -> Any:
@@ -67,7 +74,7 @@ def test_asarray_again_and_again_is_the_same_memory() -> None:
 
 def test_copy_false_refuses_what_is_not_computed() -> None:
     x = made()
-    if sys.version_info < (3, 12):  # from there on NumPy asks for a buffer, which is no copy
+    if not ASKS_FOR_BUFFERS:  # which are no copies
         with pytest.raises(ValueError, match="Unable to avoid copy"):
             np.asarray(x, copy=False)
     concrete(x)
@@ -77,6 +84,44 @@ def test_copy_false_refuses_what_is_not_computed() -> None:
 def test_asarray_casts() -> None:
     assert np.asarray(made(), dtype="i4").dtype == np.int32
     assert np.asarray(made(), np.float64).dtype == np.float64
+
+
+@needs_buffers
+@pytest.mark.parametrize("size", [5, 400_000])
+@pytest.mark.parametrize("dtype", ["i8", "f4", "c16", "?", "U3", ">i4", "i4,f8"])
+def test_code_in_c_finds_the_memory_of_an_array(dtype: str, size: int) -> None:
+    ours, numpys = dnumpy.ones(size, dtype), np.ones(size, dtype)
+    view = memoryview(ours)
+    assert (view.format, view.shape, view.strides) == (
+        (numpys.data.format, numpys.shape, numpys.strides)
+    )
+    assert bytearray(ours) == bytearray(numpys) == b"".join([ours])
+    assert hashlib.sha256(ours).digest() == hashlib.sha256(numpys).digest()
+    assert io.BytesIO().write(ours) == numpys.nbytes
+    assert np.asarray(ours).dtype == numpys.dtype
+
+
+@needs_buffers
+@pytest.mark.parametrize("size", [5, 400_000])
+def test_a_buffer_and_the_array_see_what_is_written_to_the_other(size: int) -> None:
+    x = dnumpy.arange(size) * 2
+    view = memoryview(x)
+    view[0] = 7
+    x[1] = 8
+    assert (x[0], view[1]) == (7, 8)
+    x.flags.writeable = False
+    assert memoryview(x).readonly
+    with pytest.raises(TypeError, match="read-write"):
+        io.BytesIO(bytes(8)).readinto(x)
+
+
+@needs_buffers
+def test_memory_that_is_no_buffer_is_refused_as_numpy_refuses_it() -> None:
+    for module in (np, dnumpy):
+        with pytest.raises(ValueError, match="ndarray is not C-contiguous"):
+            hashlib.sha256(module.arange(6)[::2])
+        with pytest.raises(ValueError, match="cannot include dtype 'M' in a buffer"):
+            memoryview(module.zeros(2, "M8[s]"))
 
 
 def test_the_buffer_protocol_dlpack_and_interfaces_show_the_values() -> None:

@@ -99,6 +99,18 @@ rng.permutation(a)|rng.shuffle(c), c|rng.random(out=c) is c|rng.random("x")|old.
 old.rand(2, 2)|old.randint(9)|old.uniform(a, b + 9)|old.shuffle(k), k
 np.random.seed(3), np.random.rand(2)|np.random.RandomState(1).normal(size=2)|np.linspace(0, 1, 3)
 np.eye(2)|np.tri(2)|np.diag(a)|np.ix_([0], [1])|np.r_[a, b]|np.c_[a, b]|np.mgrid[0:2, 0:2]
+np.array(h)|np.asarray(h)|np.asanyarray(2)|np.array(h, dtype=object)|np.array(h, ndmin=2)
+np.array(np.int8(3), dtype="f4")|np.asarray(h, dtype="i4")|np.array(1j)|np.array(True)
+np.where(m, h, np.int8(0))|np.clip(a, h, np.float32(3))|np.round(h)|np.dot(h, a)|np.append(a, h)
+np.sum([h, h])|np.max([h, np.int8(9)])|np.searchsorted(a, h)|np.repeat(h, 2)|np.full(2, h)
+np.full((1, 2), np.float32(1))|np.zeros(3, np.dtype("f4"))|np.zeros(np.uint8(2))
+np.zeros(np.int8(-1))|np.zeros(np.bool_(True))|np.zeros(h)|np.zeros((np.timedelta64(2),))
+np.ones((np.intp(2), 2))|np.zeros(np.uint64(2**63))|np.arange(0.0, 1.0, 0.1)|np.arange(np.int8(3))
+np.arange(h)|np.arange(1, 0.0, -0.25)|np.arange(0.0, float("nan"))|np.arange(0.0, 1, 0.0)
+np.arange(0, 1e30)|np.arange(np.float32(2))|np.arange(2.0, dtype=int)
+np.arange(0.0, 1e9, float("inf"))|np.arange(1j)|np.arange(np.uint8(9), np.uint8(3))|np.arange(-2.0)
+np.random.RandomState(1).randint(np.int64(5))
+np.random.RandomState(1).normal(h, np.float32(2), np.int64(2))|N.strides|N.mT.shape
 np.sum(a=a)|np.add(a, b, foo=1)|a.sum(0, 0)|np.dot(a)|np.where()|a.reshape()|np.concatenate()
 """.replace("\n", "|").strip("|").split("|")  # fmt: skip
 STORED = (

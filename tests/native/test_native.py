@@ -63,6 +63,39 @@ def test_statements_give_the_same_without_the_module(numpys: list[Any]) -> None:
     assert differing(without_files(ours), without_files(numpys)) == []
 
 
+def frames_of_ours(statement: str) -> list[str]:
+    found: list[str] = []
+    names = {"np": np, "a": np.array([1.0, 2.0]), "h": numpy.float64(1.5), "n": numpy.int64(2)}
+    code = compile(statement, "statement", "exec")
+    exec(code, names)  # what is made at the first call
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and f"{os.sep}dnumpy{os.sep}" in frame.f_code.co_filename:
+            found.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        exec(code, names)
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@needs_native
+@in_one_mode
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "np.where(a > h, h, n)", "np.clip(a, h, n)", "np.append(a, h)", "np.sum([h, h])",
+        "np.array(h)", "np.asarray(2.0)", "np.full(n, h)", "np.zeros((n, 3))", "np.arange(n)",
+        "np.arange(0.0, h, 0.1)", "np.zeros(3, dtype=a.dtype)", "np.random.randint(n)",
+        "np.random.normal(h, h)", "np.searchsorted(a, h)",
+    ],
+)  # fmt: skip
+def test_scalars_of_numpys_need_nothing_in_python(statement: str) -> None:
+    assert frames_of_ours(statement) == []
+
+
 def work(a: Any) -> None:
     b = a + a
     view = b[1:]
