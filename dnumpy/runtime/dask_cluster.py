@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
 from dnumpy.runtime.dask_runs import Members, Runs
+from dnumpy.runtime.first_runs import beginning
 from dnumpy.runtime.graph import Segment
 from dnumpy.runtime.links import LARGE, MIDDLE, measure_links
 from dnumpy.runtime.measured import MeasuredNodes
@@ -44,8 +46,9 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
+    from dnumpy.runtime.demands import Demand
     from dnumpy.runtime.graph import Graph
-    from dnumpy.runtime.jointly import Joint, Place
+    from dnumpy.runtime.jointly import Joint, Place, Rating
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.relay import Legs
     from dnumpy.runtime.sketch import Sketch
@@ -210,7 +213,7 @@ class DaskCluster(MeasuredNodes):
             self._refresh_memory()
             places = self._places(sketch)
         self._tight -= self._tight > 0
-        ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
+        ratings = self._ratings(sketch.demands)
         try:
             links = self._relay_links if self._may_relay(sketch) else self.links
             joint, self._refused = plan_within(sketch, places, links, ratings, self.epoch)
@@ -220,6 +223,13 @@ class DaskCluster(MeasuredNodes):
         if joint is None or takes_much(joint, places):
             self._tight = max(self._tight, 1)
         return joint
+
+    def _ratings(self, demands: Sequence[Demand]) -> list[Rating]:
+        """Return how the workers will run each demand, first runs of kernels among them."""
+        ratings = [self._rating(demand.what, demand.work) for demand in demands]
+        profiles = [self.profiles[address] for address in self._alive]
+        compiled = partial(self._rating, lowering="numba")
+        return beginning(demands, ratings, profiles, self._taught.has_run, compiled)
 
     def _places(self, sketch: Sketch) -> list[Place]:
         """Return the workers as they are to this run: tasks of a relay begin sooner than others."""

@@ -128,11 +128,11 @@ class MeasuredNodes(ABC):
                 raise
             raise self._refused() from alone
 
-    def _rating(self, what: str, work: Work) -> Rating:
+    def _rating(self, what: str, work: Work, lowering: str = "") -> Rating:
         """Return how workers will run it, and how far off the model was for that."""
         from dnumpy.runtime.jointly import Rating
 
-        lowering = self._taught.lowering(what, work)
+        lowering = lowering or self._taught.lowering(what, work)
         kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
         factors = (self.correction.factor(kernel, self.label(a), a, family) for a in self._alive)
         return Rating(lowering, tuple(factors))

@@ -68,6 +68,10 @@ class Taught:
         ran = self.ran.get(kernel_name(what, work, "any"), 0.0)
         return "numba" if ran > max(IMPORT_AFTER, self.compile_seconds) else "tiled"
 
+    def has_run(self, what: str, work: Work) -> bool:
+        """Say whether a run of it was noted."""
+        return kernel_name(what, work, "any") in self.ran
+
     def note_ran(self, what: str, work: Work, seconds: float, *, compiled: bool = False) -> None:
         """Note what the longest task of a run took, and whether all of them ran compiled.
 
