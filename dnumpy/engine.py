@@ -25,7 +25,14 @@ from dnumpy.expr import unread
 from dnumpy.expr.expr import make
 from dnumpy.expr.origin import may_raise_at_once, told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
-from dnumpy.expr.walk import base_of, held_bytes, pending_in_order, stored_operands
+from dnumpy.expr.walk import (
+    base_of,
+    held_bytes,
+    is_live,
+    live_among,
+    pending_in_order,
+    stored_operands,
+)
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain
@@ -171,7 +178,7 @@ class Window:
     def leave(self, exprs: Iterable[Expr]) -> None:
         """Let what is still pending of these wait in the new window."""
         for expr in exprs:
-            if expr.value is None and _is_live(expr):
+            if expr.value is None and is_live(expr):
                 assert expr.owner is not None
                 self.owners[id(expr.owner())] = expr.owner
 
@@ -231,7 +238,7 @@ def _holds_others(roots: Sequence[Expr]) -> bool:
     known = {id(root) for root in roots}
     with lock:
         pending = [root for root in roots if root.value is None]
-        return any(id(e) not in known for e in _live_among(pending_in_order(pending)))
+        return any(id(e) not in known for e in live_among(pending_in_order(pending)))
 
 
 def compute_apart(roots: Iterable[Expr], *, alone: bool = False) -> None:
@@ -298,7 +305,7 @@ def _evaluate(
     if direct.is_direct(order) and order[-1] in roots:
         return _evaluate_directly(order.pop(), roots, entry)
     sizes = grain()
-    wanted = _live_among(order)
+    wanted = live_among(order)
     if alone and asked is not None:
         wanted = [e for e in wanted if id(e) in asked]
     if known:
@@ -417,25 +424,6 @@ def _in_order(roots: Sequence[Expr]) -> list[Expr]:
     if len(order) > 1 and has_rolls(order) and share_padding(order, grain().min_size):
         return pending_in_order(roots)
     return order
-
-
-def _is_live(expr: Expr) -> bool:
-    if expr.owner is None:
-        return False
-    buffer = expr.owner()
-    return buffer is not None and buffer.expr is expr
-
-
-def _live_among(order: Sequence[Expr]) -> list[Expr]:
-    """Return those that are the content of a live Buffer."""
-    found = []
-    for expr in order:
-        owner = expr.owner
-        if owner is not None:
-            buffer = owner()
-            if buffer is not None and buffer.expr is expr:
-                found.append(expr)
-    return found
 
 
 def make_room(nbytes: int) -> None:

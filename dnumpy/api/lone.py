@@ -8,6 +8,7 @@ is nothing to be won by it.
 
 from __future__ import annotations
 
+import operator
 import sys
 import time
 from functools import cache
@@ -31,7 +32,7 @@ METHODS = frozenset({
     _array.copy, _array.astype, _array.max, _array.min, _array.any, _array.all, _array.argmax,
     _array.argmin, _array.flatten, _array.clip, _array.round, _array.repeat, _array.take,
     _array.argsort, _array.nonzero, _array.compress, _array.choose, _array.searchsorted,
-    _array.tolist, _array.tobytes, _array.byteswap, _array.conj, _array.conjugate,
+    _array.tolist, _array.tobytes, _array.conj, _array.conjugate,
 })  # fmt: skip
 # what only moves elements: nothing of it can be fused with what comes after, as margins and turns
 # (pad, roll) can
@@ -40,86 +41,17 @@ MOVING = frozenset({
     "take", "count_nonzero",
 })  # fmt: skip
 # what gives the same bits whoever computes it, and no view of what it is given
-EXACT = frozenset(
-    {
-        "where",
-        "select",
-        "piecewise",
-        "clip",
-        "round",
-        "around",
-        "diff",
-        "ediff1d",
-        "pad",
-        "roll",
-        "insert",
-        "delete",
-        "tile",
-        "repeat",
-        "resize",
-        "tril",
-        "triu",
-        "sort",
-        "argsort",
-        "lexsort",
-        "unique",
-        "unique_values",
-        "unique_counts",
-        "isin",
-        "intersect1d",
-        "union1d",
-        "setdiff1d",
-        "setxor1d",
-        "searchsorted",
-        "digitize",
-        "nonzero",
-        "flatnonzero",
-        "argwhere",
-        "histogram",
-        "meshgrid",
-        "outer",
-        "cross",
-        "gradient",
-        "interp",
-        "choose",
-        "compress",
-        "extract",
-        "nanmax",
-        "nanmin",
-        "isclose",
-        "allclose",
-        "array_equal",
-        "ptp",
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "any",
-        "all",
-        "argmax",
-        "argmin",
-        "angle",
-        "median",
-        "percentile",
-        "quantile",
-        "nanmedian",
-        "polyval",
-        "vander",
-        "kron",
-        "packbits",
-        "unpackbits",
-        "fftshift",
-        "ifftshift",
-        "fft.fftshift",
-        "fft.ifftshift",
-        "flatten",
-        "unwrap",
-        "sinc",
-        "rot90",
-        "copy",
-        "linalg.cross",
-    }
-)
+EXACT = frozenset({
+    "all", "allclose", "amax", "amin", "angle", "any", "argmax", "argmin", "argsort", "argwhere",
+    "around", "array_equal", "choose", "clip", "compress", "copy", "cross", "delete", "diff",
+    "digitize", "ediff1d", "extract", "fft.fftshift", "fft.ifftshift", "flatnonzero", "gradient",
+    "histogram", "insert", "interp", "intersect1d", "isclose", "isin", "kron", "lexsort",
+    "linalg.cross", "max", "median", "meshgrid", "min", "nanmax", "nanmedian", "nanmin", "nonzero",
+    "outer", "packbits", "pad", "percentile", "piecewise", "polyval", "ptp", "quantile", "repeat",
+    "resize", "roll", "round", "searchsorted", "select", "setdiff1d", "setxor1d", "sinc", "sort",
+    "tile", "tril", "triu", "union1d", "unique", "unique_counts", "unique_values", "unpackbits",
+    "vander", "where",
+})  # fmt: skip
 PRODUCTS = frozenset({"dot", "vdot", "inner"})
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply
@@ -214,7 +146,12 @@ def has_same_bits(function: Any) -> bool:
 
 @cache
 def _functions() -> frozenset[Any]:
-    return frozenset(getattr(np, name) for name in EXACT | MOVING if hasattr(np, name))
+    return frozenset(operator.attrgetter(name)(np) for name in EXACT if _is_there(name))
+
+
+def _is_there(name: str) -> bool:
+    module, _, own = name.rpartition(".")
+    return hasattr(operator.attrgetter(module)(np) if module else np, own)
 
 
 @cache

@@ -115,32 +115,10 @@ def _adapt(package: str) -> None:
 
 
 def _teach_numba() -> None:
-    """Let functions that numba compiles be called with arrays of ours, which they get as NumPy's.
+    """Let functions that numba compiles be called with arrays of ours."""
+    from dnumpy.kernels.njit import hand_over  # which imports numba, as the program did
 
-    They are compiled for NumPy's alone: a call with ours finds nothing that was compiled for it,
-    and what it finds in place of that hands them over.
-    """
-    from numba import types
-    from numba.core.dispatcher import Dispatcher
-    from numba.extending import typeof_impl
-
-    kind = types.Opaque("dnumpy.ndarray")
-    typeof_impl.register(ndarray)(lambda _array, _context: kind)
-    compile_for = Dispatcher._compile_for_args
-    if getattr(compile_for, "hands_over", False):
-        return
-
-    @functools.wraps(compile_for)
-    def compiled_for(self: Any, *args: Any, **kwargs: Any) -> Any:
-        handed = [_handed_over(x) for x in args]
-        named = {name: _handed_over(x) for name, x in kwargs.items()}
-        given = [*args, *kwargs.values()]
-        if all(x is y for x, y in zip(given, [*handed, *named.values()], strict=True)):
-            return compile_for(self, *args, **kwargs)
-        return lambda *_args, **_named: self(*handed, **named)
-
-    compiled_for.hands_over = True
-    Dispatcher._compile_for_args = compiled_for
+    hand_over(ndarray, _handed_over)
 
 
 _TAUGHT: dict[str, Callable[[], None]] = {"numba": _teach_numba}

@@ -84,3 +84,23 @@ def base_of(expr: Expr) -> Expr:
     while expr.op is VIEW and expr.value is None:
         expr = expr.operands()[0]
     return expr
+
+
+def is_live(expr: Expr) -> bool:
+    """Say whether ``expr`` is the content of a live Buffer."""
+    if expr.owner is None:
+        return False
+    buffer = expr.owner()
+    return buffer is not None and buffer.expr is expr
+
+
+def live_among(order: Sequence[Expr]) -> list[Expr]:
+    """Return those that are the content of a live Buffer."""
+    found = []
+    for expr in order:
+        owner = expr.owner
+        if owner is not None:
+            buffer = owner()
+            if buffer is not None and buffer.expr is expr:
+                found.append(expr)
+    return found
