@@ -87,15 +87,15 @@ def _buffer(self: ndarray, flags: int) -> memoryview:
     """
     part = None if flags & _TO_WRITE else shown_of_far(self)
     memory = exported(self) if part is None else part
-    if not _is_told(memory.dtype):
+    if not _is_told(memory.dtype, memory.dtype.char):
         msg = f"a buffer cannot tell the dtype {memory.dtype}"
         raise BufferError(msg)
     return memory.data
 
 
 @lru_cache(maxsize=256)
-def _is_told(dtype: np.dtype) -> bool:
-    """Say whether a buffer's format tells all of a dtype."""
+def _is_told(dtype: np.dtype, _char: str) -> bool:
+    """Say whether a buffer's format tells all of a dtype, of which several may be equal."""
     try:
         found = np.asarray(np.empty(1, dtype).data).dtype
     except (ValueError, TypeError, BufferError):

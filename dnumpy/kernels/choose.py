@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
-IMPORT_AFTER = 0.4  # seconds of tiled time that importing what writes kernels is worth
+IMPORT_AFTER = 0.15  # seconds of tiled time that importing what writes kernels is worth
 KNOWN_AFTER = 5e-2  # and where a phase that takes part has machine code on disk
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
