@@ -154,6 +154,7 @@ def test_no_way_but_by_rows_where_bits_must_not_depend_on_the_nodes(
     assert taken == []
 
 
+@pytest.mark.skipif(config.tile_rows_max < 256, reason="the mode reads five rows at a time")
 @given(st.integers(1, 20_000), st.integers(1, 9))
 def test_long_rows_that_meet_a_vector_are_read_a_power_of_two_at_a_time(
     columns: int, right: int
