@@ -322,18 +322,15 @@ def _evaluate(
     del order
     roots.clear()
     looked_at = sum([e.nbytes for e in wanted if id(e) in asked]) if asked is not None else 0
-    found, failed = _evaluate_stages(stages, wanted, looked_at)
-    if entry is not None and not failed:
-        entry.finish(started)
-    return found, failed
+    return _evaluate_stages(stages, wanted, (entry, started), looked_at)
 
 
 def _evaluate_stages(
-    stages: list[Stage], wanted: list[Expr], looked_at: int = 0
+    stages: list[Stage], wanted: list[Expr], raced: tuple[Entry | None, float], looked_at: int = 0
 ) -> tuple[list[StepFault], list[Failure]]:
     """Run stages that give what is wanted, emptying both lists.
 
-    So many bytes of it are about to be ``looked_at``.
+    So many bytes of it are about to be ``looked_at``; ``raced`` is when they began, and for whom.
     """
     run: list[Record] = []
     for expr in wanted:
@@ -349,6 +346,9 @@ def _evaluate_stages(
     records, found, failed = done
     run += records
     history.extend(records)
+    entry, started = raced
+    if entry is not None and not failed:
+        entry.finish(started, records)
     return found, failed
 
 
@@ -379,10 +379,8 @@ def compute_if_alone(expr: Expr) -> None:
             found, _ = _evaluate_directly(expr, [], entry_of((expr,)))
         else:
             order = pending_in_order([expr])  # with the view that it may be of
-            entry, started = entry_of(order), time.perf_counter()
-            found, failed = _evaluate_stages(cut_again(order, [expr], grain()), [expr])
-            if entry is not None and not failed:
-                entry.finish(started)
+            raced = entry_of(order), time.perf_counter()
+            found, _ = _evaluate_stages(cut_again(order, [expr], grain()), [expr], raced)
     if found:
         fp_faults.tell(found)
 

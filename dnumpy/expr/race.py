@@ -10,6 +10,7 @@ are the same either way, so that nothing but time depends on the outcome.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -46,6 +47,9 @@ def held() -> Iterator[None]:
         _held[0] -= 1
 
 
+Skipped = Sequence[Callable[[float], None]]
+
+
 class Place(Protocol):
     """A place of the program, which may be in a race: :class:`dnumpy.expr.origin.Site`."""
 
@@ -56,8 +60,8 @@ class Race:
     """What was measured of lines whose results are computed together."""
 
     __slots__ = (
-        "best", "by_numpy", "due", "most", "nbytes", "numpys", "period", "rest", "rounds", "runs",
-        "sites", "spent", "trying",
+        "best", "by_numpy", "due", "lasted", "most", "nbytes", "numpys", "period", "rest", "rounds",
+        "runs", "sites", "skipped", "spent", "trying",
     )  # fmt: skip
 
     def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int) -> None:
@@ -67,7 +71,9 @@ class Race:
         self.by_numpy = False
         self.trying = False
         self.best = self.numpys = math.inf  # seconds of a round: ours, NumPy's
+        self.lasted = 0.0  # our latest round
         self.spent = 0.0  # of the round that is running
+        self.skipped: Skipped = ()  # what hears that it was not run
         self.rounds = 0  # left to NumPy
         self.runs = 0
         self.due = STEADY
@@ -81,6 +87,7 @@ class Race:
         """Note an evaluation of ours."""
         self.runs += 1
         self.best = min(self.best, seconds)
+        self.lasted = seconds
         if self.runs >= self.due:
             if self.numpys < math.inf:
                 self._judge()
@@ -101,6 +108,8 @@ class Race:
         self.numpys = min(self.numpys, self.spent)
         self.spent = 0.0
         self.rounds -= 1
+        for missed in self.skipped:
+            missed(self.lasted / len(self.skipped))
         if self.rounds <= 0:
             if self.trying:
                 self._judge()
@@ -147,7 +156,9 @@ class Race:
         self.due = self.runs + STEADY
 
 
-def evaluated(sites: tuple[Place, ...], nbytes: int, most: int, seconds: float) -> None:
+def evaluated(
+    sites: tuple[Place, ...], nbytes: int, most: int, seconds: float, skipped: Skipped = ()
+) -> None:
     """Note an evaluation here of what these places recorded; the last one was to be looked at.
 
     Parameters
@@ -158,6 +169,8 @@ def evaluated(sites: tuple[Place, ...], nbytes: int, most: int, seconds: float) 
         Bytes read and written by all operations, and by the largest of them.
     seconds : float
         What recording and evaluating them took.
+    skipped : sequence of callable
+        What is told, with the seconds that it would have taken, where NumPy runs in its place.
     """
     last = sites[-1]
     race = last.race
@@ -170,6 +183,7 @@ def evaluated(sites: tuple[Place, ...], nbytes: int, most: int, seconds: float) 
             if site.race is not None:
                 site.race.over()
             site.race = race
+    race.skipped = skipped
     if race.by_numpy:
         race.missed()
     else:

@@ -294,6 +294,19 @@ class AdaptiveKernel:
         self._rows_done += hi - lo
         return faults
 
+    def missed(self, seconds: float) -> None:
+        """Note what a tiled run would have taken, had NumPy not had its turn.
+
+        What is worth compiling is compiled all the same, to be measured when ours are run again.
+        """
+        if self.stays_tiled or config.kernels != "auto":
+            return
+        self._total += seconds
+        _note_tiled(seconds)
+        if _lowerings_at_hand(self.phase, 0.0) and self._record is not None:
+            self._record.tiled_total += seconds
+            _consider(self._record, self.phase, seconds)
+
     def _run_tiled(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
     ) -> Faults:

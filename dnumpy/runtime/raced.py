@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dnumpy.config import config
 from dnumpy.expr import race
 from dnumpy.expr.expr import Expr
+from dnumpy.kernels.choose import kernel_for
 from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime import find
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.expr.origin import Site
+    from dnumpy.runtime.records import Record
 
 
 class Entry(NamedTuple):
@@ -26,10 +28,15 @@ class Entry(NamedTuple):
     most: int  # of one operation
     exprs: int
 
-    def finish(self, started: float) -> None:
-        """Note an evaluation that ran here, from then until now."""
+    def finish(self, started: float, records: Sequence[Record] = ()) -> None:
+        """Note an evaluation that ran here, from then until now.
+
+        Kernels that ran tiled go on being weighed while NumPy runs in their place.
+        """
         seconds = time.perf_counter() - started + self.exprs * race.RECORDING
-        race.evaluated(self.sites, self.nbytes, self.most, seconds)
+        tiled = [r.phase for r in records if r.phase is not None and r.lowering == "tiled"]
+        skipped = [kernel_for(phase).missed for phase in tiled]
+        race.evaluated(self.sites, self.nbytes, self.most, seconds, skipped)
 
 
 def entry_of(order: Sequence[Expr]) -> Entry | None:
