@@ -25,7 +25,7 @@ FIRST_REST, LAST_REST = 256, 1 << 14  # evaluations of ours before NumPy is trie
 AT_FIRST, HOPELESS = 3.0, 1.3  # times ours: a trial that takes longer ends there and then
 GAIN = 0.97  # times ours: what NumPy must take to be given the next rounds
 LEAST_SECONDS = 1e-11  # that NumPy takes for a byte which it reads or writes, in any cache
-MOST_BYTES = 1 << 28  # read and written in a round: NumPy's temporaries would count beyond
+MOST_BYTES = 1 << 26  # read and written in a round: beyond, memory counts that two ways hold
 MOST_EXPRS = 24
 RECORDING = 4e-6  # seconds that recording an operation takes
 

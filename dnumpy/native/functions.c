@@ -250,6 +250,9 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
             site = turn_of(self->numpys, bytes);
             *done = site != NULL;
             if (site == NULL) {
+                while (k > 0) { /* what nobody else holds may be written over */
+                    Py_CLEAR(given[--k]);
+                }
                 r = ours(self->slow, bytes, args, count, kwnames);
                 *done = 2;
             }

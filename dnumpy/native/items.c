@@ -156,6 +156,8 @@ set_picked(PyObject *x, PyObject *key, PyObject *value)
         whole = memory_to_write(x, &lock);
     }
     else if (bytes > 0) {
+        Py_CLEAR(index); /* what nobody else holds may be written over */
+        Py_CLEAR(plain);
         PyObject *args[] = {x, key, value};
         PyObject *r = ours(item_slow[SETITEM], bytes, args, 3, NULL);
         done = r == NULL ? -1 : 1;
@@ -186,6 +188,8 @@ picked(PyObject *x, PyObject *key)
     Py_ssize_t bytes = index == NULL ? 0 : picked_bytes(index, whole);
     PyObject *site = bytes == 0 ? NULL : turn_of(Py_None, bytes);
     if (site == NULL && bytes > 0) {
+        Py_CLEAR(whole); /* what nobody else holds may be written over */
+        Py_CLEAR(index);
         PyObject *args[] = {x, key};
         r = ours(item_slow[GETITEM], bytes, args, 2, NULL);
     }
