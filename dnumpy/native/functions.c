@@ -67,11 +67,13 @@ numbers_in(PyObject *x, int depth)
     return count;
 }
 
-/* Say whether NumPy may be given large arrays, too. */
+/* Say whether NumPy may be given large arrays, too: little of what is read in blocks may lie in all of
+   its pages. */
 static int
 takes_large(Function *self)
 {
-    return self->kind == MOVING || self->kind == EXACT || self->kind == PRODUCT;
+    int may = self->kind == MOVING || self->kind == EXACT || self->kind == PRODUCT;
+    return may && setting(world.memory_limit_at) == 0;
 }
 
 /* What NumPy is given for a list or tuple; NULL without an error where that needs another look. */
@@ -467,8 +469,8 @@ static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "moves", "exact", "product", "writes", "shape", "list", "range",
-                                        "itself"};
+    static const char *const kinds[] = {"arrays", "moves", "exact", "product", "writes", "shape",
+                                        "list", "range", "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;
     int binds;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,9 @@ from dnumpy import native
 from dnumpy.api.lone import turn_of
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr import race
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SIZE = EAGER_BELOW + 10
 TIMES = 8  # looks after which a line is known, between two at which it waits again
@@ -288,3 +291,20 @@ def test_nothing_runs_alone_where_somebody_asked_for_arrays_to_wait(
         found = dnumpy.concatenate((x, x))
         assert is_pending(found)
         assert found[0] == x[0]
+
+
+@pytest.mark.parametrize("function", [dnumpy.sort, dnumpy.diff, dnumpy.append])
+def test_a_column_of_what_is_read_in_blocks_is_not_numpys(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, function: Any
+) -> None:
+    values = np.random.default_rng(0).random((40_000, 128))
+    np.save(tmp_path / "values.npy", values)
+    monkeypatch.setattr(config, "memory_limit", 16 << 20)
+    column = dnumpy.load(tmp_path / "values.npy", mmap_mode="r")[:, 0]  # lies in all of its pages
+    more = (column,) if function is dnumpy.append else ()
+    found = function(column, *more)
+    assert found._np is None
+    theirs = getattr(np, function.__name__)
+    column_of_theirs = values[:, 0]
+    expected = theirs(column_of_theirs, *((column_of_theirs,) if more else ()))
+    np.testing.assert_array_equal(np.asarray(found), expected)
