@@ -22,7 +22,7 @@ import numpy as np
 from dnumpy.config import EAGER_BELOW, config, memory_limit_bytes, thread_count
 from dnumpy.errors import PlanInfeasible
 from dnumpy.expr import unread
-from dnumpy.expr.expr import make
+from dnumpy.expr.expr import Expr, make
 from dnumpy.expr.origin import may_raise_at_once, told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
 from dnumpy.expr.walk import (
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from dnumpy.cost import DeviceProfile
-    from dnumpy.expr.expr import Expr
     from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.failures import Failure
@@ -80,6 +79,8 @@ LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pe
 LEAST_PASSING = 1 << 20  # bytes: no limit is so low that less would pass in blocks
 MOST_PICKED = 8  # little parts of pending content that are recorded before it is computed
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
+LITTLE_ELEMENTS = 1 << 16  # of an array that NumPy passes in the time of recording an operation
+ELEMENTS_OF_LITTLE = 1 << 18  # element operations that wait for each recorded one on little arrays
 
 
 class Window:
@@ -94,6 +95,8 @@ class Window:
         self.looked = LOOKED_ELEMENTS  # elements at which to look at the memory held
         self.made = 0  # bytes of memory made since the last look
         self.picked = 0  # little parts of pending content that were looked for
+        self.little = 0  # operations on little arrays that were recorded
+        self.settled: weakref.ref[Expr] | None = None  # the last of them, if it waits no longer
         self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
         self.thread = get_ident()
         self._others: dict[int, dict[int, weakref.ref[Any]]] = {}  # by thread
@@ -128,7 +131,24 @@ class Window:
         if size > MOST_ELEMENTS:
             np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
         self.elements += size
+        if size <= LITTLE_ELEMENTS and expr.shape and self._is_settled(expr):
+            return True
         return self.exprs >= config.window_exprs or self.elements >= self.looked
+
+    def _is_settled(self, expr: Expr) -> bool:
+        """Say whether an operation on little arrays is computed now, with all that it waits for.
+
+        NumPy takes less for each of them than recording does. The first few wait, for what they
+        are made of may be passed once with what comes: for as long as that saves more.
+        """
+        for arg in expr.args:
+            if type(arg) is Expr and arg.size > LITTLE_ELEMENTS:
+                return False
+        self.little += 1
+        if self.little <= self.elements // ELEMENTS_OF_LITTLE or not direct.computes_little():
+            return False
+        self.settled = weakref.ref(expr)
+        return True
 
     def is_due(self) -> bool:
         """Say whether to compute what is pending now: it is much, or holds much memory.
@@ -171,7 +191,7 @@ class Window:
         """Return the pending content of every live Buffer and start a new window."""
         found = self.waiting()
         self.owners.clear()
-        self.exprs = self.elements = self.picked = 0
+        self.exprs = self.elements = self.picked = self.little = 0
         self.looked = LOOKED_ELEMENTS
         return found
 
@@ -207,19 +227,7 @@ def compute(roots: Iterable[Expr], *, if_it_fits: bool = False) -> None:
         if not [root for root in roots if root.value is None]:
             return
         asked = [weakref.ref(root) for root in roots]  # which do not keep memory from being reused
-        # what else waits is computed along: what it shares with the roots is then read once, and
-        # nothing is computed twice; all but what will probably never be read
-        known = {id(root) for root in roots}
-        along = [e for e in window.drain() if id(e) not in known]
-        more = bool(along)
-        left = _to_be_left(along) if along else []
-        roots += along
-        del along
-        found, failed = _evaluate(roots, known, left)
-        if left:
-            window.leave(left)
-            _tell_once(left, found)
-            del left
+        found, failed, more = _evaluate_along(roots)
     fp_faults.tell(found)
     if failed:
         wait = [root for ref in asked if (root := ref()) is not None]
@@ -231,6 +239,25 @@ def compute(roots: Iterable[Expr], *, if_it_fits: bool = False) -> None:
             compute_apart(wait, alone=True)
         else:
             raise_for(wait, failed)
+
+
+def _evaluate_along(roots: list[Expr]) -> tuple[list[StepFault], list[Failure], bool]:
+    """Run what the roots wait for, emptying the list; say, last, whether more was computed along.
+
+    What else waits is: what it shares with the roots is then read once, and nothing is computed
+    twice; all but what will probably never be read.
+    """
+    known = {id(root) for root in roots}
+    along = [e for e in window.drain() if id(e) not in known]
+    more = bool(along)
+    left = _to_be_left(along) if along else []
+    roots += along
+    del along
+    found, failed = _evaluate(roots, known, left)
+    if left:
+        window.leave(left)
+        _tell_once(left, found)
+    return found, failed, more
 
 
 def _holds_others(roots: Sequence[Expr]) -> bool:
@@ -433,9 +460,16 @@ def make_room(nbytes: int) -> None:
 
 
 def flush_if_due() -> None:
-    """Compute what is pending if it is much, or holds much memory."""
+    """Compute what is pending if it is much, or holds much memory, or is little."""
     with lock:
-        if window.is_due():
+        settled, window.settled = window.settled, None
+        expr = settled() if settled is not None else None
+        if expr is not None:
+            roots = [expr]
+            del expr
+            found, _, _ = _evaluate_along(roots)  # what fails is told when it is looked at
+            fp_faults.tell(found)
+        elif window.is_due():
             flush()
 
 

@@ -99,14 +99,21 @@ def _folds_exactly(expr: Expr) -> bool:
 def is_numpys(operands: Sequence[Expr], size: int) -> bool:
     """Say whether an operation that nothing fuses with is NumPy's as it is recorded.
 
-    Its operands lie here, and so will its result, of ``size`` elements: so few that what is
-    computed from them is computed at once too.
+    Its operands lie here, or are little and will, and so will its result, of ``size`` elements: so
+    few that what is computed from them is computed at once too.
     """
     if size > FEW or config.mode != "default" or config.memory_limit:
         return False
-    if config.eager_below < EAGER_BELOW or not all(map(_is_home, operands)):
+    nbytes = sum([expr.nbytes for expr in operands])
+    if config.eager_below < EAGER_BELOW or _is_sent(nbytes):
         return False
-    return not _is_sent(sum([expr.nbytes for expr in operands]))
+    return all(map(_is_home, operands)) or (nbytes <= LITTLE_BYTES and computes_little())
+
+
+def computes_little() -> bool:
+    """Say whether what is computed from little arrays need not wait: they will lie here."""
+    waits = config.mode != "default" or config.memory_limit or config.eager_below < EAGER_BELOW
+    return not waits and config.accuracy == "exact" and find.is_only_here(find.LEAST_BYTES)
 
 
 def _is_small(expr: Expr, most: int) -> bool:
