@@ -98,7 +98,7 @@ class Buffer:
         self._home = None
         if expr.value is None:
             assert expr.owner is not None
-            engine.window.note(expr, expr.owner, id(self))
+            engine.note(expr, expr.owner, id(self))
 
     def hand_over(self, to: Buffer) -> None:
         """Make the content, just recorded and held by nobody else, that of another Buffer."""

@@ -102,7 +102,7 @@ def deferred(expr: Expr) -> Any:
     scalar = DeferredScalar(expr)
     if expr.owner is None or expr.owner() is None:
         expr.owner = weakref.ref(scalar)  # computed along with whatever else is looked at
-        engine.window.note(expr, expr.owner, id(scalar))
+        engine.note(expr, expr.owner, id(scalar))
     return scalar
 
 

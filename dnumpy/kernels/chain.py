@@ -23,19 +23,18 @@ import numpy as np
 
 from dnumpy.expr.geometry import Geometry, address_of, overlap
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
+from dnumpy.kernels.layouts import merged_axes
 from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
 from dnumpy.kernels.lower import code_of, resolved
 from dnumpy.kernels.numba import (
     ALL_FLAGS,
-    TOLD,
     fenv,
     kinds_of,
     machine_code,
-    merged_axes,
     tells_faults,
     to_be_told,
 )
-from dnumpy.kernels.tiled import Faults, TiledKernel
+from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Contraction, Elementwise, Movement, Reduction
 from dnumpy.rewrite.phase import Access
 

@@ -26,7 +26,7 @@ from dnumpy.config import config
 from dnumpy.kernels import cached
 from dnumpy.kernels.compilers import compilers
 from dnumpy.kernels.sharing import Sharing
-from dnumpy.kernels.tiled import Faults, TiledKernel
+from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Reduction
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from dnumpy.kernels.chain import Chain, ChainKernel
     from dnumpy.kernels.compile import Compiled
     from dnumpy.kernels.numba import NumbaKernel, Variant
+    from dnumpy.kernels.staged import Staged
     from dnumpy.rewrite.phase import Phase
 
-TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 IMPORT_AFTER = 0.15  # seconds of tiled time that importing what writes kernels is worth
 KNOWN_AFTER = 5e-2  # and where a phase that takes part has machine code on disk
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
@@ -461,7 +461,7 @@ def _elements_per_row(phase: Phase) -> int:
     return max(widest, 1)
 
 
-def _record_of(variant: Variant | Chain) -> _Record:
+def _record_of(variant: Variant | Staged | Chain) -> _Record:
     record = _records.get(variant.key)
     if record is None:
         with _records_lock:

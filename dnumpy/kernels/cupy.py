@@ -30,8 +30,9 @@ from dnumpy.kernels.cuda_launch import (
 )
 from dnumpy.kernels.cuda_segments import Lone, Segment, compute, segments
 from dnumpy.kernels.lower import Unsupported
-from dnumpy.kernels.numba import TOLD, kinds_of
+from dnumpy.kernels.numba import kinds_of
 from dnumpy.kernels.partials import partial_dtype
+from dnumpy.kernels.tiled import TOLD
 from dnumpy.ops.families import Contraction
 from dnumpy.rewrite.phase import Access
 

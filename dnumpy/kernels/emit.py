@@ -7,14 +7,21 @@ for every size; the text is the identity of a kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.emit_text import Text, cast, constant, map_text
+from dnumpy.kernels.emit_text import Field, Kernel, Text, cast, constant, map_text
 from dnumpy.kernels.helpers import STATE_BYTES, join_quarters, store_quarter
-from dnumpy.kernels.schedule import Home, Schedule, Stage, is_wide, make_schedule, sums_short_rows
+from dnumpy.kernels.schedule import (
+    Home,
+    Stage,
+    is_wide,
+    make_schedule,
+    streamed_values,
+    summed_in_blocks,
+    sums_short_rows,
+)
 from dnumpy.kernels.sums import BLOCK, QUARTER
 
 if TYPE_CHECKING:
@@ -28,40 +35,39 @@ LINE = 64  # bytes of a line of a cache
 LINES = 16  # collected before they are written past the caches: more, and reading waits for them
 
 
-Field = tuple[Any, ...]
-
-
-@dataclass(slots=True)
-class Kernel:
-    """Source, and for each field what to put there."""
-
-    source: str
-    fields: list[Field]
-    constants: list[tuple[int, str]]  # (value, code) of each 16-byte cell
-    cells: int
-    states: int
-    schedule: Schedule
-    count: int = 0  # iterations of a program that is a loop
-
-
-def emit(program: Program, layouts: Sequence[str], halves: frozenset[int] = frozenset()) -> Kernel:
+def emit(
+    program: Program,
+    layouts: Sequence[str],
+    halves: frozenset[int] = frozenset(),
+    *,
+    by_lines: bool = False,
+) -> Kernel:
     """Return the kernel for inputs that lie as ``layouts`` says.
 
     Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit) or
     ``g`` (to be gathered, chunk by chunk). Outputs in ``halves`` are parts of complex numbers.
+    A unit may be walked ``by_lines``: inputs and outputs are then side by side along each line.
     """
-    return Emitter(program, layouts, halves).run()
+    return Emitter(program, layouts, halves, by_lines=by_lines).run()
 
 
 class Emitter:
     """Writes the text of one kernel."""
 
-    def __init__(self, program: Program, layouts: Sequence[str], halves: frozenset[int]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        layouts: Sequence[str],
+        halves: frozenset[int],
+        *,
+        by_lines: bool = False,
+    ) -> None:
+        self.by_lines = by_lines
         self.program = program
         self.layouts = layouts
         self.halves = halves
         self.schedule = make_schedule(program)
-        self.streamed = self._streamed()
+        self.streamed = streamed_values(self.schedule, halves)
         self.fields: dict[Field, str] = {}
         self.cells: dict[tuple[Any, ...], int] = {}
         self.states: dict[int, int] = {}
@@ -133,7 +139,7 @@ class Emitter:
             t.add(f"length = (stop - start) * {rest}")
         else:
             t.add("units = stop - start")
-            t.add(f"length = {rest}")
+            t.add(f"length = {self.get('along') if self.by_lines else rest}")
         folds = [n for n in self.program.nodes if n.kind == "tile"]
         for node in folds:
             if node.template == "sum":
@@ -162,11 +168,31 @@ class Emitter:
                 )
         for node in self.schedule.narrow[0]:
             self._narrow(node)
+        if self.by_lines:
+            self._lines_of_unit()
+            return
         for number, stages in enumerate(self.schedule.passes):
             if any(s.maps or s.others for s in stages):
                 self._pass(stages)
             for node in self.schedule.narrow[number + 1]:
                 self._narrow(node)
+
+    def _lines_of_unit(self) -> None:
+        """Walk a unit line by line, each from where the one before began, a step further."""
+        t = self.text
+        steps = [
+            (f"p{v}", self.get("step", v))
+            for v in self.used
+            if v < len(self.layouts) and self._wide(v)
+        ]
+        steps += [(f"o{k}", self.get("ostep", k)) for _, k in self.program.outputs]
+        t.add(f"for _ in range({self.get('lines')}):")
+        t.depth += 1
+        for stages in self.schedule.passes:
+            self._pass(stages)
+        for address, step in steps:
+            t.add(f"{address} += {step}")
+        t.depth -= 1
 
     def _narrow_input(self, value: int) -> None:
         code = self.program.codes[value]
@@ -339,7 +365,7 @@ class Emitter:
 
     def _stage(self, stage: Stage) -> None:
         """Emit one stage of a chunk."""
-        summed = self._summed_in_blocks(stage)
+        summed = summed_in_blocks(self.program, stage)
         if summed:
             self._blocks(stage.maps, summed)
         else:
@@ -351,19 +377,6 @@ class Emitter:
         for node in stage.others:
             if node not in summed:
                 self._other(node)
-
-    def _summed_in_blocks(self, stage: Stage) -> list[Node]:
-        """Return the sums that can follow a stage's arithmetic block by block."""
-        later = {n.value for n in stage.others}
-        return [
-            n
-            for n in stage.others
-            if n.kind in {"row", "tile"}
-            and n.template == "sum"
-            and stage.maps
-            and n.args[0].value not in later
-            and not sums_short_rows(self.program, n)
-        ]
 
     def _blocks(self, maps: list[Node], sums: list[Node]) -> None:
         """Emit the arithmetic of a chunk with sums, which read a quarter of a block at a time.
@@ -393,24 +406,6 @@ class Emitter:
             address, size = self._span(node.args[0])
             self._sum_run(node, f"{address} + b * {size}", "n - b")
         t.depth -= 1
-
-    def _streamed(self) -> set[int]:
-        """Return the outputs that nothing reads again, so that caches need not hold them.
-
-        Units that are walked several times wait for memory in the first pass alone, and gain
-        nothing.
-        """
-        if len(self.schedule.passes) > 1:
-            return set()
-        kept = {v for v, h in self.schedule.homes.items() if h.kind == "out"}
-        for stages in self.schedule.passes:
-            for stage in stages:
-                maps = {n.value for n in stage.maps}
-                for node in [*stage.maps, *stage.others]:
-                    together = maps if node.kind == "map" else set()
-                    kept -= {a.value for a in node.args} - together
-        made = {n.value for p in self.schedule.passes for s in p for n in s.maps}
-        return {v for v in kept & made if self.schedule.homes[v].index not in self.halves}
 
     def _lines(self, maps: list[Node], streamed: list[Node]) -> None:
         """Emit the arithmetic of a chunk whose outputs go to memory past the caches.

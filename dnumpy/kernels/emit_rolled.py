@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnumpy.kernels.emit import Emitter, Kernel
-from dnumpy.kernels.emit_text import map_text
+from dnumpy.kernels.emit import Emitter
+from dnumpy.kernels.emit_text import Kernel, map_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

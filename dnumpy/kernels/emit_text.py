@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dnumpy.kernels.lower import Node
+    from dnumpy.kernels.schedule import Schedule
 
 _WRAPPING = frozenset({"add", "subtract", "multiply", "square", "negative"})
+
+
+Field = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Kernel:
+    """Source, and for each field what to put there."""
+
+    source: str
+    fields: list[Field]
+    constants: list[tuple[int, str]]  # (value, code) of each 16-byte cell
+    cells: int
+    states: int
+    schedule: Schedule
+    count: int = 0  # iterations of a program that is a loop
 
 
 @dataclass(slots=True)

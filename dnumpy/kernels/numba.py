@@ -14,19 +14,29 @@ import os
 import platform
 import threading
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy.expr.geometry import address_of, overlap
 from dnumpy.kernels.compile import Compiled, compiled
-from dnumpy.kernels.emit import CHUNK, LINE, LINES, Kernel, emit
+from dnumpy.kernels.emit import CHUNK, LINE, LINES, emit
 from dnumpy.kernels.emit_rolled import emit_rolled
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
+from dnumpy.kernels.layouts import (
+    by_lines,
+    called_as_by_numpy,
+    layout,
+    line_step,
+    unit_axes,
+    writable,
+)
 from dnumpy.kernels.lower import Program, Unsupported, lower
 from dnumpy.kernels.parts import in_parts
 from dnumpy.kernels.rolled import roll
-from dnumpy.kernels.tiled import Faults, TiledKernel
+from dnumpy.kernels.staged import Staged
+from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.kernels.unroll import Unrolled, unrolled
 from dnumpy.rewrite.phase import Access
 
@@ -46,7 +56,6 @@ ALL_FLAGS = 31
 _MOST_LOOKS = 256
 STREAMED_BYTES = 16 << 20  # at least, of outputs that are written past the caches
 _APART = 704  # bytes between buffers: same page offsets of loads and stores would stall
-TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 
 
 class NumbaKernel:
@@ -61,7 +70,9 @@ class NumbaKernel:
         self._parts = in_parts(phase) if self.unrolled.phase is phase else None
         self._programs: dict[tuple[Any, ...], Program | None] = {}
         self._variants: dict[tuple[Any, ...], Variant] = {}
-        self._known: dict[tuple[Any, ...], Variant | None] = {}  # by what the values look like
+        self._known: dict[
+            tuple[Any, ...], Variant | Staged | None
+        ] = {}  # by what the values look like
         self._lock = threading.Lock()
 
     def run(
@@ -82,7 +93,9 @@ class NumbaKernel:
             return set()
         return self.tiled.run(values, outs, lo, hi, origin)
 
-    def variant_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
+    def variant_for(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray]
+    ) -> Variant | Staged | None:
         """Return the kernel for values that lie as these do, None where only NumPy will do."""
         looks = tuple(
             [
@@ -102,7 +115,19 @@ class NumbaKernel:
         self._known[looks] = found
         return found
 
-    def _find(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
+    def _find(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | Staged | None:
+        found = self._written(values, outs)
+        if found is not None:
+            return found
+        apart = [k for k, out in enumerate(outs) if not out.flags.c_contiguous]
+        if not apart:
+            return None
+        row = [np.empty((1, *out.shape[1:]), out.dtype) for out in outs]
+        found = self._written(values, [row[k] if k in apart else o for k, o in enumerate(outs)])
+        return None if found is None else Staged(found, self.phase, outs, apart)
+
+    def _written(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | None:
+        """Return the kernel that writes to outputs which lie as these do, None if none can."""
         if self._parts is not None:
             found = self._variant_of(self._parts, values, outs)
             if found is not None:
@@ -119,16 +144,25 @@ class NumbaKernel:
             self._programs[where] = _lowered(phase, kinds, form.targets)
         program = self._programs[where]
         targets = form.targets or [(k, None) for k in range(len(outs))]
-        if program is None or not _writable(phase, program, outs, targets):
+        if program is None:
             return None
-        layouts = tuple(_layout(phase, program, k, value) for k, value in enumerate(values))
-        if "" in layouts or not _called_as_by_numpy(phase, program, layouts, values):
+        layouts = tuple(layout(phase, program, k, value) for k, value in enumerate(values))
+        fits = "" not in layouts and writable(phase, program, outs, targets)
+        lines = None
+        if not form.targets and not (fits and "g" not in layouts):
+            lines = by_lines(phase, program, values, outs)
+        if lines is not None:
+            program, layouts = lines
+        elif not fits:
             return None
-        key = (where, layouts)
+        if not called_as_by_numpy(phase, program, layouts, values):
+            return None
+        key = (where, layouts, lines is None)
         found = self._variants.get(key)
         if found is None:
             with self._lock:
-                found = self._variants.setdefault(key, Variant(form, program, layouts))
+                made = Variant(form, program, layouts, by_lines=lines is not None)
+                found = self._variants.setdefault(key, made)
         return found
 
 
@@ -177,102 +211,21 @@ def kinds_of(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(kinds)
 
 
-def _called_as_by_numpy(
-    phase: Phase, program: Program, layouts: Sequence[str], values: Sequence[Any]
-) -> bool:
-    """Say whether NumPy's loops read inputs with the strides that NumPy would give them.
-
-    Its bits depend on them: it computes powers of scattered operands in another way.
-    """
-    for k in program.called:
-        if layouts[k] == "g":
-            return False
-        if phase.inputs[k].access is Access.WHOLE and k not in program.whole_scalars:
-            inner = values[k].shape[max(values[k].ndim - len(program.rest), 0) :]
-            if not values[k].flags.c_contiguous or inner != program.rest:
-                return False
-    return True
-
-
-def _writable(
-    phase: Phase, program: Program, outs: Sequence[np.ndarray], targets: Sequence[Any]
-) -> bool:
-    """Say whether the kernel can write to ``outs``: aligned, with adjacent elements in each row.
-
-    Parts of complex numbers have twice the step of adjacent ones.
-    """
-    for output, out, (_, part) in zip(phase.outputs, outs, targets, strict=True):
-        flags, step = out.flags, out.itemsize * (1 if part is None else 2)
-        if not flags.aligned:
-            return False
-        if flags.c_contiguous:
-            continue
-        axes = merged_axes(out.shape, out.strides)
-        inner = (
-            axes
-            if program.flat and not output.partial
-            else merged_axes(out.shape[1:], out.strides[1:])
-        )
-        if len(inner) > 1 or (inner and inner[0][1] != step):
-            return False
-    return True
-
-
-def merged_axes(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Return (extent, stride) of the fewest axes that walk the same elements in order."""
-    axes: list[tuple[int, int]] = []
-    for extent, stride in zip(shape, strides, strict=True):
-        if extent == 1:
-            continue
-        if axes and axes[-1][1] == extent * stride:
-            axes[-1] = (axes[-1][0] * extent, stride)
-        else:
-            axes.append((extent, stride))
-    return axes
-
-
-def _layout(phase: Phase, program: Program, k: int, value: Any) -> str:
-    """Return how input ``k`` is read (see :func:`emit`), or '' when it is not aligned."""
-    given = phase.inputs[k]
-    if given.access is Access.CONST:
-        return "c"
-    if k in program.whole_scalars:
-        return "s" if np.asarray(value).flags.aligned else ""
-    if given.access is Access.WHOLE:
-        return "d" if value.flags.aligned else ""  # spread out first where it is no whole row
-    flags = value.flags
-    if not flags.aligned:
-        return ""
-    if flags.c_contiguous and value.shape[1:] == program.rest:
-        return "d"
-    if not program.wide[k] and not program.flat:
-        return "s"
-    axes = _unit_axes(program, value)
-    return "d" if not axes or (len(axes) == 1 and axes[0][1] == value.itemsize) else "g"
-
-
-def _unit_axes(program: Program, value: np.ndarray) -> list[tuple[int, int]]:
-    """Return the axes of a row value that a unit walks, broadcast to the width of the program."""
-    rest = program.rest if program.width > 1 else value.shape[1:]
-    spread = np.broadcast_to(value, (value.shape[0], *rest))
-    if program.flat:
-        return merged_axes(spread.shape, spread.strides)
-    return merged_axes(spread.shape[1:], spread.strides[1:])
-
-
 class Variant:
     """One kernel bound to a phase and to the way its inputs lie; compiled at the first run."""
 
-    def __init__(self, source: Unrolled, program: Program, layouts: tuple[str, ...]) -> None:
+    def __init__(
+        self, source: Unrolled, program: Program, layouts: tuple[str, ...], *, by_lines: bool
+    ) -> None:
         self.unrolled = source
         self.phase = source.phase
         self.program = program
         self.layouts = layouts
         targets = source.targets or ()
         halves = frozenset(k for k, (_, part) in enumerate(targets) if part is not None)
-        rolled = roll(program)
-        self.kernel: Kernel = (
-            emit(program, layouts, halves)
+        rolled = None if by_lines else roll(program)
+        self.kernel = (
+            emit(program, layouts, halves, by_lines=by_lines)
             if rolled is None
             else emit_rolled(program, rolled, layouts, halves)
         )
@@ -282,6 +235,11 @@ class Variant:
         self._streamed = self._position.get(("streams",))
         self._constants = tuple(map(self._constant, self.kernel.constants))
         self._reads = tuple(self._read(k) for k in self._inputs())
+        self._steps = tuple(
+            (what == "step", k, at)
+            for (what, k), at in [f for f in self._position.items() if len(f[0]) == 2]
+            if what in {"step", "ostep"}
+        )
         self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
         self._whole = tuple(k for k, (partial, *_) in enumerate(self._writes) if not partial)
         self._local = threading.local()
@@ -340,6 +298,10 @@ class Variant:
             self._put(static, ("rows",), self.phase.tile_rows)
             self._put(static, ("width",), self.program.width)
             self._put(static, ("count",), self.kernel.count)
+            if self._steps:
+                *lines, along = self.program.rest
+                self._put(static, ("lines",), prod(lines))
+                self._put(static, ("along",), along)
             self._static = static
             self._code = machine_code(self.kernel.source)
         return self._code
@@ -474,6 +436,10 @@ class Variant:
                 fields[start] = address_of(out) - (0 if partial else origin * stride)
             if step is not None:
                 fields[step] = stride
+        for is_read, k, at in self._steps:
+            whole = is_read and self.phase.inputs[k].access is Access.WHOLE
+            array = self._spread(values[k], 1)[None] if whole else (values if is_read else outs)[k]
+            fields[at] = line_step(array, self.program.rest)
         if self._streamed is not None:
             fields[self._streamed] = self._streams(outs)
         return keep
@@ -528,7 +494,7 @@ class Variant:
         fields[self._position["input", k]] = address - origin * stride
         fields[self._position["stride", k]] = stride
         if self.layouts[k] == "g":
-            axes = _unit_axes(self.program, value) or [(1, value.itemsize)]
+            axes = unit_axes(self.program, value) or [(1, value.itemsize)]
             plan = self._local.plans[k]
             plan[2:4] = value.itemsize, len(axes)
             plan[4 : 4 + 2 * len(axes)] = [n for axis in axes for n in axis]

@@ -206,3 +206,36 @@ def _take(free: list[int], sizes: list[int]) -> int:
         return free.pop()
     sizes.append(16)
     return len(sizes) - 1
+
+
+def summed_in_blocks(program: Program, stage: Stage) -> list[Node]:
+    """Return the sums that can follow a stage's arithmetic block by block."""
+    later = {n.value for n in stage.others}
+    return [
+        n
+        for n in stage.others
+        if n.kind in {"row", "tile"}
+        and n.template == "sum"
+        and stage.maps
+        and n.args[0].value not in later
+        and not sums_short_rows(program, n)
+    ]
+
+
+def streamed_values(schedule: Schedule, halves: frozenset[int]) -> set[int]:
+    """Return the outputs that nothing reads again, so that caches need not hold them.
+
+    Units that are walked several times wait for memory in the first pass alone, and gain
+    nothing.
+    """
+    if len(schedule.passes) > 1:
+        return set()
+    kept = {v for v, h in schedule.homes.items() if h.kind == "out"}
+    for stages in schedule.passes:
+        for stage in stages:
+            maps = {n.value for n in stage.maps}
+            for node in [*stage.maps, *stage.others]:
+                together = maps if node.kind == "map" else set()
+                kept -= {a.value for a in node.args} - together
+    made = {n.value for p in schedule.passes for s in p for n in s.maps}
+    return {v for v in kept & made if schedule.homes[v].index not in halves}

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Faults = set[
     tuple[int, str]
 ]  # (number of the step, what happened: "overflow", "invalid value", ...)
+TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told otherwise
 
 
 _NOWHERE, _SCRATCH, _ROWS, _PARTIAL, _SUMS = range(5)  # where a step's result goes

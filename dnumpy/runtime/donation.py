@@ -23,6 +23,7 @@ import numpy as np
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import address_of
 from dnumpy.expr.walk import REFERENCES
+from dnumpy.kernels.staged import Scratch, block_rows, in_blocks
 from dnumpy.kernels.steps import is_plain
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.phase import Access
@@ -145,13 +146,6 @@ def is_one_loop(phase: Phase, values: Sequence[Any], outs: Sequence[np.ndarray])
     )
 
 
-def block_rows(phase: Phase, outs: Sequence[np.ndarray], staged: Sequence[int]) -> int:
-    """Return how many rows to compute before they are copied."""
-    row = max(outs[k][:1].nbytes for k in staged)
-    tiles = max(1, BLOCK_BYTES // max(row * phase.tile_rows, 1))
-    return tiles * phase.tile_rows
-
-
 def run_staged(
     kernel: AdaptiveKernel,
     phase: Phase,
@@ -161,34 +155,15 @@ def run_staged(
     told: frozenset[str],
 ) -> Callable[[int, int], Faults]:
     """Return what computes rows ``lo:hi`` of all outputs, those ``staged`` by way of scratch."""
-    size = block_rows(phase, outs, staged)
-    local = threading.local()
-
-    def scratch() -> dict[int, np.ndarray]:
-        try:
-            found: dict[int, np.ndarray] = local.scratch
-        except AttributeError:
-            shapes = {k: (min(size, phase.rows), *outs[k].shape[1:]) for k in staged}
-            found = local.scratch = {k: np.empty(s, outs[k].dtype) for k, s in shapes.items()}
-        return found
+    size = block_rows(phase, outs, staged, BLOCK_BYTES)
+    scratch = Scratch(outs, dict.fromkeys(staged, min(size, phase.rows)))
 
     def compute(lo: int, hi: int) -> Faults:
         faults: Faults = set()
-        for start in range(lo, hi, size):
-            stop = min(start + size, hi)
-            blocks = {k: block[: stop - start] for k, block in scratch().items()}
-            given = [
-                v[start:stop] if i.access is Access.ROWS else v
-                for v, i in zip(values, phase.inputs, strict=True)
-            ]
-            number = start // phase.tile_rows
-            mine = [
-                blocks[k] if k in blocks else o[number:] if g.partial else o[start:stop]
-                for k, (o, g) in enumerate(zip(outs, phase.outputs, strict=True))
-            ]
-            faults |= kernel.run(given, mine, start, stop, start, told=told)
-            for k, block in blocks.items():
-                outs[k][start:stop] = block
+        number = lo // phase.tile_rows
+        mine = [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
+        for b in in_blocks(phase, values, mine, scratch.held, (lo, hi, 0), size):
+            faults |= kernel.run(b.values, b.outs, b.lo, b.hi, b.lo, told=told)
         return faults
 
     return compute

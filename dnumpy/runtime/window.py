@@ -1,0 +1,140 @@
+"""What is pending: how much it is, for whom, and when it waits no longer."""
+
+from __future__ import annotations
+
+import weakref
+from math import prod
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.config import config
+from dnumpy.expr.expr import Expr
+from dnumpy.expr.walk import held_bytes, is_live
+from dnumpy.runtime import direct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST_ELEMENTS = 1 << 47  # no address space holds more
+WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
+LARGE_ELEMENTS = 1 << 23  # of an operation
+LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
+LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pending work holds
+MOST_PICKED = 8  # little parts of pending content that are recorded before it is computed
+HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
+LITTLE_ELEMENTS = 1 << 16  # of an array that NumPy passes in the time of recording an operation
+ELEMENTS_OF_LITTLE = 1 << 18  # element operations that wait for each recorded one on little arrays
+
+
+class Window:
+    """What is pending: how much was recorded since the last flush, and the Buffers it is for.
+
+    A thread computes what it recorded itself: another one may have another client.
+    """
+
+    def __init__(self) -> None:
+        self.exprs = 0
+        self.elements = 0
+        self.looked = LOOKED_ELEMENTS  # elements at which to look at the memory held
+        self.made = 0  # bytes of memory made since the last look
+        self.picked = 0  # little parts of pending content that were looked for
+        self.little = 0  # operations on little arrays that were recorded
+        self.settled: weakref.ref[Expr] | None = None  # the last of them, if it waits no longer
+        self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
+        self.thread = get_ident()
+        self._others: dict[int, dict[int, weakref.ref[Any]]] = {}  # by thread
+
+    def _enter(self, thread: int) -> None:
+        """Let the owners be those of a thread."""
+        if self.owners:
+            self._others[self.thread] = self.owners
+        self.owners, self.thread = self._others.pop(thread, {}), thread
+
+    def is_picked_apart(self) -> bool:
+        """Count a little part of pending content; say whether the program takes many of them."""
+        self.picked += 1
+        return self.picked > MOST_PICKED
+
+    def count(self, expr: Expr, owner: weakref.ref[Any], key: int) -> bool:
+        """Count a newly recorded Expr; say whether to ask :func:`flush_if_due`."""
+        thread = get_ident()
+        if thread != self.thread:
+            self._enter(thread)
+        self.owners[key] = owner
+        self.exprs += 1
+        size = prod(expr.shape)
+        if size > MOST_ELEMENTS:
+            np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
+        self.elements += size
+        if size <= LITTLE_ELEMENTS and expr.shape and self._is_settled(expr):
+            return True
+        return self.exprs >= config.window_exprs or self.elements >= self.looked
+
+    def _is_settled(self, expr: Expr) -> bool:
+        """Say whether an operation on little arrays is computed now, with all that it waits for.
+
+        NumPy takes less for each of them than recording does. The first few wait, for what they
+        are made of may be passed once with what comes: for as long as that saves more.
+        """
+        for arg in expr.args:
+            if type(arg) is Expr and arg.size > LITTLE_ELEMENTS:
+                return False
+        self.little += 1
+        if self.little <= self.elements // ELEMENTS_OF_LITTLE or not direct.computes_little():
+            return False
+        self.settled = weakref.ref(expr)
+        return True
+
+    def is_due(self) -> bool:
+        """Say whether to compute what is pending now: it is much, or holds much memory.
+
+        NumPy would have given back what the program has dropped; it would hold results in its
+        place, so that pending work may hold as much as those take.
+        """
+        if self.exprs >= config.window_exprs or self.elements >= WINDOW_ELEMENTS:
+            return True
+        large = self.elements >= self.exprs * LARGE_ELEMENTS  # beside which a look costs nothing
+        step = LOOKED_ELEMENTS if large else max(4 * LOOKED_ELEMENTS, self.elements)
+        self.looked = self.elements + step
+        return self.holds_much()
+
+    def needs_room(self, nbytes: int) -> bool:
+        """Say whether to compute what is pending before so much memory is made beside it."""
+        self.made += nbytes
+        if not self.exprs or self.made < max(LOOKED_BYTES, self.exprs << 16):  # a look costs too
+            return False
+        self.made = 0
+        return self.holds_much(nbytes)
+
+    def holds_much(self, more: int = 0) -> bool:
+        """Say whether what is pending holds much memory, if ``more`` bytes are added."""
+        waiting = self.waiting()
+        held = held_bytes(waiting)
+        return held > 0 and held + more > max(HELD_BYTES, sum([expr.nbytes for expr in waiting]))
+
+    def waiting(self) -> list[Expr]:
+        """Return the pending content of every live Buffer that this thread recorded."""
+        self._enter(get_ident())
+        found = []
+        for ref in list(self.owners.values()):
+            buffer = ref()
+            if buffer is not None and buffer.expr is not None and buffer.expr.value is None:
+                found.append(buffer.expr)
+        return found
+
+    def drain(self) -> list[Expr]:
+        """Return the pending content of every live Buffer and start a new window."""
+        found = self.waiting()
+        self.owners.clear()
+        self.exprs = self.elements = self.picked = self.little = 0
+        self.looked = LOOKED_ELEMENTS
+        return found
+
+    def leave(self, exprs: Iterable[Expr]) -> None:
+        """Let what is still pending of these wait in the new window."""
+        for expr in exprs:
+            if expr.value is None and is_live(expr):
+                assert expr.owner is not None
+                self.owners[id(expr.owner())] = expr.owner
