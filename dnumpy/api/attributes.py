@@ -162,8 +162,8 @@ def install() -> None:
     ndarray.data = _data_attribute("data")
     for name in ("real", "imag"):
         setattr(ndarray, name, native.attribute(_part(name), name))
-    ndarray.T = native.attribute(property(_transposed, _refusing("T")), "T")
-    ndarray.mT = native.attribute(property(_matrix_transposed, _refusing("mT")), "mT")
+    ndarray.T = native.attribute(property(_transposed, _refusing("T")), "T", is_view=True)
+    ndarray.mT = native.attribute(property(_matrix_transposed, _refusing("mT")), "mT", is_view=True)
     ndarray.base = property(_base, _refusing("base"))
     ndarray.flags = native.attribute(property(_flags, _refusing("flags")), "flags")
     ndarray.flat = property(_flat, _set_flat)

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 _new = object.__new__
 _ref = weakref.ref
 _LOCK_COUNT = 64
-_LOCKS = tuple(threading.RLock() for _ in range(_LOCK_COUNT))
-_OBJECT_BYTES = 16  # addresses of objects are multiples of this
+LOCKS = tuple(threading.RLock() for _ in range(_LOCK_COUNT))
+_OBJECT_BYTES = 16  # addresses of objects are multiples of this: see native/handle.h, too
 _OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
 
 
 def lock_of(buffer: Buffer) -> threading.RLock:
     """Return the lock that guards a Buffer, one of a fixed set."""
-    return _LOCKS[id(buffer) // _OBJECT_BYTES % _LOCK_COUNT]
+    return LOCKS[id(buffer) // _OBJECT_BYTES % _LOCK_COUNT]
 
 
 class Export:

@@ -37,7 +37,7 @@ from dnumpy.api.array import (
     small,
     wrap,
 )
-from dnumpy.api.buffer import Buffer, lock_of
+from dnumpy.api.buffer import LOCKS, Buffer
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
@@ -466,7 +466,7 @@ native.bind(
     full=FULL,
     watched=unread.watched,
     seen_of=seen_in,
-    lock_of=lock_of,
+    locks=LOCKS,
     wrap=wrap,
     wrap_result=calls.wrap_result,
     result_of=calls.result_of,

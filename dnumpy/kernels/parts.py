@@ -29,6 +29,25 @@ FMA = Elementwise("fma", loop="arith", scalar="fma({0}, {1}, {2})")
 _ADD, _SUBTRACT, _MULTIPLY, _NEGATIVE = (
     lookup(name) for name in ("add", "subtract", "multiply", "negative")
 )
+# of an absolute value: the larger part times sqrt(1 + (smaller / larger)**2), infinite if one is
+_ABSOLUTE = lookup("absolute")
+_LARGER = Elementwise("larger", loop="compare", scalar="({0} if {0} >= {1} or {0} != {0} else {1})")
+_SMALLER = Elementwise(
+    "smaller", loop="compare", scalar="({0} if {0} <= {1} or {0} != {0} else {1})"
+)
+_MOST = repr(float(np.finfo(np.float64).max))
+_RATIO = Elementwise(
+    "ratio",
+    loop="div",
+    scalar=f"(({{0}} if {{0}} <= {_MOST} else 0.0) / ({{1}} if {{1}} != 0.0 else 1.0))",
+)
+_FUSED_HYPOT = Elementwise("hypot1", loop="sqrt", scalar="sqrt(fma({0}, {0}, 1.0))")
+_PLAIN_HYPOT = Elementwise("hypot1", loop="sqrt", scalar="sqrt({0} * {0} + 1.0)")
+_UNLESS_INFINITE = Elementwise(
+    "unless_infinite",
+    loop="select",
+    scalar=f"({{1}} if {{1}} > {_MOST} else ({{2}} if {{2}} > {_MOST} else {{0}}))",
+)
 
 Parts = tuple[int, int]  # slots of the real and the imaginary part
 
@@ -139,6 +158,8 @@ class _Splitting:
             self._view(slot, step)
         elif step.dtype == COMPLEX:
             self.parts[slot] = self._made(step)
+        elif step.op is _ABSOLUTE and self.phase.dtype_of(step.args[0]) == COMPLEX:
+            self.known[slot, None] = self._modulus(self._pair(step.args[0], step), step)
         else:
             args = tuple(self._whole(a) for a in step.args)
             self.steps.append(replace(step, args=args))
@@ -192,6 +213,18 @@ class _Splitting:
             case _:
                 raise _Refused
 
+    def _modulus(self, parts: Parts, like: Step) -> int:
+        fused = fuses_modulus()
+        if fused is None:
+            raise _Refused
+        like = replace(like, params=())
+        x, y = (self._add(_ABSOLUTE, (part,), like) for part in parts)
+        larger, smaller = self._add(_LARGER, (x, y), like), self._add(_SMALLER, (x, y), like)
+        ratio = self._add(_RATIO, (smaller, larger), like)
+        hypot = self._add(_FUSED_HYPOT if fused else _PLAIN_HYPOT, (ratio,), like)
+        found = self._add(_MULTIPLY, (hypot, larger), like)
+        return self._add(_UNLESS_INFINITE, (found, x, y), like)
+
     def _product(self, left: Parts, right: Parts, like: Step) -> Parts:
         (a, b), (c, d) = left, right
         if self.fused is None:
@@ -218,14 +251,35 @@ def fuses() -> bool | None:
     return None
 
 
-def _product_of(x: np.ndarray, y: np.ndarray, *, fused: bool) -> np.ndarray:
-    def both(a: float, b: float, c: float) -> float:
-        return float(Fraction(a) * Fraction(b) + Fraction(c)) if fused else a * b + c
+@lru_cache(maxsize=1)
+def fuses_modulus() -> bool | None:
+    """Say whether NumPy's absolute value of a complex number is made with a fused operation.
 
+    None where it is made in another way, as by the C library.
+    """
+    parts = np.random.default_rng(107).normal(size=(2, 61))
+    parts[0] *= np.logspace(-3, 3, 61)
+    found = np.abs(parts[0] + 1j * parts[1])
+    x, y = np.abs(parts)
+    larger, ratio = np.maximum(x, y), np.minimum(x, y) / np.maximum(x, y)
+    for fused in (True, False):
+        ones = [both(q, q, 1.0, fused=fused) for q in ratio.tolist()]
+        if np.array_equal(np.sqrt(ones) * larger, found):
+            return fused
+    return None
+
+
+def both(a: float, b: float, c: float, *, fused: bool) -> float:
+    """Return ``a * b + c``, rounded once if ``fused``."""
+    return float(Fraction(a) * Fraction(b) + Fraction(c)) if fused else a * b + c
+
+
+def _product_of(x: np.ndarray, y: np.ndarray, *, fused: bool) -> np.ndarray:
     pairs = zip(x.tolist(), y.tolist(), strict=True)
     return np.array([
         complex(
-            both(u.real, v.real, -(u.imag * v.imag)), both(u.real, v.imag, u.imag * v.real)
+            both(u.real, v.real, -(u.imag * v.imag), fused=fused),
+            both(u.real, v.imag, u.imag * v.real, fused=fused),
         )
         for u, v in pairs
     ])  # fmt: skip

@@ -121,12 +121,13 @@ def method(
     return _module.Method(slow, numpys, of, writes, arrays) if built else slow
 
 
-def attribute(slow: property, name: str, *, is_fact: bool = False) -> Any:
+def attribute(slow: property, name: str, *, is_fact: bool = False, is_view: bool = False) -> Any:
     """Return an attribute of arrays that is NumPy's for small ones.
 
-    A *fact* is one that a Buffer, a Geometry and an array of NumPy's all have by that name.
+    A *fact* is one that a Buffer, a Geometry and an array of NumPy's all have by that name; a *view*
+    is one of the array's memory, or the array itself, or none of both.
     """
-    return _module.Attribute(slow, name, is_fact) if built else slow
+    return _module.Attribute(slow, name, is_fact, is_view) if built else slow
 
 
 def function(

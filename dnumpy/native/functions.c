@@ -76,16 +76,39 @@ takes_large(Function *self)
     return may && setting(world.memory_limit_at) == 0;
 }
 
+/* What NumPy is given for an element of a list beside arrays: one, a number, or a few of them. */
+static PyObject *
+small_element(Function *self, PyObject *x)
+{
+    if (IS_ARRAY(x)) {
+        PyObject *np = Py_XNewRef(small_of(x));
+        return np == NULL && takes_large(self) ? lying_here(x) : np;
+    }
+    int is_sequence = PyList_CheckExact(x) || PyTuple_CheckExact(x);
+    if (is_sequence && PySequence_Fast_GET_SIZE(x) > LOOKED_AT) {
+        return NULL;
+    }
+    return numbers_in(x, 1) < 0 ? NULL : Py_NewRef(x);
+}
+
+static int
+holds_arrays(PyObject *const *elements, Py_ssize_t count)
+{
+    for (Py_ssize_t k = 0; k < count && k < LOOKED_AT; k++) {
+        if (IS_ARRAY(elements[k])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* What NumPy is given for a list or tuple; NULL without an error where that needs another look. */
 static PyObject *
 small_sequence(Function *self, PyObject *sequence)
 {
     Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
     PyObject **elements = PySequence_Fast_ITEMS(sequence);
-    if (count == 0) {
-        return Py_NewRef(sequence);
-    }
-    if (!IS_ARRAY(elements[0])) {
+    if (!holds_arrays(elements, count)) {
         for (Py_ssize_t k = 0; k < count && k < LOOKED_AT; k++) {
             if (!PyLong_CheckExact(elements[k]) && !holds_type(self->as_are, elements[k])) {
                 return NULL;
@@ -96,10 +119,7 @@ small_sequence(Function *self, PyObject *sequence)
     int is_list = PyList_CheckExact(sequence);
     PyObject *given = is_list ? PyList_New(count) : PyTuple_New(count);
     for (Py_ssize_t k = 0; given != NULL && k < count; k++) {
-        PyObject *np = IS_ARRAY(elements[k]) ? Py_XNewRef(small_of(elements[k])) : NULL;
-        if (np == NULL && takes_large(self) && IS_ARRAY(elements[k])) {
-            np = lying_here(elements[k]);
-        }
+        PyObject *np = small_element(self, elements[k]);
         if (np == NULL) {
             Py_CLEAR(given);
         }
@@ -124,7 +144,8 @@ arrays_in(Function *self, PyObject *sequence, Py_ssize_t *size)
     PyObject *given = small_sequence(self, sequence);
     *size = given == NULL ? -1 : 0;
     for (Py_ssize_t k = 0; given != NULL && k < PySequence_Fast_GET_SIZE(given); k++) {
-        *size += PyArray_SIZE((PyArrayObject *)PySequence_Fast_GET_ITEM(given, k));
+        PyObject *x = PySequence_Fast_GET_ITEM(given, k);
+        *size += IS_NUMPYS(x) ? PyArray_SIZE((PyArrayObject *)x) : numbers_in(x, 1);
     }
     return given;
 }

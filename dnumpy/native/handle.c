@@ -102,6 +102,19 @@ new_view(Handle *of, PyObject *memory, PyObject *shown)
     return (PyObject *)made;
 }
 
+/* What NumPy shows of an array's computed memory, as a view of it; NULL without an error where that
+   is nothing, whose address tells nothing of where it lies, or no part of that memory. */
+PyObject *
+new_seen(Handle *of, PyObject *memory, PyObject *shown)
+{
+    PyObject *base = PyArray_BASE((PyArrayObject *)shown), *root = PyArray_BASE((PyArrayObject *)memory);
+    if (PyArray_SIZE((PyArrayObject *)shown) > 0 && base != NULL && (base == memory || base == root)) {
+        return new_view(of, memory, shown);
+    }
+    Py_DECREF(shown);
+    return NULL;
+}
+
 /* The memory of a Buffer's content if it is computed and at home; NULL without an error if not. */
 PyObject *
 computed(PyObject *buffer)
@@ -177,21 +190,24 @@ memory_to_write(PyObject *x, PyObject **lock)
 PyObject *
 locked(PyObject *buffer)
 {
-    PyObject *lock = PyObject_CallOneArg(world.lock_of, buffer);
-    PyObject *taken = lock == NULL ? NULL : PyObject_CallMethod(lock, "acquire", NULL);
+    static PyObject *name;
+    size_t at = (size_t)buffer / OBJECT_BYTES % (size_t)PyTuple_GET_SIZE(world.locks);
+    PyObject *lock = PyTuple_GET_ITEM(world.locks, at);
+    PyObject *taken = PyObject_CallMethodNoArgs(lock, intern(&name, "acquire"));
     if (taken == NULL) {
-        Py_CLEAR(lock);
+        return NULL;
     }
-    Py_XDECREF(taken);
-    return lock;
+    Py_DECREF(taken);
+    return Py_NewRef(lock);
 }
 
 void
 unlock(PyObject *lock)
 {
+    static PyObject *name;
     PyObject *type, *value, *traceback; /* of an error that is on its way */
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *freed = PyObject_CallMethod(lock, "release", NULL);
+    PyObject *freed = PyObject_CallMethodNoArgs(lock, intern(&name, "release"));
     if (freed == NULL) {
         PyErr_WriteUnraisable(lock);
     }

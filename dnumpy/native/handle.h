@@ -49,7 +49,7 @@ typedef struct {
     PyObject *full;             /* the op of content that is one number throughout */
     PyObject *watched;          /* contents of which a read is to be noted: a dict by id */
     PyObject *seen_of;          /* (handle, memory) -> this array as NumPy's view of it, or None */
-    PyObject *lock_of;          /* Buffer -> the lock that guards its content */
+    PyObject *locks;            /* a tuple of them: a Buffer's is that of its address */
     PyObject *wrap;             /* array of NumPy's -> ours, however large */
     PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
@@ -71,6 +71,7 @@ extern PyTypeObject Attribute_Type;
 extern PyTypeObject Function_Type;
 extern PyTypeObject Callable_Type;
 
+#define OBJECT_BYTES 16 /* addresses of objects are multiples of this: api/buffer.py, too */
 #define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
 #define LITTLE_BYTES (8 << 20) /* of products that nothing is gained by planning */
 #define MOST_ARGUMENTS 8 /* of a call that takes a short path */
@@ -143,6 +144,7 @@ PyObject *root_of(PyObject *array);
 PyObject *peek(PyObject *handle);        /* new reference; NULL without an error where it must wait */
 PyObject *at_hand(PyObject *x);          /* the same for any operand */
 PyObject *new_handle(PyObject *np, PyObject *base); /* steals np; base may be NULL */
+PyObject *new_seen(Handle *of, PyObject *memory, PyObject *shown); /* the same, if it shows any */
 PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals shown */
 PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */

@@ -43,6 +43,87 @@ plain_key(PyObject *key)
     return IS_ARRAY(key) ? small_of(key) : NULL;
 }
 
+/* A tuple in which NumPy's own arrays stand for ours, new: an index by arrays of several axes; NULL
+   without an error where it has none, or Python has to look. */
+static PyObject *
+plain_tuple(PyObject *key)
+{
+    PyObject *made = NULL;
+    Py_ssize_t count = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (IS_ARRAY(PyTuple_GET_ITEM(key, k)) || IS_NUMPYS(PyTuple_GET_ITEM(key, k))) {
+            made = PyTuple_New(count);
+            break;
+        }
+    }
+    for (Py_ssize_t k = 0; made != NULL && k < count; k++) {
+        PyObject *part = PyTuple_GET_ITEM(key, k);
+        PyObject *plain = IS_ARRAY(part) || IS_NUMPYS(part) ? at_hand(part)
+                          : is_basic(part) && !PyTuple_CheckExact(part) ? Py_NewRef(part)
+                                                                        : NULL;
+        if (plain == NULL) {
+            Py_CLEAR(made);
+        }
+        else {
+            PyTuple_SET_ITEM(made, k, plain);
+        }
+    }
+    return made;
+}
+
+/* At most how many elements arrays of integers pick, one or a tuple with some; -1 where that needs another look. */
+static Py_ssize_t
+most_picked(PyObject *index, PyArrayObject *whole)
+{
+    Py_ssize_t size = 1, picks = 1, count = PyTuple_CheckExact(index) ? PyTuple_GET_SIZE(index) : 1;
+    int axis = 0, ndim = PyArray_NDIM(whole), crossed = 0;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *part = PyTuple_CheckExact(index) ? PyTuple_GET_ITEM(index, k) : index;
+        if (part == Py_None) {
+            continue;
+        }
+        if (part == Py_Ellipsis || axis == ndim) {
+            return -1;
+        }
+        if (IS_NUMPYS(part)) {
+            if (!PyTypeNum_ISINTEGER(PyArray_TYPE((PyArrayObject *)part))) {
+                return -1; /* of a mask */
+            }
+            Py_ssize_t n = PyArray_SIZE((PyArrayObject *)part);
+            crossed = crossed || PyArray_NDIM((PyArrayObject *)part) > 1;
+            picks = crossed ? picks * n : n > picks ? n : picks;
+        }
+        else if (PySlice_Check(part)) {
+            size *= PyArray_DIM(whole, axis);
+        }
+        axis++;
+    }
+    for (; axis < ndim; axis++) {
+        size *= PyArray_DIM(whole, axis);
+    }
+    return picks > (PY_SSIZE_T_MAX >> 24) / (size + 1) ? -1 : picks * size;
+}
+
+/* The large memory out of which arrays pick a little, and the index as NumPy is given it; both new, NULL without an error where Python has to look. */
+static PyObject *
+little_picked(PyObject *x, PyObject *key, PyObject **index)
+{
+    PyObject *whole = NULL;
+    *index = setting(world.memory_limit_at) != 0 ? NULL
+             : PyTuple_CheckExact(key)           ? plain_tuple(key)
+                                                 : at_hand(key);
+    if (*index != NULL && (whole = lying_here(x)) != NULL) {
+        Py_ssize_t most = most_picked(*index, (PyArrayObject *)whole);
+        if (most < 0 || most >= setting(world.eager_below_at)) {
+            Py_CLEAR(whole);
+        }
+    }
+    if (whole == NULL) {
+        Py_CLEAR(*index);
+    }
+    return whole;
+}
+
 /* An item or a view of computed memory, where nobody is to be told that it is read; NULL without an
    error where Python has to look. */
 static PyObject *
@@ -59,12 +140,7 @@ seen_item(Handle *x, PyObject *key)
     PyObject *found = whole == NULL ? NULL : PyObject_GetItem(whole, key);
     Py_XDECREF(whole);
     if (found != NULL && IS_NUMPYS(found)) {
-        if (PyArray_SIZE((PyArrayObject *)found) > 0) {
-            found = new_view(x, memory, found);
-        }
-        else { /* its address tells nothing of where it lies */
-            Py_CLEAR(found);
-        }
+        found = new_seen(x, memory, found);
     }
     Py_DECREF(memory);
     return found;
@@ -135,13 +211,37 @@ picked_bytes(PyObject *index, PyObject *whole)
     return bytes + 2 * PyArray_SIZE((PyArrayObject *)index) * PyArray_ITEMSIZE((PyArrayObject *)whole);
 }
 
+/* Write to the little that arrays pick, as above. */
+static int
+set_little_picked(PyObject *x, PyObject *key, PyObject *value)
+{
+    PyObject *index, *lock = NULL, *plain = at_hand(value), *memory = NULL;
+    PyObject *whole = plain == NULL ? NULL : little_picked(x, key, &index);
+    int done = 0;
+    if (whole != NULL && (memory = memory_to_write(x, &lock)) != NULL) {
+        done = PyObject_SetItem(memory, index, plain) < 0 ? -1 : 1;
+        unlock(lock);
+    }
+    if (whole != NULL) {
+        Py_DECREF(whole);
+        Py_DECREF(index);
+    }
+    Py_XDECREF(memory);
+    Py_XDECREF(plain);
+    return done;
+}
+
 /* Write to what an array picks out of large memory, if NumPy is to do that now: 1 if it was done, 0
    where Python has to look, -1 with an error. */
 static int
 set_picked(PyObject *x, PyObject *key, PyObject *value)
 {
-    if (!is_picks(key) || !takes_writes((Handle *)x)) {
+    if ((!is_picks(key) && !PyTuple_CheckExact(key)) || !takes_writes((Handle *)x)) {
         return 0;
+    }
+    int written = set_little_picked(x, key, value);
+    if (written != 0 || !is_picks(key)) {
+        return written;
     }
     PyObject *index = lying_here(key), *plain = index == NULL ? NULL : lying_here(value);
     PyObject *lock = NULL, *whole = NULL, *site = NULL;
@@ -181,10 +281,21 @@ set_picked(PyObject *x, PyObject *key, PyObject *value)
 static PyObject *
 picked(PyObject *x, PyObject *key)
 {
+    PyObject *whole, *index, *r = NULL;
+    if (!is_picks(key) && !PyTuple_CheckExact(key)) {
+        return NULL;
+    }
+    if ((whole = little_picked(x, key, &index)) != NULL) {
+        r = result(PyObject_GetItem(whole, index), x, NULL);
+        Py_DECREF(whole);
+        Py_DECREF(index);
+        return r;
+    }
     if (!is_picks(key)) {
         return NULL;
     }
-    PyObject *whole = lying_here(x), *index = whole == NULL ? NULL : lying_here(key), *r = NULL;
+    whole = lying_here(x);
+    index = whole == NULL ? NULL : lying_here(key);
     Py_ssize_t bytes = index == NULL ? 0 : picked_bytes(index, whole);
     PyObject *site = bytes == 0 ? NULL : turn_of(Py_None, bytes);
     if (site == NULL && bytes > 0) {
@@ -249,9 +360,11 @@ mp_subscript(PyObject *x, PyObject *key)
     if (LIKELY(a != NULL)) {
         PyObject *plain = plain_key(key);
         if (plain != NULL) {
+            PyObject *index = plain_tuple(key);
             Py_INCREF(a);
-            PyObject *r = PyObject_GetItem(a, plain);
+            PyObject *r = PyObject_GetItem(a, index == NULL ? plain : index);
             Py_DECREF(a);
+            Py_XDECREF(index);
             if (r == NULL || !IS_NUMPYS(r)) {
                 return r;
             }
@@ -287,11 +400,13 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
         }
         PyObject *index = plain == NULL ? NULL : plain_key(key);
         if (index != NULL) {
+            PyObject *made = plain_tuple(key);
             Py_INCREF(a);
             Py_INCREF(plain);
-            int done = PyObject_SetItem(a, index, plain);
+            int done = PyObject_SetItem(a, made == NULL ? index : made, plain);
             Py_DECREF(a);
             Py_DECREF(plain);
+            Py_XDECREF(made);
             return done;
         }
     }

@@ -317,6 +317,28 @@ PyTypeObject Method_Type = {
 
 /* ---------------------------------------------------------------- attributes */
 
+enum { FACT = 1, VIEW };
+
+/* NumPy's view of computed memory, where nobody is to be told that it is read; NULL without an error
+   where Python has to look. */
+static PyObject *
+view_seen(Member *self, Handle *array)
+{
+    PyObject *memory = is_watched(array->buf) ? NULL : computed(array->buf), *r = NULL;
+    PyObject *whole = memory == NULL ? NULL : shown_of(array, memory);
+    if (whole != NULL) {
+        PyObject *found = PyObject_GetAttr(whole, self->numpys);
+        r = found != NULL && IS_NUMPYS(found) && found != whole ? new_seen(array, memory, found)
+                                                                : found;
+        if (r != NULL && r == found) {
+            Py_CLEAR(r);
+        }
+    }
+    Py_XDECREF(memory);
+    Py_XDECREF(whole);
+    return r;
+}
+
 static PyObject *
 attribute_get(PyObject *callable, PyObject *array, PyObject *type)
 {
@@ -326,7 +348,9 @@ attribute_get(PyObject *callable, PyObject *array, PyObject *type)
     }
     PyObject *own = IS_ARRAY(array) ? small_of(array) : NULL;
     if (own == NULL) {
-        PyObject *told = self->marked ? managed_fact((Handle *)array, self->numpys) : NULL;
+        PyObject *told = self->marked == FACT ? managed_fact((Handle *)array, self->numpys)
+                         : self->marked == VIEW ? view_seen(self, (Handle *)array)
+                                                : NULL;
         if (told != NULL || PyErr_Occurred()) {
             return told;
         }
@@ -351,11 +375,11 @@ attribute_set(PyObject *callable, PyObject *array, PyObject *value)
 static PyObject *
 attribute_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"slow", "name", "is_fact", NULL};
+    static char *keywords[] = {"slow", "name", "is_fact", "is_view", NULL};
     PyObject *slow, *name;
-    int is_fact = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!U|p", keywords, &PyProperty_Type, &slow,
-                                     &name, &is_fact)) {
+    int is_fact = 0, is_view = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!U|pp", keywords, &PyProperty_Type, &slow,
+                                     &name, &is_fact, &is_view)) {
         return NULL;
     }
     Member *made = member_made(type, slow, name);
@@ -366,7 +390,7 @@ attribute_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         }
         Py_XDECREF(descriptor);
         PyErr_Clear();
-        made->marked = is_fact;
+        made->marked = is_fact ? FACT : is_view ? VIEW : 0;
     }
     return (PyObject *)made;
 }
