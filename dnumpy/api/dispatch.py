@@ -95,7 +95,8 @@ _FRESH = 2  # references to an array that nobody else holds: a parameter and the
 # the arguments with which functions that make arrays may be NumPy's: see dnumpy.native
 _CREATED_FROM = {
     "zeros": "shape", "ones": "shape", "empty": "shape", "array": "list", "arange": "range",
-    "asarray": "itself", "asanyarray": "itself", "full": "shape",
+    "asarray": "itself", "asanyarray": "itself", "full": "shape", "eye": "square",
+    "identity": "square", "tri": "square",
 }  # fmt: skip
 
 

@@ -124,8 +124,8 @@ def method(
 def attribute(slow: property, name: str, *, is_fact: bool = False, is_view: bool = False) -> Any:
     """Return an attribute of arrays that is NumPy's for small ones.
 
-    A *fact* is one that a Buffer, a Geometry and an array of NumPy's all have by that name; a *view*
-    is one of the array's memory, or the array itself, or none of both.
+    A *fact* is one that a Buffer, a Geometry and an array of NumPy's all have by that name; a
+    *view* is one of the array's memory, or the array itself.
     """
     return _module.Attribute(slow, name, is_fact, is_view) if built else slow
 
@@ -143,13 +143,13 @@ def function(
         NumPy's function.
     as_they_are : frozenset of type
         What NumPy is given as it is, besides small arrays.
-    kind : {"arrays", "moves", "exact", "product", "writes", "shape", "list", "range", "itself"}
-        Which arguments take the short path: small arrays and sequences of them; the same, and
-        large ones that lie here, of a function that only moves elements, or gives the same bits
-        whoever computes them, which is then a matter of time; two of which a product is little
-        work; small ones of a function
-        that writes to them; a shape of few elements; a short list of numbers; a short
-        range; one array of ours, which is the result.
+    kind : str
+        Which arguments take the short path. "arrays": small arrays and sequences of them; "moves",
+        "exact": the same, and large ones that lie here, of a function that only moves elements, or
+        gives the same bits whoever computes them, which is then a matter of time; "product": two
+        of which a product is little work; "writes": small ones of a function that writes to them;
+        "shape": one of few elements; "square": one or two extents of such; "list": a short list of
+        numbers; "range": a short range; "itself": one array of ours, which is the result.
     binds : bool
         Whether it is a method of a class that holds it, as functions are and built-in ones are not.
     """

@@ -17,7 +17,7 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Function;
 
-enum { OF_ARRAYS, MOVING, EXACT, PRODUCT, WRITING, OF_SHAPE, OF_LIST, OF_RANGE, AS_IT_IS };
+enum { OF_ARRAYS, MOVING, EXACT, PRODUCT, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
 
 /* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
 static Py_ssize_t
@@ -336,6 +336,11 @@ made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnam
     if (self->kind == OF_SHAPE) {
         size = size_of(first);
     }
+    else if (self->kind == OF_SQUARE) {
+        Py_ssize_t rows = extent_of(first), columns = count > 1 ? extent_of(args[1]) : -1;
+        size = columns < 0 ? rows : columns; /* of None, as many as rows */
+        size = rows > 0 && size > PY_SSIZE_T_MAX / rows ? -1 : rows * size;
+    }
     else if (self->kind == OF_RANGE) {
         size = count <= 3 ? range_size(args, count) : -1;
     }
@@ -491,7 +496,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
     static const char *const kinds[] = {"arrays", "moves", "exact", "product", "writes", "shape",
-                                        "list", "range", "itself"};
+                                        "square", "list", "range", "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;
     int binds;

@@ -8,7 +8,7 @@ import pytest
 import dnumpy as dnp
 from dnumpy import native
 from dnumpy.config import config
-from dnumpy.runtime.direct import FEW
+from dnumpy.runtime.direct import FEW, LITTLE_BYTES
 
 pytestmark = pytest.mark.skipif(config.mode != "default", reason="all else waits elsewhere")
 
@@ -34,14 +34,18 @@ def test_a_product_with_few_elements_of_computed_operands_does_not_wait() -> Non
 
 
 def test_products_wait_where_something_may_be_fused_with_them() -> None:
-    large = dnp.array(matrix())
-    pending = dnp.exp(large) @ np.ones(N)
+    rows = LITTLE_BYTES // (8 * N) + 1
+    pending = dnp.exp(dnp.array(matrix(rows))) @ np.ones(N)
     assert pending._np is None
+    little = dnp.exp(dnp.array(matrix())) @ np.ones(N)  # nothing is won by fusing so few bytes
+    assert little._np is not None
     many = dnp.array(matrix(FEW + 1, 80)) @ np.ones(80)  # more than is multiplied at once
     assert many._np is None
     few = dnp.array(matrix(FEW + 1, 20)) @ np.ones(20)
     assert few._np is not None or not few._buf.pending or not native.built
-    np.testing.assert_allclose(np.asarray(pending), np.exp(matrix()) @ np.ones(N), rtol=1e-12)
+    expected = np.exp(matrix(rows)) @ np.ones(N)
+    np.testing.assert_allclose(np.asarray(pending), expected, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(little), np.exp(matrix()) @ np.ones(N), rtol=1e-12)
     np.testing.assert_allclose(np.asarray(many), matrix(FEW + 1, 80) @ np.ones(80), rtol=1e-12)
     np.testing.assert_allclose(np.asarray(few), matrix(FEW + 1, 20) @ np.ones(20), rtol=1e-12)
 
