@@ -17,7 +17,7 @@ from dnumpy.api.array import concrete
 from dnumpy.config import config
 from dnumpy.expr.origin import Site
 from dnumpy.kernels import reference, tiled
-from dnumpy.runtime import local
+from dnumpy.runtime import local, window
 
 if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
@@ -131,9 +131,9 @@ def test_a_full_window_starts_evaluation(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_pending_work_holds_few_of_the_operands_that_were_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine, "HELD_BYTES", 1 << 18)
-    monkeypatch.setattr(engine, "LOOKED_BYTES", 1 << 16)
-    monkeypatch.setattr(engine, "LOOKED_ELEMENTS", 1 << 14)
+    monkeypatch.setattr(window, "HELD_BYTES", 1 << 18)
+    monkeypatch.setattr(window, "LOOKED_BYTES", 1 << 16)
+    monkeypatch.setattr(window, "LOOKED_ELEMENTS", 1 << 14)
     size = config.eager_below + (1 << 16)
     total = dnumpy.zeros(size)
     made: list[weakref.ref[Expr]] = []
