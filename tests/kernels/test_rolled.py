@@ -70,6 +70,8 @@ COMPLEX = {
     "a real operand": lambda np, x, y, m: x * y.real.copy() + x,
     "a function of a part": lambda np, x, y, m: np.exp(np.negative(x + y).real) + 1,
     "conjugates": lambda np, x, y, m: np.conjugate(x + y) * x,
+    "absolute value": lambda np, x, y, m: np.abs(x * 2 + y) + 1,
+    "absolute value where a mask says": lambda np, x, y, m: np.where(m, np.abs(x + y), y.real),
     "a real operand that all rows read": lambda np, x, y, m: (x * 1j + m[-1]) * y - y.real[-1] * x,
 }
 
@@ -94,8 +96,15 @@ def test_products_of_specials_are_numpys_but_for_the_sign_of_nan() -> None:
     assert bits(found) == bits(expected)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_absolute_values_of_specials_are_numpys() -> None:
+    grid = np.array([complex(a, b) for a in SPECIAL for b in SPECIAL])
+    assert bits(np.abs(-grid)) == bits(dnumpy.abs(dnumpy.negative(dnumpy.array(grid))))
+
+
 def test_this_machine_multiplies_in_a_known_way() -> None:
     assert parts.fuses() is not None
+    assert parts.fuses_modulus() is not None
 
 
 def escape(np: Any, c: Any, rounds: int) -> Any:
@@ -108,6 +117,28 @@ def escape(np: Any, c: Any, rounds: int) -> Any:
         alive &= z.real**2 + z.imag**2 <= 4.0
         times[alive] += 1
     return z, times, alive
+
+
+def julia(np: Any, z: Any, rounds: int) -> Any:
+    """Iterate what is still near."""
+    times = np.zeros(z.shape, int)
+    for _ in range(rounds):
+        near = np.abs(z) < 2
+        z[near] = z[near] ** 2 + (-0.8 + 0.156j)
+        times += near
+    return z, times
+
+
+@pytest.mark.parametrize("rounds", [2, 12])
+def test_loops_with_absolute_values_are_loops(rounds: int, rolls: list[Any]) -> None:
+    draw = np.random.default_rng(rounds)
+    z = draw.uniform(-1.5, 1.5, (37, 29)) + 1j * draw.uniform(-1.5, 1.5, (37, 29))
+    expected = julia(np, z.copy(), rounds)
+    found = julia(dnumpy, dnumpy.array(z), rounds)
+    for x, y in zip(found, expected, strict=True):
+        assert bits(x) == bits(y)
+    if rounds > 8 and config.mode != "split":
+        assert any(kernels_with_loops(rolls))
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 9, 26])

@@ -31,6 +31,10 @@ BINARY = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "
 KEYS = ("0", "-1", "5", "1:", "::-1", "...", "None", "()", "[0, 2]", "[True, False, True]", "m",
         "k - 1", "(1, 2)", "(slice(None), 1)", "(..., 0)", "'x'", "1.5", "np.int64(1)", "s", "[]",
         "(k - 1, 0)", "np.bool_(True)", "[[0], [1]]")  # fmt: skip
+LARGE = "L = np.arange(3e5).reshape(500, 600)"
+PICKS = ("k, k", "k - 1, 0", "k, 1:4", "k[:, None], k", "k", "s.astype(int)", "s.astype(int), k",
+         "k, -1", "None, k, 2", "..., k", "k, k, k", "k, 700", "b, k", "k, 'x'", "k, [0, 1]",
+         "m, 0", "[0, 2], k", "k * 0, k", "3", "2:5", "(1, slice(0, 3))")  # fmt: skip
 VALUES = ("7", "2.5", "'q'", "b", "[7, 8, 9]", "None", "h", "1j", "u", "M")
 CALLS = """
 -a|+a|~k|~m|abs(b)|-m|-t|abs(z)|divmod(a, b)|divmod(k, 2)|divmod(7, k)|pow(a, 2)|pow(a, 2, 3)
@@ -111,6 +115,11 @@ np.arange(0, 1e30)|np.arange(np.float32(2))|np.arange(2.0, dtype=int)
 np.arange(0.0, 1e9, float("inf"))|np.arange(1j)|np.arange(np.uint8(9), np.uint8(3))|np.arange(-2.0)
 np.random.RandomState(1).randint(np.int64(5))
 np.random.RandomState(1).normal(h, np.float32(2), np.int64(2))|N.strides|N.mT.shape
+np.eye(2, 3)|np.eye(2, None, 1)|np.eye(-1)|np.eye(2.0)|np.eye(0)|np.identity(2)|np.identity("x")
+np.tri(2, 3, dtype=int)|np.eye(2, like=a)|np.concatenate([[0], a])|np.concatenate([a, [0, 1.5], b])
+np.concatenate(([True], k))|np.hstack([a, 7])|np.vstack([[1, 2, 3], a])|np.concatenate([3, a])
+np.concatenate([a, [[1]]])|np.concatenate([a, ["x"]])|np.stack([a, [1, 2]])|np.concatenate([a, [a]])
+np.column_stack([a, [1, 2, 3]])|np.concatenate([[0], a], axis=1)|np.append([0], a)|np.r_[0, a, 9]
 np.sum(a=a)|np.add(a, b, foo=1)|a.sum(0, 0)|np.dot(a)|np.where()|a.reshape()|np.concatenate()
 """.replace("\n", "|").strip("|").split("|")  # fmt: skip
 STORED = (
@@ -132,6 +141,9 @@ def statements() -> list[str]:
     found += [f"a[{key}] = {v}; r = a" for key in KEYS for v in VALUES]
     found += [f"o[{key}] = {v}; r = o" for key in ("0", "1:", "[0, 2]") for v in VALUES]
     found += [f"r = {text}" for text in CALLS]
+    found += [f"{LARGE}; r = L[{key}]" for key in PICKS]
+    found += [f"{LARGE}; L[{key}] = {v}; r = L[:6, :6]" for key in PICKS for v in ("7", "a", "h")]
+    found += [f"{LARGE}; L[{key}] += 1; r = L[:6, :6]" for key in PICKS]
     return [*dict.fromkeys(found), *STORED]
 
 
