@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.kernels.sums import fold_in_python
 from dnumpy.ops.families import Contraction, Reduction
 
@@ -80,6 +81,10 @@ def _up_the_tree(ufunc: np.ufunc, level: np.ndarray) -> np.ndarray:
         folded = fold_in_python(level.ravel().tolist())
         if isfinite(folded):  # else somebody has to be told where that comes from
             return np.full((1, *level.shape[1:]), folded)
+    if ufunc is np.add and level.flags.c_contiguous:
+        sums = np.empty((1, *level.shape[1:]), level.dtype)
+        if native.fold("fold_tree", level.reshape(len(level), -1), sums):
+            return sums
     while len(level) > 1:
         paired = ufunc(level[0:-1:2], level[1::2])
         level = np.concatenate([paired, level[-1:]]) if len(level) % 2 else paired

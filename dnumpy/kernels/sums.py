@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from dnumpy import native
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -43,6 +45,9 @@ def sum_tile(rows: np.ndarray) -> np.ndarray:
 def sum_tiles(rows: np.ndarray, tile_rows: int) -> np.ndarray:
     """Return the sum of every tile of ``tile_rows`` rows, of which there is a whole number."""
     tiles = len(rows) // tile_rows
+    folded = np.empty(tiles, rows.dtype)
+    if native.fold("fold_tiles", rows, tile_rows, folded):
+        return folded
     if rows.shape[1] < BLOCK:
         return sum_runs(rows.reshape(tiles, -1))
     return _fold_blocks(_block_sums(rows).reshape(tiles, -1)) + rows.dtype.type(0)
@@ -52,6 +57,9 @@ def _fold_blocks(level: np.ndarray) -> np.ndarray:
     """Return the sum of each row of block sums, pairwise, level by level."""
     if len(level) == 1 and level.dtype == np.float64:  # as Python's floats: a tenth of the calls
         return np.array([fold_in_python(level[0].tolist())])
+    folded = np.empty(len(level), level.dtype)
+    if native.fold("fold_rows", level, folded):
+        return folded
     while level.shape[1] > 1:
         paired = level[:, 0:-1:2] + level[:, 1::2]
         level = np.concatenate([paired, level[:, -1:]], axis=1) if level.shape[1] % 2 else paired
@@ -75,6 +83,8 @@ def _block_sums(runs: np.ndarray) -> np.ndarray:
 
 
 def _blocks_into(runs: np.ndarray, sums: np.ndarray) -> None:
+    if native.fold("fold_blocks", runs, sums):
+        return
     count, length = runs.shape
     full, tail = divmod(length, BLOCK)
     if not tail:
@@ -84,6 +94,26 @@ def _blocks_into(runs: np.ndarray, sums: np.ndarray) -> None:
         blocks = runs[:, : full * BLOCK].reshape(count, full, BLOCK)
         np.add.reduce(blocks, axis=2, out=sums[:, :full])
     np.add.reduce(runs[:, full * BLOCK :], axis=1, out=sums[:, full])
+
+
+def total(rows: np.ndarray, tile_rows: int, axis: tuple[int, ...], out: np.ndarray) -> bool:
+    """Sum C-contiguous rows into ``out``, each column or all; False where NumPy is to do it.
+
+    The sums of tiles, of which the last may be shorter, meet up the tree.
+    """
+    flat = rows.reshape(len(rows), -1)
+    one = len(axis) == rows.ndim or flat.shape[1] == 1
+    parts = np.empty((-(-len(rows) // tile_rows), 1 if one else flat.shape[1]), rows.dtype)
+    done = native.fold("fold_tiles" if one else "fold_columns", flat, tile_rows, parts)
+    return done and native.fold("fold_tree", parts, out)
+
+
+def sum_columns(rows: np.ndarray, tile_rows: int, out: np.ndarray) -> bool:
+    """Sum the rows of each tile, one after the other; False where NumPy is to do it.
+
+    ``rows`` are C-contiguous, the last tile may be shorter, and ``out`` has a row for each.
+    """
+    return native.fold("fold_columns", rows.reshape(len(rows), -1), tile_rows, out)
 
 
 class TileSums:

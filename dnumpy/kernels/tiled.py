@@ -129,6 +129,7 @@ class TiledKernel:
         self._tile_seconds = float("inf")
         self._warm = False  # the first tile of all meets everything for the first time
         self._sums_alone = _sums_alone(phase)
+        self._columns_alone = _columns_alone(phase)
         self._in_one_go = _streams(phase) and self._plan[0][1] == _ROWS
 
     def _target(self, slot: int) -> tuple[int, int]:
@@ -165,6 +166,10 @@ class TiledKernel:
 
         with np.errstate(all="call", call=note), _naming_step(run):
             if self._sums_alone and self._summed(values[0], outs[0], lo - origin, hi - origin):
+                return faults
+            if self._columns_alone and self._columns_summed(
+                values[0][lo - origin : hi - origin], outs[0]
+            ):
                 return faults
             if self._in_one_go:
                 self._run_tiles(self._plan, run, (lo, hi, 0))
@@ -240,6 +245,12 @@ class TiledKernel:
         if rest:
             out[full] = sums.sum_tile(runs[full * size :])
         return True
+
+    def _columns_summed(self, rows: np.ndarray, out: np.ndarray) -> bool:
+        """Sum the columns of all tiles in one go; False where NumPy is to do it."""
+        size = self.phase.tile_rows
+        tiles = out[: -(-len(rows) // size)]
+        return rows.flags.c_contiguous and sums.sum_columns(rows, size, tiles)
 
     def _run_tiles(
         self, plan: Sequence[tuple[Any, int, int]], run: _Run, where: tuple[int, int, int]
@@ -355,19 +366,35 @@ def _take(free: list[int], sizes: list[int], need: int) -> int:
     return len(sizes) - 1
 
 
-def _sums_alone(phase: Phase) -> bool:
-    """Say whether a phase is one sum of what it reads, so that its tiles need no scratch."""
+def _axes_summed_alone(phase: Phase) -> tuple[int, ...] | None:
+    """Return the axes if a phase is one sum of what it reads, so that its tiles need no scratch."""
     if len(phase.steps) != 1 or [x.access for x in phase.inputs] != [Access.ROWS]:
-        return False
+        return None
     step, params = phase.steps[0], phase.steps[0].params
     if not isinstance(step.op, Reduction) or step.op.ufunc is not np.add:
-        return False
+        return None
     if params.masked or params.initial is not None or step.dtype.char not in "fd":  # type: ignore[attr-defined]
-        return False
-    shape, axes = phase.inputs[0].shape, params.axis  # type: ignore[attr-defined]
-    kept = [n for k, n in enumerate(shape) if k and k not in axes]
-    same = phase.inputs[0].dtype == step.dtype
-    return same and max(kept, default=1) == 1 and not sums.folds_short_axes(shape, axes)
+        return None
+    axes: tuple[int, ...] = params.axis  # type: ignore[attr-defined]
+    given = phase.inputs[0]
+    same = given.dtype == step.dtype
+    return axes if same and not sums.folds_short_axes(given.shape, axes) else None
+
+
+def _sums_alone(phase: Phase) -> bool:
+    """Say whether a phase is one sum of all that each row, or all rows, have."""
+    axes = _axes_summed_alone(phase)
+    return axes is not None and not _keeps_columns(phase, axes)
+
+
+def _columns_alone(phase: Phase) -> bool:
+    """Say whether a phase is one sum of each column."""
+    return _axes_summed_alone(phase) == (0,) and _keeps_columns(phase, (0,))
+
+
+def _keeps_columns(phase: Phase, axes: tuple[int, ...]) -> bool:
+    kept = [n for k, n in enumerate(phase.inputs[0].shape) if k and k not in axes]
+    return max(kept, default=1) > 1
 
 
 def _sums_everything(phase: Phase, step: Step) -> bool:

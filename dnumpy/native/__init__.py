@@ -74,6 +74,15 @@ OF_PYTHON: tuple[type, ...] = (_module.Method, _module.Function) if built else (
 PROPERTIES: tuple[type, ...] = (property, _module.Attribute) if built else (property,)
 
 
+def fold(name: str, *given: Any) -> bool:
+    """Fold floats by one of the functions of ``folds.c``; False where NumPy is to do it.
+
+    It is, where elements do not lie side by side, where a fault is to be told of, and where the
+    module in C was not built.
+    """
+    return built and bool(getattr(_module, name)(*given))
+
+
 def bind(**told: Any) -> None:
     """Tell the module in C of the classes, the settings and the functions that it works with."""
     if built:

@@ -163,4 +163,10 @@ int keeps_type(PyObject *memory, PyObject *other);
 int take_operator(const char *name, PyObject *function, PyObject *loop);
 void array_dealloc(PyObject *array);
 
+PyObject *fold_blocks(PyObject *module, PyObject *args); /* see folds.c */
+PyObject *fold_columns(PyObject *module, PyObject *args);
+PyObject *fold_rows(PyObject *module, PyObject *args);
+PyObject *fold_tiles(PyObject *module, PyObject *args);
+PyObject *fold_tree(PyObject *module, PyObject *args);
+
 #endif

@@ -105,6 +105,16 @@ static PyMethodDef functions[] = {
      "Keep what Python does for a special method, and its ufunc; False for others."},
     {"take_ufunc", take_ufunc, METH_VARARGS,
      "Keep what Python does when an instance of the class of ufuncs is called."},
+    {"fold_blocks", fold_blocks, METH_VARARGS,
+     "Sum each block of each row; True unless there was a floating-point fault."},
+    {"fold_columns", fold_columns, METH_VARARGS,
+     "Sum the rows of each tile, one after the other; True unless there was a fault."},
+    {"fold_rows", fold_rows, METH_VARARGS,
+     "Sum each row pairwise, level by level; True unless there was a fault."},
+    {"fold_tiles", fold_tiles, METH_VARARGS,
+     "Sum all of each tile of rows; True unless there was a floating-point fault."},
+    {"fold_tree", fold_tree, METH_VARARGS,
+     "Sum all rows pairwise, level by level; True unless there was a fault."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr.expr import Expr
-from dnumpy.kernels import reference
+from dnumpy.kernels import reference, sums
 from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import Elementwise, Reduction
@@ -51,7 +52,9 @@ def is_direct(order: Sequence[Expr]) -> bool:
         if other.op is not VIEW:
             return False
     expr = order[-1]
-    return (type(expr.op) is not Reduction or _folds_exactly(expr)) and is_quick(expr)
+    if type(expr.op) is Reduction and not _folds_exactly(expr) and not _is_summed_in_c(expr):
+        return False
+    return is_quick(expr)
 
 
 def is_quick(expr: Expr) -> bool:
@@ -94,6 +97,18 @@ def _folds_exactly(expr: Expr) -> bool:
     return type(op) is Reduction and (
         op.ufunc not in _ROUNDS or expr.dtype.kind in "biu"  # of which a sum wraps around
     )
+
+
+def _is_summed_in_c(expr: Expr) -> bool:
+    """Say whether a fold that rounds is a sum that the module in C passes as fast as any kernel."""
+    params: Any = expr.params
+    (operand,) = expr.args if len(expr.args) == 1 else (None,)
+    adds = type(expr.op) is Reduction and expr.op.ufunc is np.add
+    if not native.built or not adds or type(operand) is not Expr:
+        return False
+    if params.initial is not None or expr.dtype != operand.dtype or expr.dtype.char not in "fd":
+        return False
+    return params.axis == (0,) or len(params.axis) == operand.ndim
 
 
 def is_numpys(operands: Sequence[Expr], size: int) -> bool:
@@ -152,7 +167,7 @@ def run(expr: Expr) -> tuple[Record, list[StepFault]]:
     args = [value_of(a) for a in expr.args]
     op: Any = expr.op
     if type(op) is Reduction and not _folds_exactly(expr):
-        out, found = _folded_in_tiles(expr, args[0])
+        out, found = _summed_in_c(expr, args[0]) or _folded_in_tiles(expr, args[0])
     else:
         out, found = _by_numpy(op, args, expr)
     nbytes = out.nbytes + sum([a.nbytes for a in args if type(a) is np.ndarray])
@@ -175,6 +190,19 @@ def _by_numpy(op: Any, args: list[Any], expr: Expr) -> tuple[np.ndarray, Faults]
         out = pool.empty(expr.shape, expr.dtype)
         reference.elementwise_into(op, args, expr.params, out)
         return out, found
+
+
+def _summed_in_c(expr: Expr, operand: np.ndarray) -> tuple[np.ndarray, Faults] | None:
+    """Return a sum as :func:`_folded_in_tiles` does, with nothing around it; None where NumPy must.
+
+    It must, where a fault is to be told of.
+    """
+    if not _is_summed_in_c(expr) or not operand.flags.c_contiguous:
+        return None
+    phase = _fold_of(expr, operand).phase
+    out = pool.empty(expr.shape, expr.dtype)
+    params: Any = expr.params
+    return (out, set()) if sums.total(operand, phase.tile_rows, params.axis, out) else None
 
 
 def _folded_in_tiles(expr: Expr, operand: np.ndarray) -> tuple[np.ndarray, Faults]:

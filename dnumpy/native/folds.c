@@ -1,0 +1,327 @@
+/* Sums of floats in the order that dnumpy/kernels/sums.py tells of, over many blocks at a time.
+
+   Each function says whether it was done without a floating-point fault: NumPy, which names them, does
+   it otherwise. Elements of a row lie side by side. */
+
+#include "handle.h"
+
+#include <fenv.h>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+#define FOR_EACH_CPU __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define FOR_EACH_CPU
+#endif
+
+#define BLOCK 512
+#define QUARTER 128
+#define LANES 8
+#define COLUMNS 256 /* that are folded at once: a few buffers of them stay in the first cache */
+#define LEVELS 40   /* of a tree with more leaves than any memory has rows of tiles */
+
+#define DEFINE_FOLDS(T, NAME)                                                                      \
+    static inline T NAME##_lanes(const T *r)                                                       \
+    {                                                                                              \
+        return ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                  \
+    }                                                                                              \
+                                                                                                   \
+    /* NumPy's sum of a few adjacent elements. */                                                  \
+    static T NAME##_pairwise(const T *a, Py_ssize_t n)                                             \
+    {                                                                                              \
+        if (n < LANES) {                                                                           \
+            T sum = (T)-0.0;                                                                       \
+            for (Py_ssize_t i = 0; i < n; i++) {                                                   \
+                sum += a[i];                                                                       \
+            }                                                                                      \
+            return sum;                                                                            \
+        }                                                                                          \
+        if (n > QUARTER) {                                                                         \
+            Py_ssize_t half = n / 2 - n / 2 % LANES;                                               \
+            return NAME##_pairwise(a, half) + NAME##_pairwise(a + half, n - half);                 \
+        }                                                                                          \
+        T r[LANES];                                                                                \
+        memcpy(r, a, sizeof r);                                                                    \
+        Py_ssize_t i = LANES;                                                                      \
+        for (; i < n - n % LANES; i += LANES) {                                                    \
+            for (int k = 0; k < LANES; k++) {                                                      \
+                r[k] += a[i + k];                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        T sum = NAME##_lanes(r);                                                                   \
+        for (; i < n; i++) {                                                                       \
+            sum += a[i];                                                                           \
+        }                                                                                          \
+        return sum;                                                                                \
+    }                                                                                              \
+                                                                                                   \
+    /* The same of a whole block, whose quarters do not wait for each other. */                    \
+    static inline T NAME##_block(const T *a)                                                       \
+    {                                                                                              \
+        T r[4][LANES];                                                                             \
+        for (int q = 0; q < 4; q++) {                                                              \
+            memcpy(r[q], a + q * QUARTER, sizeof r[q]);                                            \
+        }                                                                                          \
+        for (int i = LANES; i < QUARTER; i += LANES) {                                             \
+            for (int q = 0; q < 4; q++) {                                                          \
+                for (int k = 0; k < LANES; k++) {                                                  \
+                    r[q][k] += a[q * QUARTER + i + k];                                             \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        return (NAME##_lanes(r[0]) + NAME##_lanes(r[1])) +                                         \
+               (NAME##_lanes(r[2]) + NAME##_lanes(r[3]));                                          \
+    }                                                                                              \
+                                                                                                   \
+    FOR_EACH_CPU static void NAME##_blocks(const char *rows, Py_ssize_t count, Py_ssize_t stride,  \
+                                           Py_ssize_t length, T *sums)                             \
+    {                                                                                              \
+        for (Py_ssize_t k = 0; k < count; k++) {                                                   \
+            const T *row = (const T *)(rows + k * stride);                                         \
+            Py_ssize_t i = 0;                                                                      \
+            for (; i + BLOCK <= length; i += BLOCK) {                                              \
+                *sums++ = NAME##_block(row + i) + (T)0;                                            \
+            }                                                                                      \
+            if (i < length) {                                                                      \
+                *sums++ = NAME##_pairwise(row + i, length - i) + (T)0;                             \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    /* Tiles of rows, one row after the other; the last tile may be shorter. */                    \
+    FOR_EACH_CPU static void NAME##_columns(const char *rows, Py_ssize_t count, Py_ssize_t stride, \
+                                            Py_ssize_t width, Py_ssize_t tile, T *sums)            \
+    {                                                                                              \
+        for (Py_ssize_t first = 0; first < count; first += tile, sums += width) {                  \
+            Py_ssize_t last = first + tile < count ? first + tile : count;                         \
+            for (Py_ssize_t at = 0; at < width; at += COLUMNS) {                                   \
+                Py_ssize_t n = width - at < COLUMNS ? width - at : COLUMNS;                        \
+                T sum[COLUMNS];                                                                    \
+                for (Py_ssize_t j = 0; j < n; j++) {                                               \
+                    sum[j] = (T)0;                                                                 \
+                }                                                                                  \
+                for (Py_ssize_t k = first; k < last; k++) {                                        \
+                    const T *row = (const T *)(rows + k * stride) + at;                            \
+                    for (Py_ssize_t j = 0; j < n; j++) {                                           \
+                        sum[j] += row[j];                                                          \
+                    }                                                                              \
+                }                                                                                  \
+                memcpy(sums + at, sum, n * sizeof(T));                                             \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    /* Neighbours meet pairwise, level by level, the odd one out going up unchanged: row upon row. \
+       Each bit of the count of rows so far stands for a sum of so many that waits for its like. */\
+    FOR_EACH_CPU static void NAME##_tree(const char *rows, Py_ssize_t count, Py_ssize_t stride,    \
+                                         Py_ssize_t width, T *sums)                                \
+    {                                                                                              \
+        T waiting[LEVELS * COLUMNS];                                                               \
+        for (Py_ssize_t at = 0; at < width; at += COLUMNS) {                                       \
+            Py_ssize_t n = width - at < COLUMNS ? width - at : COLUMNS;                            \
+            int level = 0;                                                                         \
+            for (Py_ssize_t k = 0; k < count; k++) {                                               \
+                T *top = waiting + level++ * COLUMNS;                                              \
+                memcpy(top, (const T *)(rows + k * stride) + at, n * sizeof(T));                   \
+                for (Py_ssize_t bit = k; bit & 1; bit >>= 1, level--) {                            \
+                    top -= COLUMNS;                                                                \
+                    for (Py_ssize_t j = 0; j < n; j++) {                                           \
+                        top[j] += top[COLUMNS + j];                                                \
+                    }                                                                              \
+                }                                                                                  \
+            }                                                                                      \
+            for (; level > 1; level--) {                                                           \
+                T *top = waiting + (level - 2) * COLUMNS;                                          \
+                for (Py_ssize_t j = 0; j < n; j++) {                                               \
+                    top[j] += top[COLUMNS + j];                                                    \
+                }                                                                                  \
+            }                                                                                      \
+            memcpy(sums + at, waiting, n * sizeof(T));                                             \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static T NAME##_up(const T *leaves, Py_ssize_t count)                                          \
+    {                                                                                              \
+        if (count == 1) {                                                                          \
+            return leaves[0];                                                                      \
+        }                                                                                          \
+        Py_ssize_t half = 1;                                                                       \
+        while (2 * half < count) {                                                                 \
+            half *= 2;                                                                             \
+        }                                                                                          \
+        return NAME##_up(leaves, half) + NAME##_up(leaves + half, count - half);                   \
+    }                                                                                              \
+                                                                                                   \
+    /* All of each tile: rows shorter than a block are one run. */                                 \
+    static void NAME##_tiles(const char *rows, Py_ssize_t count, Py_ssize_t stride,                \
+                             Py_ssize_t width, Py_ssize_t tile, T *blocks, T *sums)                \
+    {                                                                                              \
+        for (Py_ssize_t first = 0; first < count; first += tile) {                                 \
+            Py_ssize_t n = first + tile < count ? tile : count - first;                            \
+            Py_ssize_t runs = width < BLOCK ? 1 : n, length = width < BLOCK ? n * width : width;   \
+            NAME##_blocks(rows + first * stride, runs, stride, length, blocks);                    \
+            *sums++ = NAME##_up(blocks, runs * ((length + BLOCK - 1) / BLOCK));                    \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static void NAME##_rows(const char *rows, Py_ssize_t count, Py_ssize_t stride,                 \
+                            Py_ssize_t length, T *sums)                                            \
+    {                                                                                              \
+        for (Py_ssize_t k = 0; k < count; k++) {                                                   \
+            sums[k] = NAME##_up((const T *)(rows + k * stride), length);                           \
+        }                                                                                          \
+    }
+
+DEFINE_FOLDS(double, doubles)
+DEFINE_FOLDS(float, floats)
+
+/* What can be folded: rows of floats, and memory of the same kind for what comes of them. */
+static int
+fits(PyArrayObject *a, PyArrayObject *b)
+{
+    int type = PyArray_TYPE(a), last = PyArray_NDIM(a) - 1;
+    return last == 1 && PyArray_TYPE(b) == type && (type == NPY_DOUBLE || type == NPY_FLOAT) &&
+           PyArray_ISALIGNED(a) && PyArray_ISNOTSWAPPED(a) && PyArray_ISCARRAY(b) &&
+           PyArray_DIM(a, 0) > 0 && PyArray_DIM(a, 1) > 0 &&
+           (PyArray_DIM(a, 1) == 1 || PyArray_STRIDE(a, 1) == PyArray_ITEMSIZE(a)) &&
+           PyArray_STRIDE(a, 0) % PyArray_ITEMSIZE(a) == 0;
+}
+
+static int
+has_size(PyArrayObject *out, Py_ssize_t expected)
+{
+    if (PyArray_SIZE(out) != expected) {
+        PyErr_Format(PyExc_ValueError, "expected memory for %zd sums, got that for %zd", expected,
+                     (Py_ssize_t)PyArray_SIZE(out));
+        return 0;
+    }
+    return 1;
+}
+
+#define WITH_FAULTS_SEEN(WORK)                                                                     \
+    int faults;                                                                                    \
+    Py_BEGIN_ALLOW_THREADS;                                                                        \
+    feclearexcept(FE_ALL_EXCEPT);                                                                  \
+    WORK;                                                                                          \
+    faults = fetestexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);                                \
+    feclearexcept(FE_ALL_EXCEPT);                                                                  \
+    Py_END_ALLOW_THREADS;                                                                          \
+    return PyBool_FromLong(!faults);
+
+PyObject *
+fold_blocks(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *b;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) {
+        return NULL;
+    }
+    if (!fits(a, b)) {
+        Py_RETURN_FALSE;
+    }
+    Py_ssize_t count = PyArray_DIM(a, 0), length = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
+    if (!has_size(b, count * ((length + BLOCK - 1) / BLOCK))) {
+        return NULL;
+    }
+    const char *rows = PyArray_BYTES(a);
+    void *sums = PyArray_DATA(b);
+    int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
+    WITH_FAULTS_SEEN(is_double ? doubles_blocks(rows, count, stride, length, sums)
+                               : floats_blocks(rows, count, stride, length, sums))
+}
+
+PyObject *
+fold_columns(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *b;
+    Py_ssize_t tile;
+    if (!PyArg_ParseTuple(args, "O!nO!", &PyArray_Type, &a, &tile, &PyArray_Type, &b)) {
+        return NULL;
+    }
+    if (tile < 1 || !fits(a, b)) {
+        Py_RETURN_FALSE;
+    }
+    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
+    if (!has_size(b, width * ((count + tile - 1) / tile))) {
+        return NULL;
+    }
+    const char *rows = PyArray_BYTES(a);
+    void *sums = PyArray_DATA(b);
+    int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
+    WITH_FAULTS_SEEN(is_double ? doubles_columns(rows, count, stride, width, tile, sums)
+                               : floats_columns(rows, count, stride, width, tile, sums))
+}
+
+PyObject *
+fold_tiles(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *b;
+    Py_ssize_t tile;
+    if (!PyArg_ParseTuple(args, "O!nO!", &PyArray_Type, &a, &tile, &PyArray_Type, &b)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_NDIM(a) == 2 ? PyArray_DIM(a, 1) : 0;
+    if (tile < 1 || !PyArray_IS_C_CONTIGUOUS(a) || !fits(a, b)) {
+        Py_RETURN_FALSE;
+    }
+    if (!has_size(b, (count + tile - 1) / tile)) {
+        return NULL;
+    }
+    Py_ssize_t held = tile < count ? tile : count;
+    Py_ssize_t most = width < BLOCK ? held * width / BLOCK + 1 : held * (width / BLOCK + 1);
+    void *blocks = malloc(most * sizeof(double));
+    if (blocks == NULL) {
+        return PyErr_NoMemory();
+    }
+    const char *rows = PyArray_BYTES(a);
+    Py_ssize_t stride = width * PyArray_ITEMSIZE(a);
+    void *sums = PyArray_DATA(b);
+    int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
+    WITH_FAULTS_SEEN(
+        if (is_double) {
+            doubles_tiles(rows, count, stride, width, tile, blocks, sums);
+        } else { floats_tiles(rows, count, stride, width, tile, blocks, sums); } free(blocks))
+}
+
+PyObject *
+fold_tree(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *b;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) {
+        return NULL;
+    }
+    if (!fits(a, b)) {
+        Py_RETURN_FALSE;
+    }
+    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
+    if (!has_size(b, width)) {
+        return NULL;
+    }
+    const char *rows = PyArray_BYTES(a);
+    void *sums = PyArray_DATA(b);
+    int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
+    WITH_FAULTS_SEEN(is_double ? doubles_tree(rows, count, stride, width, sums)
+                               : floats_tree(rows, count, stride, width, sums))
+}
+
+PyObject *
+fold_rows(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *b;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) {
+        return NULL;
+    }
+    if (!fits(a, b)) {
+        Py_RETURN_FALSE;
+    }
+    Py_ssize_t count = PyArray_DIM(a, 0), length = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
+    if (!has_size(b, count)) {
+        return NULL;
+    }
+    const char *rows = PyArray_BYTES(a);
+    void *sums = PyArray_DATA(b);
+    int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
+    WITH_FAULTS_SEEN(is_double ? doubles_rows(rows, count, stride, length, sums)
+                               : floats_rows(rows, count, stride, length, sums))
+}
