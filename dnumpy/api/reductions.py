@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy import engine
-from dnumpy.api import chosen, ufuncs
+from dnumpy.api import chosen, summed, ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.chosen import chosen_by
 from dnumpy.api.layout import Axes, permuted, restored, result_order
@@ -46,6 +46,16 @@ def reduce_ufunc(
     if chosen_by(array) is not None and out is None and initial is _NO_VALUE and where is True:
         found = _fold_chosen(wrapped, array, axis, dtype, keepdims)
         if found is not NotImplemented:
+            return found
+    if (
+        wrapped is np.add
+        and dtype is None
+        and out is None
+        and initial is _NO_VALUE
+        and where is True
+    ):
+        found = summed.now(array, axis, keepdims)
+        if found is not None:
             return found
     return _reduce_whole(wrapped, array, axis, dtype, out, keepdims, initial, where)
 
@@ -452,6 +462,8 @@ def var(
         return NotImplemented
     if ddof >= _count(a, axis):
         return NotImplemented
+    if dtype is None and (now := summed.variance_now(a, axis, ddof, keepdims is True)) is not None:
+        return now
     found = _var_parts(a, axis, dtype, ddof, keepdims)
     if found is NotImplemented:
         return NotImplemented

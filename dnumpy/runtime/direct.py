@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.kernels.tiled import Faults
+    from dnumpy.rewrite.phase import Phase
 
 MOST_BYTES = 24 << 20  # read and written: threads that share the memory gain nothing
 FOLDED_BYTES = 9 << 20  # read by a fold
@@ -230,6 +231,11 @@ def _fold_of(expr: Expr, operand: np.ndarray) -> TiledKernel:
     if found is None:
         if len(_folds) >= _MOST_FOLDS:
             _folds.clear()
-        phase, _, _ = build_phase([expr], [expr], *sizes, lambda _reader, _read: True)
-        found = _folds[key] = TiledKernel(phase)
+        found = _folds[key] = TiledKernel(phase_alone(expr, sizes))
     return found
+
+
+def phase_alone(expr: Expr, sizes: tuple[int, int]) -> Phase:
+    """Return the phase of one operation, of which no more is known than itself."""
+    phase, _, _ = build_phase([expr], [expr], *sizes, lambda _reader, _read: True)
+    return phase

@@ -28,6 +28,11 @@ LITTLE_ELEMENTS = 1 << 16  # of an array that NumPy passes in the time of record
 ELEMENTS_OF_LITTLE = 1 << 18  # element operations that wait for each recorded one on little arrays
 
 
+def _is_elsewhere(expr: Expr) -> bool:
+    """Say whether a value is stored in a file, or on nodes."""
+    return expr.value is not None and type(expr.value) is not np.ndarray
+
+
 class Window:
     """What is pending: how much was recorded since the last flush, and the Buffers it is for.
 
@@ -79,7 +84,7 @@ class Window:
         are made of may be passed once with what comes: for as long as that saves more.
         """
         for arg in expr.args:
-            if type(arg) is Expr and arg.size > LITTLE_ELEMENTS:
+            if type(arg) is Expr and (arg.size > LITTLE_ELEMENTS or _is_elsewhere(arg)):
                 return False
         self.little += 1
         if self.little <= self.elements // ELEMENTS_OF_LITTLE or not direct.computes_little():
