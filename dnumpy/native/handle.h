@@ -72,6 +72,7 @@ extern PyTypeObject Function_Type;
 extern PyTypeObject Callable_Type;
 
 #define OBJECT_BYTES 16 /* addresses of objects are multiples of this: api/buffer.py, too */
+#define TAKEN_BYTES (1 << 18) /* of temporaries, at least, whose memory the next result takes */
 #define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
 #define LITTLE_BYTES (8 << 20) /* of products that nothing is gained by planning */
 #define MOST_ARGUMENTS 8 /* of a call that takes a short path */
@@ -159,6 +160,7 @@ double seconds_now(void);
 void took(PyObject *site, double started); /* steals site, which may be NULL */
 PyObject *call_slow(PyObject *function, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *temporary_of(PyObject *x); /* new; NULL without an error of others */
+PyObject *small_temporary(PyObject *x);
 int keeps_type(PyObject *memory, PyObject *other);
 int take_operator(const char *name, PyObject *function, PyObject *loop);
 void array_dealloc(PyObject *array);

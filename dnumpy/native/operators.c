@@ -109,13 +109,54 @@ into_temporary(Operator *op, PyObject *x, PyObject *y, int first)
     return r;
 }
 
+/* The same into the memory of an array that runs at once. The order of operands is NumPy's, on which
+   the sign of a complex zero depends. */
+static PyObject *
+into_small(Operator *op, PyObject *x, PyObject *y, int first)
+{
+    PyObject *memory = op->loop == NULL ? NULL : small_temporary(x), *r = NULL;
+    PyObject *b = memory == NULL || y == NULL ? NULL : at_hand(y);
+    int type = memory == NULL ? 0 : PyArray_TYPE((PyArrayObject *)memory);
+    int divides = op == &operators[TRUEDIV], magnitude = op == &operators[ABS];
+    int stays = (!divides || !PyTypeNum_ISINTEGER(type)) && type != NPY_BOOL &&
+                (!magnitude || !PyTypeNum_ISCOMPLEX(type));
+    if (memory != NULL && stays && (y == NULL || (b != NULL && keeps_type(memory, b)))) {
+        int turns = op == &operators[ADD] || op == &operators[MUL];
+        PyObject *args[] = {first || turns ? memory : b, first || turns ? b : memory, memory};
+        if (y == NULL) {
+            args[1] = memory;
+        }
+        r = PyObject_Vectorcall(op->loop, args, y == NULL ? 2 : 3, NULL);
+        if (r != NULL) {
+            Py_SETREF(r, Py_NewRef(x));
+        }
+    }
+    Py_XDECREF(memory);
+    Py_XDECREF(b);
+    return r;
+}
+
+/* What an operation gives into the memory of one of its operands, as above. */
+static PyObject *
+into_one_of(Operator *op, PyObject *x, PyObject *y)
+{
+    PyObject *r = NULL;
+    if (op >= &operators[MATMUL] && op <= &operators[POW]) {
+        return NULL;
+    }
+    if (Py_REFCNT(x) == 1 && IS_ARRAY(x)) {
+        r = small_of(x) != NULL ? into_small(op, x, y, 1) : into_temporary(op, x, y, 1);
+    }
+    if (r == NULL && y != NULL && !PyErr_Occurred() && Py_REFCNT(y) == 1 && IS_ARRAY(y)) {
+        r = small_of(y) != NULL ? into_small(op, y, x, 0) : into_temporary(op, y, x, 0);
+    }
+    return r;
+}
+
 static PyObject *
 forward(Operator *op, PyObject *x, PyObject *y)
 {
-    PyObject *r = Py_REFCNT(x) == 1 ? into_temporary(op, x, y, 1) : NULL;
-    if (r == NULL && !PyErr_Occurred() && Py_REFCNT(y) == 1 && IS_ARRAY(y)) {
-        r = into_temporary(op, y, x, 0);
-    }
+    PyObject *r = into_one_of(op, x, y);
     if (r == NULL && !PyErr_Occurred()) {
         r = call_now(op->loop, x, y);
     }
@@ -127,7 +168,7 @@ reflected(Operator *op, PyObject *x, PyObject *y)
 {
     PyObject *r = NULL;
     if (is_immediate(x)) {
-        r = Py_REFCNT(y) == 1 ? into_temporary(op, y, x, 0) : NULL;
+        r = into_one_of(op, x, y);
         if (r == NULL && !PyErr_Occurred()) {
             r = call_now(op->loop, x, y);
         }
@@ -223,7 +264,7 @@ inplace(Operator *op, PyObject *x, PyObject *y)
 static PyObject *
 unary(Operator *op, PyObject *x)
 {
-    PyObject *r = Py_REFCNT(x) == 1 ? into_temporary(op, x, NULL, 1) : NULL;
+    PyObject *r = into_one_of(op, x, NULL);
     if (r == NULL && !PyErr_Occurred()) {
         r = call_now(op->loop, x, NULL);
     }
@@ -326,6 +367,19 @@ nb_power(PyObject *x, PyObject *y, PyObject *modulo)
     }
     PyObject *a = small_of(x), *b = a == NULL ? NULL : IS_ARRAY(y) ? small_of(y) : y;
     PyObject *site = NULL, *memory = NULL;
+    if (a != NULL && Py_REFCNT(x) == 1 && (memory = small_temporary(x)) != NULL) {
+        int is_float = PyTypeNum_ISFLOAT(PyArray_TYPE((PyArrayObject *)memory));
+        PyObject *r = is_float && keeps_type(memory, y) ? PyNumber_InPlacePower(memory, y, Py_None)
+                                                        : NULL;
+        Py_DECREF(memory);
+        if (r != NULL) {
+            Py_SETREF(r, Py_NewRef(x));
+        }
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
+        }
+        memory = NULL;
+    }
     if (a == NULL && op->loop != NULL && (PyLong_CheckExact(y) || PyFloat_CheckExact(y)) &&
         (memory = temporary_of(x)) != NULL && (site = turn_on(op->loop, memory, NULL)) != NULL) {
         double started = seconds_now();

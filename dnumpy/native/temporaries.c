@@ -112,12 +112,30 @@ temporary_of(PyObject *x)
     return memory;
 }
 
+/* The same of an array that runs at once, new: its handle is what nobody will see again. NumPy, too,
+   takes temporaries of this size and more. */
+PyObject *
+small_temporary(PyObject *x)
+{
+    PyObject *np = IS_ARRAY(x) && Py_REFCNT(x) == 1 ? small_of(x) : NULL;
+    if (np == NULL || PyArray_NBYTES((PyArrayObject *)np) < TAKEN_BYTES) {
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)np;
+    int fits = Py_REFCNT(np) == 1 && ((Handle *)x)->weakrefs == NULL && PyArray_BASE(array) == NULL &&
+               PyTypeNum_ISNUMBER(PyArray_TYPE(array)) &&
+               PyArray_ISNBO(PyArray_DESCR(array)->byteorder) &&
+               PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE);
+    return fits && is_on_the_stack(x) && interpreter_called() ? Py_NewRef(np) : NULL;
+}
+
 /* Say whether an operation on such memory and another operand gives what that memory can hold. */
 int
 keeps_type(PyObject *memory, PyObject *other)
 {
     if (!IS_NUMPYS(other)) {
-        return PyFloat_CheckExact(other) || PyLong_CheckExact(other);
+        int is_float = PyTypeNum_ISFLOAT(PyArray_TYPE((PyArrayObject *)memory));
+        return PyLong_CheckExact(other) || (is_float && PyFloat_CheckExact(other));
     }
     PyArrayObject *a = (PyArrayObject *)memory, *b = (PyArrayObject *)other;
     return PyArray_DESCR(a) == PyArray_DESCR(b) && PyArray_SAMESHAPE(a, b);
