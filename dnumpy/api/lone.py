@@ -52,6 +52,17 @@ EXACT = frozenset({
     "tile", "tril", "triu", "union1d", "unique", "unique_counts", "unique_values", "unpackbits",
     "vander", "where",
 })  # fmt: skip
+# what shows the elements of one array in another way, and never copies them
+VIEWS = frozenset({
+    "flip", "fliplr", "flipud", "rot90", "diagonal", "moveaxis", "rollaxis", "swapaxes",
+    "transpose", "permute_dims", "matrix_transpose", "squeeze", "expand_dims", "split",
+    "array_split", "hsplit", "vsplit", "dsplit", "trace",
+})  # fmt: skip
+RESHAPES = frozenset({"reshape", "ravel"})  # the same of adjacent elements
+VIEW_METHODS = {
+    _array.transpose: False, _array.swapaxes: False, _array.squeeze: False, _array.diagonal: False,
+    _array.reshape: True, _array.ravel: True, _array.any: None, _array.all: None,  # end early
+}  # fmt: skip
 PRODUCTS = frozenset({"dot", "vdot", "inner"})
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply
@@ -59,7 +70,13 @@ _frame_at = sys._getframe  # the documented way to look at callers cheaply
 
 def kind_of(key: str) -> str:
     """Return which arguments of a public function that only reads them NumPy may have."""
-    kinds = {"moves": MOVING, "exact": EXACT, "product": PRODUCTS}
+    kinds = {
+        "views": VIEWS,
+        "reshapes": RESHAPES,
+        "moves": MOVING,
+        "exact": EXACT,
+        "product": PRODUCTS,
+    }
     return next((kind for kind, names in kinds.items() if key in names), "arrays")
 
 

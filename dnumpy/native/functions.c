@@ -17,7 +17,7 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Function;
 
-enum { OF_ARRAYS, MOVING, EXACT, PRODUCT, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
+enum { OF_ARRAYS, VIEWING, RESHAPING, MOVING, EXACT, PRODUCT, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
 
 /* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
 static Py_ssize_t
@@ -252,7 +252,7 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
             int managed = IS_ARRAY(args[k]) && small_of(args[k]) == NULL;
             int reads = managed && self->kind != MOVING && self->kind != WRITING;
             int may_be_seen = reads && only_reads(self, count);
-            if (self->kind != MOVING && self->kind != OF_ARRAYS && managed && !may_be_seen) {
+            if (self->kind > MOVING && managed && !may_be_seen) {
                 break;
             }
             given[k] = given_for(self, args[k], may_be_seen);
@@ -395,7 +395,18 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     int enough = count > 0 || self->kind == OF_ARRAYS; /* a draw from a stream may have nothing */
     if (enough && total <= MOST_ARGUMENTS && world.array_type != NULL) {
-        int done = 0;
+        int done = 0, large = count > 0 && IS_ARRAY(args[0]) && small_of(args[0]) == NULL;
+        int views = large && (self->kind == VIEWING || (self->kind == RESHAPING && kwnames == NULL));
+        for (Py_ssize_t k = 1; views && k < total; k++) {
+            views = PyLong_CheckExact(args[k]) || is_plain(self->as_are, args[k]);
+        }
+        if (views) {
+            int reshapes = self->kind == RESHAPING;
+            PyObject *shown = viewed(self->numpys, args, count, kwnames, reshapes);
+            if (shown != NULL || PyErr_Occurred()) {
+                return shown;
+            }
+        }
         PyObject *r = self->kind <= WRITING ? of_arrays(self, args, count, kwnames, &done)
                                               : made_of(self, args, count, kwnames, &done);
         if (done) {
@@ -495,7 +506,7 @@ static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "moves", "exact", "product", "writes", "shape",
+    static const char *const kinds[] = {"arrays", "views", "reshapes", "moves", "exact", "product", "writes", "shape",
                                         "square", "list", "range", "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;

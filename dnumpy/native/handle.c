@@ -109,7 +109,13 @@ new_seen(Handle *of, PyObject *memory, PyObject *shown)
 {
     PyObject *base = PyArray_BASE((PyArrayObject *)shown), *root = PyArray_BASE((PyArrayObject *)memory);
     if (PyArray_SIZE((PyArrayObject *)shown) > 0 && base != NULL && (base == memory || base == root)) {
-        return new_view(of, memory, shown);
+        int readonly = !PyArray_ISWRITEABLE((PyArrayObject *)shown) &&
+                       PyArray_ISWRITEABLE((PyArrayObject *)memory);
+        PyObject *made = new_view(of, memory, shown);
+        if (made != NULL && readonly) {
+            Py_SETREF(((Handle *)made)->readonly, Py_NewRef(Py_True));
+        }
+        return made;
     }
     Py_DECREF(shown);
     return NULL;

@@ -93,6 +93,15 @@ given_for(PyObject *x, int may_be_array)
     return is_plain(world.plain, x) || is_immediate(x) ? Py_NewRef(x) : NULL;
 }
 
+/* Say whether a method of booleans that lie here ends where it knows, which is NumPy's to find. */
+static int
+ends_early(PyObject *method, PyObject *own)
+{
+    return PyArray_TYPE((PyArrayObject *)own) == NPY_BOOL &&
+           PyDict_GetItemWithError(world.views, method) == Py_None &&
+           may_move(PyArray_NBYTES((PyArrayObject *)own));
+}
+
 /* The array may be followed by plain values, by position and by name, and by one more array: no
    method writes to its first argument. */
 static PyObject *
@@ -104,15 +113,26 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
         PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL, *site = NULL;
         Py_ssize_t large = 0;
+        if (own == NULL && !self->marked) {
+            r = viewed_by_method(self->numpys, args, count, kwnames);
+            if (r != NULL || PyErr_Occurred()) {
+                return r;
+            }
+        }
         own = own != NULL ? Py_NewRef(own) : self->marked ? NULL : peek(args[0]);
         if (own == NULL && !self->marked) { /* a copy of what is large */
             own = lying_here(args[0]);
             if (own != NULL && PySet_Contains(world.same_bits, self->numpys) == 1) {
                 large = 2 * PyArray_NBYTES((PyArrayObject *)own);
             }
-            site = large == 0 ? NULL : turn_of(self->numpys, large);
-            if (site == NULL) {
-                Py_CLEAR(own);
+            if (large > 0 && ends_early(self->numpys, own)) {
+                large = 0;
+            }
+            else {
+                site = large == 0 ? NULL : turn_of(self->numpys, large);
+                if (site == NULL) {
+                    Py_CLEAR(own);
+                }
             }
         }
         given[0] = own;
@@ -319,26 +339,6 @@ PyTypeObject Method_Type = {
 
 enum { FACT = 1, VIEW };
 
-/* NumPy's view of computed memory, where nobody is to be told that it is read; NULL without an error
-   where Python has to look. */
-static PyObject *
-view_seen(Member *self, Handle *array)
-{
-    PyObject *memory = is_watched(array->buf) ? NULL : computed(array->buf), *r = NULL;
-    PyObject *whole = memory == NULL ? NULL : shown_of(array, memory);
-    if (whole != NULL) {
-        PyObject *found = PyObject_GetAttr(whole, self->numpys);
-        r = found != NULL && IS_NUMPYS(found) && found != whole ? new_seen(array, memory, found)
-                                                                : found;
-        if (r != NULL && r == found) {
-            Py_CLEAR(r);
-        }
-    }
-    Py_XDECREF(memory);
-    Py_XDECREF(whole);
-    return r;
-}
-
 static PyObject *
 attribute_get(PyObject *callable, PyObject *array, PyObject *type)
 {
@@ -349,7 +349,7 @@ attribute_get(PyObject *callable, PyObject *array, PyObject *type)
     PyObject *own = IS_ARRAY(array) ? small_of(array) : NULL;
     if (own == NULL) {
         PyObject *told = self->marked == FACT ? managed_fact((Handle *)array, self->numpys)
-                         : self->marked == VIEW ? view_seen(self, (Handle *)array)
+                         : self->marked == VIEW ? viewed_by_attribute(self->numpys, array)
                                                 : NULL;
         if (told != NULL || PyErr_Occurred()) {
             return told;

@@ -35,16 +35,18 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
                                "buffer_type", "expr_type", "full", "watched", "same_bits",
                                "seen_of", "locks", "wrap", "wrap_result", "result_of",
-                               "turn_of", "run_ours", "may_move", "out_position", NULL};
+                               "turn_of", "run_ours", "may_move", "out_position", "views",
+                               NULL};
     PyObject *type;
     World told = {0};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!OO!O!OO!O!OO!O!OO!OOOOOOO", keywords, &PyType_Type, &type,
+            args, kwargs, "$O!OO!O!OO!O!OO!O!OO!OOOOOOOO!", keywords, &PyType_Type, &type,
             &told.config, &PyFrozenSet_Type, &told.immediate, &PyFrozenSet_Type, &told.plain,
             &told.as_seen, &PyType_Type, &told.buffer_type, &PyType_Type, &told.expr_type,
             &told.full, &PyDict_Type, &told.watched, &PyFrozenSet_Type, &told.same_bits,
             &told.seen_of, &PyTuple_Type, &told.locks, &told.wrap, &told.wrap_result, &told.result_of,
-            &told.turn_of, &told.run_ours, &told.may_move, &told.out_position)) {
+            &told.turn_of, &told.run_ours, &told.may_move, &told.out_position,
+            &PyDict_Type, &told.views)) {
         return NULL;
     }
     if (!PyType_IsSubtype((PyTypeObject *)type, &Handle_Type)) {
@@ -75,7 +77,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                         told.buffer_type, told.expr_type, told.full, told.watched,
                         told.same_bits, told.seen_of, told.locks, told.wrap,
                         told.wrap_result, told.result_of, told.turn_of, told.run_ours,
-                        told.may_move, told.out_position};
+                        told.may_move, told.out_position, told.views};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }

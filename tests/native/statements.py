@@ -35,8 +35,24 @@ LARGE = "L = np.arange(3e5).reshape(500, 600)"
 PICKS = ("k, k", "k - 1, 0", "k, 1:4", "k[:, None], k", "k", "s.astype(int)", "s.astype(int), k",
          "k, -1", "None, k, 2", "..., k", "k, k, k", "k, 700", "b, k", "k, 'x'", "k, [0, 1]",
          "m, 0", "[0, 2], k", "k * 0, k", "3", "2:5", "(1, slice(0, 3))")  # fmt: skip
+SHOWN = (
+    "np.flip(L)", "np.flip(L, axis=(0, 1))", "np.flip(L, 7)", "np.flipud(L)", "np.fliplr(L)",
+    "np.rot90(L)", "np.diagonal(L)", "np.diagonal(L, 1)", "L.diagonal()", "np.split(L, 2)[1]",
+    "np.split(L, 7)[0]", "np.split(L, [3, 5])[1]", "np.hsplit(L, 2)[0]", "np.vsplit(L, 4)[3]",
+    "np.array_split(L, 3)[2]", "np.moveaxis(L, 0, 1)", "np.swapaxes(L, 0, 1)", "L.swapaxes(0, 1)",
+    "L.swapaxes(0, 2)", "np.transpose(L)", "np.transpose(L, (1, 0))", "L.transpose(1, 0)",
+    "L.transpose((1, 0))", "L.transpose(0)", "L.T", "L.mT", "np.squeeze(L)", "L.squeeze()",
+    "L.squeeze(0)", "np.expand_dims(L, 0)", "L.reshape(-1)", "L.reshape(50, 10, -1)[3]",
+    "L.reshape((7, -1))", "L.reshape(-1, order='F')", "np.reshape(L, (10, -1))", "L.ravel()",
+    "L.ravel('F')", "np.ravel(L)", "np.ravel(L, 'K')", "L[:0].T", "L.real",
+)  # fmt: skip
+FACTS = (
+    "v.ravel()[:4], v.shape, v.strides, v.flags.writeable, v.base is L, v.base is L.base, v is L"
+)
 VALUES = ("7", "2.5", "'q'", "b", "[7, 8, 9]", "None", "h", "1j", "u", "M")
 CALLS = """
+(np.ones(300000) > 0).all()|(np.arange(3e5) == 5).any()|(np.zeros(300000) > 0).any()
+np.trace(np.ones((600, 600)))|np.ones((600, 600)).trace()
 -a|+a|~k|~m|abs(b)|-m|-t|abs(z)|divmod(a, b)|divmod(k, 2)|divmod(7, k)|pow(a, 2)|pow(a, 2, 3)
 a.__add__(b)|a.__radd__(2)|a.__lt__(b)|a.__getitem__(0)|a.__len__()|len(s)|len(N)|len(e)|bool(s)
 bool(a)|int(s)|float(s)|float(a)|complex(s)|hash(a)|list(a)|list(N)|list(s)|iter(s)|next(iter(N))
@@ -144,6 +160,10 @@ def statements() -> list[str]:
     found += [f"{LARGE}; r = L[{key}]" for key in PICKS]
     found += [f"{LARGE}; L[{key}] = {v}; r = L[:6, :6]" for key in PICKS for v in ("7", "a", "h")]
     found += [f"{LARGE}; L[{key}] += 1; r = L[:6, :6]" for key in PICKS]
+    for shown in SHOWN:
+        found.append(f"{LARGE}; v = {shown}; r = {FACTS}")
+        found.append(f"{LARGE}; L = L[::-1, 1:]; v = {shown}; r = {FACTS}")
+        found.append(f"{LARGE}; v = {shown}; v[...] = 5; r = L[:3, :3], L.sum()")
     return [*dict.fromkeys(found), *STORED]
 
 
