@@ -6,6 +6,7 @@ elements that lie in a cache.
 
 from __future__ import annotations
 
+import time
 from functools import lru_cache
 from typing import Any
 
@@ -33,9 +34,15 @@ def now(array: Any, axis: Any, keepdims: Any) -> Any:
     if memory is None:
         return None
     site = here().site
-    if site.alone < Site.SURE or not site.computes_at_once():
+    race = site.race
+    takes_turn = race is not None and race.by_numpy and race.apart
+    if not takes_turn and (site.alone < Site.SURE or not site.computes_at_once()):
         return None
-    return _given(array, _summed(memory, _axes(memory, axis), keepdims=bool(keepdims)))
+    started = time.perf_counter()
+    found = _summed(memory, _axes(memory, axis), keepdims=bool(keepdims))
+    if takes_turn and found is not None:
+        site.took(time.perf_counter() - started)
+    return _given(array, found)
 
 
 def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
@@ -47,7 +54,7 @@ def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
     if memory is None:
         return None
     axes = _axes(memory, axis)
-    count = memory.size if axis is None else memory.shape[0]
+    count = memory.size if axis is None else memory.shape[axis]
     faults: list[str] = []
     with np.errstate(all="call", call=lambda kind, _flag: faults.append(kind)):
         total = _summed(memory, axes, keepdims=True)
@@ -72,13 +79,17 @@ def _memory_of(array: Any, axis: Any) -> np.ndarray | None:
         or memory.nbytes > direct.FOLDED_BYTES
     ):
         return None
-    if axis is not None and (type(axis) is not int or axis != 0):
+    if axis is not None and type(axis) is not int:
+        return None
+    if axis is not None and not (-memory.ndim <= axis < memory.ndim):
+        return None  # NumPy says why
+    if not sums.has_total(memory.shape, _axes(memory, axis)):
         return None
     return None if told_at_once() or not lone.is_free(memory.nbytes) else memory
 
 
 def _axes(memory: np.ndarray, axis: int | None) -> tuple[int, ...]:
-    return tuple(range(memory.ndim)) if axis is None else (0,)
+    return tuple(range(memory.ndim)) if axis is None else (axis % memory.ndim,)
 
 
 def _given(array: ndarray, found: np.ndarray | None) -> Any:

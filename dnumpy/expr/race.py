@@ -60,12 +60,13 @@ class Race:
     """What was measured of lines whose results are computed together."""
 
     __slots__ = (
-        "best", "by_numpy", "due", "lasted", "most", "nbytes", "numpys", "period", "rest", "rounds",
-        "runs", "sites", "skipped", "spent", "trying",
+        "apart", "best", "by_numpy", "due", "lasted", "most", "nbytes", "numpys", "period", "rest",
+        "rounds", "runs", "sites", "skipped", "spent", "trying",
     )  # fmt: skip
 
-    def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int) -> None:
+    def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> None:
         self.sites = sites
+        self.apart = apart  # each place records one operation
         self.nbytes = nbytes  # read and written in a round
         self.most = 2 * most  # by one operation: what is larger is not known
         self.by_numpy = False
@@ -157,7 +158,13 @@ class Race:
 
 
 def evaluated(
-    sites: tuple[Place, ...], nbytes: int, most: int, seconds: float, skipped: Skipped = ()
+    sites: tuple[Place, ...],
+    nbytes: int,
+    most: int,
+    seconds: float,
+    skipped: Skipped = (),
+    *,
+    exprs: int = 1,
 ) -> None:
     """Note an evaluation here of what these places recorded; the last one was to be looked at.
 
@@ -171,6 +178,8 @@ def evaluated(
         What recording and evaluating them took.
     skipped : sequence of callable
         What is told, with the seconds that it would have taken, where NumPy runs in its place.
+    exprs : int
+        Operations.
     """
     last = sites[-1]
     race = last.race
@@ -178,7 +187,7 @@ def evaluated(
         if race is not None and race.by_numpy and set(sites) < set(race.sites):
             race.passed(seconds, ends=last is race.sites[-1])  # what NumPy cannot be given
             return
-        race = Race(sites, nbytes, most)
+        race = Race(sites, nbytes, most, apart=exprs == len(sites))
         for site in sites:
             if site.race is not None:
                 site.race.over()

@@ -96,12 +96,20 @@ def _blocks_into(runs: np.ndarray, sums: np.ndarray) -> None:
     np.add.reduce(runs[:, full * BLOCK :], axis=1, out=sums[:, full])
 
 
+def has_total(shape: tuple[int, ...], axis: tuple[int, ...]) -> bool:
+    """Say whether :func:`total` sums over these axes."""
+    return axis == (0,) or len(axis) == len(shape) or (axis == (1,) and len(shape) == 2)
+
+
 def total(rows: np.ndarray, tile_rows: int, axis: tuple[int, ...], out: np.ndarray) -> bool:
-    """Sum C-contiguous rows into ``out``, each column or all; False where NumPy is to do it.
+    """Sum C-contiguous rows into ``out``: each column, each row, or all; False where NumPy must.
 
     The sums of tiles, of which the last may be shorter, meet up the tree.
     """
     flat = rows.reshape(len(rows), -1)
+    if axis == (1,):
+        blocks = np.empty((len(rows), -(-flat.shape[1] // BLOCK)), rows.dtype)
+        return native.fold("fold_blocks", flat, blocks) and native.fold("fold_rows", blocks, out)
     one = len(axis) == rows.ndim or flat.shape[1] == 1
     parts = np.empty((-(-len(rows) // tile_rows), 1 if one else flat.shape[1]), rows.dtype)
     done = native.fold("fold_tiles" if one else "fold_columns", flat, tile_rows, parts)

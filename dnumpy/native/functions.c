@@ -182,6 +182,10 @@ given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_
         if (base == NULL && Py_REFCNT(r) == 1) {
             return result(r, NULL, NULL); /* nobody else holds it: it is no argument */
         }
+        if (base != NULL && IS_NUMPYS(base) && Py_REFCNT(r) == 1 && Py_REFCNT(base) == 1 &&
+            PyArray_BASE((PyArrayObject *)base) == NULL) {
+            return result(r, NULL, NULL); /* nor is what it is a view of */
+        }
         for (Py_ssize_t k = 0; k < count; k++) {
             if (!IS_ARRAY(args[k]) || small_of(args[k]) != given[k]) {
                 continue;

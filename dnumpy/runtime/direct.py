@@ -109,7 +109,7 @@ def _is_summed_in_c(expr: Expr) -> bool:
         return False
     if params.initial is not None or expr.dtype != operand.dtype or expr.dtype.char not in "fd":
         return False
-    return params.axis == (0,) or len(params.axis) == operand.ndim
+    return sums.has_total(operand.shape, params.axis)
 
 
 def is_numpys(operands: Sequence[Expr], size: int) -> bool:

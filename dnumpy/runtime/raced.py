@@ -36,7 +36,7 @@ class Entry(NamedTuple):
         seconds = time.perf_counter() - started + self.exprs * race.RECORDING
         tiled = [r.phase for r in records if r.phase is not None and r.lowering == "tiled"]
         skipped = [kernel_for(phase).missed for phase in tiled]
-        race.evaluated(self.sites, self.nbytes, self.most, seconds, skipped)
+        race.evaluated(self.sites, self.nbytes, self.most, seconds, skipped, exprs=self.exprs)
 
 
 def entry_of(order: Sequence[Expr]) -> Entry | None:

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dnumpy import native
+from dnumpy.kernels import sums
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.numba import machine_code
+from dnumpy.kernels.partials import _up_the_tree
 from dnumpy.kernels.sums import BLOCK, SHORT, fold_short_axes, sum_runs, sum_tile, sum_tiles
 
 
@@ -77,3 +80,57 @@ def test_compiled_sums_add_in_numpys_order_at_every_length(code):
 def test_a_sum_of_negative_zeros_is_positive_as_in_numpy():
     assert not np.signbit(sum_runs(np.full((1, 3), -0.0)))
     assert not np.signbit(np.add.reduce(np.full(3, -0.0)))
+
+
+@pytest.mark.skipif(not native.built, reason="the module in C was not built")
+@settings(deadline=None, max_examples=80)
+@given(
+    st.integers(1, 70), st.integers(1, 1400), st.integers(1, 80), st.sampled_from("fd"), st.data()
+)
+def test_the_module_in_c_folds_in_the_same_order(rows, width, tile, kind, data):
+    seed = data.draw(st.integers(0, 99))
+    draw = np.random.default_rng(seed)
+    x = (draw.normal(size=(rows, width)) * 10.0 ** draw.integers(-9, 9, (rows, width))).astype(kind)
+    tiles = [x[k : k + tile] for k in range(0, rows, tile)]
+
+    def by_numpy(function, *args):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(native, "built", False)
+            return function(*args)
+
+    blocks = np.empty((rows, -(-width // sums.BLOCK)), kind)
+    assert native.fold("fold_blocks", x, blocks)
+    assert blocks.tobytes() == by_numpy(sums._block_sums, x).tobytes()
+    folded = np.empty(rows, kind)
+    assert native.fold("fold_rows", blocks, folded)
+    assert (folded + kind_of(kind)(0)).tobytes() == by_numpy(sums.sum_runs, x).tobytes()
+    columns = np.empty((len(tiles), width), kind)
+    assert native.fold("fold_columns", x, tile, columns)
+    one_by_one = [np.add.accumulate(t, axis=0)[-1] + kind_of(kind)(0) for t in tiles]
+    assert columns.tobytes() == np.array(one_by_one, kind).tobytes()
+    whole = np.empty(len(tiles), kind)
+    assert native.fold("fold_tiles", x, tile, whole)
+    assert whole.tobytes() == np.array([by_numpy(sums.sum_tile, t) for t in tiles]).tobytes()
+    tree = np.empty(width, kind)
+    assert native.fold("fold_tree", columns, tree)
+    assert tree.tobytes() == by_numpy(_up_the_tree, np.add, columns)[0].tobytes()
+
+
+def kind_of(kind: str) -> type:
+    return np.dtype(kind).type
+
+
+@pytest.mark.skipif(not native.built, reason="the module in C was not built")
+def test_the_module_in_c_leaves_to_numpy_what_it_does_not_know() -> None:
+    x = np.ones((6, 40))
+    out = np.empty((6, 1))
+    assert native.fold("fold_blocks", x, out)
+    assert not native.fold("fold_blocks", x[:, ::2], out)
+    assert not native.fold("fold_blocks", x.astype(int), out)
+    assert not native.fold("fold_blocks", x, out.astype("f4"))
+    assert not native.fold("fold_blocks", np.full((6, 40), 1e308), out)
+    assert not native.fold("fold_columns", x, 0, out)
+    with pytest.raises(ValueError, match="memory for 6 sums"):
+        native.fold("fold_blocks", x, np.empty((5, 1)))
+    with pytest.raises(TypeError):
+        native.fold("fold_tree", [1.0], out)

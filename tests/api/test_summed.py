@@ -1,0 +1,89 @@
+"""Sums and variances of large arrays that lie here: the same bits however they come to be made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dnumpy
+from dnumpy.api import summed
+from dnumpy.config import config
+
+in_one_mode = pytest.mark.skipif(config.mode != "default", reason="all waits elsewhere")
+SIZE = config.eager_below + 3_000 if config.mode == "default" else 3_000
+ROUNDS = 8  # the first are recorded, then sums are made where they are looked at
+
+
+def shapes() -> Any:
+    widths = st.sampled_from((1, 2, 5, 16, 100, 511, 512, 513, 1500))
+    flat = st.just((SIZE,))
+    deep = st.just((SIZE // 1_000 + 1, 10, 100))
+    return st.one_of(flat, deep, widths.map(lambda n: (SIZE // n + 1, n)))
+
+
+@settings(deadline=None, max_examples=40)
+@given(shapes(), st.sampled_from("fd"), st.sampled_from((None, 0, -1)), st.booleans())
+def test_sums_have_the_same_bits_in_every_round(shape, kind, axis, keepdims):
+    theirs = np.random.default_rng(len(shape)).normal(size=shape).astype(kind)
+    x = dnumpy.array(theirs)
+    found = {name: set() for name in ("sum", "mean", "var", "std")}
+    for _ in range(ROUNDS):
+        for name, seen in found.items():
+            seen.add(np.asarray(getattr(x, name)(axis=axis, keepdims=keepdims)).tobytes())
+    for name, seen in found.items():
+        expected = getattr(theirs, name)(axis=axis, keepdims=keepdims)
+        ours = getattr(x, name)(axis=axis, keepdims=keepdims)
+        assert len(seen) == 1, name
+        assert (ours.shape, ours.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(np.asarray(ours), expected, rtol=1e-4, atol=1e-2)
+    waiting = dnumpy.array([1.0, 2.0])[0] * x  # recorded beside it
+    assert np.asarray((x + 0).sum(axis=axis, keepdims=keepdims)).tobytes() in found["sum"]
+    assert waiting.shape == shape
+
+
+@in_one_mode
+def test_a_line_that_looks_at_each_sum_records_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    real = summed._summed
+    monkeypatch.setattr(summed, "_summed", lambda *a, **k: made.append(a) or real(*a, **k))
+    x = dnumpy.array(np.ones(SIZE))
+    for _ in range(ROUNDS):
+        assert x.sum() == SIZE
+    assert made
+
+
+@in_one_mode
+@pytest.mark.parametrize("value", [np.inf, 1e308])
+def test_faults_are_told_at_the_users_line(value: float) -> None:
+    values = np.full(SIZE, value)
+    values[1::2] = -np.inf if value == np.inf else value
+    x = dnumpy.array(values)
+    for _ in range(ROUNDS):
+        with pytest.warns(RuntimeWarning, match="invalid|overflow") as told:
+            found = np.asarray(x.sum())
+        assert not np.isfinite(found)
+        assert {w.filename for w in told} == {__file__}
+        with pytest.warns(RuntimeWarning, match="invalid|overflow"):
+            np.asarray(x.var())
+
+
+@pytest.mark.parametrize("axis", [2, -3, 1.5, "x"])
+def test_axes_that_are_none_are_numpys_errors(axis: Any) -> None:
+    theirs = np.ones((SIZE // 10, 10))
+    x = dnumpy.array(theirs)
+    with pytest.raises(Exception) as expected:  # noqa: PT011 - whatever NumPy raises
+        theirs.sum(axis=axis)
+    for name in ("sum", "var"):
+        for _ in range(3):
+            with pytest.raises(type(expected.value)):
+                getattr(x, name)(axis=axis)
+
+
+def test_what_is_not_there_is_zero_and_never_less() -> None:
+    x = dnumpy.array(np.full(SIZE, -0.0))
+    for _ in range(ROUNDS):
+        assert not np.signbit(np.asarray(x.sum()))
