@@ -23,6 +23,7 @@ AGAIN = 2  # evaluations after which a finished period of NumPy's is judged
 FIRST_PERIOD, LAST_PERIOD = 16, 256  # rounds that are NumPy's before ours are looked at again
 FIRST_REST, LAST_REST = 256, 1 << 14  # evaluations of ours before NumPy is tried again
 AT_FIRST, HOPELESS = 3.0, 1.3  # times ours: a trial that takes longer ends there and then
+NEW_MEMORY = 1e-10  # seconds a byte, until the system has cleared its page
 GAIN = 0.97  # times ours: what NumPy must take to be given the next rounds
 LEAST_SECONDS = 1e-11  # that NumPy takes for a byte which it reads or writes, in any cache
 MOST_BYTES = 1 << 26  # read and written in a round: beyond, memory counts that two ways hold
@@ -120,7 +121,9 @@ class Race:
 
     def _most_tried(self) -> float:
         """Return how long a round of a trial may take; the first meets new memory."""
-        return (AT_FIRST if self.rounds == TRIALS else HOPELESS) * self.best
+        if self.rounds < TRIALS:
+            return HOPELESS * self.best
+        return AT_FIRST * self.best + NEW_MEMORY * self.nbytes
 
     def missed(self) -> None:
         """Note a round that was to be NumPy's and was ours: something was not at hand."""

@@ -2,6 +2,8 @@
 
 #include "handle.h"
 
+#define MOST_LISTED 64 /* integers in a list that is part of an index */
+
 static int
 is_basic(PyObject *key)
 {
@@ -43,6 +45,22 @@ plain_key(PyObject *key)
     return IS_ARRAY(key) ? small_of(key) : NULL;
 }
 
+/* Whether a part of an index picks elements by arrays, or by a short list of integers. */
+static int
+picks_part(PyObject *part)
+{
+    if (!PyList_CheckExact(part)) {
+        return IS_ARRAY(part) || IS_NUMPYS(part);
+    }
+    Py_ssize_t count = PyList_GET_SIZE(part);
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (!PyLong_CheckExact(PyList_GET_ITEM(part, k))) {
+            return 0;
+        }
+    }
+    return count > 0 && count <= MOST_LISTED;
+}
+
 /* A tuple in which NumPy's own arrays stand for ours, new: an index by arrays of several axes; NULL
    without an error where it has none, or Python has to look. */
 static PyObject *
@@ -51,7 +69,7 @@ plain_tuple(PyObject *key)
     PyObject *made = NULL;
     Py_ssize_t count = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0;
     for (Py_ssize_t k = 0; k < count; k++) {
-        if (IS_ARRAY(PyTuple_GET_ITEM(key, k)) || IS_NUMPYS(PyTuple_GET_ITEM(key, k))) {
+        if (picks_part(PyTuple_GET_ITEM(key, k))) {
             made = PyTuple_New(count);
             break;
         }
@@ -59,6 +77,7 @@ plain_tuple(PyObject *key)
     for (Py_ssize_t k = 0; made != NULL && k < count; k++) {
         PyObject *part = PyTuple_GET_ITEM(key, k);
         PyObject *plain = IS_ARRAY(part) || IS_NUMPYS(part) ? at_hand(part)
+                          : picks_part(part) ? PyArray_FROMANY(part, NPY_INTP, 1, 1, 0)
                           : is_basic(part) && !PyTuple_CheckExact(part) ? Py_NewRef(part)
                                                                         : NULL;
         if (plain == NULL) {
@@ -68,6 +87,7 @@ plain_tuple(PyObject *key)
             PyTuple_SET_ITEM(made, k, plain);
         }
     }
+    PyErr_Clear(); /* of an integer that is too large, which NumPy will meet */
     return made;
 }
 
@@ -111,7 +131,10 @@ little_picked(PyObject *x, PyObject *key, PyObject **index)
     PyObject *whole = NULL;
     *index = setting(world.memory_limit_at) != 0 ? NULL
              : PyTuple_CheckExact(key)           ? plain_tuple(key)
-                                                 : at_hand(key);
+             : !PyList_CheckExact(key)           ? at_hand(key)
+             : picks_part(key) ? PyArray_FROMANY(key, NPY_INTP, 1, 1, 0)
+                               : NULL;
+    PyErr_Clear();
     if (*index != NULL && (whole = lying_here(x)) != NULL) {
         Py_ssize_t most = most_picked(*index, (PyArrayObject *)whole);
         if (most < 0 || most >= setting(world.eager_below_at)) {
@@ -236,7 +259,7 @@ set_little_picked(PyObject *x, PyObject *key, PyObject *value)
 static int
 set_picked(PyObject *x, PyObject *key, PyObject *value)
 {
-    if ((!is_picks(key) && !PyTuple_CheckExact(key)) || !takes_writes((Handle *)x)) {
+    if ((!is_picks(key) && !PyTuple_CheckExact(key) && !PyList_CheckExact(key)) || !takes_writes((Handle *)x)) {
         return 0;
     }
     int written = set_little_picked(x, key, value);
@@ -282,7 +305,7 @@ static PyObject *
 picked(PyObject *x, PyObject *key)
 {
     PyObject *whole, *index, *r = NULL;
-    if (!is_picks(key) && !PyTuple_CheckExact(key)) {
+    if (!is_picks(key) && !PyTuple_CheckExact(key) && !PyList_CheckExact(key)) {
         return NULL;
     }
     if ((whole = little_picked(x, key, &index)) != NULL) {
