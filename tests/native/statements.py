@@ -34,8 +34,9 @@ KEYS = ("0", "-1", "5", "1:", "::-1", "...", "None", "()", "[0, 2]", "[True, Fal
 LARGE = "L = np.arange(3e5).reshape(500, 600)"
 PICKS = ("k, k", "k - 1, 0", "k, 1:4", "k[:, None], k", "k", "s.astype(int)", "s.astype(int), k",
          "k, -1", "None, k, 2", "..., k", "k, k, k", "k, 700", "b, k", "k, 'x'", "k, [0, 1]",
-         "m, 0", "[0, 2], k", "[2, 0]", ":, [1, 5, -7]", "[], 0", "[True, False], 0", "[0, 10**30], 0",
-         "[[1, 2]]", "[1.0], 0", "k * 0, k", "3", "2:5", "(1, slice(0, 3))")  # fmt: skip
+         "m, 0", "[0, 2], k", "[2, 0]", ":, [1, 5, -7]", "[], 0", "[True, False], 0",
+         "[0, 10**30], 0", "[[1, 2]]", "[1.0], 0", "k * 0, k", "3", "2:5",
+         "(1, slice(0, 3))")  # fmt: skip
 SHOWN = (
     "np.flip(L)", "np.flip(L, axis=(0, 1))", "np.flip(L, 7)", "np.flipud(L)", "np.fliplr(L)",
     "np.rot90(L)", "np.diagonal(L)", "np.diagonal(L, 1)", "L.diagonal()", "np.split(L, 2)[1]",
