@@ -107,6 +107,8 @@ def _is_summed_in_c(expr: Expr) -> bool:
     adds = type(expr.op) is Reduction and expr.op.ufunc is np.add
     if not native.built or not adds or type(operand) is not Expr:
         return False
+    if type(operand.value) is not np.ndarray or not operand.value.flags.c_contiguous:
+        return False
     if params.initial is not None or expr.dtype != operand.dtype or expr.dtype.char not in "fd":
         return False
     return sums.has_total(operand.shape, params.axis)
@@ -198,7 +200,7 @@ def _summed_in_c(expr: Expr, operand: np.ndarray) -> tuple[np.ndarray, Faults] |
 
     It must, where a fault is to be told of.
     """
-    if not _is_summed_in_c(expr) or not operand.flags.c_contiguous:
+    if not _is_summed_in_c(expr):
         return None
     phase = _fold_of(expr, operand).phase
     out = pool.empty(expr.shape, expr.dtype)
