@@ -74,12 +74,15 @@ LEAST_PASSING = 1 << 20  # bytes: no limit is so low that less would pass in blo
 window = Window()
 
 
-def note(expr: Expr, owner: weakref.ref[Any], key: int) -> None:
-    """Count a newly recorded Expr; start evaluation when the window is worth starting."""
+def note(expr: Expr, owner: weakref.ref[Any], key: int, *, settles: bool = False) -> None:
+    """Count a newly recorded Expr; start evaluation when the window is worth starting.
+
+    What is little ``settles`` where its owner is new: nobody holds a lock for it.
+    """
     if told_at_once():
-        window.count(expr, owner, key)
+        window.count(expr, owner, key, settles=False)
         compute([expr], if_it_fits=not may_raise_at_once())
-    elif window.count(expr, owner, key):
+    elif window.count(expr, owner, key, settles=settles):
         flush_if_due()
 
 

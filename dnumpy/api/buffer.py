@@ -81,7 +81,7 @@ class Buffer:
         self.ghost: np.ndarray | None = None
         self._export: Callable[[], Export | None] | None = None
         self._home: tuple[Any, np.ndarray] | None = None  # (value on nodes, its gathered copy)
-        self.set(expr)
+        self._hold(expr, settles=True)
 
     @property
     def lock(self) -> threading.RLock:
@@ -90,6 +90,9 @@ class Buffer:
 
     def set(self, expr: Expr) -> None:
         """Make ``expr`` the content. An Expr that already is another Buffer's content is copied."""
+        self._hold(expr, settles=False)
+
+    def _hold(self, expr: Expr, *, settles: bool) -> None:
         if expr.op is not LEAF:
             if expr.owner is not None and expr.owner() not in (None, self):
                 expr = Expr(CAST, (expr,), (), expr.shape, expr.dtype)
@@ -98,7 +101,7 @@ class Buffer:
         self._home = None
         if expr.value is None:
             assert expr.owner is not None
-            engine.note(expr, expr.owner, id(self))
+            engine.note(expr, expr.owner, id(self), settles=settles)
 
     def hand_over(self, to: Buffer) -> None:
         """Make the content, just recorded and held by nobody else, that of another Buffer."""

@@ -35,7 +35,7 @@ static PyObject *
 kept_shown(Handle *x, PyObject *memory)
 {
     PyObject *whole = shown_of(x, memory);
-    if (whole == NULL && x->place != Py_None && (x->seen == NULL || x->seen == Py_None)) {
+    if (whole == NULL && x->place != Py_None && x->place != world.as_seen) {
         PyObject *args[] = {(PyObject *)x, memory};
         whole = PyObject_Vectorcall(world.seen_of, args, 2, NULL);
         PyErr_Clear();

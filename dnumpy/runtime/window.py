@@ -62,7 +62,7 @@ class Window:
         self.picked += 1
         return self.picked > MOST_PICKED
 
-    def count(self, expr: Expr, owner: weakref.ref[Any], key: int) -> bool:
+    def count(self, expr: Expr, owner: weakref.ref[Any], key: int, *, settles: bool = True) -> bool:
         """Count a newly recorded Expr; say whether to ask :func:`flush_if_due`."""
         thread = get_ident()
         if thread != self.thread:
@@ -73,7 +73,7 @@ class Window:
         if size > MOST_ELEMENTS:
             np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
         self.elements += size
-        if size <= LITTLE_ELEMENTS and expr.shape and self._is_settled(expr):
+        if settles and size <= LITTLE_ELEMENTS and expr.shape and self._is_settled(expr):
             return True
         return self.exprs >= config.window_exprs or self.elements >= self.looked
 
