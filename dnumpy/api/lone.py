@@ -52,16 +52,16 @@ EXACT = frozenset({
     "tile", "tril", "triu", "union1d", "unique", "unique_counts", "unique_values", "unpackbits",
     "vander", "where",
 })  # fmt: skip
-# what shows the elements of one array in another way, and never copies them
+# what shows the elements of one array in another way, and never copies them. What gives the array
+# another shape is left to Python: it lives on, and must not hold memory that is to be written over
 VIEWS = frozenset({
     "flip", "fliplr", "flipud", "rot90", "diagonal", "moveaxis", "rollaxis", "swapaxes",
-    "transpose", "permute_dims", "matrix_transpose", "squeeze", "expand_dims", "split",
-    "array_split", "hsplit", "vsplit", "dsplit", "trace",
+    "transpose", "permute_dims", "matrix_transpose", "split", "array_split", "hsplit", "vsplit",
+    "dsplit", "trace",
 })  # fmt: skip
-RESHAPES = frozenset({"reshape", "ravel"})  # the same of adjacent elements
 VIEW_METHODS = {
-    _array.transpose: False, _array.swapaxes: False, _array.squeeze: False, _array.diagonal: False,
-    _array.reshape: True, _array.ravel: True, _array.any: None, _array.all: None,  # end early
+    _array.transpose: True, _array.swapaxes: True, _array.diagonal: True,
+    _array.any: False, _array.all: False,  # which may end early
 }  # fmt: skip
 PRODUCTS = frozenset({"dot", "vdot", "inner"})
 MOST_MOVED = 96 << 20  # bytes read and written
@@ -72,7 +72,6 @@ def kind_of(key: str) -> str:
     """Return which arguments of a public function that only reads them NumPy may have."""
     kinds = {
         "views": VIEWS,
-        "reshapes": RESHAPES,
         "moves": MOVING,
         "exact": EXACT,
         "product": PRODUCTS,

@@ -154,13 +154,12 @@ def function(
         What NumPy is given as it is, besides small arrays.
     kind : str
         Which arguments take the short path. "arrays": small arrays and sequences of them; "views":
-        the same, and one large array that lies here, of which a view is made; "reshapes": the same
-        where its elements are adjacent; "moves", "exact": small ones, and large ones that lie here,
-        of a function that only moves elements, or gives the same bits whoever computes them, which
-        is then a matter of time; "product": two of which a product is little work; "writes": small
-        ones of a function that writes to them; "shape": one of few elements; "square": one or two
-        extents of such; "list": a short list of numbers; "range": a short range; "itself": one
-        array of ours, which is the result.
+        the same, and one large array that lies here, of which a view is made; "moves", "exact":
+        small ones, and large ones that lie here, of a function that only moves elements, or gives
+        the same bits whoever computes them, which is then a matter of time; "product": two of which
+        a product is little work; "writes": small ones of a function that writes to them; "shape":
+        one of few elements; "square": one or two extents of such; "list": a short list of numbers;
+        "range": a short range; "itself": one array of ours, which is the result.
     binds : bool
         Whether it is a method of a class that holds it, as functions are and built-in ones are not.
     """

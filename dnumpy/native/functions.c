@@ -17,7 +17,7 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Function;
 
-enum { OF_ARRAYS, VIEWING, RESHAPING, MOVING, EXACT, PRODUCT, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
+enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
 
 /* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
 static Py_ssize_t
@@ -400,13 +400,12 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     int enough = count > 0 || self->kind == OF_ARRAYS; /* a draw from a stream may have nothing */
     if (enough && total <= MOST_ARGUMENTS && world.array_type != NULL) {
         int done = 0, large = count > 0 && IS_ARRAY(args[0]) && small_of(args[0]) == NULL;
-        int views = large && (self->kind == VIEWING || (self->kind == RESHAPING && kwnames == NULL));
+        int views = large && self->kind == VIEWING;
         for (Py_ssize_t k = 1; views && k < total; k++) {
             views = PyLong_CheckExact(args[k]) || is_plain(self->as_are, args[k]);
         }
         if (views) {
-            int reshapes = self->kind == RESHAPING;
-            PyObject *shown = viewed(self->numpys, args, count, kwnames, reshapes);
+            PyObject *shown = viewed(self->numpys, args, count, kwnames);
             if (shown != NULL || PyErr_Occurred()) {
                 return shown;
             }
@@ -510,7 +509,7 @@ static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "views", "reshapes", "moves", "exact", "product", "writes", "shape",
+    static const char *const kinds[] = {"arrays", "views", "moves", "exact", "product", "writes", "shape",
                                         "square", "list", "range", "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;

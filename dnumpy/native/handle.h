@@ -55,8 +55,7 @@ typedef struct {
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
     PyObject *turn_of;          /* (function of NumPy's, bytes) -> the place it is called for, or None */
     PyObject *run_ours;         /* (slow, bytes, arguments, by name) -> the result, its time noted */
-    PyObject *views;            /* methods that show their array, and whether they reshape it;
-                                  None of those that may end early */
+    PyObject *views;            /* methods that show their array (True), and that may end early (False) */
     PyObject *same_bits;        /* methods of NumPy's arrays that give the same bits as ours */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
@@ -171,8 +170,7 @@ int take_operator(const char *name, PyObject *function, PyObject *loop);
 void array_dealloc(PyObject *array);
 
 /* views of large memory: see views.c */
-PyObject *viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
-                 int reshapes);
+PyObject *viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *viewed_by_method(PyObject *method, PyObject *const *args, Py_ssize_t count,
                            PyObject *kwnames);
 PyObject *viewed_by_attribute(PyObject *name, PyObject *array);

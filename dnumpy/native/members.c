@@ -98,7 +98,7 @@ static int
 ends_early(PyObject *method, PyObject *own)
 {
     return PyArray_TYPE((PyArrayObject *)own) == NPY_BOOL &&
-           PyDict_GetItemWithError(world.views, method) == Py_None &&
+           PyDict_GetItemWithError(world.views, method) == Py_False &&
            may_move(PyArray_NBYTES((PyArrayObject *)own));
 }
 

@@ -29,42 +29,16 @@ views_in(PyObject *x, PyObject *memory, PyObject *whole, PyObject *shown)
     return made;
 }
 
-/* What an array shows of computed memory. What a view made in Python shows is kept for the next time,
-   as it is when Python shows its items. */
-static PyObject *
-kept_shown(Handle *x, PyObject *memory)
-{
-    PyObject *whole = shown_of(x, memory);
-    if (whole == NULL && x->place != Py_None && x->place != world.as_seen) {
-        PyObject *args[] = {(PyObject *)x, memory};
-        whole = PyObject_Vectorcall(world.seen_of, args, 2, NULL);
-        PyErr_Clear();
-        if (whole != NULL && !IS_NUMPYS(whole)) {
-            Py_CLEAR(whole);
-        }
-        PyObject *seen = whole == NULL ? NULL : PyTuple_Pack(2, memory, whole);
-        if (seen != NULL) {
-            Py_XSETREF(x->seen, seen);
-        }
-        PyErr_Clear();
-    }
-    return whole;
-}
-
 /* Call NumPy's function with the memory of its first argument, where nobody is to be told that it is
-   read, and plain values; NULL without an error where Python has to look. What reshapes must be given
-   adjacent elements, else it copies them. */
+   read, and plain values; NULL without an error where Python has to look. */
 PyObject *
-viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int reshapes)
+viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     PyObject *x = args[0], *given[MOST_ARGUMENTS], *r = NULL;
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     Handle *handle = (Handle *)x;
     PyObject *memory = is_watched(handle->buf) ? NULL : computed(handle->buf);
-    PyObject *whole = memory == NULL ? NULL : kept_shown(handle, memory);
-    if (whole != NULL && reshapes && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)whole)) {
-        Py_CLEAR(whole);
-    }
+    PyObject *whole = memory == NULL ? NULL : lying_here(x);
     if (whole != NULL) {
         memcpy(given, args, total * sizeof(PyObject *));
         given[0] = whole;
@@ -87,16 +61,11 @@ viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kw
 PyObject *
 viewed_by_method(PyObject *method, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    PyObject *reshapes = kwnames == NULL ? PyDict_GetItemWithError(world.views, method) : NULL;
-    for (Py_ssize_t k = 1; reshapes != NULL && k < count; k++) {
-        if (!PyLong_CheckExact(args[k]) && !is_plain(world.plain, args[k])) {
-            reshapes = NULL;
-        }
-        else if (PyUnicode_Check(args[k])) { /* an order */
-            reshapes = NULL;
-        }
+    int shows = kwnames == NULL && PyDict_GetItemWithError(world.views, method) == Py_True;
+    for (Py_ssize_t k = 1; shows && k < count; k++) {
+        shows = PyLong_CheckExact(args[k]) || is_plain(world.plain, args[k]);
     }
-    return reshapes == NULL || reshapes == Py_None ? NULL : viewed(method, args, count, NULL, reshapes == Py_True);
+    return shows ? viewed(method, args, count, NULL) : NULL;
 }
 
 /* An attribute that is a view of the array. */
@@ -105,7 +74,7 @@ viewed_by_attribute(PyObject *name, PyObject *array)
 {
     Handle *handle = (Handle *)array;
     PyObject *memory = is_watched(handle->buf) ? NULL : computed(handle->buf), *r = NULL;
-    PyObject *whole = memory == NULL ? NULL : kept_shown(handle, memory);
+    PyObject *whole = memory == NULL ? NULL : lying_here(array);
     PyObject *found = whole == NULL ? NULL : PyObject_GetAttr(whole, name);
     if (found != NULL && found != whole) {
         r = view_in(array, memory, whole, found);
