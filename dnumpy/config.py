@@ -39,8 +39,7 @@ class Config:
     mode : str
         ``default``, ``lazy`` or ``split``.
     eager_below : int
-        Elements: arrays smaller than this run at once with NumPy, and those of booleans and bytes
-        that have fewer than eight times as many.
+        Elements: arrays smaller than this run at once with NumPy.
     tile_bytes : int
         Bytes of one operand that one tile holds; a handful of tiles must fit in L2.
     tile_rows_max : int

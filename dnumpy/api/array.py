@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 SEEN = object()
 _DUMMY = np.zeros(16, np.uint8)
 _DUMMY_AT = address_of(_DUMMY)
-BYTES_OF_OTHERS = 8  # also in native/handle.h
 _MANAGED_KINDS = frozenset("biufc")
 LARGE_BYTES, LITTLE = 1 << 24, 8  # of a base on nodes of which parts up to an eighth come alone
 _OWN = frozenset({"predict", "to_numpy"})  # methods that NumPy's class has not
@@ -230,11 +229,11 @@ def peek(array: ndarray) -> np.ndarray | None:
         if array._place is not None or type(buffer) is not Buffer:
             return None
         memory = buffer.expr.value
-        if type(memory) is not np.ndarray or not runs_at_once(memory.size, memory.itemsize):
+        if type(memory) is not np.ndarray or memory.size >= config.eager_below:
             return None
         seen = array._seen = (memory, memory)
     memory, shown = seen
-    if memory is not array._buf.expr.value or not runs_at_once(shown.size, shown.itemsize):
+    if memory is not array._buf.expr.value or shown.size >= config.eager_below:
         return None
     return None if config.memory_limit and reaches_far(shown) else shown
 
@@ -258,18 +257,9 @@ def from_expr(expr: Expr) -> ndarray:
     return managed(Buffer(expr), None)
 
 
-def runs_at_once(size: int, itemsize: int) -> bool:
-    """Say whether an array is so small that NumPy is done before anything else has begun.
-
-    Of booleans and bytes there may be as many as have the bytes of other such arrays.
-    """
-    limit = config.eager_below
-    return size < limit or (itemsize == 1 and size < BYTES_OF_OTHERS * limit)
-
-
 def wrap(array: np.ndarray) -> ndarray:
     """Return a handle over a NumPy array that this library owns (nobody else will write to it)."""
-    if runs_at_once(array.size, array.itemsize) or not is_managed_dtype(array.dtype):
+    if array.size < config.eager_below or not is_managed_dtype(array.dtype):
         return small(array)
     return _wrap_managed(array, foreign=False)
 
@@ -279,7 +269,7 @@ def adopt(array: np.ndarray) -> ndarray:
 
     A file mapped for reading alone is taken for one that nobody changes.
     """
-    if runs_at_once(array.size, array.itemsize) or not is_managed_dtype(array.dtype):
+    if array.size < config.eager_below or not is_managed_dtype(array.dtype):
         return small(array)
     return _wrap_managed(array, foreign=array.flags.writeable or file_of(array) is None)
 

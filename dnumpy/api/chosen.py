@@ -31,7 +31,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import blocks
-from dnumpy.api.array import expr_of, facts, is_managed_dtype, managed, ndarray, runs_at_once
+from dnumpy.api.array import expr_of, facts, is_managed_dtype, managed, ndarray
 from dnumpy.api.buffer import Buffer
 from dnumpy.api.record import Unmanaged, broadcast, cast, operand, record, resolve, where, write
 from dnumpy.api.scalar import DeferredScalar
@@ -171,9 +171,7 @@ def become(buffer: Chosen) -> None:
         Buffer.set(buffer, expr)
     handle = chosen.handle() if chosen.handle is not None else None
     memory = expr.value
-    if handle is None or type(memory) is not np.ndarray:
-        return
-    if runs_at_once(memory.size, memory.itemsize):
+    if handle is not None and type(memory) is np.ndarray and memory.size < config.eager_below:
         handle._seen = (memory, memory)  # small: NumPy takes it at once from now on
 
 

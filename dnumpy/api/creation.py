@@ -18,7 +18,6 @@ from dnumpy.api.array import (
     is_managed_dtype,
     managed,
     ndarray,
-    runs_at_once,
     wrap,
 )
 from dnumpy.api.buffer import unmade
@@ -271,7 +270,7 @@ def _unmade(fill: Any, shape: Any, dtype: Any) -> Any:
         if type(n) is not int or n < 0:
             return None
     size = prod(extents)
-    if runs_at_once(size, kind.itemsize) or size * kind.itemsize > UNMADE_BYTES:
+    if size < config.eager_below or size * kind.itemsize > UNMADE_BYTES:
         return None
     return managed(unmade(kind.type(fill), extents, kind), None)
 

@@ -12,15 +12,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import chosen
-from dnumpy.api.array import (
-    bare,
-    facts,
-    from_expr,
-    is_managed_dtype,
-    ndarray,
-    reaches_far,
-    runs_at_once,
-)
+from dnumpy.api.array import bare, facts, from_expr, is_managed_dtype, ndarray, reaches_far
 from dnumpy.api.buffer import Buffer, recorded
 from dnumpy.api.layout import descends
 from dnumpy.api.record import broadcast, constant, resolve
@@ -180,5 +172,5 @@ def _content(x: ndarray) -> Expr | None:
         return None
     dtype = place.dtype
     view = make(VIEW, (expr,), place, place.shape, dtype)
-    wanted = not runs_at_once(view.size, dtype.itemsize) or reaches_far(place)
+    wanted = view.size >= config.eager_below or reaches_far(place)
     return view if wanted and is_managed_dtype(dtype) else None

@@ -74,7 +74,6 @@ extern PyTypeObject Callable_Type;
 
 #define OBJECT_BYTES 16 /* addresses of objects are multiples of this: api/buffer.py, too */
 #define TAKEN_BYTES (1 << 18) /* of temporaries, at least, whose memory the next result takes */
-#define BYTES_OF_OTHERS 8 /* booleans and bytes that are as little as one other: api/array.py */
 #define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
 #define LITTLE_BYTES (8 << 20) /* of products that nothing is gained by planning */
 #define MOST_ARGUMENTS 8 /* of a call that takes a short path */
@@ -122,9 +121,7 @@ setting(Py_ssize_t at)
 static inline int
 runs_at_once(PyObject *array)
 {
-    Py_ssize_t size = PyArray_SIZE((PyArrayObject *)array), limit = setting(world.eager_below_at);
-    return size < limit || (PyArray_ITEMSIZE((PyArrayObject *)array) == 1 &&
-                            size / BYTES_OF_OTHERS < limit);
+    return PyArray_SIZE((PyArrayObject *)array) < setting(world.eager_below_at);
 }
 
 int is_immediate(PyObject *x);
