@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SEEN = object()
 _DUMMY = np.zeros(16, np.uint8)
 _DUMMY_AT = address_of(_DUMMY)
+BYTES_OF_OTHERS = 8  # also in native/handle.h
 _MANAGED_KINDS = frozenset("biufc")
 LARGE_BYTES, LITTLE = 1 << 24, 8  # of a base on nodes of which parts up to an eighth come alone
 _OWN = frozenset({"predict", "to_numpy"})  # methods that NumPy's class has not
@@ -229,13 +230,23 @@ def peek(array: ndarray) -> np.ndarray | None:
         if array._place is not None or type(buffer) is not Buffer:
             return None
         memory = buffer.expr.value
-        if type(memory) is not np.ndarray or memory.size >= config.eager_below:
+        if type(memory) is not np.ndarray or not runs_at_once(memory.size, memory.itemsize):
             return None
         seen = array._seen = (memory, memory)
     memory, shown = seen
-    if memory is not array._buf.expr.value or shown.size >= config.eager_below:
+    if memory is not array._buf.expr.value or not runs_at_once(shown.size, shown.itemsize):
         return None
     return None if config.memory_limit and reaches_far(shown) else shown
+
+
+def runs_at_once(size: int, itemsize: int) -> bool:
+    """Say whether NumPy is done with a computed array before anything else has begun.
+
+    Of booleans and bytes that may be as many as have the bytes of other small arrays. Theirs are
+    managed all the same: what else is computed by such a mask may wait.
+    """
+    limit = config.eager_below
+    return size < limit or (itemsize == 1 and size < BYTES_OF_OTHERS * limit)
 
 
 def reaches_far(seen: np.ndarray | Geometry) -> bool:

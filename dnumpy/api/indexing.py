@@ -19,6 +19,7 @@ from dnumpy.api.array import (
     looked_at,
     ndarray,
     peek,
+    runs_at_once,
     view_of,
     view_seen,
     wrap,
@@ -257,7 +258,7 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
         region = whole[key]
         if type(region) is not np.ndarray:
             whole[key] = plain
-        elif region.size > config.eager_below:
+        elif region.size > config.eager_below and not runs_at_once(region.size, region.itemsize):
             return False
         else:
             region[...] = plain
@@ -329,7 +330,8 @@ def _cheap_now(array: ndarray, seen: np.ndarray) -> bool:
     """Whether writing at once is best: at home, nobody reads it later, and little to write."""
     buffer = array._buf
     at_home = buffer.memory_here() is not None
-    return at_home and seen.size <= config.eager_below and buffer.may_be_written()
+    little = seen.size <= config.eager_below or runs_at_once(seen.size, seen.itemsize)
+    return at_home and little and buffer.may_be_written()
 
 
 def _record(array: ndarray, seen: np.ndarray, value: Expr | Const) -> None:

@@ -23,6 +23,7 @@ from dnumpy.api.array import (
     is_managed_dtype,
     ndarray,
     reaches_far,
+    runs_at_once,
 )
 from dnumpy.api.buffer import Buffer
 from dnumpy.api.scalar import DeferredScalar, deferred
@@ -356,14 +357,15 @@ def is_lazy(x: Any) -> bool:
         return False
     seen = x._seen
     if seen is not None and seen[0] is x._buf.expr.value:
-        small = seen[1].size < config.eager_below
+        small = runs_at_once(seen[1].size, seen[1].itemsize)
         return not small or (config.memory_limit > 0 and reaches_far(seen[1]))
     geometry, buffer = x._geo, x._buf
     if type(buffer) is not Buffer or type(buffer.expr.value) is not np.ndarray:
         return True
     if geometry is None:
-        return buffer.expr.value.size >= config.eager_below
-    return prod(geometry.shape) >= config.eager_below or reaches_far(geometry)
+        return not runs_at_once(buffer.expr.value.size, buffer.expr.value.itemsize)
+    size, itemsize = prod(geometry.shape), geometry.dtype.itemsize
+    return not runs_at_once(size, itemsize) or reaches_far(geometry)
 
 
 def to_numpy(x: Any) -> Any:

@@ -233,7 +233,8 @@ peek(PyObject *x)
     PyObject *shown = shown_of(handle, memory);
     Py_DECREF(memory);
     if (shown != NULL && (!IS_NUMPYS(shown) || !runs_at_once(shown) ||
-                          setting(world.memory_limit_at) != 0)) {
+                          setting(world.memory_limit_at) != 0 ||
+                          (!is_small(shown) && is_watched(handle->buf)))) {
         Py_CLEAR(shown);
     }
     return shown;
@@ -357,7 +358,7 @@ all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
     for (Py_ssize_t k = 0; k < count; k++) {
         PyObject *one = PyTuple_GET_ITEM(r, k);
         arrays |= IS_NUMPYS(one);
-        if (IS_NUMPYS(one) ? !is_apart(one, given, given_count) || !runs_at_once(one)
+        if (IS_NUMPYS(one) ? !is_apart(one, given, given_count) || !is_small(one)
                            : !holds_type(world.plain, one)) {
             return NULL;
         }
@@ -433,7 +434,7 @@ result(PyObject *r, PyObject *x, PyObject *y)
         return NULL;
     }
     if (IS_NUMPYS(r)) {
-        if (LIKELY(runs_at_once(r))) {
+        if (LIKELY(is_small(r))) {
             return new_handle(r, NULL);
         }
         PyObject *ours = PyObject_CallOneArg(world.wrap, r);

@@ -74,6 +74,7 @@ extern PyTypeObject Callable_Type;
 
 #define OBJECT_BYTES 16 /* addresses of objects are multiples of this: api/buffer.py, too */
 #define TAKEN_BYTES (1 << 18) /* of temporaries, at least, whose memory the next result takes */
+#define BYTES_OF_OTHERS 8 /* booleans and bytes that take as long as one other: api/array.py */
 #define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
 #define LITTLE_BYTES (8 << 20) /* of products that nothing is gained by planning */
 #define MOST_ARGUMENTS 8 /* of a call that takes a short path */
@@ -118,10 +119,21 @@ setting(Py_ssize_t at)
     return found;
 }
 
+/* Say whether a new array is so small that it is NumPy's from now on. */
+static inline int
+is_small(PyObject *array)
+{
+    return PyArray_SIZE((PyArrayObject *)array) < setting(world.eager_below_at);
+}
+
+/* Say whether NumPy is done with an array before anything else has begun; of booleans and bytes that
+   may be as many as have the bytes of other such arrays. */
 static inline int
 runs_at_once(PyObject *array)
 {
-    return PyArray_SIZE((PyArrayObject *)array) < setting(world.eager_below_at);
+    Py_ssize_t size = PyArray_SIZE((PyArrayObject *)array), limit = setting(world.eager_below_at);
+    return size < limit || (PyArray_ITEMSIZE((PyArrayObject *)array) == 1 &&
+                            size / BYTES_OF_OTHERS < limit);
 }
 
 int is_immediate(PyObject *x);

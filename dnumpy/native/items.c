@@ -227,7 +227,7 @@ is_picks(PyObject *key)
 static Py_ssize_t
 picked_bytes(PyObject *index, PyObject *whole)
 {
-    if (!IS_NUMPYS(index) || !IS_NUMPYS(whole) || (runs_at_once(index) && runs_at_once(whole))) {
+    if (!IS_NUMPYS(index) || !IS_NUMPYS(whole) || (is_small(index) && is_small(whole))) {
         return 0;
     }
     Py_ssize_t bytes = PyArray_NBYTES((PyArrayObject *)index);

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.config import config
+from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import held_bytes, is_live
 from dnumpy.runtime import direct
@@ -25,12 +25,18 @@ LOOKED_BYTES = 1 << 24  # of new memory, before which a look is taken at what pe
 MOST_PICKED = 8  # little parts of pending content that are recorded before it is computed
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 LITTLE_ELEMENTS = 1 << 16  # of an array that NumPy passes in the time of recording an operation
+LITTLE_BYTES = 8 * EAGER_BELOW  # of an array of booleans or bytes that runs at once
 ELEMENTS_OF_LITTLE = 1 << 18  # element operations that wait for each recorded one on little arrays
 
 
 def _is_elsewhere(expr: Expr) -> bool:
     """Say whether a value is stored in a file, or on nodes."""
     return expr.value is not None and type(expr.value) is not np.ndarray
+
+
+def _is_little(expr: Expr, size: int) -> bool:
+    """Say whether NumPy is done with so many elements before an operation on them is recorded."""
+    return size <= LITTLE_ELEMENTS or (expr.dtype.itemsize == 1 and size < LITTLE_BYTES)
 
 
 class Window:
@@ -46,6 +52,7 @@ class Window:
         self.made = 0  # bytes of memory made since the last look
         self.picked = 0  # little parts of pending content that were looked for
         self.little = 0  # operations on little arrays that were recorded
+        self.elements_of_little = 0
         self.settled: weakref.ref[Expr] | None = None  # the last of them, if it waits no longer
         self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
         self.thread = get_ident()
@@ -73,21 +80,24 @@ class Window:
         if size > MOST_ELEMENTS:
             np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
         self.elements += size
-        if settles and size <= LITTLE_ELEMENTS and expr.shape and self._is_settled(expr):
+        if expr.shape and _is_little(expr, size) and self._is_settled(expr, size, settles):
             return True
         return self.exprs >= config.window_exprs or self.elements >= self.looked
 
-    def _is_settled(self, expr: Expr) -> bool:
+    def _is_settled(self, expr: Expr, size: int, may: bool) -> bool:
         """Say whether an operation on little arrays is computed now, with all that it waits for.
 
         NumPy takes less for each of them than recording does. The first few wait, for what they
         are made of may be passed once with what comes: for as long as that saves more.
         """
         for arg in expr.args:
-            if type(arg) is Expr and (arg.size > LITTLE_ELEMENTS or _is_elsewhere(arg)):
+            if type(arg) is Expr and (not _is_little(arg, arg.size) or _is_elsewhere(arg)):
                 return False
         self.little += 1
-        if self.little <= self.elements // ELEMENTS_OF_LITTLE or not direct.computes_little():
+        self.elements_of_little += size
+        large = self.elements - self.elements_of_little
+        waits = not may or self.little <= large // ELEMENTS_OF_LITTLE
+        if waits or not direct.computes_little():
             return False
         self.settled = weakref.ref(expr)
         return True
@@ -133,7 +143,7 @@ class Window:
         """Return the pending content of every live Buffer and start a new window."""
         found = self.waiting()
         self.owners.clear()
-        self.exprs = self.elements = self.picked = self.little = 0
+        self.exprs = self.elements = self.elements_of_little = self.picked = self.little = 0
         self.looked = LOOKED_ELEMENTS
         return found
 

@@ -120,7 +120,7 @@ def test_folds_are_numpys_errors_and_warnings_too(case: Any, name: str) -> None:
 
 
 def test_nothing_is_made_of_a_selection_that_is_stored_back() -> None:
-    x, m = dnumpy.array(np.arange(40.0)), dnumpy.array(np.arange(40) % 3 > 0)
+    x, m = dnumpy.array(np.arange(40.0)), dnumpy.array(np.arange(40)) % 3 > 0
     kept = x[m]
     assert is_deferred(kept)
     scaled = kept * 2 + x[m]

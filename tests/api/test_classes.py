@@ -165,7 +165,7 @@ def test_a_result_larger_than_its_small_operands_is_managed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(dnumpy.config, "eager_below", 100)
-    rows, columns = dnumpy.arange(20.0)[:, None], dnumpy.arange(20.0)
+    rows, columns = dnumpy.arange(40.0)[:, None], dnumpy.arange(40.0)
     for found in (rows + columns, rows < columns, dnumpy.add(rows, columns)):
         assert found._np is None
     small = dnumpy.arange(9.0)

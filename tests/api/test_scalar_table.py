@@ -107,10 +107,10 @@ def matched(x: Any) -> str:
 
 def deferred(code: str) -> Any:
     value = np.dtype(code).type(VALUES[code])
-    several = dnumpy.full(40, value)
-    made = several.sum() / np.complex128(40) if code == "D" else None
+    several = dnumpy.full(80, value)
+    made = several.sum() / np.complex128(80) if code == "D" else None
     if code == "F":
-        made = several.sum() / np.complex64(40)
+        made = several.sum() / np.complex64(80)
     elif code == "?":
         made = several.all()
     elif made is None:
