@@ -42,7 +42,7 @@ from dnumpy.expr.origin import told_at_once
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.blocked import COMPRESS, CompressParams
 from dnumpy.ops.families import Elementwise, elementwise_of, reduction_of
-from dnumpy.ops.table import CHOSEN, FULL, VIEW, WHERE
+from dnumpy.ops.table import CHOSEN, VIEW, WHERE
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime import masks
 
@@ -271,20 +271,15 @@ def store(array: ndarray, key: Any, value: Any) -> bool:
     chosen = chosen_by(value)
     if chosen is None or array._readonly or not _covers(array, key) or told_at_once():
         return False
-    if not _is_same(expr_of(key), chosen.mask):
+    if expr_of(key) is not chosen.mask:
         return False
     dtype = facts(array).dtype
     if not np.can_cast(chosen.domain.dtype, dtype, "safe"):
         return False
     new = cast(chosen.domain, dtype, chosen.domain.shape)
     args = [chosen.mask, new, expr_of(array)]
-    write(array, record(WHERE, args, (), new.shape, dtype))
+    write(array, record(WHERE, args, (), new.shape, dtype, waits=True))
     return True
-
-
-def _is_same(mask: Expr, other: Expr) -> bool:
-    """Say whether two masks over as many elements are one; each look at ``np.ones`` is another."""
-    return mask is other or (mask.op is other.op is FULL and mask.params == other.params)
 
 
 def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -326,7 +321,7 @@ def _met(args: Iterable[Any]) -> tuple[list[Selection], list[Expr | Const]] | No
     for x in args:
         found = chosen_by(x)
         if found is not None:
-            if chosen and not _is_same(found.mask, chosen[0].mask):
+            if chosen and found.mask is not chosen[0].mask:
                 return None
             chosen.append(found)
             operands.append(found.domain)
@@ -344,8 +339,8 @@ def _over_domain(op: Elementwise, operands: list[Expr | Const], mask: Expr) -> E
         return None
     shape = broadcast(op.ufunc, operands)
     if op.loop == "compare" or (op.loop == "arith" and dtype.kind in "biu"):  # raises no fault
-        return record(op, operands, (), shape, dtype)
-    return record(op, [*operands, mask], CHOSEN, shape, dtype)
+        return record(op, operands, (), shape, dtype, waits=True)
+    return record(op, [*operands, mask], CHOSEN, shape, dtype, waits=True)
 
 
 def _replaced(into: ndarray, chosen: Selection, expr: Expr, depth: int) -> Any:

@@ -211,13 +211,19 @@ def _broadcast_slowly(ufunc: np.ufunc | None, operands: list[Expr | Const]) -> S
 
 
 def record(
-    op: Op, args: Sequence[Expr | Const], params: Params, shape: Shape, dtype: np.dtype
+    op: Op,
+    args: Sequence[Expr | Const],
+    params: Params,
+    shape: Shape,
+    dtype: np.dtype,
+    *,
+    waits: bool = False,
 ) -> Expr:
-    """Record an op at the user's line."""
+    """Record an op at the user's line; it ``waits`` however its results were looked at so far."""
     expr = make(op, tuple(args), params, shape, dtype)
     if expr.origin is None:
         origin = expr.origin = here()
-        if origin.site.alone:
+        if origin.site.alone and not waits:
             engine.compute_if_alone(expr)
     return expr
 

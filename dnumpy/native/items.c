@@ -299,6 +299,12 @@ set_picked(PyObject *x, PyObject *key, PyObject *value)
     return done;
 }
 
+static int
+is_mask(PyObject *index)
+{
+    return IS_NUMPYS(index) && PyArray_TYPE((PyArrayObject *)index) == NPY_BOOL;
+}
+
 /* What an array picks out of memory of which one is large, if NumPy is to do that now; NULL without
    an error where Python has to look. */
 static PyObject *
@@ -319,6 +325,9 @@ picked(PyObject *x, PyObject *key)
     }
     whole = lying_here(x);
     index = whole == NULL ? NULL : lying_here(key);
+    if (index != NULL && is_mask(index)) {
+        Py_CLEAR(index); /* what a mask shows may be left uncounted */
+    }
     Py_ssize_t bytes = index == NULL ? 0 : picked_bytes(index, whole);
     PyObject *site = bytes == 0 ? NULL : turn_of(Py_None, bytes);
     if (site == NULL && bytes > 0) {

@@ -12,6 +12,7 @@ import pytest
 
 import dnumpy
 from dnumpy import native
+from dnumpy.api import chosen
 from dnumpy.api.lone import turn_of
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr import race
@@ -308,3 +309,19 @@ def test_a_column_of_what_is_read_in_blocks_is_not_numpys(
     column_of_theirs = values[:, 0]
     expected = theirs(column_of_theirs, *((column_of_theirs,) if more else ()))
     np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_a_selection_of_what_lies_here_waits_however_often_it_is_taken() -> None:
+    x, mask = dnumpy.arange(2.0 * EAGER_BELOW), dnumpy.arange(2 * EAGER_BELOW) % 3 > 0
+    assert int(mask.sum()) == np.count_nonzero(np.arange(2 * EAGER_BELOW) % 3)
+    assert float(x[7]) == 7.0
+    for _ in range(4):
+        assert chosen.chosen_by(x[mask]) is not None
+
+
+def test_what_is_made_of_a_selection_waits_at_a_line_that_never_ran() -> None:
+    x = dnumpy.arange(2.0 * EAGER_BELOW)
+    kept = x[x > 9.0]
+    made = kept + 1.0
+    assert chosen.chosen_by(made).domain.value is None
+    np.testing.assert_array_equal(np.asarray(made), np.arange(11.0, 2 * EAGER_BELOW + 1))
