@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.api import calls, chosen, take
 from dnumpy.api.array import (
     SEEN,
@@ -274,7 +274,10 @@ def _at_hand(value: Any) -> np.ndarray | None:
 def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
     whole = type(value) is np.ndarray and value.ndim == 1 and value.dtype == target.dtype
     apart = whole and masks.applies(target, key) and not np.may_share_memory(value, target)
-    if not (apart and masks.put(target, key, value)):
+    if apart and masks.put(target, key, value):
+        return
+    by_mask = type(key) is np.ndarray and type(value) in IMMEDIATE
+    if not (by_mask and native.put_by_mask(target, key, value)):
         target[key] = value
 
 

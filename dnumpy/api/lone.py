@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api.array import ndarray
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import EAGER_BELOW, config
@@ -165,7 +166,8 @@ def has_same_bits(function: Any) -> bool:
 
 @cache
 def _functions() -> frozenset[Any]:
-    return frozenset(operator.attrgetter(name)(np) for name in EXACT if _is_there(name))
+    numpys = [operator.attrgetter(name)(np) for name in EXACT if _is_there(name)]
+    return frozenset([*numpys, native.where])
 
 
 def _is_there(name: str) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import (
     applied,
     blocks,
@@ -221,7 +222,10 @@ for _name, _function in NATIVE.items():
         _function.__qualname__ = _name  # by which Python tells of arguments that it does not take
 
 # what runs on small arrays of NumPy's in place of NumPy's function
-AT_ONCE: dict[str, Callable[..., Any]] = {"einsum": pairwise.einsum_of_small}
+AT_ONCE: dict[str, Callable[..., Any]] = {
+    "einsum": pairwise.einsum_of_small,
+    "where": native.where,
+}
 
 # what stands for built-in functions, which are given their module first
 BUILTIN: dict[str, Callable[..., Any]] = {

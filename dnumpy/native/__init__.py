@@ -22,6 +22,8 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnumpy.config import config
 from dnumpy.native.build import NAME, digest
 
@@ -81,6 +83,19 @@ def fold(name: str, *given: Any) -> bool:
     module in C was not built.
     """
     return built and bool(getattr(_module, name)(*given))
+
+
+def take_by_mask(x: np.ndarray, mask: np.ndarray, out: np.ndarray) -> bool:
+    """Copy what a mask over all of ``x`` shows to ``out``; False where NumPy is to do it."""
+    return built and bool(_module.take_by_mask(x, mask, out))
+
+
+def put_by_mask(x: np.ndarray, mask: np.ndarray, new: object) -> bool:
+    """Write to what a mask over all of ``x`` shows; False where NumPy is to do it."""
+    return built and bool(_module.put_by_mask(x, mask, new))
+
+
+where = _module.where if built else np.where  # gives what NumPy's does
 
 
 def bind(**told: Any) -> None:

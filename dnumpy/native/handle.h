@@ -183,6 +183,11 @@ PyObject *viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, Py
 PyObject *viewed_by_method(PyObject *method, PyObject *const *args, Py_ssize_t count,
                            PyObject *kwnames);
 PyObject *viewed_by_attribute(PyObject *name, PyObject *array);
+PyObject *taken_by(PyObject *array, PyObject *index); /* see masks.c */
+int put_by_mask(PyObject *array, PyObject *mask, PyObject *value);
+PyObject *take_part(PyObject *module, PyObject *args);
+PyObject *put_part(PyObject *module, PyObject *args);
+PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *fold_blocks(PyObject *module, PyObject *args); /* see folds.c */
 PyObject *fold_columns(PyObject *module, PyObject *args);
 PyObject *fold_rows(PyObject *module, PyObject *args);

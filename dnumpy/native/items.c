@@ -288,7 +288,7 @@ set_picked(PyObject *x, PyObject *key, PyObject *value)
     }
     if (whole != NULL) {
         double started = seconds_now();
-        done = PyObject_SetItem(whole, index, plain) < 0 ? -1 : 1;
+        done = put_by_mask(whole, index, plain) || PyObject_SetItem(whole, index, plain) == 0 ? 1 : -1;
         took(Py_NewRef(site), started);
         unlock(lock);
     }
@@ -394,7 +394,10 @@ mp_subscript(PyObject *x, PyObject *key)
         if (plain != NULL) {
             PyObject *index = plain_tuple(key);
             Py_INCREF(a);
-            PyObject *r = PyObject_GetItem(a, index == NULL ? plain : index);
+            PyObject *r = IS_NUMPYS(plain) ? taken_by(a, plain) : NULL;
+            if (r == NULL && !PyErr_Occurred()) {
+                r = PyObject_GetItem(a, index == NULL ? plain : index);
+            }
             Py_DECREF(a);
             Py_XDECREF(index);
             if (r == NULL || !IS_NUMPYS(r)) {
@@ -435,7 +438,9 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
             PyObject *made = plain_tuple(key);
             Py_INCREF(a);
             Py_INCREF(plain);
-            int done = PyObject_SetItem(a, made == NULL ? index : made, plain);
+            int done = IS_NUMPYS(index) && put_by_mask(a, index, plain)
+                           ? 0
+                           : PyObject_SetItem(a, made == NULL ? index : made, plain);
             Py_DECREF(a);
             Py_DECREF(plain);
             Py_XDECREF(made);

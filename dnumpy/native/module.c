@@ -117,6 +117,12 @@ static PyMethodDef functions[] = {
      "Sum all of each tile of rows; True unless there was a floating-point fault."},
     {"fold_tree", fold_tree, METH_VARARGS,
      "Sum all rows pairwise, level by level; True unless there was a fault."},
+    {"take_by_mask", take_part, METH_VARARGS,
+     "Copy what a mask shows to another array; False, and nothing done, where that is NumPy's."},
+    {"put_by_mask", put_part, METH_VARARGS,
+     "Write to what a mask shows; False, and nothing done, where that is NumPy's."},
+    {"where", (PyCFunction)(void (*)(void))where, METH_FASTCALL | METH_KEYWORDS,
+     "What numpy.where gives."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.config import thread_count
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.threads import share_out
@@ -48,7 +49,9 @@ def take(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
     out = pool.empty((starts[-1],), values.dtype)
 
     def fill(k: int) -> None:
-        out[starts[k] : starts[k + 1]] = flat[blocks[k]][chosen[blocks[k]]]
+        mine, part = out[starts[k] : starts[k + 1]], blocks[k]
+        if not native.take_by_mask(flat[part], chosen[part], mine):
+            mine[...] = flat[part][chosen[part]]
 
     share_out(fill, range(len(blocks)))
     return out
@@ -72,7 +75,9 @@ def put(values: np.ndarray, mask: np.ndarray, new: np.ndarray) -> bool:
         return False
 
     def write(k: int) -> None:
-        flat[blocks[k]][chosen[blocks[k]]] = new[starts[k] : starts[k + 1]]
+        mine, part = new[starts[k] : starts[k + 1]], blocks[k]
+        if not native.put_by_mask(flat[part], chosen[part], mine):
+            flat[part][chosen[part]] = mine
 
     share_out(write, range(len(blocks)))
     return True

@@ -1,0 +1,454 @@
+/* Masks over whole arrays without a branch for each element.
+
+   NumPy asks of each element whether its mask is set, which a processor guesses wrong every second
+   time where a mask is as good as random: 4 ns an element. Here the numbers of the set elements of a
+   block are written one after the other, where the next one goes depending on the mask and nothing
+   else; what is to be done with them then takes no decision. No other element is written to, so that
+   other threads may do so. */
+
+#include "handle.h"
+
+#include <stdint.h>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* which computes several elements at a time */
+#endif
+
+#define BLOCK 1024   /* elements whose numbers are known at a time */
+#define FEWEST 48    /* elements, before which NumPy is as fast */
+#define LONGEST 8192 /* elements for which nobody is kept from the interpreter's lock */
+#define WORD 8       /* bytes of a mask that are looked at together */
+#define WARNS (1u << 31) /* the flag of an array that warns when it is written to, in no header */
+#define FULL_WORD 0x0101010101010101ULL
+
+/* Write the numbers of the set elements of a block, of at most BLOCK; return how many there are. */
+static int
+numbers_of(const unsigned char *mask, int size, uint16_t *numbers)
+{
+    int count = 0, k = 0;
+    for (; k + WORD <= size; k += WORD) {
+        uint64_t word;
+        memcpy(&word, mask + k, WORD);
+        if (word == 0) {
+            continue;
+        }
+        for (int j = 0; j < WORD; j++) { /* one may be written that is written over */
+            numbers[count] = (uint16_t)(k + j);
+            count += mask[k + j] != 0;
+        }
+    }
+    for (; k < size; k++) {
+        numbers[count] = (uint16_t)k;
+        count += mask[k] != 0;
+    }
+    return count;
+}
+
+static npy_intp
+set_in(const unsigned char *mask, npy_intp size)
+{
+    npy_intp count = 0, k = 0;
+    for (; k + WORD <= size; k += WORD) {
+        uint64_t word;
+        memcpy(&word, mask + k, WORD);
+        if (LIKELY((word & ~FULL_WORD) == 0)) {
+            count += (npy_intp)((word * FULL_WORD) >> 56);
+            continue;
+        }
+        for (int j = 0; j < WORD; j++) { /* bytes that somebody calls booleans */
+            count += mask[k + j] != 0;
+        }
+    }
+    for (; k < size; k++) {
+        count += mask[k] != 0;
+    }
+    return count;
+}
+
+typedef struct {
+    uint64_t low, high;
+} Pair;
+
+/* For elements of each size: take those that a mask shows, and put others or one in their place. */
+#define LOOPS(name, type)                                                                         \
+    static void take_##name(const void *from, const unsigned char *mask, npy_intp size, void *to, \
+                            npy_intp room)                                                        \
+    {                                                                                             \
+        const type *x = from;                                                                     \
+        type *out = to;                                                                           \
+        uint16_t numbers[BLOCK + WORD];                                                           \
+        for (npy_intp at = 0; at < size; at += BLOCK) {                                           \
+            int n = size - at < BLOCK ? (int)(size - at) : BLOCK;                                 \
+            int count = numbers_of(mask + at, n, numbers);                                        \
+            count = count > room ? (int)room : count; /* somebody writes to the mask */           \
+            room -= count;                                                                        \
+            if (count == n) {                                                                     \
+                memcpy(out, x + at, n * sizeof(type));                                            \
+            }                                                                                     \
+            else {                                                                                \
+                for (int k = 0; k < count; k++) {                                                 \
+                    out[k] = x[at + numbers[k]];                                                  \
+                }                                                                                 \
+            }                                                                                     \
+            out += count;                                                                         \
+        }                                                                                         \
+    }                                                                                             \
+    static void put_##name(void *to, const unsigned char *mask, npy_intp size, const void *from,  \
+                           npy_intp left)                                                         \
+    {                                                                                             \
+        type *x = to;                                                                             \
+        const type *new = from;                                                                   \
+        uint16_t numbers[BLOCK + WORD];                                                           \
+        for (npy_intp at = 0; at < size; at += BLOCK) {                                           \
+            int n = size - at < BLOCK ? (int)(size - at) : BLOCK;                                 \
+            int count = numbers_of(mask + at, n, numbers);                                        \
+            if (left < 0) {                                                                       \
+                type one = *new;                                                                  \
+                for (int k = 0; k < count; k++) {                                                 \
+                    x[at + numbers[k]] = one;                                                     \
+                }                                                                                 \
+            }                                                                                     \
+            else {                                                                                \
+                count = count > left ? (int)left : count;                                         \
+                for (int k = 0; k < count; k++) {                                                 \
+                    x[at + numbers[k]] = new[k];                                                  \
+                }                                                                                 \
+                new += count;                                                                     \
+                left -= count;                                                                    \
+            }                                                                                     \
+        }                                                                                         \
+    }
+
+LOOPS(1, uint8_t)
+LOOPS(2, uint16_t)
+LOOPS(4, uint32_t)
+LOOPS(8, uint64_t)
+LOOPS(16, Pair)
+
+/* Choose between two of each, bit by bit: `one` and `other_one` say that there is one number for all. */
+#define CHOICE(name, type)                                                                        \
+    static void choose_##name(const unsigned char *mask, npy_intp size, const void *from, int one, \
+                              const void *other, int other_one, void *to)                         \
+    {                                                                                             \
+        const type *x = from, *y = other;                                                         \
+        const type first = *x, second = *y;                                                       \
+        type *out = to;                                                                           \
+        if (one) {                                                                                \
+            for (npy_intp k = 0; k < size; k++) {                                                 \
+                type set = (type)(0 - (type)(mask[k] != 0));                                      \
+                out[k] = (type)((first & set) | (y[k] & (type)~set));                             \
+            }                                                                                     \
+        }                                                                                         \
+        else if (other_one) {                                                                     \
+            for (npy_intp k = 0; k < size; k++) {                                                 \
+                type set = (type)(0 - (type)(mask[k] != 0));                                      \
+                out[k] = (type)((x[k] & set) | (second & (type)~set));                            \
+            }                                                                                     \
+        }                                                                                         \
+        else {                                                                                    \
+            for (npy_intp k = 0; k < size; k++) {                                                 \
+                type set = (type)(0 - (type)(mask[k] != 0));                                      \
+                out[k] = (type)((x[k] & set) | (y[k] & (type)~set));                              \
+            }                                                                                     \
+        }                                                                                         \
+    }
+
+CHOICE(1, uint8_t)
+CHOICE(2, uint16_t)
+CHOICE(4, uint32_t)
+CHOICE(8, uint64_t)
+
+static void
+choose_16(const unsigned char *mask, npy_intp size, const void *from, int one, const void *other,
+          int other_one, void *to)
+{
+    const Pair *x = from, *y = other;
+    Pair *out = to;
+    for (npy_intp k = 0; k < size; k++) {
+        uint64_t set = (uint64_t)0 - (uint64_t)(mask[k] != 0);
+        const Pair a = x[one ? 0 : k], b = y[other_one ? 0 : k];
+        out[k].low = (a.low & set) | (b.low & ~set);
+        out[k].high = (a.high & set) | (b.high & ~set);
+    }
+}
+
+static const struct {
+    int bytes;
+    void (*take)(const void *, const unsigned char *, npy_intp, void *, npy_intp);
+    void (*put)(void *, const unsigned char *, npy_intp, const void *, npy_intp);
+    void (*choose)(const unsigned char *, npy_intp, const void *, int, const void *, int, void *);
+} loops[] = {
+    {1, take_1, put_1, choose_1},
+    {2, take_2, put_2, choose_2},
+    {4, take_4, put_4, choose_4},
+    {8, take_8, put_8, choose_8},
+    {16, take_16, put_16, choose_16},
+};
+
+/* The number of the loops for elements of an array; -1 where there are none. */
+static int
+loops_for(PyArrayObject *array)
+{
+    int plain = PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array) &&
+                !PyDataType_REFCHK(PyArray_DESCR(array));
+    for (int k = 0; plain && k < (int)(sizeof loops / sizeof *loops); k++) {
+        if (loops[k].bytes == PyArray_ITEMSIZE(array)) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+static int
+is_mask_over(PyArrayObject *mask, PyArrayObject *array)
+{
+    return PyArray_TYPE(mask) == NPY_BOOL && PyArray_IS_C_CONTIGUOUS(mask) &&
+           PyArray_NDIM(array) > 0 && PyArray_SAMESHAPE(mask, array);
+}
+
+/* Say whether two arrays, whose elements lie side by side, have a byte in common. */
+static int
+meet(PyArrayObject *a, PyArrayObject *b)
+{
+    char *x = PyArray_BYTES(a), *y = PyArray_BYTES(b);
+    return x < y + PyArray_NBYTES(b) && y < x + PyArray_NBYTES(a);
+}
+
+/* Copy the rows that a mask shows, of so many bytes each, where there is room. */
+static void
+take_rows(const char *rows, const unsigned char *mask, npy_intp size, npy_intp bytes, char *out,
+          npy_intp room)
+{
+    uint16_t numbers[BLOCK + WORD];
+    for (npy_intp at = 0; at < size; at += BLOCK) {
+        int n = size - at < BLOCK ? (int)(size - at) : BLOCK;
+        int count = numbers_of(mask + at, n, numbers);
+        count = count > room ? (int)room : count;
+        room -= count;
+        for (int k = 0; k < count; k++, out += bytes) {
+            const char *row = rows + (at + numbers[k]) * bytes;
+            switch (bytes) { /* of which the compiler knows how many there are */
+            case 8: memcpy(out, row, 8); break;
+            case 16: memcpy(out, row, 16); break;
+            case 24: memcpy(out, row, 24); break;
+            case 32: memcpy(out, row, 32); break;
+            default: memcpy(out, row, bytes);
+            }
+        }
+    }
+}
+
+/* The rows of an array that a mask shows, as above. */
+static PyObject *
+rows_by_mask(PyArrayObject *x, PyArrayObject *m)
+{
+    int ndim = PyArray_NDIM(x);
+    if (PyArray_TYPE(m) != NPY_BOOL || !PyArray_IS_C_CONTIGUOUS(m) || PyArray_NDIM(m) != 1 ||
+        ndim < 2 || PyArray_DIM(m, 0) != PyArray_DIM(x, 0) || PyArray_DIM(m, 0) < FEWEST ||
+        !PyArray_IS_C_CONTIGUOUS(x) || PyDataType_REFCHK(PyArray_DESCR(x))) {
+        return NULL;
+    }
+    npy_intp size = PyArray_DIM(m, 0), dims[NPY_MAXDIMS], count = set_in(PyArray_DATA(m), size);
+    memcpy(dims, PyArray_DIMS(x), ndim * sizeof(npy_intp));
+    dims[0] = count;
+    Py_INCREF(PyArray_DESCR(x));
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), ndim, dims, NULL, NULL, 0,
+                                          NULL);
+    if (made != NULL) {
+        char *to = PyArray_DATA((PyArrayObject *)made);
+        npy_intp bytes = PyArray_NBYTES(x) / size;
+        NPY_BEGIN_THREADS_DEF;
+        NPY_BEGIN_THREADS_THRESHOLDED(PyArray_NBYTES(x) > LONGEST ? size : 0);
+        take_rows(PyArray_DATA(x), PyArray_DATA(m), size, bytes, to, count);
+        NPY_END_THREADS;
+    }
+    return made;
+}
+
+/* The rows of an array by numbers, which NumPy takes faster than it picks them by an index. */
+static PyObject *
+rows_by_numbers(PyArrayObject *x, PyArrayObject *numbers)
+{
+    if (PyArray_NDIM(x) < 2 || PyArray_NDIM(numbers) < 1 || PyArray_TYPE(numbers) != NPY_INTP ||
+        PyArray_SIZE(numbers) < FEWEST || !PyArray_ISCARRAY_RO(numbers) ||
+        !PyArray_IS_C_CONTIGUOUS(x) || PyDataType_REFCHK(PyArray_DESCR(x))) {
+        return NULL;
+    }
+    PyObject *made = PyArray_TakeFrom(x, (PyObject *)numbers, 0, NULL, NPY_RAISE);
+    PyErr_Clear(); /* a number beyond the end, of which NumPy tells */
+    return made;
+}
+
+/* What a mask over all of an array or over its rows shows, or some of its rows by number, new; NULL
+   without an error where that is NumPy's. */
+PyObject *
+taken_by(PyObject *array, PyObject *index)
+{
+    PyArrayObject *x = (PyArrayObject *)array, *m = (PyArrayObject *)index;
+    if (!IS_NUMPYS(index)) {
+        return NULL;
+    }
+    if (PyArray_TYPE(m) != NPY_BOOL) {
+        return rows_by_numbers(x, m);
+    }
+    if (PyArray_NDIM(x) != PyArray_NDIM(m)) {
+        return rows_by_mask(x, m);
+    }
+    int at = is_mask_over(m, x) && PyArray_SIZE(x) >= FEWEST ? loops_for(x) : -1;
+    if (at < 0) {
+        return NULL;
+    }
+    npy_intp size = PyArray_SIZE(x);
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(size > LONGEST ? size : 0);
+    npy_intp count = set_in(PyArray_DATA(m), size);
+    NPY_END_THREADS;
+    Py_INCREF(PyArray_DESCR(x));
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), 1, &count, NULL, NULL, 0,
+                                          NULL);
+    if (made != NULL) {
+        void *to = PyArray_DATA((PyArrayObject *)made);
+        NPY_BEGIN_THREADS_THRESHOLDED(size > LONGEST ? size : 0);
+        loops[at].take(PyArray_DATA(x), PyArray_DATA(m), size, to, count);
+        NPY_END_THREADS;
+    }
+    return made;
+}
+
+/* One number as an element of an array, in `cell`; 0 where NumPy has to convert it. */
+static int
+element_of(PyArrayObject *array, PyObject *number, char *cell)
+{
+    int type = PyArray_TYPE(array), done = 0;
+    if (type == NPY_BOOL) {
+        done = PyBool_Check(number);
+        *cell = number == Py_True;
+    }
+    else if (PyTypeNum_ISINTEGER(type)) {
+        done = PyLong_CheckExact(number);
+    }
+    else if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
+        done = PyFloat_CheckExact(number) || PyLong_CheckExact(number);
+    }
+    done = done && PyArray_ISNBO(PyArray_DESCR(array)->byteorder);
+    if (done && type != NPY_BOOL && PyArray_SETITEM(array, cell, number) < 0) {
+        PyErr_Clear(); /* it does not fit, which NumPy says in its own words */
+        done = 0;
+    }
+    return done;
+}
+
+/* Write to what a mask over all of an array shows: 1 if it was done, 0 where that is NumPy's. */
+int
+put_by_mask(PyObject *array, PyObject *mask, PyObject *value)
+{
+    PyArrayObject *x = (PyArrayObject *)array, *m = (PyArrayObject *)mask;
+    int at = IS_NUMPYS(mask) && is_mask_over(m, x) && PyArray_SIZE(x) >= FEWEST ? loops_for(x) : -1;
+    if (at < 0 || !PyArray_ISWRITEABLE(x) || (PyArray_FLAGS(x) & WARNS) ||
+        meet(x, m)) {
+        return 0;
+    }
+    npy_intp size = PyArray_SIZE(x);
+    Pair cell;
+    const void *from = &cell;
+    npy_intp left = -1; /* of as many as there are */
+    if (IS_NUMPYS(value)) {
+        PyArrayObject *new = (PyArrayObject *)value;
+        if (PyArray_NDIM(new) != 1 || !PyArray_IS_C_CONTIGUOUS(new) || !PyArray_ISALIGNED(new) ||
+            !PyArray_EquivTypes(PyArray_DESCR(new), PyArray_DESCR(x)) || meet(x, new) ||
+            PyArray_SIZE(new) != set_in(PyArray_DATA(m), size)) {
+            return 0;
+        }
+        from = PyArray_DATA(new);
+        left = PyArray_SIZE(new);
+    }
+    else if (!element_of(x, value, (char *)&cell)) {
+        return 0;
+    }
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(size > LONGEST ? size : 0);
+    loops[at].put(PyArray_DATA(x), PyArray_DATA(m), size, from, left);
+    NPY_END_THREADS;
+    return 1;
+}
+
+/* An operand of `where` beside a mask: its elements, or one number in `cell`; NULL of others. */
+static const void *
+choice(PyObject *x, PyArrayObject *mask, PyArrayObject *like, Pair *cell)
+{
+    if (!IS_NUMPYS(x)) {
+        return element_of(like, x, (char *)cell) ? cell : NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)x;
+    int fits = is_mask_over(mask, array) && PyArray_DESCR(array) == PyArray_DESCR(like);
+    return fits && loops_for(array) >= 0 ? PyArray_DATA(array) : NULL;
+}
+
+/* `where(mask, x, y)`; what is not two arrays of one type, or one and a number, is NumPy's. */
+PyObject *
+where(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    static PyObject *numpys;
+    if (kwnames == NULL && count == 3 && IS_NUMPYS(args[0]) &&
+        (IS_NUMPYS(args[1]) || IS_NUMPYS(args[2]))) {
+        PyArrayObject *m = (PyArrayObject *)args[0];
+        PyArrayObject *like = (PyArrayObject *)(IS_NUMPYS(args[1]) ? args[1] : args[2]);
+        npy_intp size = PyArray_SIZE(m);
+        Pair cells[2];
+        int at = size >= FEWEST && is_mask_over(m, like) ? loops_for(like) : -1;
+        const void *x = at < 0 ? NULL : choice(args[1], m, like, &cells[0]);
+        const void *y = x == NULL ? NULL : choice(args[2], m, like, &cells[1]);
+        if (y != NULL) {
+            Py_INCREF(PyArray_DESCR(like));
+            PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(like),
+                                                  PyArray_NDIM(m), PyArray_DIMS(m), NULL, NULL, 0,
+                                                  NULL);
+            if (made != NULL) {
+                void *to = PyArray_DATA((PyArrayObject *)made);
+                NPY_BEGIN_THREADS_DEF;
+                NPY_BEGIN_THREADS_THRESHOLDED(size > LONGEST ? size : 0);
+                loops[at].choose(PyArray_DATA(m), size, x, x == &cells[0], y, y == &cells[1], to);
+                NPY_END_THREADS;
+            }
+            return made;
+        }
+    }
+    if (numpys == NULL) {
+        PyObject *numpy = PyImport_ImportModule("numpy");
+        numpys = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "where");
+        Py_XDECREF(numpy);
+    }
+    return numpys == NULL ? NULL : PyObject_Vectorcall(numpys, args, count, kwnames);
+}
+
+/* `take_by_mask(x, mask, out)`, `put_by_mask(x, mask, new)`: the same for parts of arrays that one
+   thread of several passes; False, and nothing written, where it is NumPy's. */
+PyObject *
+take_part(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *x, *m, *out;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &x, &PyArray_Type, &m, &PyArray_Type,
+                          &out)) {
+        return NULL;
+    }
+    int at = is_mask_over(m, x) ? loops_for(x) : -1;
+    if (at < 0 || loops_for(out) != at || meet(x, out) || meet(m, out) ||
+        PyArray_SIZE(out) != set_in(PyArray_DATA(m), PyArray_SIZE(m))) {
+        Py_RETURN_FALSE;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    loops[at].take(PyArray_DATA(x), PyArray_DATA(m), PyArray_SIZE(x), PyArray_DATA(out),
+                   PyArray_SIZE(out));
+    Py_END_ALLOW_THREADS
+    Py_RETURN_TRUE;
+}
+
+PyObject *
+put_part(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *x, *m, *value;
+    if (!PyArg_ParseTuple(args, "O!O!O", &PyArray_Type, &x, &PyArray_Type, &m, &value)) {
+        return NULL;
+    }
+    return PyBool_FromLong(put_by_mask(x, m, value));
+}
