@@ -278,7 +278,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
             *done = site != NULL;
             if (site == NULL) {
                 while (k > 0) { /* what nobody else holds may be written over */
-                    Py_CLEAR(given[--k]);
+                    k--; /* apart: the macro may look at its argument twice */
+                    Py_CLEAR(given[k]);
                 }
                 r = ours(self->slow, bytes, args, count, kwnames);
                 *done = 2;
