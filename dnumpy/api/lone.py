@@ -22,6 +22,7 @@ from dnumpy.api.buffer import Buffer
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr import race
 from dnumpy.expr.origin import Site, site_at, site_of
+from dnumpy.kernels import counts
 from dnumpy.ops.families import elementwise_of
 from dnumpy.runtime import direct, find
 
@@ -167,7 +168,7 @@ def has_same_bits(function: Any) -> bool:
 @cache
 def _functions() -> frozenset[Any]:
     numpys = [operator.attrgetter(name)(np) for name in EXACT if _is_there(name)]
-    return frozenset([*numpys, native.where])
+    return frozenset([*numpys, native.where, counts.histogram])
 
 
 def _is_there(name: str) -> bool:

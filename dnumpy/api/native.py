@@ -32,6 +32,7 @@ from dnumpy.api import (
     stand_ins,
 )
 from dnumpy.api.transplant import transplanted
+from dnumpy.kernels import counts as counting_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,6 +226,7 @@ for _name, _function in NATIVE.items():
 AT_ONCE: dict[str, Callable[..., Any]] = {
     "einsum": pairwise.einsum_of_small,
     "where": native.where,
+    "histogram": counting_kernels.histogram,
 }
 
 # what stands for built-in functions, which are given their module first

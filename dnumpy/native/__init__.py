@@ -95,6 +95,14 @@ def put_by_mask(x: np.ndarray, mask: np.ndarray, new: object) -> bool:
     return built and bool(_module.put_by_mask(x, mask, new))
 
 
+def count_bins(values: np.ndarray, edges: np.ndarray, counters: np.ndarray) -> bool:
+    """Add to two rows of counters how many doubles lie in bins of equal width.
+
+    False where a value is beyond them, and where the module in C was not built.
+    """
+    return built and bool(_module.count_bins(values, edges, counters))
+
+
 where = _module.where if built else np.where  # gives what NumPy's does
 
 

@@ -107,6 +107,8 @@ static PyMethodDef functions[] = {
      "Keep what Python does for a special method, and its ufunc; False for others."},
     {"take_ufunc", take_ufunc, METH_VARARGS,
      "Keep what Python does when an instance of the class of ufuncs is called."},
+    {"count_bins", count_bins, METH_VARARGS,
+     "Count doubles in bins of equal width; False where one is beyond them."},
     {"fold_blocks", fold_blocks, METH_VARARGS,
      "Sum each block of each row; True unless there was a floating-point fault."},
     {"fold_columns", fold_columns, METH_VARARGS,
