@@ -67,7 +67,7 @@ def client() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def nothing_is_known_of_any_line() -> None:
     """What lines that tests share did in other tests decides nothing in this one."""
-    origin._known.clear()
+    origin.sites.clear()
 
 
 @pytest.fixture

@@ -411,7 +411,8 @@ def install() -> None:
     for name in ("bool", "int", "float", "complex", "index", "sizeof"):
         native.give(ndarray, f"__{name}__", _converter(f"__{name}__"))
     for short, wrapped in ufuncs.COMPARE.items():
-        native.give(ndarray, f"__{short}__", _comparison(short, wrapped))
+        row = quick.row_of(wrapped)
+        native.give(ndarray, f"__{short}__", _comparison(short, wrapped), None, row)
     ufuncs.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         native.give(ndarray, name, function, _LOOPS.get(name))
@@ -477,3 +478,4 @@ native.bind(
     out_position=calls.out_position,
     views=lone.VIEW_METHODS,
 )
+quick.bind()

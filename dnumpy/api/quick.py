@@ -6,22 +6,25 @@ recorded is what :mod:`dnumpy.api.ufuncs` records after looking at all that a ca
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.api import chosen
 from dnumpy.api.array import bare, facts, from_expr, is_managed_dtype, ndarray, reaches_far
 from dnumpy.api.buffer import Buffer, recorded
 from dnumpy.api.layout import descends
-from dnumpy.api.record import broadcast, constant, resolve
+from dnumpy.api.record import broadcast, constant, constants, resolve
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, make
+from dnumpy.expr import origin
 from dnumpy.expr.origin import error_state, here_above
-from dnumpy.expr.watch import watch
+from dnumpy.expr.watch import sights, watch
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import FULL, VIEW
+from dnumpy.runtime import window
 
 if TYPE_CHECKING:
     from dnumpy.ops.families import Elementwise
@@ -122,8 +125,8 @@ def _recorded(
     expr = make(row, args, (), shape, dtype)
     if expr.origin is not None:  # somebody recorded the same, and may hold it
         return from_expr(expr)
-    origin = expr.origin = here_above(_FRAMES, state, watched)
-    if origin.site.alone:
+    place = expr.origin = here_above(_FRAMES, state, watched)
+    if place.site.alone:
         engine.compute_if_alone(expr)
         if expr.value is not None:
             return from_expr(expr)
@@ -174,3 +177,27 @@ def _content(x: ndarray) -> Expr | None:
     view = make(VIEW, (expr,), place, place.shape, dtype)
     wanted = view.size >= config.eager_below or reaches_far(place)
     return view if wanted and is_managed_dtype(dtype) else None
+
+
+def bind() -> None:
+    """Tell the module in C, which records as this one does, of what is looked at."""
+    native.bind_recorder(
+        buffer_type=Buffer,
+        site_type=origin.Site,
+        window=engine.window,
+        results=_results,
+        constants=constants,
+        constant=constant,
+        scalars=_SCALARS,
+        context=origin.context,
+        states=origin.states,
+        sights=sights,
+        warnings=vars(warnings),
+        sites=origin.sites,
+        inside=origin.libraries,
+        flush=engine.flush_if_due,
+        view=VIEW,
+        most=window.MOST_ELEMENTS,
+        little=window.LITTLE_ELEMENTS,
+        little_bytes=window.LITTLE_BYTES,
+    )

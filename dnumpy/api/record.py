@@ -46,7 +46,7 @@ Operand = Any  # ndarray, DeferredScalar, a NumPy or Python scalar, or anything 
 _PYTHON_SCALARS = (int, float, complex, bool)
 _empties: dict[tuple[np.dtype, int], np.ndarray] = {}
 _resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
-_constants: dict[tuple[type, Any], Const] = {}
+constants: dict[tuple[type, Any], Const] = {}
 _MOST_CONSTANTS = 1 << 12
 _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the answer
 
@@ -115,12 +115,12 @@ def element_operand(x: Operand) -> Expr | Const:
 
 def constant(x: Any) -> Const:
     """Return the one operand for a Python number: a loop's body is the same each time around."""
-    if not x or x != x or len(_constants) >= _MOST_CONSTANTS:  # noqa: PLR0124 - NaN; zeros have signs
+    if not x or x != x or len(constants) >= _MOST_CONSTANTS:  # noqa: PLR0124 - NaN; zeros have signs
         return Const(x)
     key = (type(x), x)
-    found = _constants.get(key)
+    found = constants.get(key)
     if found is None:
-        found = _constants[key] = Const(x)
+        found = constants[key] = Const(x)
     return found
 
 

@@ -591,9 +591,10 @@ def install(cls: type, *, in_place: bool) -> None:
     """Give ``cls`` NumPy's operators."""
     for name, wrapped in BINARY.items():
         plain = divmod if name == "divmod" else getattr(operator, f"__{name}__")
-        native.give(cls, f"__{name}__", _operator(wrapped, plain), wrapped)
+        row = quick.row_of(wrapped)
+        native.give(cls, f"__{name}__", _operator(wrapped, plain), wrapped, row)
         native.give(cls, f"__r{name}__", _reflected(wrapped, plain))
         if in_place and name != "divmod":
             native.give(cls, f"__i{name}__", _inplace(wrapped))
     for name, wrapped in UNARY.items():
-        native.give(cls, f"__{name}__", _unary(wrapped), wrapped)
+        native.give(cls, f"__{name}__", _unary(wrapped), wrapped, quick.row_of(wrapped))

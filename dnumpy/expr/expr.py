@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.ops.table import LEAF
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dnumpy.expr.origin import Origin
     from dnumpy.ops.families import Op
 
@@ -46,7 +49,7 @@ def exact(value: Any) -> Params:
     return value, repr(value)
 
 
-class Expr:
+class Expr(native.Node):
     """One operation: ``op`` with ``params`` on ``args`` gives ``shape`` and ``dtype``.
 
     ``value`` is None while pending and the stored result afterwards; ``owner`` refers weakly to
@@ -54,29 +57,16 @@ class Expr:
     part of the meaning.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "args",
-        "dtype",
-        "op",
-        "origin",
-        "owner",
-        "params",
-        "shape",
-        "value",
-    )
+    __slots__ = ()
 
-    def __init__(
-        self, op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype
-    ) -> None:
-        self.op = op
-        self.args = args
-        self.params = params
-        self.shape = shape
-        self.dtype = dtype
-        self.value: Any = None
-        self.owner: weakref.ref[Any] | None = None
-        self.origin: Origin | None = None
+    op: Op
+    args: tuple[Expr | Const, ...]
+    params: Params
+    shape: Shape
+    dtype: np.dtype
+    value: Any
+    owner: weakref.ref[Any] | None
+    origin: Origin | None
 
     @property
     def ndim(self) -> int:
@@ -103,6 +93,13 @@ class Expr:
         return f"<{self.op.name} {self.dtype}{list(self.shape)} {state}>"
 
 
+def leaf(value: Any, shape: Shape, dtype: np.dtype) -> Expr:
+    """Return a fresh Expr that denotes stored data; leaves are never interned."""
+    expr = Expr(LEAF, (), (), shape, dtype)
+    expr.value = value
+    return expr
+
+
 class _Interned(weakref.ref[Expr]):
     """A reference that knows under which key it stands."""
 
@@ -111,29 +108,18 @@ class _Interned(weakref.ref[Expr]):
     key: tuple[Any, ...]
 
 
-_interned: dict[tuple[Any, ...], _Interned] = {}
-
-
-def leaf(value: Any, shape: Shape, dtype: np.dtype) -> Expr:
-    """Return a fresh Expr that denotes stored data; leaves are never interned."""
-    expr = Expr(LEAF, (), (), shape, dtype)
-    expr.value = value
-    return expr
-
-
-def make(
+def _make(
     op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype
 ) -> Expr:
     """Return the pending Expr for this operation, the same object while an equal one is pending."""
-    if len(args) == 2:  # as most are
-        x, y = args
-        first = id(x) if type(x) is Expr else x.key()  # type: ignore[union-attr]
-        second = id(y) if type(y) is Expr else y.key()  # type: ignore[union-attr]
-        key: tuple[Any, ...] = (id(op), first, second, params, shape, dtype, dtype.num)
-    elif len(args) == 1 and type(args[0]) is Expr:
-        key = (id(op), id(args[0]), params, shape, dtype, dtype.num)
-    else:
-        key = _key(op, args, params, shape, dtype)
+    key = (
+        id(op),
+        *[id(a) if type(a) is Expr else a.key() for a in args],  # type: ignore[union-attr]
+        params,
+        shape,
+        dtype,
+        dtype.num,  # int64 and longlong compare equal
+    )
     try:
         known = _interned.get(key)
     except TypeError:  # an unhashable constant: such an Expr stands alone
@@ -143,33 +129,33 @@ def make(
         if found is not None and found.value is None:
             return found
     expr = Expr(op, args, params, shape, dtype)
-    ref = _Interned(expr, _forget)
+    ref = _Interned(expr, _forget_ref)
     ref.key = key
     _interned[key] = ref
     return expr
 
 
-def become(expr: Expr, op: Op, args: tuple[Expr | Const, ...], params: Params) -> None:
-    """Let a pending Expr be computed in another way that gives the same; it is interned no more."""
+def _forget(expr: Expr) -> None:
+    """Let no equal Expr find this one any more."""
     for ref in weakref.getweakrefs(expr):
-        if type(ref) is _Interned:  # under a key whose ids hold only as long as the operands live
-            _forget(ref)
-    expr.op, expr.args, expr.params = op, args, params
+        if type(ref) is _Interned:
+            _forget_ref(ref)
 
 
-def _key(
-    op: Op, args: tuple[Expr | Const, ...], params: Params, shape: Shape, dtype: np.dtype
-) -> tuple[Any, ...]:
-    return (
-        id(op),
-        *[id(a) if type(a) is Expr else a.key() for a in args],  # type: ignore[union-attr]
-        params,
-        shape,
-        dtype,
-        dtype.num,  # int64 and longlong compare equal
-    )
-
-
-def _forget(ref: _Interned) -> None:
+def _forget_ref(ref: _Interned) -> None:
     if _interned.get(ref.key) is ref:
         del _interned[ref.key]
+
+
+# which of the two there are makes no difference but in time: see native/expr.c
+_interned: dict[tuple[Any, ...], Any] = native.take_expr(Expr) if native.built else {}
+make: Callable[[Op, tuple[Expr | Const, ...], Params, Shape, np.dtype], Expr] = (
+    native.make if native.built else _make
+)
+forget: Callable[[Expr], None] = native.forget if native.built else _forget
+
+
+def become(expr: Expr, op: Op, args: tuple[Expr | Const, ...], params: Params) -> None:
+    """Let a pending Expr be computed in another way that gives the same; it is interned no more."""
+    forget(expr)  # whose key has ids, which hold only as long as the operands live
+    expr.op, expr.args, expr.params = op, args, params

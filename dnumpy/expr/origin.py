@@ -22,7 +22,7 @@ _LIBRARIES = (_PACKAGE, str(Path(np.__file__).resolve().parent))
 # NumPy keeps its error state in a context variable; reading the variable costs a twentieth of
 # asking ``geterr`` for a dict, and the state that it holds is immutable, so the dict can be
 # remembered.
-_variable: Any = getattr(vars(np)["_core"].umath, "_extobj_contextvar", None)
+context: Any = getattr(vars(np)["_core"].umath, "_extobj_contextvar", None)
 
 
 class ErrorState(NamedTuple):
@@ -32,23 +32,23 @@ class ErrorState(NamedTuple):
     at_once: bool
 
 
-_remembered: list[tuple[object, ErrorState]] = []
+states: list[tuple[object, ErrorState]] = []
 _MOST_REMEMBERED = 8
 _LATER = ("ignore", "warn")  # answers to a fault that may come when the value is computed
 
 
 def error_state() -> ErrorState:
     """Return the error state of the calling thread."""
-    token = _variable.get() if _variable is not None else None
-    for known, state in _remembered:
+    token = context.get() if context is not None else None
+    for known, state in states:
         if known is token and token is not None:
             return state
     kinds = np.geterr()
     at_once = any(value not in _LATER for value in kinds.values())
     state = ErrorState(tuple((k, str(v)) for k, v in kinds.items()), at_once)
-    if len(_remembered) >= _MOST_REMEMBERED:
-        del _remembered[1:]  # the first is the default, asked for most
-    _remembered.append((token, state))
+    if len(states) >= _MOST_REMEMBERED:
+        del states[1:]  # the first is the default, asked for most
+    states.append((token, state))
     return state
 
 
@@ -136,14 +136,14 @@ def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
     """Return the origin of the call being recorded, at least ``depth`` frames above this one."""
     frame = _frame_at(depth)
     code = frame.f_code
-    found = _known.get((id(code), frame.f_lasti))
+    found = sites.get((id(code), frame.f_lasti))
     if found is not None:
         known, errors, listens, origin = found
         if known is code and errors is state and listens is watched:
             return origin
     while frame.f_back is not None:
         name = frame.f_code.co_filename
-        inside = _inside.get(name)
+        inside = libraries.get(name)
         if inside is None:
             inside = _note_file(name)
         if not inside:
@@ -155,7 +155,7 @@ def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
 def site_of(frame: FrameType) -> Site | None:
     """Return the place of a frame of the user's where something was recorded before, else None."""
     code = frame.f_code
-    found = _known.get((id(code), frame.f_lasti))
+    found = sites.get((id(code), frame.f_lasti))
     return found[3].site if found is not None and found[0] is code else None
 
 
@@ -164,7 +164,7 @@ def site_at(frame: FrameType) -> Site | None:
     site = site_of(frame)
     if site is None:
         name = frame.f_code.co_filename
-        inside = _inside.get(name)
+        inside = libraries.get(name)
         if not (_note_file(name) if inside is None else inside):
             site = _origin_of(frame, error_state(), watch()).site
     return site
@@ -172,24 +172,24 @@ def site_at(frame: FrameType) -> Site | None:
 
 def _note_file(name: str) -> bool:
     """Say, and remember, whether a file is one of a library and none of its tests."""
-    if len(_inside) >= _MOST_KNOWN:
-        _inside.clear()
-    found = _inside[name] = name.startswith(_LIBRARIES) and "/tests/" not in name
+    if len(libraries) >= _MOST_KNOWN:
+        libraries.clear()
+    found = libraries[name] = name.startswith(_LIBRARIES) and "/tests/" not in name
     return found
 
 
-_inside: dict[str, bool] = {}  # what is known of files
+libraries: dict[str, bool] = {}  # file -> whether it is one of a library and none of its tests
 _frame_at = sys._getframe  # noqa: SLF001 - the documented way to look at callers cheaply
 
 # a place in a program -> its code object, which keeps the id its own, and what was so there last
-_known: dict[tuple[int, int], tuple[Any, ErrorState, Watch, Origin]] = {}
+sites: dict[tuple[int, int], tuple[Any, ErrorState, Watch, Origin]] = {}
 _MOST_KNOWN = 4096
 
 
 def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
     code = frame.f_code
     key = (id(code), frame.f_lasti)
-    found = _known.get(key)
+    found = sites.get(key)
     if found is not None:
         known, errors, listens, origin = found
         if known is code and errors is state and listens is watched:
@@ -199,9 +199,9 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
     origin = Origin(
         code.co_filename, frame.f_lineno, state.kinds, module, code.co_name, watched, site
     )
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    _known[key] = (code, state, watched, origin)
+    if len(sites) >= _MOST_KNOWN:
+        sites.clear()
+    sites[key] = (code, state, watched, origin)
     return origin
 
 

@@ -113,14 +113,14 @@ def _matches(pattern: re.Pattern[str] | str | None, text: str) -> bool:
     return pattern == text if isinstance(pattern, str) else bool(pattern.match(text))
 
 
-_latest: list[_Sight] = []
+sights: list[_Sight] = []
 
 
 def watch() -> Watch:
     """Return how the program listens to warnings now."""
     filters = _MODULE.filters
-    if _latest:
-        seen = _latest[0]
+    if sights:
+        seen = sights[0]
         if (
             filters is seen.filters
             and _MODULE._showwarnmsg_impl is seen.show  # noqa: SLF001 - what catch_warnings replaces
@@ -145,7 +145,7 @@ def _look() -> Watch:
     )
     number = 1 if type(filters) is Filters and len(filters) > 1 else 0
     latest = _entry(filters, number) if filters else None
-    _latest[:] = [_Sight(filters, len(filters), number, latest, show, showwarning, found)]
+    sights[:] = [_Sight(filters, len(filters), number, latest, show, showwarning, found)]
     return found
 
 

@@ -7,8 +7,11 @@ handle of the result. Every other case is handed to the function in Python that 
 name, which is the whole method and is the same where the module was not built: semantics live
 there, and the C files only leave out what would not be found. Tests run both (``DNUMPY_NATIVE``).
 
+Operations that wait are recorded in C where nothing special is to be seen (``record.c``), as
+:mod:`dnumpy.api.quick` records them.
+
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
-from), ``Method``, ``Attribute`` and ``Function``, which stand before a function or property of
+from), :class:`Node` (which ``Expr`` derives from), ``Method``, ``Attribute`` and ``Function``, which stand before a function or property of
 Python's and answer for it when they are asked for documentation or signature.
 
 To add a short path: give it in C, name the function in Python that does the rest, and add its line
@@ -69,8 +72,33 @@ if TYPE_CHECKING or not built:
 
         __slots__ = ("__name__", "_np", "_plain", "_row")
 
+    class Node:
+        """The slots of an Expr."""
+
+        __slots__ = (
+            "__weakref__",
+            "args",
+            "dtype",
+            "op",
+            "origin",
+            "owner",
+            "params",
+            "shape",
+            "value",
+        )
+
+        def __init__(self, op: Any, args: Any, params: Any, shape: Any, dtype: Any) -> None:
+            self.op = op
+            self.args = args
+            self.params = params
+            self.shape = shape
+            self.dtype = dtype
+            self.value = None
+            self.owner = None
+            self.origin = None
+
 else:
-    Handle, Callable = _module.Handle, _module.Callable
+    Handle, Callable, Node = _module.Handle, _module.Callable, _module.Node
 
 OF_PYTHON: tuple[type, ...] = (_module.Method, _module.Function) if built else ()
 PROPERTIES: tuple[type, ...] = (property, _module.Attribute) if built else (property,)
@@ -103,6 +131,10 @@ def count_bins(values: np.ndarray, edges: np.ndarray, counters: np.ndarray) -> b
     return built and bool(_module.count_bins(values, edges, counters))
 
 
+if built:
+    take_expr: Callback[[type], dict[Any, Any]] = _module.take_expr
+    make: Any = _module.make
+    forget: Any = _module.forget
 where = _module.where if built else np.where  # gives what NumPy's does
 
 
@@ -112,9 +144,18 @@ def bind(**told: Any) -> None:
         _module.bind(**told)
 
 
-def give(cls: type, name: str, function: Any, loop: Any = None) -> None:
-    """Give a class a special method: behind the short path, for arrays, where it has one."""
-    if not (built and Handle in cls.__mro__ and _module.take(name, function, loop)):
+def bind_recorder(**told: Any) -> None:
+    """Tell the module in C of what is looked at when an operation is recorded."""
+    if built:
+        _module.take_recorder(**told)
+
+
+def give(cls: type, name: str, function: Any, loop: Any = None, row: Any = None) -> None:
+    """Give a class a special method: behind the short path, for arrays, where it has one.
+
+    That asks NumPy's ``loop``, and records a ``row``; None where only Python does.
+    """
+    if not (built and Handle in cls.__mro__ and _module.take(name, function, loop, row)):
         setattr(cls, name, function)
 
 

@@ -171,11 +171,14 @@ PyObject *turn_of(PyObject *function, Py_ssize_t bytes); /* new; NULL without an
 PyObject *turn_on(PyObject *function, PyObject *a, PyObject *b); /* the same; b may be NULL */
 double seconds_now(void);
 void took(PyObject *site, double started); /* steals site, which may be NULL */
+PyObject *record_now(PyObject *row, PyObject *x, PyObject *y); /* see record.c; y may be NULL */
+PyObject *record_into(PyObject *row, PyObject *x, PyObject *y);
+Py_ssize_t stored_at(PyObject *type, const char *name); /* of a slot, in bytes; -1 with an error */
 PyObject *call_slow(PyObject *function, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *temporary_of(PyObject *x); /* new; NULL without an error of others */
 PyObject *small_temporary(PyObject *x);
 int keeps_type(PyObject *memory, PyObject *other);
-int take_operator(const char *name, PyObject *function, PyObject *loop);
+int take_operator(const char *name, PyObject *function, PyObject *loop, PyObject *row);
 void array_dealloc(PyObject *array);
 
 /* views of large memory: see views.c */

@@ -1,7 +1,7 @@
 /* The module: its types, and how Python tells it of the classes and settings that it works with. */
 
 #define DNUMPY_IMPORTS_NUMPY
-#include "handle.h"
+#include "expr.h"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -12,9 +12,13 @@
 #endif
 
 PyObject *take_ufunc(PyObject *module, PyObject *args);
+PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *take_expr(PyObject *module, PyObject *type);
+PyObject *make_of(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *forget_expr(PyObject *module, PyObject *expr);
 
 /* Where objects of a class store an attribute; -1 with an error if that has no slot. */
-static Py_ssize_t
+Py_ssize_t
 stored_at(PyObject *type, const char *name)
 {
     PyObject *slot = PyObject_GetAttrString(type, name);
@@ -93,18 +97,26 @@ static PyObject *
 take(PyObject *Py_UNUSED(module), PyObject *args)
 {
     const char *name;
-    PyObject *function, *loop = NULL;
-    if (!PyArg_ParseTuple(args, "sO|O", &name, &function, &loop)) {
+    PyObject *function, *loop = NULL, *row = NULL;
+    if (!PyArg_ParseTuple(args, "sO|OO", &name, &function, &loop, &row)) {
         return NULL;
     }
-    return PyBool_FromLong(take_operator(name, function, loop));
+    return PyBool_FromLong(take_operator(name, function, loop, row));
 }
 
 static PyMethodDef functions[] = {
     {"bind", (PyCFunction)(void (*)(void))bind, METH_VARARGS | METH_KEYWORDS,
      "Tell of the class of arrays, the settings, and what is asked where no short path is."},
     {"take", take, METH_VARARGS,
-     "Keep what Python does for a special method, and its ufunc; False for others."},
+     "Keep what Python does for a special method, its ufunc, and the row that records it; False for "
+     "others."},
+    {"take_expr", take_expr, METH_O,
+     "Keep the class of Exprs; return the dict of those that equal ones find."},
+    {"take_recorder", (PyCFunction)(void (*)(void))take_recorder, METH_VARARGS | METH_KEYWORDS,
+     "Tell of what is looked at when an operation is recorded."},
+    {"make", (PyCFunction)(void (*)(void))make_of, METH_FASTCALL,
+     "Return the pending Expr for an operation, the same one while an equal one is pending."},
+    {"forget", forget_expr, METH_O, "Let no equal Expr find this one any more."},
     {"take_ufunc", take_ufunc, METH_VARARGS,
      "Keep what Python does when an instance of the class of ufuncs is called."},
     {"count_bins", count_bins, METH_VARARGS,
@@ -140,7 +152,7 @@ PyMODINIT_FUNC
 PyInit__native(void)
 {
     import_array();
-    PyTypeObject *types[] = {&Handle_Type, &Method_Type, &Attribute_Type, &Callable_Type,
+    PyTypeObject *types[] = {&Handle_Type, &Node_Type, &Method_Type, &Attribute_Type, &Callable_Type,
                              &Function_Type};
     PyObject *module = PyModule_Create(&definition);
     for (size_t k = 0; module != NULL && k < sizeof types / sizeof *types; k++) {

@@ -6,6 +6,7 @@
 
 typedef struct {
     PyObject *loop; /* NumPy's ufunc; NULL until Python has named one */
+    PyObject *row;  /* what records it; NULL where Python does */
     PyObject *slow;
     PyObject *slow_reflected;
     PyObject *slow_inplace;
@@ -26,7 +27,7 @@ static const char *const items[ITEMS] = {"getitem", "setitem", "len", "bool", "i
                                     "delitem", "iter"};
 
 static Operator operators[OPERATORS];
-static PyObject *compare_slow[6];
+static PyObject *compare_slow[6], *compare_row[6];
 PyObject *item_slow[ITEMS];
 
 static int
@@ -38,7 +39,7 @@ keep(PyObject **place, PyObject *function)
 
 /* Keep what Python does for a special method; return whether this file has a short path for it. */
 int
-take_operator(const char *name, PyObject *function, PyObject *loop)
+take_operator(const char *name, PyObject *function, PyObject *loop, PyObject *row)
 {
     char bare[32];
     size_t length = strlen(name);
@@ -51,6 +52,9 @@ take_operator(const char *name, PyObject *function, PyObject *loop)
         if (strcmp(bare, names[k]) == 0) {
             if (loop != NULL && loop != Py_None) {
                 keep(&operators[k].loop, loop);
+            }
+            if (row != NULL && row != Py_None) {
+                keep(&operators[k].row, row);
             }
             return keep(&operators[k].slow, function);
         }
@@ -65,6 +69,9 @@ take_operator(const char *name, PyObject *function, PyObject *loop)
     }
     for (int k = 0; k < 6; k++) {
         if (strcmp(bare, comparisons[k]) == 0) {
+            if (row != NULL && row != Py_None) {
+                keep(&compare_row[k], row);
+            }
             return keep(&compare_slow[k], function);
         }
     }
@@ -160,6 +167,9 @@ forward(Operator *op, PyObject *x, PyObject *y)
     if (r == NULL && !PyErr_Occurred()) {
         r = call_now(op->loop, x, y);
     }
+    if (r == NULL && !PyErr_Occurred()) {
+        r = record_now(op->row, x, y);
+    }
     return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow, x, y);
 }
 
@@ -171,6 +181,9 @@ reflected(Operator *op, PyObject *x, PyObject *y)
         r = into_one_of(op, x, y);
         if (r == NULL && !PyErr_Occurred()) {
             r = call_now(op->loop, x, y);
+        }
+        if (r == NULL && !PyErr_Occurred()) {
+            r = record_now(op->row, x, y);
         }
     }
     return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow_reflected, y, x);
@@ -237,6 +250,9 @@ written_seen(Operator *op, PyObject *x, PyObject *y)
     }
     Py_XDECREF(a);
     Py_XDECREF(b);
+    if (r == NULL && !PyErr_Occurred()) {
+        r = record_into(op->row, x, y);
+    }
     return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow_inplace, x, y);
 }
 
@@ -267,6 +283,9 @@ unary(Operator *op, PyObject *x)
     PyObject *r = into_one_of(op, x, NULL);
     if (r == NULL && !PyErr_Occurred()) {
         r = call_now(op->loop, x, NULL);
+    }
+    if (r == NULL && !PyErr_Occurred()) {
+        r = record_now(op->row, x, NULL);
     }
     return r != NULL || PyErr_Occurred() ? r : call_slow(op->slow, x, NULL);
 }
@@ -440,7 +459,8 @@ handle_compare(PyObject *x, PyObject *y, int op)
     }
     if (b == NULL) {
         Py_XDECREF(a);
-        return call_slow(compare_slow[op], x, y);
+        PyObject *r = PyErr_Occurred() ? NULL : record_now(compare_row[op], x, y);
+        return r != NULL || PyErr_Occurred() ? r : call_slow(compare_slow[op], x, y);
     }
     double started = site == NULL ? 0 : seconds_now();
     PyObject *r = result(PyObject_RichCompare(a, b, op), x, y);

@@ -102,7 +102,10 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
         }
     }
     if (simple && kwnames == NULL) {
-        PyObject *r = call_now(self->np, args[0], count == 2 ? args[1] : NULL);
+        PyObject *y = count == 2 ? args[1] : NULL, *r = call_now(self->np, args[0], y);
+        if (r == NULL && !PyErr_Occurred() && world.array_type != NULL && IS_ARRAY(args[0])) {
+            r = record_now(self->row, args[0], y);
+        }
         if (r != NULL || PyErr_Occurred()) {
             return r;
         }

@@ -45,6 +45,20 @@ class Window:
     A thread computes what it recorded itself: another one may have another client.
     """
 
+    __slots__ = (  # native/record.c looks for some of them
+        "_others",
+        "elements",
+        "elements_of_little",
+        "exprs",
+        "little",
+        "looked",
+        "made",
+        "owners",
+        "picked",
+        "settled",
+        "thread",
+    )
+
     def __init__(self) -> None:
         self.exprs = 0
         self.elements = 0

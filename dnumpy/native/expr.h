@@ -1,0 +1,33 @@
+/* The slots of an Expr, and the operations on graphs of them: see expr.c. */
+
+#ifndef DNUMPY_EXPR_H
+#define DNUMPY_EXPR_H
+
+#include "handle.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *op;
+    PyObject *args;     /* a tuple of Exprs and constants */
+    PyObject *params;
+    PyObject *shape;
+    PyObject *dtype;
+    PyObject *value;    /* None while pending */
+    PyObject *owner;    /* a weak reference to the Buffer whose content it is, or None */
+    PyObject *origin;   /* the user's line, or None */
+    PyObject *key;      /* under which an equal one finds it; NULL where none does */
+    PyObject *weakrefs;
+} Node;
+
+extern PyTypeObject Node_Type;
+extern PyTypeObject *expr_class; /* which Python derived; NULL until it has told */
+
+#define IS_EXPR(x) (Py_TYPE(x) == expr_class)
+#define IS_PENDING(node) ((node)->value == Py_None)
+
+PyObject *new_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObject *dtype);
+PyObject *make_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape,
+                    PyObject *dtype);
+Py_ssize_t elements_of(PyObject *shape); /* PY_SSIZE_T_MAX where they are more */
+
+#endif

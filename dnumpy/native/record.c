@@ -1,0 +1,573 @@
+/* Operators of arrays that wait, recorded as dnumpy.api.quick records them, which has what is left.
+
+   Nothing is recorded before everything that may stand against it has been looked at, so that Python
+   can begin anew wherever this returns NULL without an error. */
+
+#include "expr.h"
+
+#define SAFE_INT 127 /* fits every integer dtype: api/quick.py, too */
+#define PARAMS_OF_SITE 6 /* where an Origin has its Site */
+
+/* What Python told, borrowed for the life of the process; `buffer_type` is NULL until then. */
+static struct {
+    PyTypeObject *buffer_type;
+    PyObject *window;     /* what is pending, and how much that is */
+    PyObject *results;    /* (row, what the dtype depends on of each operand) -> dtype */
+    PyObject *constants;  /* (type, number) -> the operand that it is */
+    PyObject *constant;   /* the same, made */
+    PyObject *scalars;    /* types of scalars that are operands as they are */
+    PyObject *context;    /* the variable that has NumPy's error state */
+    PyObject *states;     /* [(state, what it says)] */
+    PyObject *sights;     /* [what was seen when the filters of warnings were last looked at] */
+    PyObject *warnings;   /* the module's names */
+    PyObject *sites;      /* (address of code, instruction) -> (code, state, filters, Origin) */
+    PyObject *inside;     /* file -> whether it is a library's */
+    PyObject *flush;      /* compute what is pending if that is due */
+    PyObject *view;       /* the op of a view */
+    struct {
+        Py_ssize_t shape, dtype, writeable, foreign, ghost, export, home, expr;
+    } buffer;
+    struct {
+        Py_ssize_t exprs, elements, looked, owners, thread;
+    } counts;
+    Py_ssize_t accuracy, window_exprs, alone; /* of settings, and of a Site */
+    Py_ssize_t most, little, little_bytes;    /* elements: see runtime/window.py */
+} told;
+
+/* How a call that is being recorded is seen from outside. All borrowed. */
+typedef struct {
+    PyObject *errors; /* NumPy's error state */
+    PyObject *watch;  /* the filters of warnings */
+} Around;
+
+static inline PyObject **
+place_of(PyObject *object, Py_ssize_t at)
+{
+    return (PyObject **)((char *)object + at);
+}
+
+/* What is known of the calling thread's error state, borrowed; NULL if that has to be asked for. */
+static PyObject *
+error_state(void)
+{
+    PyObject *token = NULL, *found = NULL;
+    if (told.context == Py_None || PyContextVar_Get(told.context, NULL, &token) < 0) {
+        PyErr_Clear();
+        return NULL;
+    }
+    for (Py_ssize_t k = 0; token != NULL && k < PyList_GET_SIZE(told.states); k++) {
+        PyObject *known = PyList_GET_ITEM(told.states, k);
+        if (PyTuple_GET_ITEM(known, 0) == token) {
+            found = PyTuple_GET_ITEM(known, 1);
+            break;
+        }
+    }
+    Py_XDECREF(token);
+    return found;
+}
+
+/* How the program listens to warnings, if that is as it was at the last look, borrowed. */
+static PyObject *
+watch(void)
+{
+    static PyObject *filters_name, *impl_name, *show_name;
+    if (PyList_GET_SIZE(told.sights) == 0) {
+        return NULL;
+    }
+    PyObject *seen = PyList_GET_ITEM(told.sights, 0);
+    PyObject *filters = PyDict_GetItem(told.warnings, intern(&filters_name, "filters"));
+    if (filters != PyTuple_GET_ITEM(seen, 0) || !PyList_Check(filters) ||
+        PyDict_GetItem(told.warnings, intern(&impl_name, "_showwarnmsg_impl")) !=
+            PyTuple_GET_ITEM(seen, 4) ||
+        PyDict_GetItem(told.warnings, intern(&show_name, "showwarning")) !=
+            PyTuple_GET_ITEM(seen, 5)) {
+        return NULL;
+    }
+    Py_ssize_t length = PyList_GET_SIZE(filters);
+    Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GET_ITEM(seen, 2));
+    int same = length == PyLong_AsSsize_t(PyTuple_GET_ITEM(seen, 1)) &&
+               (length == 0 || (number >= 0 && number < length &&
+                                PyList_GET_ITEM(filters, number) == PyTuple_GET_ITEM(seen, 3)));
+    return same ? PyTuple_GET_ITEM(seen, 6) : NULL;
+}
+
+/* Look around; 0 where faults are to be told of at once, or Python has to look. */
+static int
+look_around(Around *around)
+{
+    if (told.buffer_type == NULL ||
+        PyUnicode_CompareWithASCIIString(*place_of(world.config, told.accuracy), "exact") != 0) {
+        return 0;
+    }
+    around->errors = error_state();
+    around->watch = around->errors == NULL ? NULL : watch();
+    return around->watch != NULL && PyTuple_GET_ITEM(around->errors, 1) == Py_False &&
+           PyTuple_GET_ITEM(around->watch, 2) == Py_False;
+}
+
+/* The place of a frame, if something was recorded there in the same surroundings, borrowed. */
+static PyObject *
+origin_at(PyCodeObject *code, int instruction, const Around *around)
+{
+    PyObject *address = PyLong_FromVoidPtr(code), *number = PyLong_FromLong(instruction);
+    PyObject *key = address == NULL || number == NULL ? NULL : PyTuple_Pack(2, address, number);
+    PyObject *known = key == NULL ? NULL : PyDict_GetItemWithError(told.sites, key);
+    Py_XDECREF(address);
+    Py_XDECREF(number);
+    Py_XDECREF(key);
+    if (known == NULL || PyTuple_GET_ITEM(known, 0) != (PyObject *)code ||
+        PyTuple_GET_ITEM(known, 1) != around->errors ||
+        PyTuple_GET_ITEM(known, 2) != around->watch) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return PyTuple_GET_ITEM(known, 3);
+}
+
+/* The user's line that is running, new; NULL where it is not known yet, or wants each of its results
+   by itself. */
+static PyObject *
+origin_now(const Around *around)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *found = NULL;
+    Py_XINCREF(frame);
+    while (frame != NULL) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        found = origin_at(code, PyFrame_GetLasti(frame), around);
+        int is_inside = found == NULL &&
+                        PyDict_GetItem(told.inside, code->co_filename) == Py_True;
+        Py_DECREF(code);
+        PyFrameObject *above = is_inside ? PyFrame_GetBack(frame) : NULL;
+        Py_DECREF(frame);
+        frame = above;
+    }
+    if (found != NULL) {
+        PyObject *site = PyTuple_GET_ITEM(found, PARAMS_OF_SITE);
+        PyObject *alone = *place_of(site, told.alone);
+        if (alone == NULL || !PyLong_CheckExact(alone) || PyObject_IsTrue(alone)) {
+            found = NULL;
+        }
+    }
+    return Py_XNewRef(found);
+}
+
+/* Say whether no axis of a view has larger strides than one before it: api/layout.py, too. */
+static int
+descends(PyObject *shape, PyObject *strides)
+{
+    long long last = -1;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(shape); k++) {
+        long long n = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, k));
+        long long step = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, k));
+        if (n == 0) {
+            return 0; /* Python looks at what is empty */
+        }
+        if (n > 1 && step != 0) {
+            step = step < 0 ? -step : step;
+            if (last >= 0 && step > last) {
+                return 0;
+            }
+            last = step;
+        }
+    }
+    return !PyErr_Occurred();
+}
+
+static int
+is_managed_dtype(PyObject *dtype)
+{
+    PyArray_Descr *descr = (PyArray_Descr *)dtype;
+    return strchr("biufc", descr->kind) != NULL && PyDataType_ISNOTSWAPPED(descr);
+}
+
+/* What an array shows now, new; NULL without an error where Python has to look. */
+static PyObject *
+content(PyObject *x)
+{
+    static PyObject *geometry_name;
+    Handle *handle = (Handle *)x;
+    PyObject *buffer = handle->buf;
+    if (handle->np != Py_None || buffer == NULL || Py_TYPE(buffer) != told.buffer_type ||
+        *place_of(buffer, told.buffer.foreign) != Py_False ||
+        *place_of(buffer, told.buffer.export) != Py_None) {
+        return NULL;
+    }
+    PyObject *expr = *place_of(buffer, told.buffer.expr);
+    if (expr == NULL || !IS_EXPR(expr) || handle->place == NULL) {
+        return NULL;
+    }
+    Node *node = (Node *)expr;
+    if (handle->place == Py_None) {
+        if (node->op == world.full && (!IS_PENDING(node) || node->owner == Py_None)) {
+            PyObject *none = PyTuple_New(0); /* each reader makes its own */
+            PyObject *made = none == NULL ? NULL
+                                          : new_expr(node->op, none, node->params, node->shape,
+                                                     node->dtype);
+            Py_XDECREF(none);
+            return made;
+        }
+        return Py_NewRef(expr);
+    }
+    if ((IS_PENDING(node) && node->owner == Py_None) || setting(world.memory_limit_at) != 0) {
+        return NULL;
+    }
+    PyObject *place = handle->place == world.as_seen
+                          ? PyObject_GetAttr(x, intern(&geometry_name, "_geo"))
+                          : Py_NewRef(handle->place);
+    PyObject *view = NULL;
+    if (place != NULL && PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 4) {
+        PyObject *shape = PyTuple_GET_ITEM(place, 1), *dtype = PyTuple_GET_ITEM(place, 3);
+        if (descends(shape, PyTuple_GET_ITEM(place, 2)) && is_managed_dtype(dtype) &&
+            elements_of(shape) >= setting(world.eager_below_at)) {
+            PyObject *args = PyTuple_Pack(1, expr);
+            view = args == NULL ? NULL : make_expr(told.view, args, place, shape, dtype);
+            Py_XDECREF(args);
+        }
+    }
+    Py_XDECREF(place);
+    return view;
+}
+
+/* The operand that a scalar is, new, and what the result's dtype depends on of it; NULL without an
+   error where Python has to look. */
+static PyObject *
+scalar(PyObject *x, PyObject **kind)
+{
+    PyObject *type = (PyObject *)Py_TYPE(x), *found = NULL;
+    if (PyLong_CheckExact(x)) {
+        int beyond;
+        long value = PyLong_AsLongAndOverflow(x, &beyond);
+        if (beyond || value < 0 || value > SAFE_INT) {
+            return NULL;
+        }
+    }
+    else if (!holds_type(told.scalars, x)) {
+        return NULL;
+    }
+    PyObject *key = PyTuple_Pack(2, type, x);
+    PyObject *known = key == NULL ? NULL : PyDict_GetItemWithError(told.constants, key);
+    if (known != NULL && PyObject_IsTrue(x) == 1) {
+        found = Py_NewRef(known);
+    }
+    else if (!PyErr_Occurred()) {
+        found = PyObject_CallOneArg(told.constant, x);
+    }
+    Py_XDECREF(key);
+    *kind = found == NULL ? NULL : Py_NewRef(type);
+    return found;
+}
+
+/* An operand, new, and what the result's dtype depends on of it. */
+static PyObject *
+operand(PyObject *x, PyObject **kind)
+{
+    if (!IS_ARRAY(x)) {
+        return scalar(x, kind);
+    }
+    PyObject *found = content(x);
+    if (found != NULL) {
+        *kind = PyLong_FromLong(((PyArray_Descr *)((Node *)found)->dtype)->type_num);
+    }
+    return found;
+}
+
+/* The shape of two broadcast together, new; NULL without an error where they do not fit. */
+static PyObject *
+broadcast(PyObject *a, PyObject *b)
+{
+    Py_ssize_t m = PyTuple_GET_SIZE(a), n = PyTuple_GET_SIZE(b), axes = m > n ? m : n;
+    if (a == b) {
+        return Py_NewRef(a);
+    }
+    PyObject *found = PyTuple_New(axes);
+    int like_a = m == axes, like_b = n == axes;
+    for (Py_ssize_t k = 1; found != NULL && k <= axes; k++) {
+        PyObject *one = k <= m ? PyTuple_GET_ITEM(a, m - k) : NULL;
+        PyObject *other = k <= n ? PyTuple_GET_ITEM(b, n - k) : NULL;
+        Py_ssize_t p = one == NULL ? 1 : PyLong_AsSsize_t(one);
+        Py_ssize_t q = other == NULL ? 1 : PyLong_AsSsize_t(other);
+        PyObject *taken = one == NULL || (p == 1 && other != NULL) ? other : one;
+        if (p != q && p != 1 && q != 1) {
+            Py_CLEAR(found);
+            break;
+        }
+        like_a = like_a && (p == q || q == 1);
+        like_b = like_b && (p == q || p == 1);
+        PyTuple_SET_ITEM(found, axes - k, Py_NewRef(taken));
+    }
+    if (found != NULL && (like_a || like_b)) { /* the very object: it is compared by identity first */
+        Py_SETREF(found, Py_NewRef(like_a ? a : b));
+    }
+    return found;
+}
+
+/* The dtype of a result, new; NULL without an error where NumPy is to be asked. */
+static PyObject *
+dtype_of(PyObject *row, PyObject *first, PyObject *second)
+{
+    PyObject *key = second == NULL ? PyTuple_Pack(2, row, first) : PyTuple_Pack(3, row, first, second);
+    PyObject *found = key == NULL ? NULL : PyDict_GetItemWithError(told.results, key);
+    Py_XINCREF(found);
+    Py_XDECREF(key);
+    PyErr_Clear();
+    return found;
+}
+
+/* A pending Expr that nobody has yet, new; NULL without an error where Python has to look. If it is
+   to be `like` a Buffer, it has the shape and dtype of its content. */
+static PyObject *
+recorded(PyObject *row, PyObject *x, PyObject *y, PyObject *like)
+{
+    Around around;
+    PyObject *kinds[2] = {NULL, NULL}, *first = NULL, *second = NULL, *shape = NULL, *found = NULL;
+    PyObject *dtype = NULL;
+    if (!look_around(&around)) {
+        return NULL;
+    }
+    PyObject *origin = origin_now(&around);
+    first = origin == NULL ? NULL : operand(x, &kinds[0]);
+    second = first == NULL || y == NULL ? NULL : operand(y, &kinds[1]);
+    if (first != NULL && (y == NULL || second != NULL)) {
+        dtype = dtype_of(row, kinds[0], kinds[1]);
+        if (dtype != NULL && second != NULL && IS_EXPR(first) && IS_EXPR(second)) {
+            shape = broadcast(((Node *)first)->shape, ((Node *)second)->shape);
+        }
+        else if (dtype != NULL) {
+            shape = Py_NewRef(((Node *)(IS_EXPR(first) ? first : second))->shape);
+        }
+        int fits = shape != NULL && PyTuple_GET_SIZE(shape) > 0;
+        if (fits && like != NULL) {
+            PyObject *wanted = *place_of(like, told.buffer.dtype);
+            fits = ((PyArray_Descr *)wanted)->type_num == ((PyArray_Descr *)dtype)->type_num &&
+                   PyObject_RichCompareBool(shape, *place_of(like, told.buffer.shape), Py_EQ) == 1;
+        }
+        PyObject *args = !fits            ? NULL
+                         : second == NULL ? PyTuple_Pack(1, first)
+                                          : PyTuple_Pack(2, first, second);
+        PyObject *params = args == NULL ? NULL : PyTuple_New(0);
+        found = params == NULL ? NULL : make_expr(row, args, params, shape, dtype);
+        Py_XDECREF(args);
+        Py_XDECREF(params);
+    }
+    if (found != NULL && ((Node *)found)->origin != Py_None) {
+        Py_CLEAR(found); /* somebody recorded the same, and may hold it */
+    }
+    if (found != NULL) {
+        Py_SETREF(((Node *)found)->origin, Py_NewRef(origin));
+    }
+    Py_XDECREF(origin);
+    Py_XDECREF(dtype);
+    Py_XDECREF(kinds[0]);
+    Py_XDECREF(kinds[1]);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    Py_XDECREF(shape);
+    return found;
+}
+
+static void
+count_up(Py_ssize_t at, Py_ssize_t by)
+{
+    PyObject **place = place_of(told.window, at);
+    long long now = PyLong_AsLongLong(*place);
+    PyObject *sum = PyLong_FromLongLong(now + by);
+    if (sum != NULL) {
+        Py_SETREF(*place, sum);
+    }
+}
+
+/* Count what was recorded for a Buffer, and compute what is pending if that is due; -1 with an
+   error. */
+static int
+counted(PyObject *expr, PyObject *owner, PyObject *buffer)
+{
+    static PyObject *count_name;
+    Node *node = (Node *)expr;
+    Py_ssize_t size = elements_of(node->shape);
+    int one_byte = PyDataType_ELSIZE((PyArray_Descr *)node->dtype) == 1;
+    int is_little = size <= told.little || (one_byte && size < told.little_bytes);
+    unsigned long thread = PyLong_AsUnsignedLong(*place_of(told.window, told.counts.thread));
+    PyObject *key = PyLong_FromVoidPtr(buffer);
+    int due = -1;
+    if (key == NULL) {
+        return -1;
+    }
+    if (is_little || size > told.most || thread != PyThread_get_thread_ident()) {
+        PyObject *args[] = {told.window, expr, owner, key};
+        PyObject *r = PyObject_VectorcallMethod(intern(&count_name, "count"), args, 4, NULL);
+        due = r == NULL ? -1 : PyObject_IsTrue(r);
+        Py_XDECREF(r);
+    }
+    else if (PyDict_SetItem(*place_of(told.window, told.counts.owners), key, owner) == 0) {
+        count_up(told.counts.exprs, 1);
+        count_up(told.counts.elements, size);
+        due = PyErr_Occurred() != NULL
+                  ? -1
+                  : PyLong_AsLongLong(*place_of(told.window, told.counts.exprs)) >=
+                            setting(told.window_exprs) ||
+                        PyLong_AsLongLong(*place_of(told.window, told.counts.elements)) >=
+                            PyLong_AsLongLong(*place_of(told.window, told.counts.looked));
+    }
+    Py_DECREF(key);
+    if (due > 0) {
+        PyObject *r = PyObject_CallNoArgs(told.flush);
+        due = r == NULL ? -1 : 0;
+        Py_XDECREF(r);
+    }
+    return due;
+}
+
+/* A handle, new, of a new Buffer with a pending Expr that nobody has yet. */
+static PyObject *
+handle_of(PyObject *expr)
+{
+    PyObject *buffer = told.buffer_type->tp_alloc(told.buffer_type, 0);
+    PyObject *owner = buffer == NULL ? NULL : PyWeakref_NewRef(buffer, NULL);
+    Handle *made = owner == NULL ? NULL
+                                 : (Handle *)world.array_type->tp_alloc(world.array_type, 0);
+    if (made == NULL) {
+        Py_XDECREF(buffer);
+        Py_XDECREF(owner);
+        return NULL;
+    }
+    Node *node = (Node *)expr;
+    *place_of(buffer, told.buffer.shape) = Py_NewRef(node->shape);
+    *place_of(buffer, told.buffer.dtype) = Py_NewRef(node->dtype);
+    *place_of(buffer, told.buffer.writeable) = Py_NewRef(Py_True);
+    *place_of(buffer, told.buffer.foreign) = Py_NewRef(Py_False);
+    *place_of(buffer, told.buffer.ghost) = Py_NewRef(Py_None);
+    *place_of(buffer, told.buffer.export) = Py_NewRef(Py_None);
+    *place_of(buffer, told.buffer.home) = Py_NewRef(Py_None);
+    *place_of(buffer, told.buffer.expr) = Py_NewRef(expr);
+    Py_SETREF(node->owner, Py_NewRef(owner));
+    made->np = Py_NewRef(Py_None);
+    made->base = Py_NewRef(Py_None);
+    made->place = Py_NewRef(Py_None);
+    made->seen = Py_NewRef(Py_None);
+    made->readonly = Py_NewRef(Py_False);
+    made->buf = buffer;
+    if (counted(expr, owner, buffer) < 0) {
+        Py_CLEAR(made);
+    }
+    Py_DECREF(owner);
+    return (PyObject *)made;
+}
+
+/* What an operation on one or two operands gives, recorded; NULL without an error where Python has
+   to look. `row` may be NULL or None, and y NULL. */
+PyObject *
+record_now(PyObject *row, PyObject *x, PyObject *y)
+{
+    if (row == NULL || row == Py_None) {
+        return NULL;
+    }
+    PyObject *expr = recorded(row, x, y, NULL);
+    PyObject *made = expr == NULL ? NULL : handle_of(expr);
+    Py_XDECREF(expr);
+    return made;
+}
+
+/* The same for an operation into its first operand, which is given back. */
+PyObject *
+record_into(PyObject *row, PyObject *x, PyObject *y)
+{
+    Handle *handle = (Handle *)x;
+    PyObject *buffer = handle->buf;
+    if (row == NULL || row == Py_None || told.buffer_type == NULL || handle->np != Py_None ||
+        handle->readonly != Py_False || handle->place != Py_None || buffer == NULL ||
+        Py_TYPE(buffer) != told.buffer_type) {
+        return NULL;
+    }
+    Py_INCREF(buffer);
+    PyObject *expr = recorded(row, x, y, buffer), *owner = NULL, *lock = NULL, *r = NULL;
+    if (expr != NULL && (owner = PyWeakref_NewRef(buffer, NULL)) != NULL &&
+        (lock = locked(buffer)) != NULL) {
+        Py_SETREF(((Node *)expr)->owner, Py_NewRef(owner));
+        Py_SETREF(*place_of(buffer, told.buffer.expr), Py_NewRef(expr));
+        Py_SETREF(*place_of(buffer, told.buffer.home), Py_NewRef(Py_None));
+        unlock(lock);
+        r = counted(expr, owner, buffer) < 0 ? NULL : Py_NewRef(x);
+    }
+    Py_XDECREF(owner);
+    Py_XDECREF(expr);
+    Py_DECREF(buffer);
+    return r;
+}
+
+/* Take what Python tells, by name. */
+PyObject *
+take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"buffer_type", "site_type", "window", "results", "constants",
+                               "constant", "scalars", "context", "states", "sights", "warnings",
+                               "sites", "inside", "flush", "view", "most", "little",
+                               "little_bytes", NULL};
+    PyObject *buffer_type, *site_type, *dicts[5], *lists[2], *window, *constant, *scalars, *context,
+        *flush, *view;
+    Py_ssize_t most, little, little_bytes;
+    if (world.array_type == NULL) {
+        PyErr_SetString(PyExc_TypeError, "the classes have to be told of first");
+        return NULL;
+    }
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "$O!O!OO!O!OO!OO!O!O!O!O!OOnnn", keywords, &PyType_Type, &buffer_type,
+            &PyType_Type, &site_type, &window, &PyDict_Type, &dicts[0], &PyDict_Type, &dicts[1],
+            &constant, &PyFrozenSet_Type, &scalars, &context, &PyList_Type, &lists[0],
+            &PyList_Type, &lists[1], &PyDict_Type, &dicts[2], &PyDict_Type, &dicts[3],
+            &PyDict_Type, &dicts[4], &flush, &view, &most, &little, &little_bytes)) {
+        return NULL;
+    }
+    PyObject *settings = (PyObject *)Py_TYPE(world.config), *counts = (PyObject *)Py_TYPE(window);
+    struct {
+        PyObject *type;
+        const char *name;
+        Py_ssize_t *at;
+    } slots[] = {
+        {buffer_type, "shape", &told.buffer.shape},
+        {buffer_type, "dtype", &told.buffer.dtype},
+        {buffer_type, "writeable", &told.buffer.writeable},
+        {buffer_type, "foreign", &told.buffer.foreign},
+        {buffer_type, "ghost", &told.buffer.ghost},
+        {buffer_type, "_export", &told.buffer.export},
+        {buffer_type, "_home", &told.buffer.home},
+        {buffer_type, "expr", &told.buffer.expr},
+        {counts, "exprs", &told.counts.exprs},
+        {counts, "elements", &told.counts.elements},
+        {counts, "looked", &told.counts.looked},
+        {counts, "owners", &told.counts.owners},
+        {counts, "thread", &told.counts.thread},
+        {settings, "accuracy", &told.accuracy},
+        {settings, "window_exprs", &told.window_exprs},
+        {site_type, "alone", &told.alone},
+    };
+    for (size_t k = 0; k < sizeof slots / sizeof *slots; k++) {
+        *slots[k].at = stored_at(slots[k].type, slots[k].name);
+        if (*slots[k].at < 0) {
+            return NULL;
+        }
+    }
+    PyObject *kept[] = {buffer_type, window, dicts[0], dicts[1], constant, scalars, context,
+                        lists[0], lists[1], dicts[2], dicts[3], dicts[4], flush, view};
+    for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+        Py_INCREF(kept[k]); /* for the life of the process */
+    }
+    told.window = window;
+    told.results = dicts[0];
+    told.constants = dicts[1];
+    told.constant = constant;
+    told.scalars = scalars;
+    told.context = context;
+    told.states = lists[0];
+    told.sights = lists[1];
+    told.warnings = dicts[2];
+    told.sites = dicts[3];
+    told.inside = dicts[4];
+    told.flush = flush;
+    told.view = view;
+    told.most = most;
+    told.little = little;
+    told.little_bytes = little_bytes;
+    told.buffer_type = (PyTypeObject *)buffer_type;
+    Py_RETURN_NONE;
+}
