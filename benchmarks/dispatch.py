@@ -140,12 +140,19 @@ def large_arrays() -> list[Any]:
 
 
 def recording(arrays: Sequence[Any]) -> float:
-    """Return the seconds that one operation takes to be recorded; what was recorded is dropped."""
-    x, y, _ = arrays
-    started = time.perf_counter()
-    for _ in range(CHAIN):
-        x = x + y
-    seconds = time.perf_counter() - started
+    """Return the seconds that one operation takes to be recorded; what was recorded is dropped.
+
+    The line has been met before, as that of a loop has: what it records is known to wait.
+    """
+    seconds = math.nan
+    for count in (2, 2, CHAIN):
+        x, y, _ = arrays
+        started = time.perf_counter()
+        for _ in range(count):
+            x = x + y
+        seconds = time.perf_counter() - started
+        if count < CHAIN:
+            engine.compute([x._buf.expr])  # noqa: SLF001 - as below
     engine.window.drain()
     return seconds / CHAIN
 

@@ -32,7 +32,6 @@ from dnumpy.expr.walk import (
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain
-from dnumpy.rewrite.padding import has_rolls, share_padding
 from dnumpy.rewrite.stages import WholeStage
 from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
@@ -201,7 +200,7 @@ def _evaluate(
     ``left`` may stay pending, and all else where they are to be computed ``alone``.
     """
     started = time.perf_counter()
-    order = _in_order(roots)
+    order = pending_in_order(roots)
     _tell_sites(order)
     entry = entry_of(order)
     unread.note_operands(order)
@@ -323,14 +322,6 @@ def _evaluate_directly(
     return found, []
 
 
-def _in_order(roots: Sequence[Expr]) -> list[Expr]:
-    """Return what the roots wait for, operands first, rewritten where that saves passes."""
-    order = pending_in_order(roots)
-    if len(order) > 1 and has_rolls(order) and share_padding(order, grain().min_size):
-        return pending_in_order(roots)
-    return order
-
-
 def make_room(nbytes: int) -> None:
     """Compute what is pending if with so much new memory it would hold much."""
     if window.exprs:
@@ -369,7 +360,7 @@ def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int]:
     """Return what each stage would do, and what runs of the same program share."""
     with lock:
         pending = [root for root in roots if root.value is None]
-        stages = cut_again(_in_order(pending), pending, grain())
+        stages = cut_again(pending_in_order(pending), pending, grain())
         where = cluster_for(stages, sum([expr.nbytes for expr in pending]), counts=False)
         if where is not None:
             here = None if where.predicts else profile_here()

@@ -18,8 +18,8 @@ from dnumpy.api.buffer import Buffer, recorded
 from dnumpy.api.layout import descends
 from dnumpy.api.record import broadcast, constant, constants, resolve
 from dnumpy.config import config
-from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr import origin
+from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import error_state, here_above
 from dnumpy.expr.watch import sights, watch
 from dnumpy.ops.families import elementwise_of

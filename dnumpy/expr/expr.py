@@ -147,12 +147,20 @@ def _forget_ref(ref: _Interned) -> None:
         del _interned[ref.key]
 
 
+def _count_interned() -> int:
+    """Return how many Exprs equal ones find."""
+    return len(_interned)
+
+
+_interned: dict[tuple[Any, ...], _Interned] = {}
 # which of the two there are makes no difference but in time: see native/expr.c
-_interned: dict[tuple[Any, ...], Any] = native.take_expr(Expr) if native.built else {}
+if native.built:
+    native.take_expr(Expr)
 make: Callable[[Op, tuple[Expr | Const, ...], Params, Shape, np.dtype], Expr] = (
     native.make if native.built else _make
 )
 forget: Callable[[Expr], None] = native.forget if native.built else _forget
+count_interned: Callable[[], int] = native.count_interned if native.built else _count_interned
 
 
 def become(expr: Expr, op: Op, args: tuple[Expr | Const, ...], params: Params) -> None:

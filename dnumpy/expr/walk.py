@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from dnumpy import native
 from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 def _references(args: tuple[object, ...]) -> int:
@@ -22,7 +23,7 @@ def _references(args: tuple[object, ...]) -> int:
 REFERENCES = _references((object(),))
 
 
-def pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
+def _pending_in_order(roots: Iterable[Expr]) -> list[Expr]:
     """Return every pending Expr that the roots need, operands before users, each once."""
     done: dict[int, bool] = {}  # False while its operands are above it on the stack
     order: list[Expr] = []
@@ -69,7 +70,7 @@ def stored_operands(roots: Iterable[Expr]) -> dict[int, tuple[Expr, int]]:
     return found
 
 
-def held_bytes(waiting: Sequence[Expr]) -> int:
+def _held_bytes(waiting: Sequence[Expr]) -> int:
     """Return the bytes of computed operands that nothing but these pending Exprs holds."""
     operands = stored_operands(waiting)
     held = 0
@@ -77,6 +78,13 @@ def held_bytes(waiting: Sequence[Expr]) -> int:
         if sys.getrefcount(expr) <= times + REFERENCES:
             held += expr.nbytes
     return held
+
+
+# which of the two there are makes no difference but in time: see native/walk.c
+pending_in_order: Callable[[Iterable[Expr]], list[Expr]] = (
+    native.pending_in_order if native.built else _pending_in_order
+)
+held_bytes: Callable[[Sequence[Expr]], int] = native.held_bytes if native.built else _held_bytes
 
 
 def base_of(expr: Expr) -> Expr:

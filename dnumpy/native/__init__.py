@@ -11,8 +11,9 @@ Operations that wait are recorded in C where nothing special is to be seen (``re
 :mod:`dnumpy.api.quick` records them.
 
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
-from), :class:`Node` (which ``Expr`` derives from), ``Method``, ``Attribute`` and ``Function``, which stand before a function or property of
-Python's and answer for it when they are asked for documentation or signature.
+from), :class:`Node` (which ``Expr`` derives from), ``Method``, ``Attribute`` and ``Function``,
+which stand before a function or property of Python's and answer for it when they are asked for
+documentation or signature.
 
 To add a short path: give it in C, name the function in Python that does the rest, and add its line
 to ``tests/native``. ``python -m dnumpy.native`` builds the module in place, which installing
@@ -93,9 +94,9 @@ if TYPE_CHECKING or not built:
             self.params = params
             self.shape = shape
             self.dtype = dtype
-            self.value = None
-            self.owner = None
-            self.origin = None
+            self.value: Any = None
+            self.owner: Any = None
+            self.origin: Any = None
 
 else:
     Handle, Callable, Node = _module.Handle, _module.Callable, _module.Node
@@ -132,9 +133,14 @@ def count_bins(values: np.ndarray, edges: np.ndarray, counters: np.ndarray) -> b
 
 
 if built:
-    take_expr: Callback[[type], dict[Any, Any]] = _module.take_expr
+    take_expr: Callback[[type], None] = _module.take_expr
+    count_interned: Callback[[], int] = _module.count_interned
     make: Any = _module.make
     forget: Any = _module.forget
+    pending_in_order: Any = _module.pending_in_order
+    held_bytes: Any = _module.held_bytes
+    structure: Any = _module.structure
+    rebuild: Any = _module.rebuild
 where = _module.where if built else np.where  # gives what NumPy's does
 
 

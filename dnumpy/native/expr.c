@@ -6,25 +6,82 @@
 #include "expr.h"
 
 PyTypeObject *expr_class;
-static PyObject *interned; /* key -> address of the Expr, which leaves this dict when it dies */
 
-static void
+/* Those that equal ones find, by their hash: places that are free, were left, or have one. An Expr
+   leaves when it dies, so that none of them is held. */
+static struct {
+    Node **places;
+    size_t room;              /* a power of two */
+    size_t used, left;        /* places that have one, and that had */
+    unsigned long long moves; /* changes so far */
+} interned;
+
+static Node gone; /* stands where one was */
+
+static size_t
+place_of(const Node *node)
+{
+    size_t at = (size_t)node->hash & (interned.room - 1);
+    while (interned.places[at] != node && interned.places[at] != NULL) {
+        at = (at + 1) & (interned.room - 1);
+    }
+    return at;
+}
+
+void
 forget(Node *node)
 {
-    PyObject *key = node->key;
-    if (key == NULL) {
-        return;
+    if (node->is_interned) {
+        interned.places[place_of(node)] = &gone;
+        interned.used--;
+        interned.left++;
+        interned.moves++;
+        node->is_interned = 0;
     }
-    node->key = NULL;
-    PyObject *type, *value, *traceback; /* of an error that is on its way */
-    PyErr_Fetch(&type, &value, &traceback);
-    PyObject *known = PyDict_GetItemWithError(interned, key);
-    if (known != NULL && PyLong_AsVoidPtr(known) == node && PyDict_DelItem(interned, key) < 0) {
-        PyErr_WriteUnraisable((PyObject *)node);
+}
+
+/* Make room for one more; -1 with an error. */
+static int
+make_room(void)
+{
+    if (4 * (interned.used + interned.left + 1) < 3 * interned.room) {
+        return 0;
     }
-    PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
-    Py_DECREF(key);
+    size_t room = 256;
+    while (room < 4 * (interned.used + 1)) {
+        room *= 2;
+    }
+    Node **places = PyMem_Calloc(room, sizeof(Node *)), **before = interned.places;
+    if (places == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    size_t many = interned.room;
+    interned.places = places;
+    interned.room = room;
+    interned.left = 0;
+    interned.moves++;
+    for (size_t k = 0; k < many; k++) {
+        if (before[k] != NULL && before[k] != &gone) {
+            interned.places[place_of(before[k])] = before[k];
+        }
+    }
+    PyMem_Free(before);
+    return 0;
+}
+
+static int
+intern_expr(Node *node, Py_hash_t hash)
+{
+    if (make_room() < 0) {
+        return -1;
+    }
+    node->hash = hash;
+    node->is_interned = 1;
+    interned.places[place_of(node)] = node;
+    interned.used++;
+    interned.moves++;
+    return 0;
 }
 
 /* Take what an Expr is made of; the other slots say that it is pending, and nobody's. */
@@ -51,77 +108,143 @@ new_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObje
     return (PyObject *)made;
 }
 
-/* What tells an operand apart from others, new. */
-static PyObject *
-key_of(PyObject *arg)
+static inline Py_uhash_t
+mixed(Py_uhash_t hash, Py_uhash_t more)
 {
-    static PyObject *name;
-    return IS_EXPR(arg) ? PyLong_FromVoidPtr(arg)
-                        : PyObject_CallMethodNoArgs(arg, intern(&name, "key"));
+    hash ^= more + (Py_uhash_t)0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+    return hash;
 }
 
-/* What tells an operation apart from others, new: op, operands, parameters, shape and dtype, whose
-   number is a part because int64 and longlong compare equal. */
-static PyObject *
-key_to(PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObject *dtype)
+/* The hash of an operation; -1 with an error. Numbers that are equal have one hash, whatever their
+   types. */
+static Py_hash_t
+hash_of(PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObject *dtype)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(args);
-    PyObject *key = PyTuple_New(count + 5);
-    if (key == NULL) {
-        return NULL;
+    Py_uhash_t hash = (Py_uhash_t)op >> 4;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++) {
+        PyObject *arg = PyTuple_GET_ITEM(args, k);
+        Py_hash_t part = (Py_hash_t)((size_t)arg >> 4);
+        if (!IS_EXPR(arg)) {
+            static PyObject *name;
+            PyObject *value = PyObject_GetAttr(arg, intern(&name, "value"));
+            part = value == NULL ? -1 : PyObject_Hash(value);
+            Py_XDECREF(value);
+            if (part == -1) {
+                return -1;
+            }
+        }
+        hash = mixed(hash, (Py_uhash_t)part);
     }
-    PyTuple_SET_ITEM(key, 0, PyLong_FromVoidPtr(op));
-    for (Py_ssize_t k = 0; k < count; k++) {
-        PyTuple_SET_ITEM(key, k + 1, key_of(PyTuple_GET_ITEM(args, k)));
+    Py_hash_t first = PyObject_Hash(params), second = first == -1 ? -1 : PyObject_Hash(shape);
+    if (second == -1) {
+        return -1;
     }
-    PyTuple_SET_ITEM(key, count + 1, Py_NewRef(params));
-    PyTuple_SET_ITEM(key, count + 2, Py_NewRef(shape));
-    PyTuple_SET_ITEM(key, count + 3, Py_NewRef(dtype));
-    PyTuple_SET_ITEM(key, count + 4, PyLong_FromLong(((PyArray_Descr *)dtype)->type_num));
-    for (Py_ssize_t k = 0; k < count + 5; k++) {
-        if (PyTuple_GET_ITEM(key, k) == NULL) {
-            Py_DECREF(key);
+    hash = mixed(mixed(hash, (Py_uhash_t)first), (Py_uhash_t)second);
+    hash = mixed(hash, (Py_uhash_t)((PyArray_Descr *)dtype)->type_num);
+    hash ^= hash >> 29; /* the table looks at the last bits alone */
+    return (Py_hash_t)hash == -1 ? -2 : (Py_hash_t)hash;
+}
+
+/* Say whether two objects are equal; -1 with an error. */
+static int
+is_same(PyObject *a, PyObject *b)
+{
+    return a == b ? 1 : PyObject_RichCompareBool(a, b, Py_EQ);
+}
+
+/* What tells one constant apart from others, new. */
+static PyObject *
+key_of(PyObject *constant)
+{
+    static PyObject *name;
+    return PyObject_CallMethodNoArgs(constant, intern(&name, "key"));
+}
+
+static int
+is_same_operand(PyObject *a, PyObject *b)
+{
+    if (a == b || IS_EXPR(a) || IS_EXPR(b)) {
+        return a == b;
+    }
+    PyObject *one = key_of(a), *other = one == NULL ? NULL : key_of(b);
+    int same = other == NULL ? -1 : PyObject_RichCompareBool(one, other, Py_EQ);
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return same;
+}
+
+/* Say whether an Expr is this very operation; -1 with an error. */
+static int
+is_equal(Node *node, PyObject *op, PyObject *args, PyObject *params, PyObject *shape,
+         PyObject *dtype)
+{
+    if (node->op != op || node->args == NULL ||
+        PyTuple_GET_SIZE(node->args) != PyTuple_GET_SIZE(args) ||
+        ((PyArray_Descr *)node->dtype)->type_num != ((PyArray_Descr *)dtype)->type_num) {
+        return 0; /* int64 and longlong compare equal, but are two */
+    }
+    int same = 1;
+    for (Py_ssize_t k = 0; same == 1 && k < PyTuple_GET_SIZE(args); k++) {
+        PyObject *operands = node->args; /* which Python code might take away */
+        same = operands == NULL || PyTuple_GET_SIZE(operands) <= k
+                   ? 0
+                   : is_same_operand(PyTuple_GET_ITEM(operands, k), PyTuple_GET_ITEM(args, k));
+    }
+    same = same == 1 ? is_same(node->shape, shape) : same;
+    same = same == 1 ? is_same(node->dtype, dtype) : same;
+    return same == 1 ? is_same(node->params, params) : same;
+}
+
+/* The pending Expr that is this very operation, new; NULL if there is none, or with an error. */
+static PyObject *
+known_expr(Py_hash_t hash, PyObject *op, PyObject *args, PyObject *params, PyObject *shape,
+           PyObject *dtype)
+{
+    for (size_t at = (size_t)hash; interned.room > 0; at++) {
+        Node *node = interned.places[at & (interned.room - 1)];
+        if (node == NULL) {
+            break;
+        }
+        if (node == &gone || node->hash != hash || Py_REFCNT(node) == 0 || !IS_PENDING(node)) {
+            continue; /* no references: it is just dying */
+        }
+        unsigned long long moves = interned.moves;
+        Py_INCREF(node);
+        int same = is_equal(node, op, args, params, shape, dtype);
+        if (same == 1 && IS_PENDING(node)) {
+            return (PyObject *)node;
+        }
+        Py_DECREF(node);
+        if (same < 0) {
             return NULL;
         }
+        if (moves != interned.moves) { /* by Python code that compared: begin anew */
+            at = (size_t)hash - 1;
+        }
     }
-    return key;
+    return NULL;
 }
 
 PyObject *
 make_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObject *dtype)
 {
-    PyObject *key = key_to(op, args, params, shape, dtype);
-    if (key == NULL) {
-        return NULL;
+    Py_hash_t hash = hash_of(op, args, params, shape, dtype);
+    PyObject *found = hash == -1 ? NULL : known_expr(hash, op, args, params, shape, dtype);
+    if (found != NULL) {
+        return found;
     }
-    PyObject *known = PyDict_GetItemWithError(interned, key);
-    if (known != NULL) {
-        Node *found = PyLong_AsVoidPtr(known);
-        if (Py_REFCNT(found) > 0 && IS_PENDING(found)) { /* none: it is just dying */
-            Py_DECREF(key);
-            return Py_NewRef(found);
-        }
-    }
-    else if (PyErr_Occurred()) {
-        Py_CLEAR(key);
+    int stands_alone = PyErr_Occurred() != NULL;
+    if (stands_alone) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
             return NULL;
         }
-        PyErr_Clear(); /* an unhashable constant: such an Expr stands alone */
+        PyErr_Clear(); /* an unhashable constant */
     }
-    Node *made = (Node *)new_expr(op, args, params, shape, dtype);
-    if (made != NULL && key != NULL) {
-        PyObject *address = PyLong_FromVoidPtr(made);
-        if (address == NULL || PyDict_SetItem(interned, key, address) < 0) {
-            Py_CLEAR(made);
-        }
-        else {
-            made->key = Py_NewRef(key);
-        }
-        Py_XDECREF(address);
+    found = new_expr(op, args, params, shape, dtype);
+    if (found != NULL && !stands_alone && intern_expr((Node *)found, hash) < 0) {
+        Py_CLEAR(found);
     }
-    Py_XDECREF(key);
-    return (PyObject *)made;
+    return found;
 }
 
 Py_ssize_t
@@ -183,7 +306,14 @@ forget_expr(PyObject *Py_UNUSED(module), PyObject *expr)
     Py_RETURN_NONE;
 }
 
-/* Keep the class that Python derived; return the dict of those that equal ones find. */
+/* How many there are that equal ones find. */
+PyObject *
+count_interned(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromSize_t(interned.used);
+}
+
+/* Keep the class that Python derived. */
 PyObject *
 take_expr(PyObject *Py_UNUSED(module), PyObject *type)
 {
@@ -192,10 +322,7 @@ take_expr(PyObject *Py_UNUSED(module), PyObject *type)
         return NULL;
     }
     expr_class = (PyTypeObject *)Py_NewRef(type);
-    if (interned == NULL && (interned = PyDict_New()) == NULL) {
-        return NULL;
-    }
-    return Py_NewRef(interned);
+    Py_RETURN_NONE;
 }
 
 static int
@@ -223,7 +350,6 @@ node_traverse(Node *self, visitproc visit, void *arg)
     Py_VISIT(self->value);
     Py_VISIT(self->owner);
     Py_VISIT(self->origin);
-    Py_VISIT(self->key);
     return 0;
 }
 

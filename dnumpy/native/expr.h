@@ -15,8 +15,12 @@ typedef struct {
     PyObject *value;    /* None while pending */
     PyObject *owner;    /* a weak reference to the Buffer whose content it is, or None */
     PyObject *origin;   /* the user's line, or None */
-    PyObject *key;      /* under which an equal one finds it; NULL where none does */
     PyObject *weakrefs;
+    Py_hash_t hash;     /* by which an equal one finds it, if it is interned */
+    int is_interned;
+    unsigned long long met;   /* the walk that met it last, and what that noted */
+    unsigned long long asked; /* the walk that was asked for it last */
+    Py_ssize_t number;
 } Node;
 
 extern PyTypeObject Node_Type;
@@ -25,6 +29,7 @@ extern PyTypeObject *expr_class; /* which Python derived; NULL until it has told
 #define IS_EXPR(x) (Py_TYPE(x) == expr_class)
 #define IS_PENDING(node) ((node)->value == Py_None)
 
+void forget(Node *node); /* let no equal one find it */
 PyObject *new_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObject *dtype);
 PyObject *make_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape,
                     PyObject *dtype);

@@ -14,8 +14,13 @@
 PyObject *take_ufunc(PyObject *module, PyObject *args);
 PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *take_expr(PyObject *module, PyObject *type);
+PyObject *count_interned(PyObject *module, PyObject *ignored);
 PyObject *make_of(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *forget_expr(PyObject *module, PyObject *expr);
+PyObject *pending_in_order(PyObject *module, PyObject *roots);
+PyObject *held_bytes(PyObject *module, PyObject *waiting);
+PyObject *structure(PyObject *module, PyObject *args);
+PyObject *rebuild(PyObject *module, PyObject *args);
 
 /* Where objects of a class store an attribute; -1 with an error if that has no slot. */
 Py_ssize_t
@@ -111,11 +116,19 @@ static PyMethodDef functions[] = {
      "Keep what Python does for a special method, its ufunc, and the row that records it; False for "
      "others."},
     {"take_expr", take_expr, METH_O,
-     "Keep the class of Exprs; return the dict of those that equal ones find."},
+     "Keep the class of Exprs."},
+    {"count_interned", count_interned, METH_NOARGS, "Return how many Exprs equal ones find."},
     {"take_recorder", (PyCFunction)(void (*)(void))take_recorder, METH_VARARGS | METH_KEYWORDS,
      "Tell of what is looked at when an operation is recorded."},
     {"make", (PyCFunction)(void (*)(void))make_of, METH_FASTCALL,
      "Return the pending Expr for an operation, the same one while an equal one is pending."},
+    {"pending_in_order", pending_in_order, METH_O,
+     "Return every pending Expr that the roots need, operands before users, each once."},
+    {"held_bytes", held_bytes, METH_O,
+     "Return the bytes of computed operands that nothing but these pending Exprs holds."},
+    {"structure", structure, METH_VARARGS,
+     "Return what evaluations by the same stages share, and what has a number there."},
+    {"rebuild", rebuild, METH_VARARGS, "Rewrite as an evaluation by the same stages was rewritten."},
     {"forget", forget_expr, METH_O, "Let no equal Expr find this one any more."},
     {"take_ufunc", take_ufunc, METH_VARARGS,
      "Keep what Python does when an instance of the class of ufuncs is called."},

@@ -181,6 +181,23 @@ is_managed_dtype(PyObject *dtype)
     return strchr("biufc", descr->kind) != NULL && PyDataType_ISNOTSWAPPED(descr);
 }
 
+/* Let the collector of cycles pass by what can be part of none: parameters may have functions, which
+   may have anything, but an operation without that, on such operands and computed ones, has none. A
+   program records so many that looking through them would take longer than recording them. */
+static void
+untrack(PyObject *expr)
+{
+    Node *node = (Node *)expr;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(node->args); k++) {
+        PyObject *arg = PyTuple_GET_ITEM(node->args, k);
+        if (IS_EXPR(arg) && IS_PENDING((Node *)arg) && PyObject_GC_IsTracked(arg)) {
+            return;
+        }
+    }
+    PyObject_GC_UnTrack(node->args);
+    PyObject_GC_UnTrack(expr);
+}
+
 /* What an array shows now, new; NULL without an error where Python has to look. */
 static PyObject *
 content(PyObject *x)
@@ -223,6 +240,9 @@ content(PyObject *x)
             PyObject *args = PyTuple_Pack(1, expr);
             view = args == NULL ? NULL : make_expr(told.view, args, place, shape, dtype);
             Py_XDECREF(args);
+            if (view != NULL) {
+                untrack(view);
+            }
         }
     }
     Py_XDECREF(place);
@@ -355,6 +375,7 @@ recorded(PyObject *row, PyObject *x, PyObject *y, PyObject *like)
     }
     if (found != NULL) {
         Py_SETREF(((Node *)found)->origin, Py_NewRef(origin));
+        untrack(found);
     }
     Py_XDECREF(origin);
     Py_XDECREF(dtype);
@@ -447,6 +468,8 @@ handle_of(PyObject *expr)
     made->seen = Py_NewRef(Py_None);
     made->readonly = Py_NewRef(Py_False);
     made->buf = buffer;
+    PyObject_GC_UnTrack(buffer); /* whose content knows it by a weak reference alone */
+    PyObject_GC_UnTrack(made);
     if (counted(expr, owner, buffer) < 0) {
         Py_CLEAR(made);
     }

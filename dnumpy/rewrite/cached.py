@@ -3,7 +3,8 @@
 Two evaluations are alike when their Exprs have the same ops, parameters, shapes, dtypes and
 pattern of sharing; which data the leaves hold and what the constants are does not matter. The
 stages of the first then serve the others: their phases are the same objects, so that kernels are
-found by identity.
+found by identity. What was rewritten before the first was cut is rewritten again, as far as the
+stages show it.
 """
 
 from __future__ import annotations
@@ -11,22 +12,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dnumpy.expr.expr import Const, Expr
+from dnumpy import native
+from dnumpy.expr.expr import Const, Expr, become
+from dnumpy.expr.walk import pending_in_order
 from dnumpy.rewrite.cut import Grain, cut
+from dnumpy.rewrite.padding import has_rolls, is_held, share_padding
 from dnumpy.rewrite.stages import FusedStage, Stage, WholeStage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
+    from dnumpy.expr.expr import Params, Shape
     from dnumpy.rewrite.phase import Phase
 
-Place = tuple[int, int]  # (number of an Expr in order, position among its operands)
+# what was made: op, the operands' numbers, parameters, shape, dtype, and whose origin it has
+_Made = tuple[Any, tuple[int, ...], "Params", "Shape", Any, int | None]
+_Changed = tuple[int, Any, tuple[int, ...], "Params"]  # the number, op, the operands', parameters
 
 
 @dataclass(frozen=True, slots=True)
 class _FusedTemplate:
     phase: Phase
-    inputs: tuple[Place, ...]
+    inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     placed: tuple[tuple[int, int], ...]
     steps: tuple[int, ...]
@@ -34,28 +41,84 @@ class _FusedTemplate:
 
 _Template = _FusedTemplate | int
 _MOST = 1024
-_templates: dict[tuple[Any, ...], tuple[_Template, ...]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """Stages by the numbers of what they read and give, once this has been made and changed."""
+
+    stages: tuple[_Template, ...]
+    made: tuple[_Made, ...] = ()
+    changed: tuple[_Changed, ...] = ()
+
+
+_remembered: dict[tuple[Any, ...], _Remembered] = {}
 _phases: dict[Phase, Phase] = {}  # the one for all equal ones: to compare two takes 5 us
 
 
 def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[Stage]:
     """Return what :func:`~dnumpy.rewrite.cut.cut` returns, remembered if it was asked before."""
+    rolls = has_rolls(order)
+    shared, nodes = structure(order, wanted, rolls)
     # the numbers themselves: a dataclass makes its hash anew each time
-    key = (grain.min_size, grain.tile_bytes, grain.tile_rows_max, structure(order, wanted))
-    found = _templates.get(key)
+    key = (grain.min_size, grain.tile_bytes, grain.tile_rows_max, shared)
+    found = _remembered.get(key)
     if found is None:
-        stages = cut(order, wanted, grain)
-        if len(_templates) >= _MOST:
-            _templates.clear()
+        stages, found = _cut(order, wanted, grain, nodes if rolls else None)
+        if found is None:
+            found = _Remembered(_abstract(nodes, stages))
+        if len(_remembered) >= _MOST:
+            _remembered.clear()
             _phases.clear()
-        _templates[key] = _abstract(order, stages)
+        _remembered[key] = found
         return stages
-    return [_bind(template, order) for template in found]
+    if found.made or found.changed:
+        rebuild(nodes, found.made, found.changed)
+    return [_bind(template, nodes) for template in found.stages]
 
 
-def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...]:
-    """Return what two evaluations share when the same stages compute them."""
+def _cut(
+    order: Sequence[Expr],
+    wanted: Collection[Expr],
+    grain: Grain,
+    nodes: list[Expr | Const] | None,
+) -> tuple[list[Stage], _Remembered | None]:
+    """Return the stages, and what to remember if the order was rewritten, which adds nodes."""
+    if nodes is None or len(order) == 1:
+        return cut(order, wanted, grain), None
+    before = [(expr.op, expr.args) for expr in order]
+    if not share_padding(order, grain.min_size):
+        return cut(order, wanted, grain), None
+    known = {id(node) for node in nodes}
+    fresh = [expr for expr in pending_in_order(order) if id(expr) not in known]
+    nodes += fresh
+    numbers = {id(node): k for k, node in enumerate(nodes)}
+    origins = {id(e.origin): numbers[id(e)] for e in order}
+
+    def numbers_of(expr: Expr) -> tuple[int, ...]:
+        return tuple([numbers[id(arg)] for arg in expr.args])
+
+    made = tuple(
+        (e.op, numbers_of(e), e.params, e.shape, e.dtype, origins.get(id(e.origin))) for e in fresh
+    )
+    changed = tuple(
+        (numbers[id(e)], e.op, numbers_of(e), e.params)
+        for e, (op, args) in zip(order, before, strict=True)
+        if e.op is not op or e.args is not args
+    )
+    stages = cut(pending_in_order(wanted), wanted, grain)
+    return stages, _Remembered(_abstract(nodes, stages), made, changed)
+
+
+def _structure(
+    order: Sequence[Expr], wanted: Collection[Expr], holders: bool
+) -> tuple[tuple[Any, ...], list[Expr | Const]]:
+    """Return what two evaluations share when the same stages compute them, and what is numbered.
+
+    What somebody holds is told apart where the ``holders`` matter, as for what is rewritten.
+    """
     numbers: dict[int, int] = {}
+    nodes: list[Expr | Const] = []
     outputs = {id(e) for e in wanted}
     # one flat list: what an entry begins with, an op, a shape or None, says how long it is
     found: list[Any] = []
@@ -65,7 +128,8 @@ def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...
             key = id(arg)
             number = numbers.get(key)
             if number is None:
-                number = numbers[key] = len(numbers)
+                number = numbers[key] = len(nodes)
+                nodes.append(arg)
                 # which operand is the constant matters: 2 - x is not x - 2
                 if type(arg) is Expr:
                     dtype = arg.dtype
@@ -74,8 +138,10 @@ def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...
                     found.append(None)
             args.append(number)
         key = id(expr)
-        numbers[key] = len(numbers)
+        numbers[key] = len(nodes)
+        nodes.append(expr)
         dtype = expr.dtype
+        role = 1 if key in outputs else 2 if holders and is_held(expr) else 0
         found += (
             expr.op,
             tuple(args),
@@ -83,24 +149,38 @@ def structure(order: Sequence[Expr], wanted: Collection[Expr]) -> tuple[Any, ...
             expr.shape,
             dtype,
             dtype.num,  # int64 and longlong compare equal
-            key in outputs,
+            role,
         )
-    return tuple(found)
+    return tuple(found), nodes
 
 
-def _abstract(order: Sequence[Expr], stages: Sequence[Stage]) -> tuple[_Template, ...]:
-    number = {id(e): k for k, e in enumerate(order)}
-    places: dict[int, Place] = {}
-    for k, expr in enumerate(order):
-        for position, arg in enumerate(expr.args):
-            places.setdefault(id(arg), (k, position))
+def _rebuild(nodes: list[Expr | Const], made: Sequence[_Made], changed: Sequence[_Changed]) -> None:
+    """Make the Exprs that a rewrite made, adding them to the nodes; change those it changed."""
+    for op, args, params, shape, dtype, whose in made:
+        expr = Expr(op, tuple([nodes[k] for k in args]), params, shape, dtype)
+        if whose is not None:
+            expr.origin = nodes[whose].origin  # type: ignore[union-attr]
+        nodes.append(expr)
+    for number, op, args, params in changed:
+        become(nodes[number], op, tuple([nodes[k] for k in args]), params)  # type: ignore[arg-type]
+
+
+# which of the two there are makes no difference but in time: see native/walk.c
+structure: Callable[..., tuple[tuple[Any, ...], list[Expr | Const]]] = (
+    native.structure if native.built else _structure
+)
+rebuild: Callable[..., None] = native.rebuild if native.built else _rebuild
+
+
+def _abstract(nodes: Sequence[Expr | Const], stages: Sequence[Stage]) -> tuple[_Template, ...]:
+    number = {id(node): k for k, node in enumerate(nodes)}
 
     def template(stage: Stage) -> _Template:
         if isinstance(stage, WholeStage):
             return number[id(stage.expr)]
         return _FusedTemplate(
             _phases.setdefault(stage.phase, stage.phase),
-            tuple(places[id(a)] for a in stage.inputs),
+            tuple(number[id(a)] for a in stage.inputs),
             tuple(number[id(e)] for e in stage.outputs),
             tuple((k, number[id(e)]) for k, e in stage.placed.items()),
             tuple(number[id(e)] for e in stage.steps),
@@ -109,14 +189,13 @@ def _abstract(order: Sequence[Expr], stages: Sequence[Stage]) -> tuple[_Template
     return tuple(template(stage) for stage in stages)
 
 
-def _bind(template: _Template, order: Sequence[Expr]) -> Stage:
+def _bind(template: _Template, nodes: Sequence[Any]) -> Stage:
     if isinstance(template, int):
-        return WholeStage(order[template])
-    inputs: list[Expr | Const] = [order[k].args[position] for k, position in template.inputs]
+        return WholeStage(nodes[template])
     return FusedStage(
         template.phase,
-        tuple(inputs),
-        tuple([order[k] for k in template.outputs]),
-        {k: order[update] for k, update in template.placed} if template.placed else {},
-        tuple([order[k] for k in template.steps]),
+        tuple([nodes[k] for k in template.inputs]),
+        tuple([nodes[k] for k in template.outputs]),
+        {k: nodes[update] for k, update in template.placed} if template.placed else {},
+        tuple([nodes[k] for k in template.steps]),
     )

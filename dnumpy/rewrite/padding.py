@@ -111,7 +111,7 @@ def _direct_readers(
     found: dict[int, list[Expr]] = {}
     for group in groups:
         (operand,) = group[0].operands()
-        if operand.value is None and isinstance(operand.op, Elementwise) and not _is_held(operand):
+        if operand.value is None and isinstance(operand.op, Elementwise) and not is_held(operand):
             found[id(operand)] = []
     rolls = {id(roll) for group in groups for roll in group}
     for expr in order:
@@ -125,7 +125,8 @@ def _direct_readers(
     return found
 
 
-def _is_held(expr: Expr) -> bool:
+def is_held(expr: Expr) -> bool:
+    """Say whether an array shows what this computes, or did before it was written to."""
     return expr.owner is not None and expr.owner() is not None
 
 
@@ -147,7 +148,7 @@ def _share(rolls: Sequence[Expr], readers: dict[int, list[Expr]], direct: Sequen
     for roll, offset in zip(rolls, offsets, strict=True):
         view = inside(offset)
         _read(readers[id(roll)], roll, view)
-        if _is_held(roll):
+        if is_held(roll):
             become(roll, CAST, (view,), ())
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnumpy.expr import expr as expr_module
-from dnumpy.expr.expr import Const, Expr, become, leaf, make
+from dnumpy.expr.expr import Const, Expr, become, count_interned, leaf, make
 from dnumpy.expr.origin import here
 from dnumpy.expr.walk import pending_in_order, stored_operands
 from dnumpy.ops.families import elementwise_of
@@ -86,15 +85,15 @@ def test_constants_that_any_op_could_tell_apart_are_apart() -> None:
 
 def test_nothing_is_remembered_of_exprs_that_died() -> None:
     gc.collect()
-    before = len(expr_module._interned)
+    before = count_interned()
     x = stored()
     chain = x
     for _ in range(50):
         chain = plus(chain, Const(1.0))
-    assert len(expr_module._interned) == before + 50
+    assert count_interned() == before + 50
     del chain, x
     gc.collect()
-    assert len(expr_module._interned) <= before
+    assert count_interned() <= before
 
 
 def test_a_repr_says_op_dtype_shape_and_state() -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dnumpy
+from dnumpy import native
+from dnumpy.expr import walk
 from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.families import elementwise_of
-from dnumpy.rewrite.cached import cut_again, structure
+from dnumpy.rewrite import cached
+from dnumpy.rewrite.cached import cut_again
+from dnumpy.rewrite.cached import structure as structure_and_nodes
 from dnumpy.rewrite.cut import Grain
 from dnumpy.runtime import local
 from tests.rewrite.test_cut import reference_value
@@ -17,6 +25,10 @@ from tests.strategies import programs
 
 GRAIN = Grain(1, 64, 3)
 DTYPE = np.dtype(float)
+
+
+def structure(order: list[Expr], wanted: list[Expr]) -> tuple[Any, ...]:
+    return structure_and_nodes(order, wanted, False)[0]
 
 
 @settings(max_examples=150)
@@ -104,3 +116,53 @@ def test_structures_are_equal_where_every_operation_is(
     (one, nested), (two, other) = seen
     assert (one == two) == (nested == other)
     assert len({one, two}) == 2 - (nested == other)
+
+
+@pytest.mark.skipif(not native.built, reason="there is one of each without the module in C")
+@settings(max_examples=100)
+@given(programs(), st.data())
+def test_walks_in_c_are_those_in_python(exprs: list[Expr], data: st.DataObject) -> None:
+    roots = data.draw(st.lists(st.sampled_from(exprs), max_size=4))
+    order = pending_in_order(roots)
+    assert list(map(id, order)) == list(map(id, walk._pending_in_order(roots)))
+    wanted = [e for e in roots if e.value is None]
+    for holders in (False, True):
+        one, other = (f(order, wanted, holders) for f in (native.structure, cached._structure))
+        assert one[0] == other[0]
+        assert list(map(id, one[1])) == list(map(id, other[1]))
+    del exprs, one, other
+    assert native.held_bytes(wanted) == walk._held_bytes(wanted)
+
+
+def rolls(np_: Any, board: Any, held: list[Any]) -> Any:
+    """Return what takes rolls of one array, of computed ones, and of arrays that are kept."""
+    for k in range(3):
+        around = np_.roll(board, 1, axis=0) + np_.roll(board, -1, axis=0)
+        kept = np_.roll(board, (1, -1), axis=(0, 1))
+        around += kept + np_.roll(board, 1, axis=1)
+        if k == 1:
+            held += [kept, board]
+        board = (around == 2) | ((board == 1) & (around == 3))
+        board = board.astype("u1")
+    return board
+
+
+@pytest.mark.parametrize("build", ["C", "Python"])
+def test_what_was_rewritten_is_rewritten_again(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if build == "Python":
+        monkeypatch.setattr(cached, "structure", cached._structure)
+        monkeypatch.setattr(cached, "rebuild", cached._rebuild)
+    monkeypatch.setattr(cached, "_remembered", {})
+    monkeypatch.setattr(dnumpy.config, "eager_below", 1)
+    generator = np.random.default_rng(5)
+    for run in range(4):
+        board = generator.integers(0, 2, (60, 70 + run // 3)).astype("u1")
+        held: tuple[list[Any], list[Any]] = ([], [])
+        given = dnumpy.array(board)
+        found = rolls(dnumpy, given, held[0])
+        expected = rolls(np, board, held[1])
+        np.testing.assert_array_equal(np.asarray(found), expected)
+        for one, other in zip(*held, strict=True):
+            np.testing.assert_array_equal(np.asarray(one), other)
+        del found, given
+    assert any(r.made and r.changed for r in cached._remembered.values())

@@ -94,7 +94,7 @@ def lying(nodes: Fabricated, shape: tuple[int, ...], shares: tuple[float, ...]) 
 
 def stages_of(result: Any) -> tuple[list[Any], set[int]]:
     roots = [result._buf.expr]
-    return cut_again(engine._in_order(roots), roots, engine.grain()), set(map(id, roots))
+    return cut_again(engine.pending_in_order(roots), roots, engine.grain()), set(map(id, roots))
 
 
 def both(nodes: Fabricated, result: Any) -> list[tuple[float, float]]:

@@ -67,7 +67,7 @@ class Away(VirtualCluster):
 def sketch_of(*arrays: Any) -> Sketch:
     """Return what computing the arrays asks of three nodes."""
     roots = [array._buf.expr for array in arrays]
-    stages = cut_again(engine._in_order(roots), roots, engine.grain())
+    stages = cut_again(engine.pending_in_order(roots), roots, engine.grain())
     return sketched(stages, Away(SPEEDS), {id(root) for root in roots})
 
 

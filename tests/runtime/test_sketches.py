@@ -99,7 +99,7 @@ def test_where_the_rows_lie_makes_another_sketch() -> None:
 
     def sketch_on(cluster: Away) -> Sketch:
         root = dnp.cumsum(matrix(), axis=1)._buf.expr
-        stages = cut_again(engine._in_order([root]), [root], engine.grain())
+        stages = cut_again(engine.pending_in_order([root]), [root], engine.grain())
         return sketched(stages, cluster, {id(root)})
 
     here, there = sketch_on(Away(SPEEDS)), sketch_on(There(SPEEDS))
@@ -218,7 +218,7 @@ def test_a_forecast_tells_the_period_where_throughput_is_asked_for(
 
     monkeypatch.setattr(config, "objective", objective)
     root = dnp.cumsum(matrix(), axis=1)._buf.expr
-    stages = cut_again(engine._in_order([root]), [root], engine.grain())
+    stages = cut_again(engine.pending_in_order([root]), [root], engine.grain())
     told = forecast_on(stages, Planned(SPEEDS), {id(root)})
     periods = {forecast.period_seconds for forecast in told}
     text = Explanation("pending", [_forecast(forecast) for forecast in told])._title()
