@@ -12,6 +12,7 @@ import numpy as np
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import held_bytes, is_live
+from dnumpy.ops.table import VIEW
 from dnumpy.runtime import direct
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ MOST_PICKED = 8  # little parts of pending content that are recorded before it i
 HELD_BYTES = 64 << 20  # of dead operands that pending work may always hold
 LITTLE_ELEMENTS = 1 << 16  # of an array that NumPy passes in the time of recording an operation
 LITTLE_BYTES = 8 * EAGER_BELOW  # of an array of booleans or bytes that runs at once
+MOST_BETWEEN = 4  # operations that nobody holds between two little results
 ELEMENTS_OF_LITTLE = 1 << 18  # element operations that wait for each recorded one on little arrays
 
 
@@ -49,11 +51,13 @@ class Window:
         "_others",
         "elements",
         "elements_of_little",
+        "elements_passed",
         "exprs",
         "little",
         "looked",
         "made",
         "owners",
+        "passed",
         "picked",
         "settled",
         "thread",
@@ -67,6 +71,8 @@ class Window:
         self.picked = 0  # little parts of pending content that were looked for
         self.little = 0  # operations on little arrays that were recorded
         self.elements_of_little = 0
+        self.elements_passed = 0  # of large operands that little results were folded from
+        self.passed: set[int] = set()  # those results
         self.settled: weakref.ref[Expr] | None = None  # the last of them, if it waits no longer
         self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
         self.thread = get_ident()
@@ -109,12 +115,30 @@ class Window:
                 return False
         self.little += 1
         self.elements_of_little += size
-        large = self.elements - self.elements_of_little
+        self._note_passed(expr)
+        large = self.elements - self.elements_of_little + self.elements_passed
         waits = not may or self.little <= large // ELEMENTS_OF_LITTLE
         if waits or not direct.computes_little():
             return False
         self.settled = weakref.ref(expr)
         return True
+
+    def _note_passed(self, expr: Expr, depth: int = MOST_BETWEEN) -> None:
+        """Count the elements of large operands that are folded before this has its value.
+
+        So it is with the mean of every row, whose recording counted the means alone: what is done
+        to the rows with it may be done in the same pass.
+        """
+        for arg in expr.args:
+            if type(arg) is not Expr or arg.value is not None or id(arg) in self.passed:
+                continue
+            self.passed.add(id(arg))
+            if arg.op is VIEW:  # which reads no more than it shows
+                continue
+            sizes = [e.size for e in arg.operands() if not _is_little(e, e.size)]
+            self.elements_passed += sum(sizes)
+            if not sizes and depth:
+                self._note_passed(arg, depth - 1)
 
     def is_due(self) -> bool:
         """Say whether to compute what is pending now: it is much, or holds much memory.
@@ -157,7 +181,9 @@ class Window:
         """Return the pending content of every live Buffer and start a new window."""
         found = self.waiting()
         self.owners.clear()
+        self.passed.clear()
         self.exprs = self.elements = self.elements_of_little = self.picked = self.little = 0
+        self.elements_passed = 0
         self.looked = LOOKED_ELEMENTS
         return found
 

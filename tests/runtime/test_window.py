@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy import engine
 from dnumpy.config import config
 from dnumpy.runtime import window
 
@@ -49,6 +50,20 @@ def test_they_wait_for_what_is_large_while_waiting_saves_more(
         r = r * 0.5 + 1
     assert is_pending(r)
     np.testing.assert_allclose(np.asarray(r), 2, rtol=1e-2)
+
+
+@in_one_mode
+def test_what_is_folded_from_something_large_waits_for_what_is_done_with_it() -> None:
+    x = np.random.default_rng(1).random((2_000, 1_000))
+    ours = dnumpy.array(x)
+    for _ in range(4):
+        engine.history.clear()
+        centred = ours - ours.mean(axis=1, keepdims=True)
+        found = centred / ours.std(axis=1, keepdims=True)
+        assert is_pending(found)
+        expected = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-9)
+    assert len(engine.history) == 1  # one pass over the rows
 
 
 @in_one_mode
