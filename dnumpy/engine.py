@@ -498,5 +498,10 @@ def _goes_far(expr: Expr) -> bool:
     if expr.owner is None:  # a number, of which memory is made here
         return False
     with lock:
+        if expr.nbytes < LEAST_BYTES and not window.has_grown():
+            return False
         order = pending_in_order([expr])
-        return cluster_for(cut_again(order, [expr], grain()), counts=False) is not None
+        goes = cluster_for(cut_again(order, [expr], grain()), counts=False) is not None
+        if not goes:
+            window.note_near()
+        return goes

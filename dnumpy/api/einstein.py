@@ -41,11 +41,11 @@ class Term(NamedTuple):
 
 def recorded(op: Op, args: list[Any], params: Params, shape: Shape, dtype: np.dtype) -> Expr | None:
     """Return the contraction as recorded for operands on nodes; None where it need not be."""
+    if config.mode != "split" and max(e.nbytes for e in args) < LEAST_BYTES:
+        return None
     if config.reproducible or not any(_far(e) for e in args) or not shape or 0 in shape:
         return None  # one call on whole operands gives the same bits at home and on nodes
     if dtype == np.float16:  # sums are rounded once
-        return None
-    if config.mode != "split" and max(e.nbytes for e in args) < LEAST_BYTES:
         return None
     if op is MATMUL and max(e.ndim for e in args) > 2:
         return _stacked(args, shape, dtype)

@@ -46,9 +46,9 @@ def cluster_for(
     that ``counts`` (:mod:`dnumpy.runtime.sending`).
 
     In the ``split`` mode everything runs on virtual nodes. Otherwise the user's
-    ``distributed.Client``, where there is one, gets what is worth sending, and all that reads what
-    already lies on its workers. What takes one thread less than a message there and back is not,
-    and neither is what takes less than sending what it reads.
+    ``distributed.Client``, where there is one, gets what is worth sending, and what reads what
+    already lies on its workers until it is worth bringing that home. What takes one thread less
+    than a message there and back is not, and neither is what takes less than sending what it reads.
     What is more than half of ``config.memory_limit`` passes in blocks.
     """
     if config.mode == "split":
@@ -57,6 +57,8 @@ def cluster_for(
     stored = _stored(stages)
     for value in stored:
         if type(value) is Chunked:
+            if counts and not limited and _comes_home(stages, value.home):
+                return cluster_for(stages, looked_at)
             return value.home
         limited = limited or isinstance(value, StoredRows)
     asks = limited or "distributed" in sys.modules or gpus.might_be()
@@ -94,6 +96,16 @@ def _is_worth_it(
     if nbytes < SURELY * LEAST_BYTES and cluster.seconds_alone(map(work_of, stages)) <= trip:
         return False
     return sending.pays(stages, cluster, trip + cluster.sending_seconds(looked_at), counts=counts)
+
+
+def _comes_home(stages: Sequence[Stage], cluster: Cluster) -> bool:
+    """Bring home what the stages read on the user's workers, if that pays; say whether it did."""
+    theirs = users_cluster()
+    if theirs is None or theirs is not cluster:
+        return False
+    from dnumpy.runtime.returning import bring_home
+
+    return bring_home(stages, theirs, min(theirs.round_trip, LONGEST_TRIP))
 
 
 def _devices_for(stages: Sequence[Stage], looked_at: int, *, counts: bool) -> Devices | None:

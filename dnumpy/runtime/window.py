@@ -56,6 +56,7 @@ class Window:
         "little",
         "looked",
         "made",
+        "near",
         "owners",
         "passed",
         "picked",
@@ -73,6 +74,7 @@ class Window:
         self.elements_of_little = 0
         self.elements_passed = 0  # of large operands that little results were folded from
         self.passed: set[int] = set()  # those results
+        self.near = 0, 0  # exprs and elements that are known not to go to workers
         self.settled: weakref.ref[Expr] | None = None  # the last of them, if it waits no longer
         self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
         self.thread = get_ident()
@@ -140,6 +142,19 @@ class Window:
             if not sizes and depth:
                 self._note_passed(arg, depth - 1)
 
+    def note_near(self) -> None:
+        """Note that nothing of what is pending would go to workers."""
+        self.near = self.exprs, self.elements
+
+    def has_grown(self) -> bool:
+        """Say whether enough was recorded since then to ask once more where it would go.
+
+        To ask is to look through all of it: as often as that has doubled, and not for every
+        operation of a loop.
+        """
+        exprs, elements = self.near
+        return self.exprs >= 2 * exprs or self.elements >= 2 * elements
+
     def is_due(self) -> bool:
         """Say whether to compute what is pending now: it is much, or holds much memory.
 
@@ -184,6 +199,7 @@ class Window:
         self.passed.clear()
         self.exprs = self.elements = self.elements_of_little = self.picked = self.little = 0
         self.elements_passed = 0
+        self.near = 0, 0
         self.looked = LOOKED_ELEMENTS
         return found
 

@@ -1,0 +1,90 @@
+"""Whether it pays to bring home what lies on workers, the other way of :mod:`.sending`.
+
+What reads an array on workers runs there, whatever it takes: a message there and back takes 10 ms,
+in which this process would have done a hundred small operations. The time by which each evaluation
+ends later than here is noted; once all that was lost so is what bringing the operands home takes,
+they are brought, and what comes after is decided anew. So the time is at most about twice what it
+would have been for somebody who knew, whatever comes.
+
+Source: the rental of skis, as there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from dnumpy.errors import WorkerLost
+from dnumpy.expr.expr import Expr
+from dnumpy.expr.walk import base_of
+from dnumpy.rewrite.stages import FusedStage
+from dnumpy.runtime import chunked, machine
+from dnumpy.runtime.chunked import Chunked
+from dnumpy.runtime.forecast import work_of
+from dnumpy.runtime.sending import MUCH, MUCH_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.rewrite.stages import Stage
+    from dnumpy.runtime.dask_cluster import DaskCluster
+
+
+class Account:
+    """Seconds by which evaluations on workers ended later than here, since the last return."""
+
+    __slots__ = ("__weakref__", "seconds")
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def returns(self, lost: float, bringing: float) -> bool:
+        """Note what an evaluation loses there (what it gains counts against that).
+
+        Say whether the operands are worth ``bringing`` seconds to be brought home first.
+        """
+        self.seconds = max(self.seconds + lost, 0.0)
+        if lost <= 0 or self.seconds <= bringing:
+            return False
+        self.seconds = 0.0
+        return True
+
+
+_accounts: WeakKeyDictionary[DaskCluster, Account] = WeakKeyDictionary()
+
+
+def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bool:
+    """Bring home what the stages read from a cluster where that pays; say whether it is here now.
+
+    Asking the cluster takes ``trip`` seconds. What is large, or has no room here, stays there.
+    """
+    owners = _owners(stages)
+    nbytes = sum(owner.nbytes for owner in owners)
+    works = [work_of(stage) for stage in stages]
+    taken = nbytes + sum(work.rows * work.bytes_per_row for work in works)
+    known = cluster.here_and_there(works)
+    if known is None or nbytes > MUCH_BYTES or taken > MUCH * machine.free_bytes():
+        return False
+    here, there = known
+    account = _accounts.setdefault(cluster, Account())
+    if not account.returns(there + trip - here, trip + cluster.sending_seconds(nbytes)):
+        return False
+    try:
+        for owner in owners:
+            chunked.read(owner)
+    except WorkerLost:  # is told by the evaluation there, which may do without what is lost
+        return False
+    return True
+
+
+def _owners(stages: Sequence[Stage]) -> list[Expr]:
+    """Return the arrays on workers that are read."""
+    found: dict[int, Expr] = {}
+    for stage in stages:
+        args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
+        for arg in args:
+            if isinstance(arg, Expr):
+                owner = base_of(arg)
+                if type(owner.value) is Chunked:
+                    found[id(owner)] = owner
+    return list(found.values())
