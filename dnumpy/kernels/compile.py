@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels import llvm, objects
+from dnumpy.kernels import llvm, llvm_apart, objects
 from dnumpy.kernels.cached import cache_directory
 from dnumpy.kernels.compilers import compilers
 
@@ -170,14 +170,21 @@ def compile_directly(source: str) -> bytes:
     from dnumpy.kernels.ir import module_text
     from dnumpy.kernels.ir_values import Unknown
 
-    if not llvm.reads_texts():
-        msg = "pointers have types"
-        raise Unknown(msg)
     text = module_text(source)
     try:
-        return llvm.object_code(llvm.heading() + text)
+        return _code_of(text)
     except RuntimeError as error:
         raise Unknown(str(error)) from error
+
+
+def _code_of(text: str) -> bytes:
+    """Return what LLVM makes of a text, in another process where there can be one."""
+    try:
+        return llvm_apart.apart.object_code(text)
+    except llvm_apart.Unavailable:
+        if llvm_apart.apart.has_ended:
+            raise
+        return llvm.kernel_code(text)
 
 
 def compile_with_numba(source: str) -> bytes:

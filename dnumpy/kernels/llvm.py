@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from dnumpy.kernels import llvm_server
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SYMBOL = "dnumpy_kernel"
-_OLDEST = 20  # of its versions that read texts in which pointers have no types
 
 _lock = threading.RLock()
 _engines: dict[str, Any] = {}  # keep the machine code alive
@@ -68,24 +69,23 @@ def about() -> tuple[str, str, str, str]:
 @lru_cache(maxsize=1)
 def _machine() -> Any:
     with using() as llvm:
-        _, _, name, features = about()
-        return llvm.Target.from_default_triple().create_target_machine(
-            cpu=name, features=features, opt=3, reloc="pic", codemodel="default", jit=True
-        )
+        return llvm_server.machine_of(llvm)
 
 
-@lru_cache(maxsize=1)
-def heading() -> str:
-    """Return the first lines of a text: for what system it is, and how numbers lie there."""
+def kernel_code(text: str) -> bytes:
+    """Return the object file of a kernel, whose text is without a heading.
+
+    Raises
+    ------
+    RuntimeError
+        LLVM does not take the text for one of its own.
+    """
     with using() as llvm:
-        layout, triple = _machine().target_data, llvm.get_process_triple()
-        return f'target datalayout = "{layout}"\ntarget triple = "{triple}"\n'
-
-
-def reads_texts() -> bool:
-    """Say whether LLVM is new enough for the texts of kernels."""
-    with using() as llvm:
-        return bool(llvm.llvm_version_info[0] >= _OLDEST)
+        if llvm.llvm_version_info[0] < llvm_server.OLDEST:
+            msg = "pointers have types"
+            raise RuntimeError(msg)
+        head = llvm_server.heading(llvm, _machine())
+    return object_code(head + text)
 
 
 def object_code(text: str, *, optimised: bool = False) -> bytes:
@@ -116,12 +116,7 @@ def _parsed(llvm: Any, text: str) -> Any:
 
 
 def _optimise(llvm: Any, module: Any) -> None:
-    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-    tuning.loop_vectorization = True
-    tuning.slp_vectorization = False
-    tuning.loop_interleaving = False  # vectors of short rows would be left to the loop's tail
-    builder = llvm.create_pass_builder(_machine(), tuning)
-    builder.getModulePassManager().run(module, builder)
+    llvm_server.optimise(llvm, _machine(), module)
 
 
 def _emitted(module: Any) -> bytes:

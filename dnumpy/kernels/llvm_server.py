@@ -1,0 +1,90 @@
+"""Compiles texts of LLVM's for another process: run as a script, it imports nothing of dnumpy.
+
+``python -I -S llvm_server.py FOLDER`` takes llvmlite from a folder, and answers requests on its
+standard input until that ends. A request is eight bytes with its
+length and the text of a module without its heading; an answer one byte, 0 for an object file and 1
+for what was wrong with the text, then eight bytes with its length, and that.
+"""
+
+from __future__ import annotations
+
+import signal
+import struct
+import sys
+from typing import Any, BinaryIO
+
+OLDEST = 20  # of LLVM's versions that read texts in which pointers have no types
+SIZE = struct.Struct("<q")
+
+
+def machine_of(llvm: Any) -> Any:
+    """Return the machine that is compiled for: this one."""
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="pic",
+        codemodel="default",
+        jit=True,
+    )
+
+
+def heading(llvm: Any, machine: Any) -> str:
+    """Return the first lines of a text: for what system it is, and how numbers lie there."""
+    layout, triple = machine.target_data, llvm.get_process_triple()
+    return f'target datalayout = "{layout}"\ntarget triple = "{triple}"\n'
+
+
+def optimise(llvm: Any, machine: Any, module: Any) -> None:
+    """Vectorise the loops of a module."""
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = False
+    tuning.loop_interleaving = False  # vectors of short rows would be left to the loop's tail
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+
+
+def object_code(llvm: Any, machine: Any, text: str) -> bytes:
+    """Return the object file of a module; RuntimeError where LLVM does not take the text."""
+    if llvm.llvm_version_info[0] < OLDEST:
+        msg = "pointers have types"
+        raise RuntimeError(msg)
+    module = llvm.parse_assembly(heading(llvm, machine) + text)
+    module.verify()
+    optimise(llvm, machine, module)
+    code: bytes = machine.emit_object(module)
+    module.close()
+    return code
+
+
+def received(source: BinaryIO) -> str | None:
+    """Return the next request; None where there is none any more."""
+    size = source.read(SIZE.size)
+    if len(size) < SIZE.size:
+        return None
+    (count,) = SIZE.unpack(size)
+    text = source.read(count)
+    return text.decode() if len(text) == count else None
+
+
+def serve(source: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests until they end."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = machine_of(llvm)
+    while (text := received(source)) is not None:
+        try:
+            status, found = b"\0", object_code(llvm, machine, text)
+        except RuntimeError as error:
+            status, found = b"\1", str(error).encode()
+        answers.write(status + SIZE.pack(len(found)) + found)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # is meant for the process that asks
+    sys.path.insert(0, sys.argv[1])
+    serve(sys.stdin.buffer, sys.stdout.buffer)
