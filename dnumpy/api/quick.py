@@ -23,7 +23,7 @@ from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import error_state, here_above
 from dnumpy.expr.watch import sights, watch
 from dnumpy.ops.families import elementwise_of
-from dnumpy.ops.table import FULL, VIEW
+from dnumpy.ops.table import FULL, LEAF, VIEW
 from dnumpy.runtime import window
 
 if TYPE_CHECKING:
@@ -197,6 +197,8 @@ def bind() -> None:
         inside=origin.libraries,
         flush=engine.flush_if_due,
         view=VIEW,
+        leaf=LEAF,
+        ask=_ask,
         most=window.MOST_ELEMENTS,
         little=window.LITTLE_ELEMENTS,
         little_bytes=window.LITTLE_BYTES,

@@ -3,48 +3,15 @@
    Nothing is recorded before everything that may stand against it has been looked at, so that Python
    can begin anew wherever this returns NULL without an error. */
 
-#include "expr.h"
+#include "record.h"
 
-#define SAFE_INT 127 /* fits every integer dtype: api/quick.py, too */
-#define PARAMS_OF_SITE 6 /* where an Origin has its Site */
-
-/* What Python told, borrowed for the life of the process; `buffer_type` is NULL until then. */
-static struct {
-    PyTypeObject *buffer_type;
-    PyObject *window;     /* what is pending, and how much that is */
-    PyObject *results;    /* (row, what the dtype depends on of each operand) -> dtype */
-    PyObject *constants;  /* (type, number) -> the operand that it is */
-    PyObject *constant;   /* the same, made */
-    PyObject *scalars;    /* types of scalars that are operands as they are */
-    PyObject *context;    /* the variable that has NumPy's error state */
-    PyObject *states;     /* [(state, what it says)] */
-    PyObject *sights;     /* [what was seen when the filters of warnings were last looked at] */
-    PyObject *warnings;   /* the module's names */
-    PyObject *sites;      /* (address of code, instruction) -> (code, state, filters, Origin) */
-    PyObject *inside;     /* file -> whether it is a library's */
-    PyObject *flush;      /* compute what is pending if that is due */
-    PyObject *view;       /* the op of a view */
-    struct {
-        Py_ssize_t shape, dtype, writeable, foreign, ghost, export, home, expr;
-    } buffer;
-    struct {
-        Py_ssize_t exprs, elements, looked, owners, thread;
-    } counts;
-    Py_ssize_t accuracy, window_exprs, alone; /* of settings, and of a Site */
-    Py_ssize_t most, little, little_bytes;    /* elements: see runtime/window.py */
-} told;
+Recorder told;
 
 /* How a call that is being recorded is seen from outside. All borrowed. */
 typedef struct {
     PyObject *errors; /* NumPy's error state */
     PyObject *watch;  /* the filters of warnings */
 } Around;
-
-static inline PyObject **
-place_of(PyObject *object, Py_ssize_t at)
-{
-    return (PyObject **)((char *)object + at);
-}
 
 /* What is known of the calling thread's error state, borrowed; NULL if that has to be asked for. */
 static PyObject *
@@ -152,188 +119,6 @@ origin_now(const Around *around)
     return Py_XNewRef(found);
 }
 
-/* Say whether no axis of a view has larger strides than one before it: api/layout.py, too. */
-static int
-descends(PyObject *shape, PyObject *strides)
-{
-    long long last = -1;
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(shape); k++) {
-        long long n = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, k));
-        long long step = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, k));
-        if (n == 0) {
-            return 0; /* Python looks at what is empty */
-        }
-        if (n > 1 && step != 0) {
-            step = step < 0 ? -step : step;
-            if (last >= 0 && step > last) {
-                return 0;
-            }
-            last = step;
-        }
-    }
-    return !PyErr_Occurred();
-}
-
-static int
-is_managed_dtype(PyObject *dtype)
-{
-    PyArray_Descr *descr = (PyArray_Descr *)dtype;
-    return strchr("biufc", descr->kind) != NULL && PyDataType_ISNOTSWAPPED(descr);
-}
-
-/* Let the collector of cycles pass by what can be part of none: parameters may have functions, which
-   may have anything, but an operation without that, on such operands and computed ones, has none. A
-   program records so many that looking through them would take longer than recording them. */
-static void
-untrack(PyObject *expr)
-{
-    Node *node = (Node *)expr;
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(node->args); k++) {
-        PyObject *arg = PyTuple_GET_ITEM(node->args, k);
-        if (IS_EXPR(arg) && IS_PENDING((Node *)arg) && PyObject_GC_IsTracked(arg)) {
-            return;
-        }
-    }
-    PyObject_GC_UnTrack(node->args);
-    PyObject_GC_UnTrack(expr);
-}
-
-/* What an array shows now, new; NULL without an error where Python has to look. */
-static PyObject *
-content(PyObject *x)
-{
-    static PyObject *geometry_name;
-    Handle *handle = (Handle *)x;
-    PyObject *buffer = handle->buf;
-    if (handle->np != Py_None || buffer == NULL || Py_TYPE(buffer) != told.buffer_type ||
-        *place_of(buffer, told.buffer.foreign) != Py_False ||
-        *place_of(buffer, told.buffer.export) != Py_None) {
-        return NULL;
-    }
-    PyObject *expr = *place_of(buffer, told.buffer.expr);
-    if (expr == NULL || !IS_EXPR(expr) || handle->place == NULL) {
-        return NULL;
-    }
-    Node *node = (Node *)expr;
-    if (handle->place == Py_None) {
-        if (node->op == world.full && (!IS_PENDING(node) || node->owner == Py_None)) {
-            PyObject *none = PyTuple_New(0); /* each reader makes its own */
-            PyObject *made = none == NULL ? NULL
-                                          : new_expr(node->op, none, node->params, node->shape,
-                                                     node->dtype);
-            Py_XDECREF(none);
-            return made;
-        }
-        return Py_NewRef(expr);
-    }
-    if ((IS_PENDING(node) && node->owner == Py_None) || setting(world.memory_limit_at) != 0) {
-        return NULL;
-    }
-    PyObject *place = handle->place == world.as_seen
-                          ? PyObject_GetAttr(x, intern(&geometry_name, "_geo"))
-                          : Py_NewRef(handle->place);
-    PyObject *view = NULL;
-    if (place != NULL && PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 4) {
-        PyObject *shape = PyTuple_GET_ITEM(place, 1), *dtype = PyTuple_GET_ITEM(place, 3);
-        if (descends(shape, PyTuple_GET_ITEM(place, 2)) && is_managed_dtype(dtype) &&
-            elements_of(shape) >= setting(world.eager_below_at)) {
-            PyObject *args = PyTuple_Pack(1, expr);
-            view = args == NULL ? NULL : make_expr(told.view, args, place, shape, dtype);
-            Py_XDECREF(args);
-            if (view != NULL) {
-                untrack(view);
-            }
-        }
-    }
-    Py_XDECREF(place);
-    return view;
-}
-
-/* The operand that a scalar is, new, and what the result's dtype depends on of it; NULL without an
-   error where Python has to look. */
-static PyObject *
-scalar(PyObject *x, PyObject **kind)
-{
-    PyObject *type = (PyObject *)Py_TYPE(x), *found = NULL;
-    if (PyLong_CheckExact(x)) {
-        int beyond;
-        long value = PyLong_AsLongAndOverflow(x, &beyond);
-        if (beyond || value < 0 || value > SAFE_INT) {
-            return NULL;
-        }
-    }
-    else if (!holds_type(told.scalars, x)) {
-        return NULL;
-    }
-    PyObject *key = PyTuple_Pack(2, type, x);
-    PyObject *known = key == NULL ? NULL : PyDict_GetItemWithError(told.constants, key);
-    if (known != NULL && PyObject_IsTrue(x) == 1) {
-        found = Py_NewRef(known);
-    }
-    else if (!PyErr_Occurred()) {
-        found = PyObject_CallOneArg(told.constant, x);
-    }
-    Py_XDECREF(key);
-    *kind = found == NULL ? NULL : Py_NewRef(type);
-    return found;
-}
-
-/* An operand, new, and what the result's dtype depends on of it. */
-static PyObject *
-operand(PyObject *x, PyObject **kind)
-{
-    if (!IS_ARRAY(x)) {
-        return scalar(x, kind);
-    }
-    PyObject *found = content(x);
-    if (found != NULL) {
-        *kind = PyLong_FromLong(((PyArray_Descr *)((Node *)found)->dtype)->type_num);
-    }
-    return found;
-}
-
-/* The shape of two broadcast together, new; NULL without an error where they do not fit. */
-static PyObject *
-broadcast(PyObject *a, PyObject *b)
-{
-    Py_ssize_t m = PyTuple_GET_SIZE(a), n = PyTuple_GET_SIZE(b), axes = m > n ? m : n;
-    if (a == b) {
-        return Py_NewRef(a);
-    }
-    PyObject *found = PyTuple_New(axes);
-    int like_a = m == axes, like_b = n == axes;
-    for (Py_ssize_t k = 1; found != NULL && k <= axes; k++) {
-        PyObject *one = k <= m ? PyTuple_GET_ITEM(a, m - k) : NULL;
-        PyObject *other = k <= n ? PyTuple_GET_ITEM(b, n - k) : NULL;
-        Py_ssize_t p = one == NULL ? 1 : PyLong_AsSsize_t(one);
-        Py_ssize_t q = other == NULL ? 1 : PyLong_AsSsize_t(other);
-        PyObject *taken = one == NULL || (p == 1 && other != NULL) ? other : one;
-        if (p != q && p != 1 && q != 1) {
-            Py_CLEAR(found);
-            break;
-        }
-        like_a = like_a && (p == q || q == 1);
-        like_b = like_b && (p == q || p == 1);
-        PyTuple_SET_ITEM(found, axes - k, Py_NewRef(taken));
-    }
-    if (found != NULL && (like_a || like_b)) { /* the very object: it is compared by identity first */
-        Py_SETREF(found, Py_NewRef(like_a ? a : b));
-    }
-    return found;
-}
-
-/* The dtype of a result, new; NULL without an error where NumPy is to be asked. */
-static PyObject *
-dtype_of(PyObject *row, PyObject *first, PyObject *second)
-{
-    PyObject *key = second == NULL ? PyTuple_Pack(2, row, first) : PyTuple_Pack(3, row, first, second);
-    PyObject *found = key == NULL ? NULL : PyDict_GetItemWithError(told.results, key);
-    Py_XINCREF(found);
-    Py_XDECREF(key);
-    PyErr_Clear();
-    return found;
-}
-
 /* A pending Expr that nobody has yet, new; NULL without an error where Python has to look. If it is
    to be `like` a Buffer, it has the shape and dtype of its content. */
 static PyObject *
@@ -342,14 +127,16 @@ recorded(PyObject *row, PyObject *x, PyObject *y, PyObject *like)
     Around around;
     PyObject *kinds[2] = {NULL, NULL}, *first = NULL, *second = NULL, *shape = NULL, *found = NULL;
     PyObject *dtype = NULL;
-    if (!look_around(&around)) {
+    int waits = (IS_ARRAY(x) && small_of(x) == NULL) ||
+                (y != NULL && IS_ARRAY(y) && small_of(y) == NULL);
+    if (!waits || !look_around(&around)) {
         return NULL;
     }
     PyObject *origin = origin_now(&around);
     first = origin == NULL ? NULL : operand(x, &kinds[0]);
     second = first == NULL || y == NULL ? NULL : operand(y, &kinds[1]);
     if (first != NULL && (y == NULL || second != NULL)) {
-        dtype = dtype_of(row, kinds[0], kinds[1]);
+        dtype = dtype_of(row, kinds, first, second);
         if (dtype != NULL && second != NULL && IS_EXPR(first) && IS_EXPR(second)) {
             shape = broadcast(((Node *)first)->shape, ((Node *)second)->shape);
         }
@@ -524,21 +311,21 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"buffer_type", "site_type", "window", "results", "constants",
                                "constant", "scalars", "context", "states", "sights", "warnings",
-                               "sites", "inside", "flush", "view", "most", "little",
+                               "sites", "inside", "flush", "view", "leaf", "ask", "most", "little",
                                "little_bytes", NULL};
     PyObject *buffer_type, *site_type, *dicts[5], *lists[2], *window, *constant, *scalars, *context,
-        *flush, *view;
+        *flush, *view, *leaf, *ask;
     Py_ssize_t most, little, little_bytes;
     if (world.array_type == NULL) {
         PyErr_SetString(PyExc_TypeError, "the classes have to be told of first");
         return NULL;
     }
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!O!OO!O!OO!OO!O!O!O!O!OOnnn", keywords, &PyType_Type, &buffer_type,
+            args, kwargs, "$O!O!OO!O!OO!OO!O!O!O!O!OOOOnnn", keywords, &PyType_Type, &buffer_type,
             &PyType_Type, &site_type, &window, &PyDict_Type, &dicts[0], &PyDict_Type, &dicts[1],
             &constant, &PyFrozenSet_Type, &scalars, &context, &PyList_Type, &lists[0],
             &PyList_Type, &lists[1], &PyDict_Type, &dicts[2], &PyDict_Type, &dicts[3],
-            &PyDict_Type, &dicts[4], &flush, &view, &most, &little, &little_bytes)) {
+            &PyDict_Type, &dicts[4], &flush, &view, &leaf, &ask, &most, &little, &little_bytes)) {
         return NULL;
     }
     PyObject *settings = (PyObject *)Py_TYPE(world.config), *counts = (PyObject *)Py_TYPE(window);
@@ -571,7 +358,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         }
     }
     PyObject *kept[] = {buffer_type, window, dicts[0], dicts[1], constant, scalars, context,
-                        lists[0], lists[1], dicts[2], dicts[3], dicts[4], flush, view};
+                        lists[0], lists[1], dicts[2], dicts[3], dicts[4], flush, view, leaf, ask};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
@@ -588,6 +375,8 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     told.inside = dicts[4];
     told.flush = flush;
     told.view = view;
+    told.leaf = leaf;
+    told.ask = ask;
     told.most = most;
     told.little = little;
     told.little_bytes = little_bytes;

@@ -36,6 +36,10 @@ SECONDS: dict[str, Callable[[Any], Any]] = {
     "a bool": lambda x: True,
     "a float32": lambda x: np.float32(1.5),
     "a float64": lambda x: np.float64(-1.5),
+    "an int that not every dtype holds": lambda x: 1000,
+    "a negative int": lambda x: -3,
+    "a small array": lambda x: x[:1, :1] * 2,
+    "a small one of floats of half the size": lambda x: (x[0, :1] * 2).astype("f4"),
     "a row": lambda x: x[0] * 2,
     "a column": lambda x: x[:, :1] * 2,
     "a view": lambda x: x[::-1],
@@ -142,6 +146,16 @@ def test_into_an_operand(function: Any, by_python: list[Any]) -> None:
         assert not by_python or k < 2
         np.testing.assert_array_equal(x, expected)
         np.testing.assert_array_equal(shown, old)
+
+
+def test_a_small_operand_is_what_it_was_when_it_was_recorded() -> None:
+    values = data()
+    x = dnumpy.array(values)
+    for _ in range(ROUNDS):
+        small = dnumpy.array([2.0])
+        found = x * small
+        small[0] = 5.0
+        np.testing.assert_array_equal(found + small, values * 2.0 + 5.0)
 
 
 def test_into_what_cannot_take_it_raises_as_numpy_does() -> None:

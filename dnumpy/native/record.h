@@ -1,0 +1,52 @@
+/* What Python told of recording, and the parts of it: see record.c and operands.c. */
+
+#ifndef DNUMPY_RECORD_H
+#define DNUMPY_RECORD_H
+
+#include "expr.h"
+
+#define SAFE_INT 127 /* fits every integer dtype: api/quick.py, too */
+#define PARAMS_OF_SITE 6 /* where an Origin has its Site */
+
+/* What Python told, borrowed for the life of the process; `buffer_type` is NULL until then. */
+typedef struct {
+    PyTypeObject *buffer_type;
+    PyObject *window;     /* what is pending, and how much that is */
+    PyObject *results;    /* (row, what the dtype depends on of each operand) -> dtype */
+    PyObject *constants;  /* (type, number) -> the operand that it is */
+    PyObject *constant;   /* the same, made */
+    PyObject *scalars;    /* types of scalars that are operands as they are */
+    PyObject *context;    /* the variable that has NumPy's error state */
+    PyObject *states;     /* [(state, what it says)] */
+    PyObject *sights;     /* [what was seen when the filters of warnings were last looked at] */
+    PyObject *warnings;   /* the module's names */
+    PyObject *sites;      /* (address of code, instruction) -> (code, state, filters, Origin) */
+    PyObject *inside;     /* file -> whether it is a library's */
+    PyObject *flush;      /* compute what is pending if that is due */
+    PyObject *view;       /* the op of a view, and of what is stored */
+    PyObject *leaf;
+    PyObject *ask;        /* (row, key of the results, operands) -> dtype, or None */
+    struct {
+        Py_ssize_t shape, dtype, writeable, foreign, ghost, export, home, expr;
+    } buffer;
+    struct {
+        Py_ssize_t exprs, elements, looked, owners, thread;
+    } counts;
+    Py_ssize_t accuracy, window_exprs, alone; /* of settings, and of a Site */
+    Py_ssize_t most, little, little_bytes;    /* elements: see runtime/window.py */
+} Recorder;
+
+extern Recorder told;
+
+static inline PyObject **
+place_of(PyObject *object, Py_ssize_t at)
+{
+    return (PyObject **)((char *)object + at);
+}
+
+void untrack(PyObject *expr); /* for the collector of cycles, where it can be part of none */
+PyObject *operand(PyObject *x, PyObject **kind); /* new, and what a dtype depends on; see there */
+PyObject *broadcast(PyObject *a, PyObject *b);
+PyObject *dtype_of(PyObject *row, PyObject *const *kinds, PyObject *first, PyObject *second);
+
+#endif
