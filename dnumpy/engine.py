@@ -262,10 +262,12 @@ def _execute_on(
     where: Cluster, stages: list[Stage], kept: set[int]
 ) -> tuple[list[Record], list[StepFault], list[Failure]]:
     from dnumpy.runtime.cluster import execute  # here: programs of one machine do without
+    from dnumpy.runtime.returning import note_seconds
 
     program, started = spans.program_of(stages, where), time.perf_counter()
     records, found, failed = execute(stages, where, kept)
     took = 0.0 if failed else time.perf_counter() - started
+    note_seconds(where, took)
     told = [record._replace(program=program, run_seconds=took) for record in records]
     return told, found, failed
 
@@ -335,7 +337,7 @@ def flush_if_due() -> None:
     with lock:
         settled, window.settled = window.settled, None
         expr = settled() if settled is not None else None
-        if expr is not None:
+        if expr is not None and not (window.large > 0 and has_workers() and _goes_far(expr)):
             roots = [expr]
             del expr
             found, _, _ = _evaluate_along(roots)  # what fails is told when it is looked at
@@ -498,10 +500,10 @@ def _goes_far(expr: Expr) -> bool:
     if expr.owner is None:  # a number, of which memory is made here
         return False
     with lock:
-        if expr.nbytes < LEAST_BYTES and not window.has_grown():
-            return False
+        known = window.known_to_go() if expr.nbytes < LEAST_BYTES else None
+        if known is not None:
+            return known
         order = pending_in_order([expr])
         goes = cluster_for(cut_again(order, [expr], grain()), counts=False) is not None
-        if not goes:
-            window.note_near()
+        window.note_asked(goes=goes)
         return goes

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from dnumpy import engine
 from dnumpy.api import blocks, pairwise, products, ufuncs
 from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
 from dnumpy.api.composites import through_ghost
@@ -70,7 +71,7 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     except ValueError:
         return NotImplemented
     shape = batch + a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
-    if direct.is_numpys((a, b), prod(shape)) and not config.reproducible:
+    if direct.is_numpys((a, b), prod(shape), engine.spreads) and not config.reproducible:
         return NotImplemented
     dtype = resolve(np.multiply, [a, b])[0]
     vectors = a.ndim == b.ndim == 1 and blocks.spread(x1, x2)

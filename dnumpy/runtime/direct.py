@@ -21,14 +21,14 @@ from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import Elementwise, Reduction
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.build import build_phase
-from dnumpy.runtime import find
+from dnumpy.runtime import find, gpus
 from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.local import settle, value_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import HERE, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dnumpy.kernels.tiled import Faults
     from dnumpy.rewrite.phase import Phase
@@ -114,24 +114,31 @@ def _is_summed_in_c(expr: Expr) -> bool:
     return sums.has_total(operand.shape, params.axis)
 
 
-def is_numpys(operands: Sequence[Expr], size: int) -> bool:
+def is_numpys(operands: Sequence[Expr], size: int, spreads: Callable[[Expr], bool]) -> bool:
     """Say whether an operation that nothing fuses with is NumPy's as it is recorded.
 
     Its operands lie here, or are little and will, and so will its result, of ``size`` elements: so
-    few that what is computed from them is computed at once too.
+    few that what is computed from them is computed at once too. What is pending ``spreads`` if it
+    will be computed on workers.
     """
     if size > FEW or config.mode != "default" or config.memory_limit:
         return False
     nbytes = sum([expr.nbytes for expr in operands])
     if config.eager_below < EAGER_BELOW or _is_sent(nbytes):
         return False
-    return all(map(_is_home, operands)) or (nbytes <= LITTLE_BYTES and computes_little())
+    if all(map(_is_home, operands)):
+        return True
+    if nbytes > LITTLE_BYTES or not computes_little():
+        return False
+    if find.is_only_here(find.LEAST_BYTES):
+        return True
+    return not gpus.might_be() and not any(map(spreads, operands))
 
 
 def computes_little() -> bool:
-    """Say whether what is computed from little arrays need not wait: they will lie here."""
+    """Say whether what is computed from little arrays here need not wait."""
     waits = config.mode != "default" or config.memory_limit or config.eager_below < EAGER_BELOW
-    return not waits and config.accuracy == "exact" and find.is_only_here(find.LEAST_BYTES)
+    return not waits and config.accuracy == "exact"
 
 
 def _is_small(expr: Expr, most: int) -> bool:

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 class Account:
     """Seconds by which evaluations on workers ended later than here, since the last return."""
 
-    __slots__ = ("__weakref__", "seconds")
+    __slots__ = ("__weakref__", "expected", "seconds")
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.expected: float | None = None  # seconds of the evaluation that has been let go there
 
     def returns(self, lost: float, bringing: float) -> bool:
         """Note what an evaluation loses there (what it gains counts against that).
@@ -48,6 +49,12 @@ class Account:
             return False
         self.seconds = 0.0
         return True
+
+    def took(self, seconds: float) -> None:
+        """Note what the evaluation took that was let go: more than expected is lost too."""
+        if self.expected is not None:
+            self.seconds += max(seconds - self.expected, 0.0)
+            self.expected = None
 
 
 _accounts: WeakKeyDictionary[DaskCluster, Account] = WeakKeyDictionary()
@@ -68,6 +75,7 @@ def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bo
     here, there = known
     account = _accounts.setdefault(cluster, Account())
     if not account.returns(there + trip - here, trip + cluster.sending_seconds(nbytes)):
+        account.expected = there + trip
         return False
     try:
         for owner in owners:
@@ -75,6 +83,13 @@ def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bo
     except WorkerLost:  # is told by the evaluation there, which may do without what is lost
         return False
     return True
+
+
+def note_seconds(cluster: object, seconds: float) -> None:
+    """Note what an evaluation on a cluster took."""
+    account = _accounts.get(cluster)  # type: ignore[call-overload]
+    if account is not None:
+        account.took(seconds)
 
 
 def _owners(stages: Sequence[Stage]) -> list[Expr]:

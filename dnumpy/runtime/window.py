@@ -12,6 +12,7 @@ import numpy as np
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import held_bytes, is_live
+from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import VIEW
 from dnumpy.runtime import direct
 
@@ -49,6 +50,7 @@ class Window:
 
     __slots__ = (  # native/record.c looks for some of them
         "_others",
+        "asked",
         "elements",
         "elements_of_little",
         "elements_passed",
@@ -56,7 +58,6 @@ class Window:
         "little",
         "looked",
         "made",
-        "near",
         "owners",
         "passed",
         "picked",
@@ -74,7 +75,7 @@ class Window:
         self.elements_of_little = 0
         self.elements_passed = 0  # of large operands that little results were folded from
         self.passed: set[int] = set()  # those results
-        self.near = 0, 0  # exprs and elements that are known not to go to workers
+        self.asked = 0, 0, False  # exprs, elements, and whether these would go to workers
         self.settled: weakref.ref[Expr] | None = None  # the last of them, if it waits no longer
         self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
         self.thread = get_ident()
@@ -118,8 +119,7 @@ class Window:
         self.little += 1
         self.elements_of_little += size
         self._note_passed(expr)
-        large = self.elements - self.elements_of_little + self.elements_passed
-        waits = not may or self.little <= large // ELEMENTS_OF_LITTLE
+        waits = not may or self.little <= self.large // ELEMENTS_OF_LITTLE
         if waits or not direct.computes_little():
             return False
         self.settled = weakref.ref(expr)
@@ -135,25 +135,30 @@ class Window:
             if type(arg) is not Expr or arg.value is not None or id(arg) in self.passed:
                 continue
             self.passed.add(id(arg))
-            if arg.op is VIEW:  # which reads no more than it shows
-                continue
+            if arg.op is VIEW or isinstance(arg.op, Contraction):
+                continue  # which reads no more than it shows, or is passed by itself
             sizes = [e.size for e in arg.operands() if not _is_little(e, e.size)]
             self.elements_passed += sum(sizes)
             if not sizes and depth:
                 self._note_passed(arg, depth - 1)
 
-    def note_near(self) -> None:
-        """Note that nothing of what is pending would go to workers."""
-        self.near = self.exprs, self.elements
+    @property
+    def large(self) -> int:
+        """Element operations pending that are none of little arrays."""
+        return self.elements - self.elements_of_little + self.elements_passed
 
-    def has_grown(self) -> bool:
-        """Say whether enough was recorded since then to ask once more where it would go.
+    def note_asked(self, *, goes: bool) -> None:
+        """Note whether what is pending would go to workers."""
+        self.asked = self.exprs, self.elements, goes
 
-        To ask is to look through all of it: as often as that has doubled, and not for every
-        operation of a loop.
+    def known_to_go(self) -> bool | None:
+        """Say what was noted; None where so much was recorded since that it has to be asked again.
+
+        To ask is to look through all that is pending: as often as that has doubled, and not for
+        every operation of a loop.
         """
-        exprs, elements = self.near
-        return self.exprs >= 2 * exprs or self.elements >= 2 * elements
+        exprs, elements, goes = self.asked
+        return None if self.exprs >= 2 * exprs or self.elements >= 2 * elements else goes
 
     def is_due(self) -> bool:
         """Say whether to compute what is pending now: it is much, or holds much memory.
@@ -199,7 +204,7 @@ class Window:
         self.passed.clear()
         self.exprs = self.elements = self.elements_of_little = self.picked = self.little = 0
         self.elements_passed = 0
-        self.near = 0, 0
+        self.asked = 0, 0, False
         self.looked = LOOKED_ELEMENTS
         return found
 

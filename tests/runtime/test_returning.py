@@ -49,11 +49,22 @@ def test_what_workers_gain_counts_against_what_they_lose() -> None:
     assert account.seconds == 0.0
 
 
+def test_what_takes_longer_than_expected_is_lost_too() -> None:
+    account = Account()
+    assert not account.returns(0.1, 2.0)
+    for seconds in (1.0, 0.5):
+        account.expected = 0.8
+        account.took(seconds)
+        account.took(9.0)  # of another one, of which nothing was expected
+    assert account.seconds == pytest.approx(0.3)
+
+
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(config, "mode", "default")
     monkeypatch.setattr(config, "cluster", "auto")
+    monkeypatch.setattr("dnumpy.runtime.sending.FEW_TRIPS", 0)  # all is made there
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -76,8 +87,8 @@ def made_there(rows: int) -> dnumpy.ndarray:
 @pytest.mark.timeout(120)
 @pytest.mark.modeless("only the default mode asks a client's workers")
 def test_what_is_looked_at_again_and_again_comes_home(client: Client) -> None:
-    expected = np.sin(np.arange(3e6))
-    made = made_there(3_000_000)
+    expected = np.sin(np.arange(12e6))
+    made = made_there(12_000_000)
     for k in range(400):
         found = float((made[: 300_000 + k] * 2.0).sum())
         assert found == pytest.approx(float((expected[: 300_000 + k] * 2.0).sum()))
@@ -96,7 +107,7 @@ def test_what_is_looked_at_again_and_again_comes_home(client: Client) -> None:
 @pytest.mark.modeless("only the default mode asks a client's workers")
 def test_what_is_large_stays_there(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dnumpy.runtime.returning.MUCH_BYTES", 1 << 20)
-    made = made_there(3_000_000)
+    made = made_there(12_000_000)
     for k in range(20):
         float((made[: 300_000 + k] * 2.0).sum())
     assert type(made._buf.expr.value) is Chunked
