@@ -267,7 +267,7 @@ def _execute_on(
     program, started = spans.program_of(stages, where), time.perf_counter()
     records, found, failed = execute(stages, where, kept)
     took = 0.0 if failed else time.perf_counter() - started
-    note_seconds(where, took)
+    note_seconds(took)
     told = [record._replace(program=program, run_seconds=took) for record in records]
     return told, found, failed
 

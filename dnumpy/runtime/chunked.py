@@ -133,6 +133,9 @@ class Part:
     item: int | None = None
 
 
+account: list[Any] = [None]  # of the evaluation that is running
+
+
 class Chunked:
     """An array cut into contiguous blocks of rows, of any sizes, each on one node.
 
@@ -141,7 +144,7 @@ class Chunked:
     elsewhere.
     """
 
-    __slots__ = ("__weakref__", "dtype", "home", "parts", "shape", "source")
+    __slots__ = ("__weakref__", "account", "dtype", "home", "parts", "shape", "source")
 
     def __init__(
         self,
@@ -157,6 +160,7 @@ class Chunked:
         self.source = source
         self.home = home
         source.chunked = weakref.ref(self)
+        self.account: Any = account[0]  # of what reading it costs: see runtime/returning.py
 
     @property
     def ndim(self) -> int:

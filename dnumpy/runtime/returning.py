@@ -2,9 +2,10 @@
 
 What reads an array on workers runs there, whatever it takes: a message there and back takes 10 ms,
 in which this process would have done a hundred small operations. The time by which each evaluation
-ends later than here is noted; once all that was lost so is what bringing the operands home takes,
-they are brought, and what comes after is decided anew. So the time is at most about twice what it
-would have been for somebody who knew, whatever comes.
+ends later than here is noted with its largest operand, and goes on with what is made of that; once
+all that was lost so is what bringing the operands home takes, and two seconds, they are brought,
+and what comes after is decided anew. So the time is at most about twice what it would have been for
+somebody who knew, and those two seconds.
 
 Source: the rental of skis, as there.
 """
@@ -12,7 +13,6 @@ Source: the rental of skis, as there.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from dnumpy.errors import WorkerLost
 from dnumpy.expr.expr import Expr
@@ -30,10 +30,14 @@ if TYPE_CHECKING:
     from dnumpy.runtime.dask_cluster import DaskCluster
 
 
-class Account:
-    """Seconds by which evaluations on workers ended later than here, since the last return."""
+PATIENCE_SECONDS = 2.0  # lost at least: who puts data on workers wants to see them there
+MOST_SECONDS = 0.1  # by which one evaluation is held to have ended later than expected
 
-    __slots__ = ("__weakref__", "expected", "seconds")
+
+class Account:
+    """Seconds by which evaluations of what was made of some data ended later than here."""
+
+    __slots__ = ("expected", "seconds")
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -45,7 +49,7 @@ class Account:
         Say whether the operands are worth ``bringing`` seconds to be brought home first.
         """
         self.seconds = max(self.seconds + lost, 0.0)
-        if lost <= 0 or self.seconds <= bringing:
+        if lost <= 0 or self.seconds <= max(bringing, PATIENCE_SECONDS):
             return False
         self.seconds = 0.0
         return True
@@ -53,11 +57,8 @@ class Account:
     def took(self, seconds: float) -> None:
         """Note what the evaluation took that was let go: more than expected is lost too."""
         if self.expected is not None:
-            self.seconds += max(seconds - self.expected, 0.0)
+            self.seconds += min(max(seconds - self.expected, 0.0), MOST_SECONDS)
             self.expected = None
-
-
-_accounts: WeakKeyDictionary[DaskCluster, Account] = WeakKeyDictionary()
 
 
 def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bool:
@@ -65,6 +66,8 @@ def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bo
 
     Asking the cluster takes ``trip`` seconds. What is large, or has no room here, stays there.
     """
+    if not cluster.home_bytes:  # not even little results are to come home
+        return False
     owners = _owners(stages)
     nbytes = sum(owner.nbytes for owner in owners)
     works = [work_of(stage) for stage in stages]
@@ -73,9 +76,13 @@ def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bo
     if known is None or nbytes > MUCH_BYTES or taken > MUCH * machine.free_bytes():
         return False
     here, there = known
-    account = _accounts.setdefault(cluster, Account())
+    largest: Chunked = max(owners, key=lambda owner: owner.nbytes).value
+    account = largest.account
+    if account is None:
+        account = largest.account = Account()
     if not account.returns(there + trip - here, trip + cluster.sending_seconds(nbytes)):
         account.expected = there + trip
+        chunked.account[0] = account  # of what is about to be made
         return False
     try:
         for owner in owners:
@@ -85,9 +92,9 @@ def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bo
     return True
 
 
-def note_seconds(cluster: object, seconds: float) -> None:
-    """Note what an evaluation on a cluster took."""
-    account = _accounts.get(cluster)  # type: ignore[call-overload]
+def note_seconds(seconds: float) -> None:
+    """Note what the evaluation took that was let go last, if any was."""
+    account, chunked.account[0] = chunked.account[0], None
     if account is not None:
         account.took(seconds)
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 FIRST_SECONDS = 2.0  # to measure workers that are not known
 LITTLE_BYTES = 1 << 20  # whose sending is no matter
-FEW_TRIPS = 2  # what takes less here is made there only where it ends sooner, and keeps what comes
 MUCH_BYTES, MUCH = 1 << 30, 0.25  # what takes more of the free memory than this share is sent
 _lost: WeakKeyDictionary[Expr, float] = WeakKeyDictionary()  # seconds, by operand
 
@@ -59,12 +58,12 @@ class Compared(NamedTuple):
     here: float
     there: float
     sending: float
-    largest: Expr | None
+    largest: Expr
 
     def pays(self, *, counts: bool) -> bool:
         """Say whether to send what it reads; it ``counts`` where it is about to be done."""
         gained = self.here - self.there
-        if gained <= 0 or gained > self.sending or self.largest is None:
+        if gained <= 0 or gained > self.sending:
             return gained > 0
         lost = _lost.get(self.largest, 0.0) + gained
         if counts:
@@ -84,15 +83,13 @@ def pays(stages: Sequence[Stage], cluster: Far, trip: float, *, counts: bool) ->
 def _compared(stages: Sequence[Stage], cluster: Far, trip: float) -> Compared | None:
     """Return the comparison; None where little is read that is here, or memory is short."""
     owners = _owners(stages)
+    if sum(owner.nbytes for owner in owners) < LITTLE_BYTES:
+        return None
     works = [work_of(stage) for stage in stages]
     known = cluster.here_and_there(works)
     taken = sum(work.rows * work.bytes_per_row for work in works)
     if taken > MUCH_BYTES and taken > MUCH * machine.free_bytes():
         return None
-    if sum(owner.nbytes for owner in owners) < LITTLE_BYTES:
-        if known is None or known[0] > FEW_TRIPS * trip:
-            return None
-        return Compared(known[0], known[1] + trip, 0.0, None)
     if known is None:
         here = sum(map(_guessed_seconds, works)) / thread_count()
         return Compared(here, 0.0, FIRST_SECONDS, max(owners, key=lambda owner: owner.nbytes))
