@@ -110,7 +110,7 @@ origin_now(const Around *around)
         frame = above;
     }
     if (found != NULL) {
-        PyObject *site = PyTuple_GET_ITEM(found, PARAMS_OF_SITE);
+        PyObject *site = PyTuple_GET_ITEM(found, SITE_OF_ORIGIN);
         PyObject *alone = *place_of(site, told.alone);
         if (alone == NULL || !PyLong_CheckExact(alone) || PyObject_IsTrue(alone)) {
             found = NULL;
@@ -255,8 +255,10 @@ handle_of(PyObject *expr)
     made->seen = Py_NewRef(Py_None);
     made->readonly = Py_NewRef(Py_False);
     made->buf = buffer;
-    PyObject_GC_UnTrack(buffer); /* whose content knows it by a weak reference alone */
-    PyObject_GC_UnTrack(made);
+    if (!PyObject_GC_IsTracked(expr)) { /* which knows them by a weak reference alone */
+        PyObject_GC_UnTrack(buffer);
+        PyObject_GC_UnTrack(made);
+    }
     if (counted(expr, owner, buffer) < 0) {
         Py_CLEAR(made);
     }

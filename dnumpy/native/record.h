@@ -6,7 +6,7 @@
 #include "expr.h"
 
 #define SAFE_INT 127 /* fits every integer dtype: api/quick.py, too */
-#define PARAMS_OF_SITE 6 /* where an Origin has its Site */
+#define SITE_OF_ORIGIN 6 /* where an Origin has its Site */
 
 /* What Python told, borrowed for the life of the process; `buffer_type` is NULL until then. */
 typedef struct {
