@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 SECONDS = st.floats(0.0, 10.0)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def data_may_come_home(data_stays_on_workers: None) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dnumpy.runtime.returning.PATIENCE_SECONDS", PATIENCE_SECONDS)
+        yield
+
+
 @given(st.lists(st.tuples(SECONDS, SECONDS), min_size=1, max_size=40), SECONDS)
 def test_all_takes_at_most_twice_what_it_would_for_who_knew(
     runs: list[tuple[float, float]], bringing: float
