@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MICROSECONDS = 1e6  # the unit of a trace
-LANES = {"measured": 1, "predicted": 2}  # the threads of each process in a trace
+LANES = ("measured", "predicted")  # of each process in a trace
+SLIVER = 0.01  # of a bar, by which another may reach into it and is no work at the same time
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,35 +91,56 @@ def short(node: str) -> str:
 
 
 def chrome_trace(stages: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a trace in Chrome's format: a process for each node, a thread for each lane.
+    """Return a trace in Chrome's format: a process for each node, threads for each lane.
 
-    Times are in microseconds after the beginning of the run; ``json.dump`` writes what
-    https://ui.perfetto.dev opens.
+    What a node does at the same time is on several threads, as Perfetto leaves out what overlaps on
+    one, be it by what rounding adds: times are in whole microseconds after the beginning of the
+    run. ``json.dump`` writes what https://ui.perfetto.dev opens.
     """
     number_of = {node: number for number, node in enumerate(nodes_of(stages), start=1)}
     events = [_name("process_name", pid, 0, short(node)) for node, pid in number_of.items()]
-    for lane, bars in (
-        ("measured", measured_bars(stages)),
-        ("predicted", predicted_bars(stages)),
-    ):
-        seen = {bar.node for bar in bars}
-        events += [_name("thread_name", number_of[node], LANES[lane], lane) for node in seen]
-        events += [_event(bar, lane, number_of[bar.node], stages[bar.stage]) for bar in bars]
+    number = len(number_of)  # a thread with the number of its process would be its main thread
+    for lane, bars in zip(LANES, (measured_bars(stages), predicted_bars(stages)), strict=True):
+        for k, thread in enumerate(_threads(bars), start=1):
+            number += 1
+            name = lane if k == 1 else f"{lane} {k}"
+            seen = dict.fromkeys(number_of[bar.node] for bar in thread)
+            events += [_name("thread_name", pid, number, name) for pid in seen]
+            events += [
+                _event(bar, lane, number_of[bar.node], number, stages[bar.stage]) for bar in thread
+            ]
     return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+def _threads(bars: Iterable[Bar]) -> list[list[Bar]]:
+    """Part the bars so that no two of a part and a node overlap, into few parts."""
+    parts: list[list[Bar]] = []
+    ends: list[dict[str, float]] = []
+    for bar in sorted(bars, key=lambda bar: bar.start):
+        latest = bar.start + SLIVER * bar.seconds
+        k = next((k for k, end in enumerate(ends) if end.get(bar.node, 0.0) <= latest), len(ends))
+        if k == len(ends):
+            parts.append([])
+            ends.append({})
+        start = max(bar.start, ends[k].get(bar.node, 0.0))
+        parts[k].append(replace(bar, start=start, seconds=max(bar.stop - start, 0.0)))
+        ends[k][bar.node] = max(bar.stop, start)
+    return parts
 
 
 def _name(kind: str, pid: int, tid: int, name: str) -> dict[str, Any]:
     return {"name": kind, "ph": "M", "pid": pid, "tid": tid, "args": {"name": name}}
 
 
-def _event(bar: Bar, lane: str, pid: int, stage: dict[str, Any]) -> dict[str, Any]:
+def _event(bar: Bar, lane: str, pid: int, tid: int, stage: dict[str, Any]) -> dict[str, Any]:
+    start, stop = (round(at * MICROSECONDS) for at in (bar.start, bar.stop))
     return {
         "name": bar.what,
         "cat": f"{lane},{bar.kernel}",
         "ph": "X",
-        "ts": bar.start * MICROSECONDS,
-        "dur": bar.seconds * MICROSECONDS,
+        "ts": start,
+        "dur": stop - start,
         "pid": pid,
-        "tid": LANES[lane],
+        "tid": tid,
         "args": {"rows": bar.rows, "kernel": bar.kernel, "program": stage["program"]},
     }
