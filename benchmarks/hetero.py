@@ -7,7 +7,8 @@ clusters of real nodes (:mod:`benchmarks.nodes`; needs root) and runs on each th
 - *planned*: dnumpy as it is;
 - *even*: the same engine with an equal share for every node;
 - *dask*: ``dask.array`` in its best chunking of those tried (:func:`benchmarks.rivals.chunkings`);
-- *bound*: total work over the sum of the measured rates (:mod:`benchmarks.bound`).
+- *bound*: total work over the sum of the measured rates (:mod:`benchmarks.bound`);
+- *floor*: the bound with what has to cross the measured links, and one round trip to the cluster.
 
 The data lie in the cluster beforehand: generated there by dnumpy where its plan (or the even split)
 puts them, and persisted by Dask where its scheduler puts them. The clock runs from the first
@@ -32,7 +33,7 @@ import numpy
 from distributed import Client
 from rich.console import Console
 
-from benchmarks.bound import bound, speed_ratio
+from benchmarks.bound import bound, bound_over_links, speed_ratio
 from benchmarks.cluster import ended
 from benchmarks.contest import FixedCluster, chosen
 from benchmarks.machine import machine
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from benchmarks.rivals import Rival
     from benchmarks.workloads import Field, Workload
+    from dnumpy.cost.links import Links
     from dnumpy.cost.profile import DeviceProfile
 
 REPEATS = 5
@@ -86,6 +88,7 @@ class Track:
         self.client = others[1]
         self.threads = sum(planned.threads(node) for node in planned.nodes())
         self.profiles = [planned.profiles[node] for node in planned.nodes()]
+        self.links = fastest_links(planned.links, planned.nodes())
         self.trip = round_trip(client)
 
     def run(
@@ -103,6 +106,7 @@ class Track:
             workload.name,
             workload.title,
             bound(steps, self.profiles),
+            bound_over_links(steps, self.profiles, self.links) + self.trip,
             speed_ratio(steps, self.profiles),
         )
         rivals: dict[str, Rival] = {"planned": self.planned, "even": self.even}
@@ -114,6 +118,22 @@ class Track:
         result.rows = {"planned": self.planned.rows, "even": self.even.rows}
         result.graphs, result.home_bytes = self.planned.graphs, self.planned.home_bytes
         return result
+
+
+def fastest_links(links: Links, nodes: Sequence[str]) -> list[float]:
+    """Return the measured bytes per second of the fastest link of each node."""
+    return [
+        max(
+            (
+                links.bytes_per_second(*pair)
+                for other in nodes
+                for pair in ((node, other), (other, node))
+                if other != node
+            ),
+            default=float("inf"),
+        )
+        for node in nodes
+    ]
 
 
 def round_trip(client: Client) -> float:

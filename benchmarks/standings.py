@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 RIVALS = ("planned", "even", "dask")
 UNEQUAL = 2.0  # the ratio of CPU shares from which the even split has to be beaten clearly
-AIMS = {"planned / bound": 1.10, "even / planned": 1.5, "dask / planned": 5.0}
+AIMS = {
+    "planned / bound": 1.10,
+    "planned / floor": 1.10,
+    "even / planned": 1.5,
+    "dask / planned": 5.0,
+}
 
 
 @dataclass(slots=True)
@@ -44,7 +49,8 @@ class Entry:
 class Result:
     """One program on one cluster.
 
-    ``bound`` are the seconds of the lower bound and ``speeds`` the fastest node's measured rate
+    ``bound`` are the seconds of the lower bound, ``floor`` those with what the network and a round
+    trip take, and ``speeds`` the fastest node's measured rate
     over the slowest's; ``rows`` each node's in the longest stage, as planned and evenly; ``graphs``
     how often a planned run went to the cluster, ``home_bytes`` what it read and wrote at home.
     """
@@ -52,6 +58,7 @@ class Result:
     program: str
     title: str
     bound: float
+    floor: float
     speeds: float
     entries: dict[str, Entry] = field(default_factory=lambda: {name: Entry() for name in RIVALS})
     rows: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -62,10 +69,11 @@ class Result:
     not_run: dict[str, str] = field(default_factory=dict)
 
     def ratios(self) -> dict[str, float]:
-        """Return the three ratios of medians; NaN where one of the two failed."""
+        """Return the ratios of medians; NaN where one of the two failed."""
         planned, even, dask = (self.entries[name].middle for name in RIVALS)
         return {
             "planned / bound": planned / self.bound,
+            "planned / floor": planned / self.floor,
             "even / planned": even / planned,
             "dask / planned": dask / planned,
         }
@@ -81,6 +89,7 @@ class Result:
             "program": self.program,
             "title": self.title,
             "bound_seconds": self.bound,
+            "floor_seconds": self.floor,
             "speed_ratio": self.speeds,
             **entries,
             "ratios": self.ratios(),
@@ -121,7 +130,7 @@ class Race:
 
 def table(one: Race) -> Table:
     """Return the race as a table."""
-    trip = f"a round trip to the cluster takes {one.trip * 1e3:.1f} ms, and is not in the bound"
+    trip = f"a round trip to the cluster takes {one.trip * 1e3:.1f} ms; the floor has one"
     made = Table(
         title="; ".join(f"node {k}: {spec}" for k, spec in enumerate(one.specs)),
         caption=f"seconds as best, median; {trip}",
@@ -129,7 +138,7 @@ def table(one: Race) -> Table:
         caption_justify="left",
     )
     made.add_column("program")
-    for name in (*RIVALS, "chunks", "bound", *AIMS, "graphs", "rows, planned"):
+    for name in (*RIVALS, "chunks", "bound", "floor", *AIMS, "graphs", "rows, planned"):
         made.add_column(name, justify="right")
     for result in one.results:
         told = [_ratio(ratio) for ratio in result.ratios().values()]
@@ -139,6 +148,7 @@ def table(one: Race) -> Table:
             *(str(result.entries[name]) for name in RIVALS),
             result.chunks,
             f"{result.bound:.3f}",
+            f"{result.floor:.3f}",
             *told,
             str(result.graphs) + ("" if result.home_bytes < 1 << 20 else " (and at home)"),
             rows,
@@ -165,7 +175,9 @@ def summary(races: Sequence[Race]) -> dict[str, dict[str, float]]:
         ]
         known = [ratio for ratio in counted if not numpy.isnan(ratio)]
         if known:
-            good = sum(ratio <= aim if name.endswith("bound") else ratio >= aim for ratio in known)
+            good = sum(
+                ratio <= aim if name.startswith("planned") else ratio >= aim for ratio in known
+            )
             told[name] = {
                 "geometric_mean": geometric_mean(known),
                 "median": median(known),
@@ -180,6 +192,7 @@ def summary(races: Sequence[Race]) -> dict[str, dict[str, float]]:
 
 AIM_TEXTS = {
     "planned / bound": "aim: median at most 1.10",
+    "planned / floor": "with the network and one round trip",
     "even / planned": "aim: at least 1.5 where speeds differ by 2 or more",
     "dask / planned": "aim: geometric mean at least 5",
 }

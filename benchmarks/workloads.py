@@ -8,7 +8,7 @@ the client, as a user would. Results the size of the data stay in the cluster; s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 from typing import TYPE_CHECKING, Any
 
@@ -290,7 +290,8 @@ def dask_sort(x: Any) -> Any:
 def sort_steps(x: Field) -> tuple[Step, ...]:
     """Sort, at what each costs by the logarithm of their number; read and write once."""
     loops = (("sort", log2(x.shape[0])),)
-    return (Step(Work(x.shape[0], bytes_read=ITEM, bytes_written=ITEM, loops=loops)),)
+    work = Work(x.shape[0], bytes_read=ITEM, bytes_written=ITEM, loops=loops)
+    return (Step(work, exchanged=ITEM),)
 
 
 def reshard(np: Any, x: Any) -> Any:
@@ -309,8 +310,8 @@ def reshard_steps(x: Field) -> tuple[Step, ...]:
         bytes_written=ITEM * columns,
         loops=(("arith", 3.0 * columns), ("sqrt", 1.0 * columns)),
     )
-    second = normalise_steps(Field((columns, rows)))
-    return (Step(first), *second)
+    (second,) = normalise_steps(Field((columns, rows)))
+    return (Step(first), replace(second, exchanged=ITEM * rows))
 
 
 WORKLOADS = (

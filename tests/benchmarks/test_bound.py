@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.bound import Step, bound, least_seconds, rate, rates, speed_ratio
+from benchmarks.bound import Step, bound, bound_over_links, least_seconds, rate, rates, speed_ratio
 from benchmarks.scaleout import WORKS, bound_of, profile, profiles
 from benchmarks.workloads import WORKLOADS
 from dnumpy.cost.work import Work
@@ -65,6 +65,21 @@ def test_a_node_of_half_the_speed_has_half_the_rate_and_steps_add_up():
     once = bound([Step(work)], there)
     assert bound([Step(work, 3)], there) == pytest.approx(3 * once)
     assert bound([Step(work), Step(work)], there) == pytest.approx(2 * once)
+
+
+def test_what_is_exchanged_takes_its_links_and_work_that_takes_longer_hides_it():
+    work = Work(1 << 20, flops=1e5)
+    two, fast = [profile(), profile()], float("inf")
+    once = bound([Step(work)], two)
+    assert bound_over_links([Step(work)], two, [1.0, 1.0]) == once  # nothing is exchanged
+    assert bound_over_links([Step(work, exchanged=8.0)], two, [fast] * 2) == pytest.approx(once)
+    quarter = work.rows * 8.0 / 4  # of all bytes crosses each way between equal halves
+    link = quarter / once
+    for slower in (0.5, 1.0, 2.0):
+        took = bound_over_links([Step(work, exchanged=8.0)], two, [link / slower] * 2)
+        assert took == pytest.approx(once * max(slower, 1.0), rel=1e-5)
+    # a thin link is left alone: one node does all, and gets the half of the other in any case
+    assert bound_over_links([Step(work, 3, 8.0)], two, [link / 1e3] * 2) >= 3 * once
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda one: one.name)

@@ -29,7 +29,7 @@ def result(planned: float, even: float, dask: float, bound: float) -> Result:
         name: Entry([seconds, 2 * seconds, seconds])
         for name, seconds in (("planned", planned), ("even", even), ("dask", dask))
     }
-    return Result("p", "a program", bound, 2.0, entries, graphs=2)
+    return Result("p", "a program", bound, 2 * bound, 2.0, entries, graphs=2)
 
 
 def race(*results: Result, specs: tuple[NodeSpec, ...] = SPECS) -> Race:
@@ -39,6 +39,7 @@ def race(*results: Result, specs: tuple[NodeSpec, ...] = SPECS) -> Race:
 def test_ratios_are_of_medians():
     assert result(1.0, 2.0, 6.0, 0.5).ratios() == {
         "planned / bound": 2.0,
+        "planned / floor": 1.0,
         "even / planned": 2.0,
         "dask / planned": 6.0,
     }
