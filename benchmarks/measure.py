@@ -16,7 +16,7 @@ import numpy
 from benchmarks.programs import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from benchmarks.peers import Peer
     from benchmarks.programs import Program
@@ -129,7 +129,7 @@ class Local:
 
     def __init__(self, peer: Peer, program: Program, scale: float) -> None:
         self._program = program
-        self._tolerance = program.rtol if peer.exact else max(program.rtol, PEER_TOLERANCE)
+        self.tolerance = program.rtol if peer.exact else max(program.rtol, PEER_TOLERANCE)
         host = program.make(scale)
         self.work = program.work(*host)
         run = peer.version(program)
@@ -164,11 +164,7 @@ class Local:
     def check(self, path: Path) -> None:
         """Raise AssertionError unless the result of the first run is the stored one; forget it."""
         got, self._answer = parts_of(self._answer), None
-        with numpy.load(path) as stored:
-            names = list(stored)
-            assert len(got) == len(names), f"{len(got)} results instead of {len(names)}"
-            for name, one in zip(names, got, strict=True):
-                agree(one, stored[name], self._tolerance)
+        agree_with(path, got, self.tolerance)
 
     def settle(self) -> None:
         """Return when nothing is being compiled in the background."""
@@ -179,6 +175,15 @@ class Local:
     def memory(self) -> int:
         """Return the bytes at the peak of any run so far, above what the data take."""
         return self._peak
+
+
+def agree_with(path: Path, got: Sequence[numpy.ndarray], tolerance: float) -> None:
+    """Raise AssertionError unless the results are the stored ones within a relative tolerance."""
+    with numpy.load(path) as stored:
+        names = list(stored)
+        assert len(got) == len(names), f"{len(got)} results instead of {len(names)}"
+        for name, one in zip(names, got, strict=True):
+            agree(one, stored[name], tolerance)
 
 
 def agree(got: numpy.ndarray, expected: numpy.ndarray, tolerance: float) -> None:

@@ -15,7 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from benchmarks.measure import Local
+import numpy
+
+from benchmarks.measure import Local, agree_with
 from benchmarks.peers import peer
 from benchmarks.programs import Work, chosen
 
@@ -58,6 +60,7 @@ class Remote:
             raise
         self.import_seconds = float(ready["import_seconds"])
         self.work = Work(**ready["work"])
+        self._tolerance = float(ready["tolerance"])
 
     def __enter__(self) -> Self:
         return self
@@ -84,8 +87,21 @@ class Remote:
         self._ask("save", str(path))
 
     def check(self, path: Path) -> None:
-        """Raise PeerError unless the result of the first run is the stored one."""
-        self._ask("check", str(path))
+        """Raise PeerError unless the result of the first run is the stored one.
+
+        They are compared here: what that takes would stay in the other process, and count as its.
+        """
+        own = path.with_name(f"{self.name}-{path.name}")
+        self.save(own)
+        with numpy.load(own) as stored:
+            got = [stored[name] for name in stored]
+        try:
+            agree_with(path, got, self._tolerance)
+        except AssertionError as error:
+            msg = f"AssertionError: {error}"
+            raise PeerError(msg) from error
+        finally:
+            own.unlink()
 
     def settle(self) -> None:
         """Return when nothing is being compiled in the background."""
@@ -123,8 +139,6 @@ def answer(session: Local, question: Sequence[str]) -> Any:
             return session.run()
         case ["save", path]:
             return session.save(Path(path))
-        case ["check", path]:
-            return session.check(Path(path))
         case ["settle"]:
             return session.settle()
         case ["memory"]:
@@ -147,7 +161,11 @@ def serve(name: str, program_name: str, scale: float) -> None:
             replies.write(json.dumps({"no version": True}) + "\n")
             return
         session = Local(found, program, scale)
-        ready = {"import_seconds": import_seconds, "work": asdict(session.work)}
+        ready = {
+            "import_seconds": import_seconds,
+            "work": asdict(session.work),
+            "tolerance": session.tolerance,
+        }
         replies.write(json.dumps(ready) + "\n")
         for line in sys.stdin:
             replies.write(json.dumps({"answer": answer(session, json.loads(line))}) + "\n")
