@@ -174,12 +174,12 @@ class _Run:
         folded_bytes: int = 0,
     ) -> StageRun:
         """Add the stage's tasks; how they went comes home in what they made, unless it is big."""
-        self.graph.made_bytes += nbytes
         laid = replace(laid, steps=steps, folds=tuple(fold))
         steps = (*steps, *(step for each in laid.through for step in each.steps))
         self.graph.reads = reads = self.graph.reads.after()
         reads.began = len(self.graph.added)
         made = self.layout.built(laid, laid.ranges)
+        self.graph.note_stage(reads.began, nbytes, [ref for _, ref in made])
         laid = replace(laid, ranges=[r for r, _ in made])
         self.graph.reads = TaskReads()
         stage = StageRun(laid, steps, reads, made, [])

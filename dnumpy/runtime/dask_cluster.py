@@ -63,7 +63,7 @@ LET_GO_SECONDS = 0.05  # until workers have let go of what nobody wants any more
 REFRESH_SECONDS = 0.5  # how old what is known of who is there may be
 MEMORY_SECONDS = 2.0  # how old what is known of free memory may be
 LEAST_TRIP = 1e-3  # seconds of a run besides its tasks
-RELAY_SHARE = 0.2  # of the free memory of a node, for what all stages of a relay make
+RELAY_SHARE = 0.2  # of the free memory of a node, for what all legs of a relay hold at once
 RELAY_PAUSE_SECONDS = 60.0  # after a relay was broken, in which graphs are run task by task
 
 
@@ -244,11 +244,10 @@ class DaskCluster(MeasuredNodes):
 
     def _may_relay(self, sketch: Sketch) -> bool:
         """Say whether what a run asks is little enough for a relay, and takes several stages."""
-        made = sum(d.work.rows * d.work.bytes_written for d in sketch.demands)
-        return len(sketch.demands) > 1 and made <= self._relay_room()
+        return len(sketch.demands) > 1 and sketch.live_bytes() <= self._relay_room()
 
     def _relay_room(self) -> float:
-        """Return the bytes that the tasks of a relay may give; none after one was broken."""
+        """Return the bytes that the tasks of a relay may hold; none after one was broken."""
         if time.monotonic() < self._relays_again:
             return -1.0
         return RELAY_SHARE * min(self.profiles[node].free_bytes for node in self._alive)
@@ -357,15 +356,15 @@ class DaskCluster(MeasuredNodes):
         at_home = {key: results[one.ref.key][one.position] for key, one in relay.home.items()}
         return {**{key: futures[kept] for key, kept in relay.stay.items()}, **at_home}
 
-    def plays(self, made_bytes: float, longest_seconds: float) -> bool:
+    def plays(self, live_bytes: float, longest_seconds: float) -> bool:
         """Say whether what was run as a relay is to be run as one again."""
-        return is_in_bounds(made_bytes, longest_seconds, self._relay_room())
+        return is_in_bounds(live_bytes, longest_seconds, self._relay_room())
 
     def _relays(self, graph: Graph, wanted: set[str]) -> bool:
         """Say whether a graph is run as a relay, which takes less waiting and more memory."""
         if any(self.profiles[node].kind == "gpu" for node in graph.tasks):
             return False  # whose tasks are wrapped one by one
-        return wanted <= graph.node_of.keys() and is_worth_it(graph, self._relay_room())
+        return is_worth_it(graph, wanted, self._relay_room())
 
     def recover(self, attempt: int, lost: NodesLost) -> None:
         """Let the next attempt begin; raise WorkerLost when this was the last one."""

@@ -231,7 +231,7 @@ class Devices(MeasuredNodes):
     def _runner(self, node: str) -> Callable[..., Any]:
         return self._on.get(node, self._host)
 
-    def plays(self, made_bytes: float, longest_seconds: float) -> bool:  # noqa: ARG002
+    def plays(self, live_bytes: float, longest_seconds: float) -> bool:  # noqa: ARG002
         """Return False: runs of one process are no relays."""
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -9,11 +10,12 @@ from uuid import uuid4
 
 from dnumpy.errors import WorkerLost
 from dnumpy.runtime.files import stored_rows
+from dnumpy.runtime.liveness import most_live
 from dnumpy.runtime.parcels import Parcel, pack
 from dnumpy.runtime.tasks import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
     import numpy as np
 
@@ -205,6 +207,14 @@ class TaskReads:
         return sum(min(piece) for piece in pieces) + copies
 
 
+class Making(NamedTuple):
+    """What a stage makes: bytes, in the results of some of the tasks added from ``began`` on."""
+
+    began: int
+    nbytes: int
+    keys: frozenset[str]
+
+
 class Graph:
     """The tasks of one run."""
 
@@ -215,7 +225,7 @@ class Graph:
         self.tasks: dict[str, dict[str, Any]] = defaultdict(dict)
         self.kept: list[Any] = []  # what the references into this graph depend on
         self.moved_bytes = 0
-        self.made_bytes = 0  # by all stages together
+        self.stages: list[Making] = []  # in order
         self.reads = TaskReads()  # of the stage that is being built
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
@@ -253,6 +263,27 @@ class Graph:
         self._numbers[key] = self._touched[key] = self._count
         ref = self.refs[key] = self._ref(key)
         return ref
+
+    @property
+    def made_bytes(self) -> int:
+        """Bytes that all stages make together."""
+        return sum(stage.nbytes for stage in self.stages)
+
+    def note_stage(self, began: int, nbytes: int, made: Iterable[Ref]) -> None:
+        """Note what the tasks added since there were ``began`` make: so many bytes, in ``made``."""
+        self.stages.append(Making(began, nbytes, frozenset([ref.key for ref in made])))
+
+    def live_bytes(self, kept: Collection[str]) -> float:
+        """Return the most bytes of stages that are held at once; some results are kept."""
+        began = [stage.began for stage in self.stages]
+        maker = {key: number for number, stage in enumerate(self.stages) for key in stage.keys}
+        reads = set()
+        for key in self.node_of:
+            reader = bisect_right(began, self._numbers[key] - 1) - 1
+            made = {maker[needed] for needed in self.dependencies(key) if needed in maker}
+            reads |= {(number, reader) for number in made if number < reader}
+        sizes = [float(stage.nbytes) for stage in self.stages]
+        return most_live(sizes, reads, {maker[key] for key in kept if key in maker})
 
     def task(self, key: str) -> Any:
         """Return a task of this graph."""

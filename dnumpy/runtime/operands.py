@@ -146,6 +146,16 @@ class Bindings:
             for read in self.reads
         ]
 
+    def pieces(self, data: Sequence[Any]) -> list[Any]:
+        """Return the rows of the only operand in the arrays that they lie in, one after the other.
+
+        As one array where it is anything else than the rows of a window as they are.
+        """
+        (read,) = self.reads
+        if isinstance(read, Literal) or read.views or read.rows is not None or read.inner:
+            return self.values(data)
+        return [taken(take, data) for take in self.windows[read.window]]
+
     def given(self, data: Sequence[Any]) -> list[tuple[int, int, int]]:
         """Return of each piece of memory that is read here: address, bytes read, all bytes."""
         found = []

@@ -10,8 +10,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from dnumpy.runtime import tasks
 from dnumpy.runtime.bind import Operand, Want, bind
 from dnumpy.runtime.graph import Range
@@ -21,6 +19,8 @@ from dnumpy.runtime.producers import ByRanges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
     from dnumpy.expr.expr import Shape
     from dnumpy.expr.geometry import Geometry
@@ -62,11 +62,14 @@ def run_placed(job: PlaceJob, *data: Ref) -> Made:
     started = time.perf_counter()
     block = pool.empty(job.shape, job.dtype)
     if job.base is not None:
-        (base,) = job.base.values(data)
-        if job.box is None or job.job is None:
-            np.copyto(block, base)
-        else:
-            _copy_around(block, base, slice(job.first, job.first + job.filled), job.box)
+        done, ends = 0, (job.first, job.first + job.filled)
+        for base in job.base.pieces(data):  # never put together: little of them is copied
+            rows = slice(done, done := done + len(base))
+            if job.box is None or job.job is None:
+                block[rows] = base
+            else:
+                lo, hi = (min(max(row - rows.start, 0), len(base)) for row in ends)
+                _copy_around(block[rows], base, slice(lo, hi), job.box)
     if job.job is None:
         return Made((block,), (), time.perf_counter() - started, frozenset())
     target = job.region.over(block)

@@ -37,21 +37,22 @@ class Relayed(NamedTuple):
     others: tuple[str, ...]
 
 
-def is_worth_it(graph: Graph, room: float) -> bool:
-    """Say whether tasks of the graph wait for one another, and all that they give is little.
+def is_worth_it(graph: Graph, wanted: Collection[str], room: float) -> bool:
+    """Say whether tasks of the graph wait for one another, and what they give is little.
 
-    That is, at most ``room`` bytes in all: what legs hold they cannot spill.
+    That is, at most ``room`` bytes at once: what legs hold they cannot spill. The results
+    ``wanted`` they hold to the end.
     """
-    if graph.moved_bytes > MOST_MOVED:
+    if graph.moved_bytes > MOST_MOVED or any(key not in graph.node_of for key in wanted):
         return False
-    if not is_in_bounds(graph.made_bytes, graph.longest_seconds, room):
+    if not is_in_bounds(graph.live_bytes(wanted), graph.longest_seconds, room):
         return False
     return any(graph.dependencies(key) & graph.node_of.keys() for key in graph.node_of)
 
 
-def is_in_bounds(made_bytes: float, longest_seconds: float, room: float) -> bool:
-    """Say whether so much may be made in a relay, in stages that are expected to take so long."""
-    return made_bytes <= room and longest_seconds <= LONGEST_STEP
+def is_in_bounds(live_bytes: float, longest_seconds: float, room: float) -> bool:
+    """Say whether a relay may hold so much, in stages that are expected to take so long."""
+    return live_bytes <= room and longest_seconds <= LONGEST_STEP
 
 
 def legs_of(

@@ -88,8 +88,8 @@ class Score:
         The same tasks: key, function and arguments, of which some are ``Shown``.
     outputs : tuple of GivenOutput
     stages : tuple of Performed
-    made_bytes : int
-        What its tasks give.
+    live_bytes : float
+        What its tasks hold at once.
     """
 
     legs: Legs
@@ -98,7 +98,7 @@ class Score:
     at_home: tuple[tuple[str, Callable[..., Any], tuple[Any, ...]], ...]
     outputs: tuple[GivenOutput, ...]
     stages: tuple[Performed, ...]
-    made_bytes: int
+    live_bytes: float
 
     @property
     def comes_home(self) -> bool:
@@ -118,7 +118,7 @@ class Run(Protocol):
 class Player(Learner, Protocol):
     """A cluster that performs scores."""
 
-    def plays(self, made_bytes: float, longest_seconds: float) -> bool:
+    def plays(self, live_bytes: float, longest_seconds: float) -> bool:
         """Say whether what was run as a relay is to be run as one again."""
         ...
 
@@ -143,7 +143,7 @@ def score_for(asked: Asked, plans: Sequence[Plan], cluster: Player) -> Score | N
     """Return how the same was run by plans of the same rows; None where it was not, as a relay."""
     score = _known.find(_key(asked, plans))
     longest = max([plan.predicted_seconds for plan in plans], default=0.0)
-    return score if score is not None and cluster.plays(score.made_bytes, longest) else None
+    return score if score is not None and cluster.plays(score.live_bytes, longest) else None
 
 
 def perform(
@@ -228,7 +228,7 @@ def keep_score(asked: Asked, plans: Sequence[Plan], stages: Sequence[Stage], run
         tuple(at_home),
         tuple(outputs),
         tuple(performed),
-        graph.made_bytes,
+        graph.live_bytes([key for leg in legs.nodes for key in (*leg.staying, *leg.coming)]),
     )
     _known.keep(_key(asked, plans), score)
 

@@ -16,6 +16,7 @@ from dnumpy.plan.model import Plan
 from dnumpy.runtime.demands import LIGHT
 from dnumpy.runtime.graph import Graph, Segment
 from dnumpy.runtime.layout import Layout
+from dnumpy.runtime.liveness import most_live
 from dnumpy.runtime.reading import NEAR
 from dnumpy.runtime.regions import exchanged_axes, rows_beginning
 from dnumpy.runtime.tasks import rows_of
@@ -86,6 +87,12 @@ class Sketch:
     kept: set[int] = field(default_factory=set)
     answers: list[Answer] = field(default_factory=list, init=False, repr=False, compare=False)
     refusals: list[Refused] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def live_bytes(self) -> float:
+        """Return the most bytes that the results of demands take at once."""
+        sizes = [demand.work.rows * demand.work.bytes_written for demand in self.demands]
+        apart = [(r.producer, r.consumer) for r in self.reads if not r.lying]
+        return most_live(sizes, apart, self.kept)
 
 
 class SketchGraph(Graph):
