@@ -6,6 +6,7 @@ every element falls in the bin in which NumPy puts it, and the blocks' counts ar
 
 from __future__ import annotations
 
+from threading import local
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,9 +37,25 @@ def _block(_shapes: Shapes, params: Any) -> int:
     return int(params.block)
 
 
+_weights = local()  # of each thread: memory for weights that do not lie together
+LENT = 1 << 20  # bytes of it at most
+
+
 def _counted(pieces: Sequence[Any], params: BinParams, _lo: int, _hi: int) -> Any:
-    weights = pieces[1] if params.weighted else None
+    weights = _together(pieces[1]) if params.weighted else None
     return np.bincount(pieces[0], weights, params.bins or 0)
+
+
+def _together(weights: Any) -> Any:
+    """Return weights as NumPy would copy them, into memory that is not taken anew each time."""
+    if weights.flags.c_contiguous or weights.dtype != np.float64 or weights.nbytes > LENT:
+        return weights
+    lent = getattr(_weights, "memory", None)
+    if lent is None or len(lent) < len(weights):
+        lent = _weights.memory = np.empty(len(weights))
+    lent = lent[: len(weights)]
+    np.copyto(lent, weights)
+    return lent
 
 
 BINCOUNT = row(Fold("bincount", _counted, added_pairwise, rows=_block, loop="gather", adds=True))

@@ -299,40 +299,57 @@ def run_blocks(job: BlockJob, *data: Ref) -> Made:
 @noting_memory
 def run_partials(job: PartialJob, *data: Ref) -> Made:
     """Return what the fold makes of the blocks, as one partial output."""
-    return _partials(job, data)
-
-
-def _partials(job: PartialJob, data: Sequence[Ref]) -> Made:
-    started = time.perf_counter()
-    found: list[Any] = []
-    branches: list[Branch] = []
-
-    def compute() -> None:
-        for number, (lo, hi, bindings) in enumerate(job.blocks, job.first):
-            one = job.op.call(bindings.values(data), job.params, lo, hi)
-            if job.op.adds and np.asarray(one).dtype.kind in EXACT:
-                add_to(found, one)
-            elif job.op.adds:
-                put_on(add_each, job.total, branches, Branch(0, number, [one]))
-            else:
-                found.append(one)
-
-    faults = noted(compute)
-    left = Branches(job.total, tuple(branches)) if branches else found
-    return Made((), (left,), time.perf_counter() - started, faults)
+    return _folded((job,), data)
 
 
 @noting_memory
 def run_partials_together(jobs: tuple[PartialJob, ...], *data: Ref) -> Made:
     """Return what each fold makes of the blocks, a partial output for each; faults by fold."""
+    return _folded(jobs, data)
+
+
+def _folded(jobs: Sequence[PartialJob], data: Sequence[Ref]) -> Made:
+    """Fold block by block, all of a block before the next: the rows lie in the cache by then."""
     started = time.perf_counter()
-    partials: list[Any] = []
+    folds = [_Fold(job) for job in jobs]
     faults: set[tuple[int, str]] = set()
-    for number, job in enumerate(jobs):
-        made = _partials(job, data)
-        partials += made.partials
-        faults |= {(number, kind) for _, kind in made.faults}
-    return Made((), tuple(partials), time.perf_counter() - started, frozenset(faults))
+    number = 0
+
+    def note(kind: str, _flag: int) -> None:
+        faults.add((number, kind))
+
+    with np.errstate(all="call", call=note):
+        for block in range(max(len(job.blocks) for job in jobs)):
+            for number in range(len(folds)):
+                if block < len(jobs[number].blocks):
+                    folds[number].take_in(block, data)
+    partials = tuple([fold.left() for fold in folds])
+    return Made((), partials, time.perf_counter() - started, frozenset(faults))
+
+
+class _Fold:
+    """What a fold has made of its blocks so far."""
+
+    def __init__(self, job: PartialJob) -> None:
+        self.job = job
+        self._found: list[Any] = []
+        self._branches: list[Branch] = []
+
+    def take_in(self, block: int, data: Sequence[Ref]) -> None:
+        """Fold one more of the job's blocks, the next."""
+        job = self.job
+        lo, hi, bindings = job.blocks[block]
+        one = job.op.call(bindings.values(data), job.params, lo, hi)
+        if job.op.adds and np.asarray(one).dtype.kind in EXACT:
+            add_to(self._found, one)
+        elif job.op.adds:
+            put_on(add_each, job.total, self._branches, Branch(0, job.first + block, [one]))
+        else:
+            self._found.append(one)
+
+    def left(self) -> Any:
+        """Return what is left once all blocks are folded."""
+        return Branches(self.job.total, tuple(self._branches)) if self._branches else self._found
 
 
 EXACT = "iub"  # kinds whose sums have the same bits in any order
