@@ -303,9 +303,16 @@ def _merge(pieces: Sequence[Any], params: MergeParams, lo: int, hi: int, out: An
             for piece, (b, begin) in zip(pieces, held, strict=True)
             if ends[0][b] < ends[1][b]
         ]
+        begin, behind = table.starts[k], table.starts[k + 1]
+        start, end = max(lo, begin), min(hi, behind)
+        target = out[start - lo : end - lo]
+        if (start, end) == (begin, behind) and parts[0].dtype == out.dtype and not out.dtype.names:
+            np.concatenate(parts, out=target)  # without memory that is taken for it alone
+            if len(parts) > 1:
+                target.sort(kind="stable" if params.stably else None)
+            continue
         bucket = merged(parts, params.field, stably=params.stably)
-        start, end = max(lo, table.starts[k]), min(hi, table.starts[k + 1])
-        out[start - lo : end - lo] = bucket[start - table.starts[k] : end - table.starts[k]]
+        target[...] = bucket[start - begin : end - begin]
 
 
 MERGE = row(Sorting("merge", _pieces, _merge, None, "sort", 0.8))
