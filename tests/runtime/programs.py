@@ -98,10 +98,12 @@ def meaning(roots: Sequence[Expr]) -> list[np.ndarray]:
     return [value(root) for root in roots]
 
 
-def run(roots: Sequence[Expr], cluster: Cluster, tile_rows: int = 5) -> list[Record]:
-    """Evaluate the roots on the cluster and return the records."""
+def run(
+    roots: Sequence[Expr], cluster: Cluster, tile_rows: int = 5, *, alone: bool = False
+) -> list[Record]:
+    """Evaluate the roots on the cluster, ``alone`` or with all before them; return the records."""
     stages = cut(pending_in_order(roots), list(roots), Grain(1, 1 << 18, tile_rows))
-    records, _, failures = execute(stages, cluster)
+    records, _, failures = execute(stages, cluster, {id(root) for root in roots} if alone else None)
     for failure in failures:
         raise failure.error
     return records

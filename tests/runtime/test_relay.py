@@ -108,6 +108,17 @@ def test_a_chain_is_one_task_a_node_and_what_stays(nodes: Any, relays: list[Any]
         assert set(others) <= {"rows", "contract", "home"}
 
 
+def test_a_loop_is_a_relay_however_much_it_makes_if_little_is_held_at_once(
+    nodes: Any, relays: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = 60 * 60 * 8  # bytes of a step's result
+    monkeypatch.setattr(DaskCluster, "_relay_room", lambda _: 5 * held)
+    p.run(chain(12), nodes, alone=True)
+    assert len(relays) == 1
+    p.run(chain(12), nodes)  # twenty-four results stay
+    assert len(relays) == 1
+
+
 def test_runs_of_two_clients_do_not_wait_for_one_another(
     pair: tuple[Any, Any], relays: list[Any]
 ) -> None:
