@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -78,10 +79,22 @@ def _group(root: Path, label: str, settings: Mapping[str, int]) -> Iterator[Path
             (group / name).write_text(str(value))
         yield group
     finally:
+        _removed(root, group)
+
+
+def _removed(root: Path, group: Path) -> None:
+    """Let all processes out of a group and remove it, which waits for those that are ending."""
+    until = time.monotonic() + EMPTY_SECONDS
+    while True:
         for member in _members(group):
             with suppress(ProcessLookupError):  # it has just ended
                 (root / "cgroup.procs").write_text(str(member))
-        group.rmdir()
+        try:
+            return group.rmdir()
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > until:
+                raise
+        time.sleep(EMPTY_SECONDS / 100)
 
 
 def _members(group: Path) -> list[int]:

@@ -37,7 +37,7 @@ from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.files import file_of
-from dnumpy.runtime.find import LEAST_BYTES, cluster_for, current_client, users_cluster
+from dnumpy.runtime.find import LEAST_BYTES, cluster_for, current_client, home_of, users_cluster
 from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
@@ -450,9 +450,7 @@ def makes_rows(nbytes: int) -> bool:
 def room(expr: Expr) -> float:
     """Return the bytes that the best of the nodes where ``expr`` lies, or would, may be given."""
     with lock:
-        where = expr.value.home if isinstance(expr.value, chunked.Chunked) else None
-        if where is None:
-            where = users_cluster()
+        where = home_of(expr) or users_cluster()
         return where.room() if where is not None else float("inf")
 
 
@@ -491,6 +489,7 @@ def spreads(expr: Expr) -> bool:
     if config.mode == "split":
         return True
     if expr.value is not None:
+        home_of(expr)
         return not isinstance(expr.value, np.ndarray) or passes(expr)
     return passes(expr) or (has_workers() and _goes_far(expr))
 

@@ -36,8 +36,7 @@ from dnumpy.ops import sorting as rows
 from dnumpy.ops.families import RowParams, rowwise_of
 from dnumpy.ops.table import EMPTY, FULL
 from dnumpy.runtime import buckets, runs
-from dnumpy.runtime.chunked import Chunked
-from dnumpy.runtime.find import users_cluster
+from dnumpy.runtime.find import home_of, users_cluster
 from dnumpy.runtime.memory import pool
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def _is_sooner_alone(keys: Sequence[Expr], op: Sorting, dtype: np.dtype, block: 
     if keys[0].shape[0] <= block or config.mode == "split":
         return False
     with engine.lock:
-        stored = [key.value.home for key in keys if isinstance(key.value, Chunked)]
+        stored: list[Any] = [home for key in keys if (home := home_of(key)) is not None]
         where = stored[0] if stored else users_cluster()
         if where is None or not where.remote:
             return False

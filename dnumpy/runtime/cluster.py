@@ -64,6 +64,11 @@ if TYPE_CHECKING:
 class Cluster(sketches.Cluster, Learner, Protocol):
     """Nodes that tasks can be put on: they plan, make graphs and run them, and learn from that."""
 
+    @property
+    def gone(self) -> bool:
+        """Whether no node of it will ever answer again."""
+        ...
+
     def refresh(self) -> None:
         """Find out which nodes there are now; raises WorkerLost where there is none."""
         ...
@@ -557,9 +562,13 @@ def _laid_out(
     return run
 
 
-def heal(chunked: Chunked, cluster: Cluster) -> None:
-    """Compute again what was lost of a chunked array; return at once where nothing was."""
+def heal(chunked: Chunked, cluster: Cluster) -> list[Chunked]:
+    """Compute again what was lost of a chunked array; return at once where nothing was.
+
+    Return the arrays of which something was: those that it is made of among them.
+    """
     run = _Run(cluster)
     run.graph.segments(chunked.source)
     if chunked in run.graph.healed:
         run.finish()
+    return list(run.graph.healed)

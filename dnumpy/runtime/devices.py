@@ -65,6 +65,7 @@ class Devices(MeasuredNodes):
     shared = True
     remote = True
     predicts = True
+    gone = False
 
     def __init__(
         self, devices: Sequence[Device], profiles: Mapping[str, DeviceProfile], links: Links

@@ -16,7 +16,7 @@ from dnumpy.expr.expr import Expr
 from dnumpy.ops.table import VIEW
 from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import gpus
-from dnumpy.runtime.chunked import Chunked
+from dnumpy.runtime.chunked import Chunked, read
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ def cluster_for(
     stored = _stored(stages)
     for value in stored:
         if type(value) is Chunked:
+            if value.home.gone:
+                _bring_what_is_lost(stages)
+                return cluster_for(stages, looked_at, counts=counts)
             if counts and not limited and _comes_home(stages, value.home):
                 return cluster_for(stages, looked_at)
             return value.home
@@ -96,6 +99,28 @@ def _is_worth_it(
     if nbytes < SURELY * LEAST_BYTES and cluster.seconds_alone(map(work_of, stages)) <= trip:
         return False
     return sending.pays(stages, cluster, trip + cluster.sending_seconds(looked_at), counts=counts)
+
+
+def home_of(expr: Expr) -> Cluster | None:
+    """Return the cluster on whose nodes a value lies; None where it is here, or is none yet.
+
+    What lay on workers of a cluster that is gone is computed again, and lies here from then on.
+    """
+    if type(expr.value) is not Chunked:
+        return None
+    home: Cluster = expr.value.home
+    if not home.gone:
+        return home
+    read(expr)
+    return None
+
+
+def _bring_what_is_lost(stages: Sequence[Stage]) -> None:
+    """Compute again here what the stages read on workers of clusters that are gone."""
+    from dnumpy.runtime.returning import owners
+
+    for owner in owners(stages):
+        home_of(owner)
 
 
 def _comes_home(stages: Sequence[Stage], cluster: Cluster) -> bool:

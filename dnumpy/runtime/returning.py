@@ -68,15 +68,15 @@ def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bo
     """
     if not cluster.home_bytes:  # not even little results are to come home
         return False
-    owners = _owners(stages)
-    nbytes = sum(owner.nbytes for owner in owners)
+    read = owners(stages)
+    nbytes = sum(owner.nbytes for owner in read)
     works = [work_of(stage) for stage in stages]
     taken = nbytes + sum(work.rows * work.bytes_per_row for work in works)
     known = cluster.here_and_there(works)
     if known is None or nbytes > MUCH_BYTES or taken > MUCH * machine.free_bytes():
         return False
     here, there = known
-    largest: Chunked = max(owners, key=lambda owner: owner.nbytes).value
+    largest: Chunked = max(read, key=lambda owner: owner.nbytes).value
     account = largest.account
     if account is None:
         account = largest.account = Account()
@@ -85,7 +85,7 @@ def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bo
         chunked.account[0] = account  # of what is about to be made
         return False
     try:
-        for owner in owners:
+        for owner in read:
             chunked.read(owner)
     except WorkerLost:  # is told by the evaluation there, which may do without what is lost
         return False
@@ -99,7 +99,7 @@ def note_seconds(seconds: float) -> None:
         account.took(seconds)
 
 
-def _owners(stages: Sequence[Stage]) -> list[Expr]:
+def owners(stages: Sequence[Stage]) -> list[Expr]:
     """Return the arrays on workers that are read."""
     found: dict[int, Expr] = {}
     for stage in stages:

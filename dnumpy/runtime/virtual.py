@@ -54,6 +54,7 @@ class VirtualCluster:
     shared = False
     remote = False
     predicts = False  # their speeds are relative
+    gone = False
     round_trip = 0.0
 
     def __init__(self, speeds: tuple[float, ...]) -> None:
