@@ -488,8 +488,11 @@ def spreads(expr: Expr) -> bool:
     """
     if config.mode == "split":
         return True
+    if isinstance(expr.value, np.ndarray):
+        return passes(expr)
     if expr.value is not None:
-        home_of(expr)
+        with lock:
+            home_of(expr)
         return not isinstance(expr.value, np.ndarray) or passes(expr)
     return passes(expr) or (has_workers() and _goes_far(expr))
 
