@@ -10,8 +10,8 @@ measured profile of each node, for one loop that loads, computes and stores at t
 the bound: the client's round trip, the start of tasks, what crosses the network, and what cannot be
 divided into less than a row.
 
-Some work cannot do without the network, however it is divided: the rows of a sort or of a transpose
-have parts on every node. :func:`bound_over_links` has the time of what must cross the measured
+Some work cannot do without the network, however it is divided: the rows of a sort come from every
+node. :func:`bound_over_links` has the time of what must cross the measured
 links, at the same time as the work.
 """
 

@@ -15,8 +15,8 @@ puts them, and persisted by Dask where its scheduler puts them. The clock runs f
 operation until the result is complete, in the cluster where it is as large as the data, else at
 home. Every rival's first run is not timed, and its result is compared with NumPy's; then they run
 in turn. The nodes are calibrated beforehand, and not during the race, and no data come home to be
-computed there. dnumpy keeps programs that
-read less than 16 MB in the client's process, so a small ``--scale`` measures another thing.
+computed there. dnumpy keeps programs that read less than 16 MB in the client's process, so a small
+``--scale`` measures another thing.
 """
 
 from __future__ import annotations
