@@ -124,7 +124,9 @@ class Track:
 
 
 def fastest_links(links: Links, nodes: Sequence[str]) -> list[float]:
-    """Return the measured bytes per second of the fastest link of each node."""
+    """Return the bytes per second of the fastest link of each node; infinite if none was measured."""
+    if not links.links:
+        return [float("inf")] * len(nodes)
     return [
         max(
             (
