@@ -124,7 +124,7 @@ class Track:
 
 
 def fastest_links(links: Links, nodes: Sequence[str]) -> list[float]:
-    """Return the bytes per second of the fastest link of each node; infinite if none was measured."""
+    """Return the rate of the fastest link of each node in B/s; infinite if none was measured."""
     if not links.links:
         return [float("inf")] * len(nodes)
     return [
