@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dnumpy.expr.expr import Expr
+from dnumpy.expr.walk import base_of
+
 if TYPE_CHECKING:
-    from dnumpy.expr.expr import Const, Expr
+    from collections.abc import Iterable
+
+    from dnumpy.expr.expr import Const
     from dnumpy.rewrite.phase import Phase
 
 
@@ -31,3 +36,15 @@ class WholeStage(NamedTuple):
 
 
 Stage = FusedStage | WholeStage
+
+
+def owners_of(stages: Iterable[Stage]) -> list[Expr]:
+    """Return the arrays that the stages read, each once: through views, those that own memory."""
+    found: dict[int, Expr] = {}
+    for stage in stages:
+        args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
+        for arg in args:
+            if isinstance(arg, Expr):
+                owner = base_of(arg)
+                found[id(owner)] = owner
+    return list(found.values())

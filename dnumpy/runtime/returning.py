@@ -15,9 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnumpy.errors import WorkerLost
-from dnumpy.expr.expr import Expr
-from dnumpy.expr.walk import base_of
-from dnumpy.rewrite.stages import FusedStage
+from dnumpy.rewrite.stages import owners_of
 from dnumpy.runtime import chunked, machine
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.forecast import work_of
@@ -26,6 +24,7 @@ from dnumpy.runtime.sending import MUCH, MUCH_BYTES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnumpy.expr.expr import Expr
     from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.dask_cluster import DaskCluster
 
@@ -101,12 +100,4 @@ def note_seconds(seconds: float) -> None:
 
 def owners(stages: Sequence[Stage]) -> list[Expr]:
     """Return the arrays on workers that are read."""
-    found: dict[int, Expr] = {}
-    for stage in stages:
-        args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
-        for arg in args:
-            if isinstance(arg, Expr):
-                owner = base_of(arg)
-                if type(owner.value) is Chunked:
-                    found[id(owner)] = owner
-    return list(found.values())
+    return [owner for owner in owners_of(stages) if type(owner.value) is Chunked]

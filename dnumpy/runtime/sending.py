@@ -17,9 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dnumpy.config import thread_count
-from dnumpy.expr.expr import Expr
-from dnumpy.expr.walk import base_of
-from dnumpy.rewrite.stages import FusedStage
+from dnumpy.rewrite.stages import owners_of
 from dnumpy.runtime import machine
 from dnumpy.runtime.files import stored_rows
 from dnumpy.runtime.forecast import work_of
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.cost.work import Work
+    from dnumpy.expr.expr import Expr
     from dnumpy.rewrite.stages import Stage
 
 FIRST_SECONDS = 2.0  # to measure workers that are not known
@@ -109,12 +108,8 @@ def _guessed_seconds(work: Work) -> float:
 
 def _owners(stages: Sequence[Stage]) -> list[Expr]:
     """Return the arrays in this process's memory that are read; what lies in files is not."""
-    found: dict[int, Expr] = {}
-    for stage in stages:
-        args = stage.inputs if isinstance(stage, FusedStage) else stage.expr.args
-        for arg in args:
-            if isinstance(arg, Expr):
-                owner = base_of(arg)
-                if isinstance(owner.value, np.ndarray) and stored_rows(owner.value) is None:
-                    found[id(owner)] = owner
-    return list(found.values())
+    return [
+        owner
+        for owner in owners_of(stages)
+        if isinstance(owner.value, np.ndarray) and stored_rows(owner.value) is None
+    ]
