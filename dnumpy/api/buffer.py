@@ -14,7 +14,7 @@ from dnumpy.expr import unread
 from dnumpy.expr.expr import Expr, exact, leaf
 from dnumpy.expr.geometry import typed
 from dnumpy.ops.table import CAST, FULL, LEAF
-from dnumpy.runtime.memory import is_private
+from dnumpy.runtime.memory import is_private, pool
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _new = object.__new__
 _ref = weakref.ref
+LARGE_BYTES = 1 << 18  # of shared memory: what is less is copied when it is read
+readers = threading.local()  # ``refuse``: whether this thread's call can do without copies
 _LOCK_COUNT = 64
 LOCKS = tuple(threading.RLock() for _ in range(_LOCK_COUNT))
 _OBJECT_BYTES = 16  # addresses of objects are multiples of this: see native/handle.h, too
@@ -34,6 +36,19 @@ _OWN_REFERENCES = 2  # Buffer.expr and the argument of the count
 def lock_of(buffer: Buffer) -> threading.RLock:
     """Return the lock that guards a Buffer, one of a fixed set."""
     return LOCKS[id(buffer) // _OBJECT_BYTES % _LOCK_COUNT]
+
+
+class SharedRead(Exception):  # noqa: N818 - control flow, not an error
+    """Large shared memory would be copied; whoever said that it ``refuse``s lends it instead."""
+
+
+def shared_copy(view: np.ndarray) -> np.ndarray:
+    """Return a copy of what memory shows that others may write to; raises SharedRead."""
+    if view.nbytes >= LARGE_BYTES and getattr(readers, "refuse", False):
+        raise SharedRead
+    copied = pool.empty(view.shape, view.dtype)
+    np.copyto(copied, view)
+    return copied
 
 
 class Export:
@@ -226,8 +241,7 @@ class Buffer:
     def snapshot(self, geometry: Geometry | None) -> Expr:
         """Return a leaf with a copy of what the geometry shows now."""
         memory = self.memory()
-        view = memory if geometry is None else geometry.over(memory)
-        copied: Any = np.array(view, order="C", copy=True)
+        copied = shared_copy(memory if geometry is None else geometry.over(memory))
         return leaf(copied, copied.shape, copied.dtype)
 
 

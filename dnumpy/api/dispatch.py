@@ -12,8 +12,9 @@ import numpy as np
 from dnumpy import native
 from dnumpy.api import callables, calls, docs, lone, overrides
 from dnumpy.api.array import ndarray, peek, wrap
+from dnumpy.api.lending import recorded_by
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
-from dnumpy.api.record import is_lazy, recorded_by
+from dnumpy.api.record import is_lazy
 from dnumpy.api.stored import with_stored
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge

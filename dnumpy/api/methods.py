@@ -39,6 +39,7 @@ from dnumpy.api.array import (
 )
 from dnumpy.api.buffer import LOCKS, Buffer
 from dnumpy.api.composites import through_ghost
+from dnumpy.api.lending import recorded_by
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import (
@@ -47,7 +48,6 @@ from dnumpy.api.record import (
     fresh,
     is_lazy,
     operand,
-    recorded_by,
     to_numpy,
     write,
 )
@@ -342,7 +342,7 @@ def _matmul(self: Any, other: Any) -> Any:
     if not (ufuncs.is_operand(self) and ufuncs.is_operand(other)):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):
-        found = contractions.matmul(self, other)
+        found = recorded_by(contractions.matmul, (self, other), {})
         if found is not NotImplemented:
             return found
     return calls.run(np.matmul, (self, other), {})

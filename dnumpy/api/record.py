@@ -6,8 +6,6 @@ exceptions are NumPy's own; the answers are cached by operand types.
 
 from __future__ import annotations
 
-import inspect
-from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +23,7 @@ from dnumpy.api.array import (
     reaches_far,
     runs_at_once,
 )
-from dnumpy.api.buffer import Buffer
+from dnumpy.api.buffer import Buffer, shared_copy
 from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
@@ -35,7 +33,7 @@ from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import CAST, FULL, UPDATE, VIEW, WHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from dnumpy.expr.expr import Params
     from dnumpy.expr.geometry import Geometry
@@ -53,31 +51,6 @@ _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the
 
 class Unmanaged(Exception):  # noqa: N818 - control flow, not an error
     """The engine does not record this; NumPy must run it now."""
-
-
-def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what ``ours`` records; NotImplemented where it leaves the call to NumPy.
-
-    It does so where it does not know an argument by its name: newer versions of NumPy have more of
-    them, and where NumPy does not know it either, the error is to be NumPy's.
-    """
-    if kwargs and not _takes(ours, kwargs):
-        return NotImplemented
-    try:
-        return ours(*args, **kwargs)
-    except Unmanaged:
-        return NotImplemented
-
-
-def _takes(function: Callable[..., Any], names: Iterable[str]) -> bool:
-    known, open_ended = _parameters_of(function)
-    return open_ended or known.issuperset(names)
-
-
-@cache
-def _parameters_of(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
-    found = inspect.signature(function, follow_wrapped=False).parameters
-    return frozenset(found), any(p.kind is p.VAR_KEYWORD for p in found.values())
 
 
 def operand(x: Operand) -> Expr | Const:
@@ -134,7 +107,7 @@ def content(x: ndarray) -> Expr:
 def _leaf_copy(array: np.ndarray) -> Expr:
     if not is_managed_dtype(array.dtype):
         raise Unmanaged
-    copied = np.array(array, order="C", copy=True)
+    copied = shared_copy(array)
     return leaf(copied, copied.shape, copied.dtype)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.api import calls, chosen, overrides, quick
+from dnumpy.api import calls, chosen, lending, overrides, quick
 from dnumpy.api.array import bare, facts, from_expr, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.buffer import lock_of
 from dnumpy.api.layout import arranged, permuted, restored, result_order
@@ -278,12 +278,17 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         outs = out if type(out) is tuple else (out,)
         wants_engine = any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))
     if wants_engine and (wrapped.signature is not None or not errors_raise()):
-        record = _record if wrapped.signature is None else _generalised[0]
         try:
-            return record(wrapped, args, dict(kwargs))
+            return lending.call(_recorder(wrapped), args, kwargs, args[wrapped.nin :])
         except Unmanaged:
             pass
     return calls.run(wrapped, args, kwargs)
+
+
+def _recorder(wrapped: np.ufunc) -> Callable[..., Any]:
+    """Return what records a call of the ufunc; it raises Unmanaged for what NumPy must run."""
+    record = _record if wrapped.signature is None else _generalised[0]
+    return lambda *args, **kwargs: record(wrapped, args, kwargs)
 
 
 def errors_raise() -> bool:

@@ -148,7 +148,8 @@ static PyObject *
 into_one_of(Operator *op, PyObject *x, PyObject *y)
 {
     PyObject *r = NULL;
-    if (op >= &operators[MATMUL] && op <= &operators[POW]) {
+    int gives_two = op == &operators[DIVMOD];
+    if (gives_two || (op >= &operators[MATMUL] && op <= &operators[POW])) {
         return NULL;
     }
     if (Py_REFCNT(x) == 1 && IS_ARRAY(x)) {

@@ -325,3 +325,21 @@ def test_what_is_made_of_a_selection_waits_at_a_line_that_never_ran() -> None:
     made = kept + 1.0
     assert chosen.chosen_by(made).domain.value is None
     np.testing.assert_array_equal(np.asarray(made), np.arange(11.0, 2 * EAGER_BELOW + 1))
+
+
+@pytest.mark.parametrize("size", [3, 60_000, 300_000])
+@pytest.mark.parametrize(
+    "name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "divmod", "matmul"]
+)
+def test_an_operator_on_what_nobody_holds_gives_what_numpy_gives(name: str, size: int) -> None:
+    call = divmod if name == "divmod" else getattr(operator, name)
+    a = np.linspace(1.0, 9.0, size)
+    x = dnumpy.array(a)
+    for _ in range(3):
+        for found, expected in (
+            (call(x, x + 1.0), call(a, a + 1.0)),
+            (call(x * 2.0, x), call(a * 2.0, a)),
+            (call(x * 2.0, x + 1.0), call(a * 2.0, a + 1.0)),
+        ):
+            assert isinstance(found, tuple) == isinstance(expected, tuple)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -1,0 +1,217 @@
+"""Reading memory that code outside dnumpy may write to: without a copy, before the call returns.
+
+What is recorded must say what its operands were then. Of memory that only this library writes to
+that is so; a NumPy array of the program's, or one of ours that was handed out (to pandas, to a
+plot), may have changed by the time it is read. It is copied while it is little. What is large is
+*lent*: the call is made again with handles that stand over the same memory as if it were ours, and
+all that was recorded with them is computed before the program goes on. A copy of 80 MB takes as
+long as ten products with a vector.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy import engine
+from dnumpy.api.array import adopt, concrete, managed, ndarray, wrap
+from dnumpy.api.buffer import LARGE_BYTES, Buffer, SharedRead, readers
+from dnumpy.api.record import Unmanaged
+from dnumpy.api.scalar import DeferredScalar
+from dnumpy.config import config
+from dnumpy.expr.expr import Expr, leaf
+from dnumpy.expr.walk import stored_operands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what ``ours`` records; NotImplemented where it leaves the call to NumPy.
+
+    It does so where it does not know an argument by its name: newer versions of NumPy have more of
+    them, and where NumPy does not know it either, the error is to be NumPy's.
+    """
+    if kwargs and not _takes(ours, kwargs):
+        return NotImplemented
+    try:
+        return call(ours, args, kwargs)
+    except Unmanaged:
+        return NotImplemented
+
+
+def _takes(function: Callable[..., Any], names: Iterable[str]) -> bool:
+    known, open_ended = _parameters_of(function)
+    return open_ended or known.issuperset(names)
+
+
+@cache
+def _parameters_of(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    found = inspect.signature(function, follow_wrapped=False).parameters
+    return frozenset(found), any(p.kind is p.VAR_KEYWORD for p in found.values())
+
+
+def call(
+    ours: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    outs: tuple[Any, ...] = (),
+) -> Any:
+    """Return ``ours(*args, **kwargs)``, for which large shared operands are lent if it reads them.
+
+    Where it returns views of its operands, it reads nothing, and they show the operands' memory.
+    Raises Unmanaged where one of the arguments is an output, ``outs`` or a keyword, that is shared:
+    NumPy writes to it.
+    """
+    if not _any_shared(args) and not (kwargs and _any_shared(kwargs.values())):
+        return ours(*args, **kwargs)
+    if _any_shared((*outs, kwargs.get("out"))):
+        raise Unmanaged
+    if config.mode == "lazy" or engine.has_workers():
+        return ours(*args, **kwargs)  # what is to wait, or goes to others, is a copy anyway
+    before, readers.refuse = getattr(readers, "refuse", False), True
+    try:
+        return ours(*args, **kwargs)
+    except SharedRead:
+        pass
+    finally:
+        readers.refuse = before
+    return _with_loans(ours, args, kwargs)
+
+
+def _any_shared(values: Any) -> bool:
+    for x in values:
+        kind = type(x)
+        if kind is ndarray:
+            if x._np is None and _is_shared(x):
+                return True
+        elif kind is np.ndarray:
+            if x.nbytes >= LARGE_BYTES:
+                return True
+        elif (kind is list or kind is tuple) and x and _any_shared(x):
+            return True
+    return False
+
+
+def _is_shared(x: ndarray) -> bool:
+    buffer = x._buf
+    return (buffer.foreign or buffer._export is not None) and buffer.shared and not buffer.pending
+
+
+class _Loan:
+    """A handle that stands for an array of the program's, over the same memory."""
+
+    __slots__ = ("_memory", "expr", "handle", "original")
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+        if type(original) is ndarray:
+            buffer = original._buf
+            memory = buffer.memory().view()  # never taken for memory that may be used again
+            lent = Buffer(leaf(memory, buffer.shape, buffer.dtype))
+            self.handle = managed(lent, original._geo, readonly=original._readonly)
+        else:
+            self.handle = wrap(original)
+            if self.handle._np is not None:  # of a layout that is copied where it is read
+                return
+            memory = self.handle._buf.memory()
+        self._memory = memory
+        self.expr = weakref.ref(self.handle._buf.expr)
+
+    def give_back(self) -> None:
+        """Bring home what was written to the handle."""
+        if self.handle._buf.expr is not self.expr():
+            np.copyto(self._memory, self.handle._buf.memory())
+
+    def returned(self, x: ndarray) -> ndarray:
+        """Return a result as what it is once nothing is lent: none of it shows the memory."""
+        if x is self.handle:
+            found: ndarray = self.original
+            return found
+        if x._buf is self.handle._buf:
+            return self._shown(x)
+        if np.may_share_memory(x._buf.memory(), self._memory):
+            x._buf.set(x._buf.snapshot(None))
+        return x
+
+    def _shown(self, view: ndarray) -> ndarray:
+        """Return a view of the handle as one of the original."""
+        if type(self.original) is not ndarray:
+            return adopt(concrete(view))
+        base = self.original if self.original._base is None else self.original._base
+        return managed(self.original._buf, view._geo, base, readonly=view._readonly)
+
+
+class _Loans:
+    """What is lent for one call."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, _Loan] = {}
+
+    def of(self, x: Any) -> Any:
+        """Return ``x`` with what is shared lent, inside lists and tuples too."""
+        kind = type(x)
+        if kind is list or kind is tuple:
+            return kind(map(self.of, x)) if _any_shared(x) else x
+        if not _any_shared((x,)):
+            return x
+        found = self._made.get(id(x)) or _Loan(x)
+        if found.handle._np is not None:
+            return x
+        self._made[id(x)] = found
+        return found.handle
+
+    def settled(self, result: Any) -> Any:
+        """Return the result, computed, as what it is once nothing is lent any longer."""
+        engine.compute_apart([e for e in _exprs_of(result) if e.value is None])
+        result = self._returned(result)
+        for loan in self._made.values():
+            loan.give_back()
+            del loan.handle
+        if self._alive():
+            engine.compute_apart(self._waiting())
+        for expr in self._alive():  # somebody keeps the operand itself
+            expr.value = expr.value.copy()
+        return result
+
+    def _returned(self, x: Any) -> Any:
+        kind = type(x)
+        if kind is list or kind is tuple:
+            return kind(map(self._returned, x))
+        if kind is DeferredScalar:
+            return x.force()
+        for loan in self._made.values():
+            if type(x) is ndarray and x._np is None:
+                x = loan.returned(x)
+        return x
+
+    def _alive(self) -> list[Expr]:
+        return [e for loan in self._made.values() if (e := loan.expr()) is not None]
+
+    def _waiting(self) -> list[Expr]:
+        """Return the pending content of arrays that reads what is lent."""
+        lent = {id(expr) for expr in self._alive()}
+        return [e for e in engine.window.waiting() if not lent.isdisjoint(stored_operands([e]))]
+
+
+def _exprs_of(result: Any) -> Iterator[Expr]:
+    kind = type(result)
+    if kind is list or kind is tuple:
+        for part in result:
+            yield from _exprs_of(part)
+    elif kind is DeferredScalar and result.expr is not None:
+        yield result.expr
+    elif kind is ndarray and result._np is None:
+        yield result._buf.expr
+
+
+def _with_loans(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    loans = _Loans()
+    taken = loans.of(args)
+    result = ours(*taken, **{name: loans.of(x) for name, x in kwargs.items()})
+    del taken
+    return result if result is NotImplemented else loans.settled(result)

@@ -1,0 +1,238 @@
+"""What others may write to is read where it lies, and before the call returns."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+
+import numpy
+import pytest
+
+import dnumpy as np
+from dnumpy.api import buffer, record
+from dnumpy.errors import FallbackWarning
+
+ROWS, COLUMNS = 3_000, 40  # 960 kB: more than is copied
+TABLE = numpy.random.default_rng(7).random((ROWS, COLUMNS))
+LINE = TABLE.ravel()
+
+CALLS = {
+    "a + b": lambda _, a, b: a + b,
+    "a * 2": lambda _, a, b: a * 2,
+    "2 - a": lambda _, a, b: 2 - a,
+    "-a": lambda _, a, b: -a,
+    "a > b": lambda _, a, b: a > b,
+    "a ** 2": lambda _, a, b: a**2,
+    "divmod": lambda _, a, b: divmod(a, b + 1.0),
+    "a @ a.T": lambda _, a, b: a[:30] @ a.T,
+    "a @ vector": lambda np, a, b: a @ np.ones(COLUMNS),
+    "exp": lambda np, a, b: np.exp(a),
+    "modf": lambda np, a, b: np.modf(a),
+    "where": lambda np, a, b: np.where(a > 0.5, a, b),
+    "clip": lambda np, a, b: np.clip(a, 0.2, 0.8),
+    "sum": lambda np, a, b: a.sum(),
+    "sum of rows": lambda np, a, b: np.sum(a, axis=1),
+    "mean": lambda np, a, b: a.mean(0),
+    "std": lambda np, a, b: np.std(a, axis=0),
+    "max": lambda np, a, b: a.max(),
+    "argmax": lambda np, a, b: a.argmax(axis=1),
+    "reduce": lambda np, a, b: np.add.reduce(a),
+    "cumsum": lambda np, a, b: np.cumsum(a, axis=1),
+    "sort": lambda np, a, b: np.sort(a, axis=None),
+    "argsort": lambda np, a, b: a.ravel().argsort(),
+    "unique": lambda np, a, b: np.unique((10 * a).astype(int)),
+    "histogram": lambda np, a, b: np.histogram(a, 20),
+    "concatenate": lambda np, a, b: np.concatenate([a, b]),
+    "stack": lambda np, a, b: np.stack((a, b), axis=1),
+    "einsum": lambda np, a, b: np.einsum("ij,ij->i", a, b),
+    "dot": lambda np, a, b: np.dot(a.T, b),
+    "diff": lambda np, a, b: np.diff(a, axis=0),
+    "neighbours": lambda np, a, b: a[1:] - a[:-1],
+    "copy": lambda np, a, b: a.copy(),
+    "astype": lambda np, a, b: a.astype("f4"),
+    "the same type": lambda np, a, b: a.astype(float),
+    "round": lambda np, a, b: np.round(a, 1),
+    "chosen": lambda np, a, b: a[a > 0.5],
+    "chosen rows": lambda np, a, b: a[[5, 3, 2_900]],
+    "its transpose": lambda np, a, b: a.T + b.T,
+    "roll": lambda np, a, b: np.roll(a, 3),
+    "flip": lambda np, a, b: np.flip(a, 0) + 0.0,
+    "outer": lambda np, a, b: np.multiply.outer(a[0], b[1]),
+    "median": lambda np, a, b: np.median(a),
+    "percentile": lambda np, a, b: np.percentile(a, [10, 90], axis=0),
+    "cov": lambda np, a, b: np.cov(a[:50]),
+    "searchsorted": lambda np, a, b: np.searchsorted(np.sort(a[0]), b),
+    "nonzero": lambda np, a, b: np.nonzero(a > 0.9),
+    "any": lambda np, a, b: (a > 2).any(),
+    "pad": lambda np, a, b: np.pad(a, 1),
+    "fft": lambda np, a, b: np.fft.rfft(a, axis=0),
+    "a mean beside its rows": lambda np, a, b: (a - a.mean(0)) / a.std(0),
+}
+
+
+@pytest.fixture
+def copied(monkeypatch):
+    """Return the sizes of the copies made of shared memory, in bytes."""
+    sizes = []
+    whole = buffer.shared_copy
+
+    def counted(view):
+        made = whole(view)
+        sizes.append(made.nbytes)
+        return made
+
+    monkeypatch.setattr(buffer, "shared_copy", counted)
+    monkeypatch.setattr(record, "shared_copy", counted)
+    return sizes
+
+
+def aliased(values):
+    """Return an array of ours over memory of NumPy's that goes on being used."""
+    outside = values.copy()
+    return outside, np.asarray(outside)
+
+
+def handed_out(values):
+    """Return an array of ours whose memory was given to somebody."""
+    ours = np.array(values) * 1.0
+    return numpy.asarray(ours), ours
+
+
+SHARED = pytest.mark.parametrize("shared", [aliased, handed_out], ids=["aliased", "handed out"])
+
+
+@SHARED
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.filterwarnings("ignore::dnumpy.errors.FallbackWarning")
+def test_a_result_is_of_what_the_memory_was_when_it_was_asked_for(shared, call):
+    outside, ours = shared(TABLE)
+    others, theirs = shared(TABLE[::-1])
+    expected = call(numpy, outside.copy(), others.copy())
+    for _ in range(3):  # what a line did before decides how it goes on
+        found = call(np, ours, theirs)
+        kept = outside.copy(), others.copy()
+        outside[...] = others[...] = -1.0
+        assert_same(found, expected)
+        outside[...], others[...] = kept
+
+
+def assert_same(found, expected):
+    if isinstance(expected, tuple):
+        assert isinstance(found, tuple)
+        for one, other in zip(found, expected, strict=True):
+            assert_same(one, other)
+        return
+    assert type(numpy.asarray(found)[()]) is type(numpy.asarray(expected)[()])
+    assert numpy.asarray(found).dtype == expected.dtype
+    numpy.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.skipif(np.config.mode == "lazy", reason="what is to wait is read later: a copy")
+@SHARED
+@pytest.mark.parametrize("name", ["a + b", "exp", "sum", "a @ vector", "sort", "where", "std"])
+def test_no_copy_of_it_is_made(shared, name, copied):
+    outside, ours = shared(TABLE)
+    others, theirs = shared(TABLE[::-1])
+    found = CALLS[name](np, ours, theirs)
+    assert_same(found, CALLS[name](numpy, outside, others))
+    assert not [size for size in copied if size >= TABLE.nbytes]
+
+
+@SHARED
+def test_views_show_it_further(shared):
+    outside, ours = shared(TABLE)
+    views = {
+        "reshape": np.reshape(ours, (COLUMNS, ROWS)),
+        "ravel": np.ravel(ours),
+        "transpose": np.transpose(ours),
+        "squeeze": np.squeeze(ours),
+        "broadcast_to": np.broadcast_to(ours, (2, ROWS, COLUMNS)),
+        "asarray": np.asarray(ours),
+        "expand_dims": np.expand_dims(ours, 0),
+        "real": np.real(ours),
+        "astype": ours.astype(float, copy=False),
+        "diagonal": np.diagonal(ours),
+        "swapaxes": np.swapaxes(ours, 0, 1),
+        "split": np.split(ours, 3)[0],
+        "flip": np.flip(ours),
+    }
+    outside[...] = 7.0
+    for name, view in views.items():
+        assert numpy.all(numpy.asarray(view) == 7.0), name
+
+
+@SHARED
+def test_writing_reaches_it(shared):
+    outside, ours = shared(TABLE)
+    others, theirs = shared(TABLE[::-1])
+    expected = TABLE.copy()
+    for target, source, module in ((ours, theirs, np), (expected, others, numpy)):
+        module.add(target, source, out=target)
+        module.multiply(target, 2.0, out=target)
+        module.exp(target, target, where=source > 0.5)
+        target[target > 3.0] = 1.5
+        target[5:] = source[5:]
+        target.sort(axis=0)
+        module.copyto(target, source, where=source < 0.1)
+        module.clip(target, 0.2, 0.9, out=target)
+        module.put(target, [3, 9], -2.0)
+    numpy.testing.assert_array_equal(numpy.asarray(outside), expected)
+    numpy.testing.assert_array_equal(ours, expected)
+
+
+def test_an_array_of_ours_meets_one_of_numpys_at_once(copied):
+    outside = TABLE.copy()
+    ours = np.array(TABLE) + 1.0
+    found = [ours * outside, np.maximum(outside, ours), operator.sub(outside, ours)]
+    outside[...] = 0.0
+    later = TABLE + 1.0
+    for one, expected in zip(
+        found, [later * TABLE, np.maximum(TABLE, later), TABLE - later], strict=True
+    ):
+        numpy.testing.assert_array_equal(one, expected)
+    if np.config.mode != "lazy":
+        assert not [size for size in copied if size >= TABLE.nbytes]
+
+
+def test_what_is_written_with_it_elsewhere_is_what_it_was():
+    outside, ours = aliased(LINE)
+    target = np.zeros(2 * len(LINE))
+    np.add(ours, 1.0, out=target[: len(LINE)])
+    np.copyto(target[len(LINE) :], ours)
+    outside[...] = -1.0
+    numpy.testing.assert_array_equal(target, numpy.concatenate([LINE + 1.0, LINE]))
+
+
+def test_faults_and_errors_are_those_of_the_line():
+    outside, ours = aliased(TABLE - 0.5)
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt") as told:
+        numpy.asarray(np.sqrt(ours))
+    assert [w.filename for w in told if w.category is RuntimeWarning] == [__file__]
+    with pytest.raises(ValueError, match="could not be broadcast together"):
+        ours + np.ones(7)
+    with pytest.raises(numpy.exceptions.AxisError):
+        np.sum(ours, axis=5)
+    with numpy.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        np.divide(ours, ours * 0.0 + (ours > 2.0))
+    numpy.testing.assert_array_equal(ours, outside)
+
+
+@SHARED
+def test_an_operator_writes_to_it(shared):
+    outside, ours = shared(TABLE)
+    same = ours
+    ours += 1.0
+    ours *= ours
+    assert ours is same
+    numpy.testing.assert_array_equal(numpy.asarray(outside), (TABLE + 1.0) * (TABLE + 1.0))
+
+
+def test_pending_work_goes_on_waiting_beside_it():
+    outside, ours = aliased(TABLE)
+    waiting = np.array(TABLE) * 3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        found = ours + 1.0
+    outside[...] = 0.0
+    numpy.testing.assert_array_equal(found, TABLE + 1.0)
+    numpy.testing.assert_array_equal(waiting, TABLE * 3.0)
