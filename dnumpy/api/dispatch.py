@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.api import callables, calls, docs, lone, overrides
+from dnumpy.api import callables, calls, docs, lending, lone, overrides
 from dnumpy.api.array import ndarray, peek, wrap
 from dnumpy.api.lending import recorded_by
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
@@ -159,6 +159,7 @@ def _considered(
     """Return what calls the function with operands of any kind."""
     runner = calls.run_writing if _writes(qualified) else calls.run
     dispatches = isinstance(wrapped, callables.DISPATCHING)
+    reader = None if _writes(qualified) else ours
 
     def considered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args = with_stored(args)
@@ -171,6 +172,10 @@ def _considered(
             if found is not NotImplemented:
                 return found
             _note_gather(qualified, args, kwargs)
+        elif reader is not None and (taken := lending.adopted(args)) is not None:
+            found = recorded_by(reader, taken, kwargs)
+            if found is not NotImplemented:
+                return found
         return runner(wrapped, args, kwargs)
 
     return considered

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api.array import adopt, concrete, managed, ndarray, wrap
+from dnumpy.api.array import adopt, concrete, is_managed_dtype, managed, ndarray, wrap
 from dnumpy.api.buffer import LARGE_BYTES, Buffer, SharedRead, readers
 from dnumpy.api.record import Unmanaged
 from dnumpy.api.scalar import DeferredScalar
@@ -26,8 +26,10 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf
 from dnumpy.expr.walk import stored_operands
 
+GAINS_BYTES = 1 << 24  # of an array of NumPy's: what is less NumPy itself passes as fast
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -71,8 +73,8 @@ def call(
         return ours(*args, **kwargs)
     if _any_shared((*outs, kwargs.get("out"))):
         raise Unmanaged
-    if config.mode == "lazy" or engine.has_workers():
-        return ours(*args, **kwargs)  # what is to wait, or goes to others, is a copy anyway
+    if not _lends():
+        return ours(*args, **kwargs)
     before, readers.refuse = getattr(readers, "refuse", False), True
     try:
         return ours(*args, **kwargs)
@@ -81,6 +83,39 @@ def call(
     finally:
         readers.refuse = before
     return _with_loans(ours, args, kwargs)
+
+
+def adopted(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return the arguments with arrays of NumPy's as ours over the same memory.
+
+    None where none is so large that we are faster than NumPy.
+    """
+    if not _gains_by(args) or not _lends():
+        return None
+    return tuple(map(_adopted, args))
+
+
+def _gains_by(values: Sequence[Any]) -> bool:
+    for x in values:
+        kind = type(x)
+        if kind is np.ndarray:
+            if x.nbytes >= GAINS_BYTES and is_managed_dtype(x.dtype):
+                return True
+        elif (kind is list or kind is tuple) and x and _gains_by(x[:1]):
+            return True
+    return False
+
+
+def _adopted(x: Any) -> Any:
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return kind(map(_adopted, x)) if _gains_by(x[:1]) else x
+    return adopt(x) if kind is np.ndarray else x
+
+
+def _lends() -> bool:
+    """Say whether memory is lent: what is to wait, or goes to others, is a copy anyway."""
+    return config.mode != "lazy" and not engine.has_workers()
 
 
 def _any_shared(values: Any) -> bool:

@@ -277,9 +277,10 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         out = kwargs.get("out")
         outs = out if type(out) is tuple else (out,)
         wants_engine = any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))
-    if wants_engine and (wrapped.signature is not None or not errors_raise()):
+    taken = args if wants_engine else lending.adopted(args) if remarkable else None
+    if taken is not None and (wrapped.signature is not None or not errors_raise()):
         try:
-            return lending.call(_recorder(wrapped), args, kwargs, args[wrapped.nin :])
+            return lending.call(_recorder(wrapped), taken, kwargs, taken[wrapped.nin :])
         except Unmanaged:
             pass
     return calls.run(wrapped, args, kwargs)

@@ -9,7 +9,8 @@ import numpy
 import pytest
 
 import dnumpy as np
-from dnumpy.api import buffer, record
+from dnumpy import engine
+from dnumpy.api import buffer, lending, record
 from dnumpy.errors import FallbackWarning
 
 ROWS, COLUMNS = 3_000, 40  # 960 kB: more than is copied
@@ -236,3 +237,42 @@ def test_pending_work_goes_on_waiting_beside_it():
     outside[...] = 0.0
     numpy.testing.assert_array_equal(found, TABLE + 1.0)
     numpy.testing.assert_array_equal(waiting, TABLE * 3.0)
+
+
+@pytest.mark.skipif(np.config.mode == "lazy", reason="NumPy computes what is its own at once")
+@pytest.mark.parametrize(
+    "name", ["exp", "sum of rows", "std", "where", "sort", "histogram", "concatenate", "modf"]
+)
+def test_large_arrays_of_numpys_alone_are_computed_by_us_at_once(name, monkeypatch):
+    monkeypatch.setattr(lending, "GAINS_BYTES", TABLE.nbytes)
+    outside, others = TABLE.copy(), TABLE[::-1].copy()
+    expected = CALLS[name](numpy, outside.copy(), others.copy())
+    for _ in range(3):
+        found = CALLS[name](np, outside, others)
+        kept = outside.copy()
+        outside[...] = -1.0
+        assert_same(found, expected)
+        outside[...] = kept
+
+
+@pytest.mark.skipif(np.config.mode == "lazy", reason="NumPy computes what is its own at once")
+def test_the_engine_computes_functions_of_large_arrays_of_numpys():
+    outside = numpy.tile(LINE, 20)
+    before = list(engine.history)
+    found = np.exp(outside), np.sort(outside)
+    assert [r.what for r in list(engine.history) if r not in before]
+    outside[...] = 0.0
+    again = numpy.tile(LINE, 20)
+    numpy.testing.assert_allclose(found[0], numpy.exp(again), rtol=1e-15)
+    numpy.testing.assert_array_equal(found[1], numpy.sort(again))
+
+
+def test_functions_of_numpys_arrays_alone_give_views_of_them_and_write_to_them(monkeypatch):
+    monkeypatch.setattr(lending, "GAINS_BYTES", TABLE.nbytes)
+    outside = TABLE.copy()
+    views = [np.reshape(outside, -1), np.transpose(outside), np.asarray(outside), np.real(outside)]
+    np.copyto(outside, 4.0)
+    np.add(outside, 1.0, out=outside)
+    np.put(outside, [0], 5.0)
+    for view in views:
+        assert numpy.all(numpy.asarray(view) == 5.0)
