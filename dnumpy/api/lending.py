@@ -92,7 +92,8 @@ def adopted(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """
     if not _gains_by(args) or not _lends():
         return None
-    return tuple(map(_adopted, args))
+    taken = tuple(map(_adopted, args))
+    return taken if _any_shared(taken) else None  # of some layouts none is managed
 
 
 def _gains_by(values: Sequence[Any]) -> bool:

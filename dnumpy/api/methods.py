@@ -17,6 +17,7 @@ from dnumpy.api import (
     contractions,
     items,
     lone,
+    operators,
     overrides,
     picks,
     printing,
@@ -286,13 +287,13 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
                 made._np = r
                 return made
             return r
-        if not ufuncs.is_operand(other):
+        if not operators.is_operand(other):
             return NotImplemented
         if not overrides.overridden((other,), "__array_ufunc__"):
             return calls.wrap_result(a ** calls.unwrap(other), (self, other))
-    if ufuncs.has_own_operators(other):
+    if operators.has_own_operators(other):
         return calls.wrap_result(to_numpy(self) ** other, (self, other))
-    if not ufuncs.is_operand(other):
+    if not operators.is_operand(other):
         return NotImplemented
     fast = _fast_power(self, other)
     if fast is None:
@@ -312,16 +313,16 @@ def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
 
 
 def _rpow(self: ndarray, other: Any) -> Any:
-    if ufuncs.has_own_operators(other):
+    if operators.has_own_operators(other):
         return calls.wrap_result(other ** to_numpy(self), (other, self))
-    if not ufuncs.is_operand(other):
+    if not operators.is_operand(other):
         return NotImplemented
     return ufuncs.call(np.power, (other, self), {})
 
 
 def _ipow(self: ndarray, other: Any) -> Any:
     a = self._np
-    if ufuncs.takes_over(other):
+    if operators.takes_over(other):
         return NotImplemented
     if a is not None and not overrides.overridden((other,), "__array_ufunc__"):
         r = operator.ipow(a, calls.unwrap(other))
@@ -339,7 +340,7 @@ def _matmul(self: Any, other: Any) -> Any:
             a, b = ufuncs.at_hand(self), ufuncs.at_hand(other)
         if a is not None and b is not None:
             return ufuncs.as_ours(a @ b)
-    if not (ufuncs.is_operand(self) and ufuncs.is_operand(other)):
+    if not (operators.is_operand(self) and operators.is_operand(other)):
         return NotImplemented
     if is_lazy(self) or is_lazy(other):
         found = recorded_by(contractions.matmul, (self, other), {})
@@ -383,7 +384,7 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
                         return made
                     return wrap(r)
                 return r
-        if not ufuncs.is_operand(other):
+        if not operators.is_operand(other):
             return NotImplemented
         return _compared(wrapped, plain, self, other)
 
@@ -393,7 +394,7 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
 def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> Any:
     if overrides.overridden((y,), "__array_ufunc__"):
         return ufuncs.call(wrapped, (x, y), {})
-    if (is_lazy(x) or is_lazy(y)) and not ufuncs.has_own_operators(y):
+    if (is_lazy(x) or is_lazy(y)) and not operators.has_own_operators(y):
         try:
             return ufuncs.call(wrapped, (x, y), {})
         except TypeError:  # the operators compare what the ufuncs have no loop for
@@ -410,10 +411,10 @@ def install() -> None:
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
     for name in ("bool", "int", "float", "complex", "index", "sizeof"):
         native.give(ndarray, f"__{name}__", _converter(f"__{name}__"))
-    for short, wrapped in ufuncs.COMPARE.items():
+    for short, wrapped in operators.COMPARE.items():
         row = quick.row_of(wrapped)
         native.give(ndarray, f"__{short}__", _comparison(short, wrapped), None, row)
-    ufuncs.install(ndarray, in_place=True)
+    operators.install(ndarray, in_place=True)
     for name, function in _DIRECT.items():
         native.give(ndarray, name, function, _LOOPS.get(name))
     for name in _NUMPYS_OF_SMALL:

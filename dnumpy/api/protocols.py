@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.api import calls, dispatch, overrides, places, ufuncs
+from dnumpy.api import calls, dispatch, operators, overrides, places, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray, shown_of_far
 from dnumpy.api.describe import describe_classes
 from dnumpy.api.record import is_lazy
@@ -159,14 +159,14 @@ def install() -> None:
     describe_classes()
     DeferredScalar.__array_ufunc__ = _array_ufunc
     DeferredScalar.__array_function__ = _array_function
-    for name, wrapped in ufuncs.BINARY.items():
+    for name, wrapped in operators.BINARY.items():
         plain = divmod if name == "divmod" else getattr(operator, f"__{name}__")
         setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, plain))
         setattr(DeferredScalar, f"__r{name}__", _scalar_reflected(wrapped, plain))
-    for name, wrapped in ufuncs.COMPARE.items():
+    for name, wrapped in operators.COMPARE.items():
         plain = getattr(operator, name)
         setattr(DeferredScalar, f"__{name}__", _scalar_operator(wrapped, plain))
-    for name, wrapped in ufuncs.UNARY.items():
+    for name, wrapped in operators.UNARY.items():
         setattr(DeferredScalar, f"__{name}__", _scalar_unary(wrapped))
     DeferredScalar.__pow__ = _scalar_power
     DeferredScalar.__rpow__ = _scalar_reflected_power

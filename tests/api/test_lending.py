@@ -71,6 +71,18 @@ CALLS = {
 }
 
 
+ORDINARY = {  # calls of functions, which see NumPy's arrays first
+    "exp": lambda np, a: np.exp(a),
+    "sum": lambda np, a: np.sum(a),
+    "sum of rows": lambda np, a: np.sum(a, axis=1),
+    "sort": lambda np, a: np.sort(a, axis=None),
+    "std": lambda np, a: np.std(a, axis=0),
+    "a * 2": lambda np, a: np.multiply(a, 2),
+    "roll": lambda np, a: np.roll(a, 3),
+    "cumsum": lambda np, a: np.cumsum(a, axis=1),
+}
+
+
 @pytest.fixture
 def copied(monkeypatch):
     """Return the sizes of the copies made of shared memory, in bytes."""
@@ -245,6 +257,7 @@ def test_pending_work_goes_on_waiting_beside_it():
 )
 def test_large_arrays_of_numpys_alone_are_computed_by_us_at_once(name, monkeypatch):
     monkeypatch.setattr(lending, "GAINS_BYTES", TABLE.nbytes)
+    monkeypatch.setattr(np.config, "eager_below", 1_000)
     outside, others = TABLE.copy(), TABLE[::-1].copy()
     expected = CALLS[name](numpy, outside.copy(), others.copy())
     for _ in range(3):
@@ -265,6 +278,17 @@ def test_the_engine_computes_functions_of_large_arrays_of_numpys():
     again = numpy.tile(LINE, 20)
     numpy.testing.assert_allclose(found[0], numpy.exp(again), rtol=1e-15)
     numpy.testing.assert_array_equal(found[1], numpy.sort(again))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_any_layout_are_taken(order, step, monkeypatch):
+    monkeypatch.setattr(lending, "GAINS_BYTES", 1 << 18)
+    outside = numpy.asarray(TABLE.reshape(100, 30, 40), order=order).transpose(1, 0, 2)[:, ::step]
+    for name in ("exp", "sum", "sum of rows", "sort", "std", "a * 2", "roll", "cumsum"):
+        found = CALLS[name](np, np.asarray(outside), None), ORDINARY[name](np, outside)
+        for one in found:
+            assert_same(one, CALLS[name](numpy, outside, None))
 
 
 def test_functions_of_numpys_arrays_alone_give_views_of_them_and_write_to_them(monkeypatch):

@@ -406,7 +406,7 @@ def test_workers_read_the_rows_that_they_want_where_they_see_the_store(
         spread = np.asarray(((x - x.mean(axis=0)) ** 2).sum(axis=0))
         nodes = {node for record in engine.history for node, _ in record.where}
         assert nodes
-        assert nodes <= set(client.scheduler_info()["workers"])
+        assert nodes <= set(client.nthreads())  # what the client keeps of them may be old
         doubled = x[:8_000] * 2.0
         head = np.asarray(doubled[7_000, :5])
     np.testing.assert_allclose(spread, spread_of_large(FEW), rtol=1e-9, atol=1e-9)
