@@ -132,6 +132,17 @@ def count_bins(values: np.ndarray, edges: np.ndarray, counters: np.ndarray) -> b
     return built and bool(_module.count_bins(values, edges, counters))
 
 
+def tell_apart(
+    values: np.ndarray, splitters: np.ndarray, places: np.ndarray, out: np.ndarray | None
+) -> bool:
+    """Count values by part in ``places``; or move each to ``out``, where its part goes on.
+
+    Splitters, one less than there are parts, are in order; there is a power of two of parts. False
+    where a type is not known, and where the module in C was not built.
+    """
+    return built and bool(_module.tell_apart(values, splitters, places, out))
+
+
 if built:
     take_expr: Callback[[type], None] = _module.take_expr
     count_interned: Callback[[], int] = _module.count_interned

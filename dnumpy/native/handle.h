@@ -192,6 +192,7 @@ PyObject *take_part(PyObject *module, PyObject *args);
 PyObject *put_part(PyObject *module, PyObject *args);
 PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *count_bins(PyObject *module, PyObject *args); /* see bins.c */
+PyObject *tell_apart(PyObject *module, PyObject *args); /* see parts.c */
 PyObject *fold_blocks(PyObject *module, PyObject *args); /* see folds.c */
 PyObject *fold_columns(PyObject *module, PyObject *args);
 PyObject *fold_rows(PyObject *module, PyObject *args);

@@ -134,6 +134,8 @@ static PyMethodDef functions[] = {
      "Keep what Python does when an instance of the class of ufuncs is called."},
     {"count_bins", count_bins, METH_VARARGS,
      "Count doubles in bins of equal width; False where one is beyond them."},
+    {"tell_apart", tell_apart, METH_VARARGS,
+     "Count the numbers between splitters, or move them to places; False for other types."},
     {"fold_blocks", fold_blocks, METH_VARARGS,
      "Sum each block of each row; True unless there was a floating-point fault."},
     {"fold_columns", fold_columns, METH_VARARGS,

@@ -60,8 +60,7 @@ def sort_to(line: np.ndarray, out: np.ndarray) -> None:
     """Sort a line into ``out``, NaN last as NumPy does."""
 
     def plainly() -> np.ndarray:
-        out[...] = line
-        runs.sort(out)
+        runs.sort_to(line, out)
         return out
 
     def by_buckets(code: Compiled) -> np.ndarray:
@@ -150,7 +149,7 @@ def _group(bounds: np.ndarray, first: int) -> list[tuple[int, int]]:
 
 def _told(code: Compiled, line: np.ndarray, target: np.ndarray, what: int) -> np.ndarray:
     """Tell a line into the buckets of ``target``; return where each begins, and the end."""
-    splitters = _splitters(line)
+    splitters = runs.splitters_of(line, kernels.BUCKETS, SAMPLED)
     threads = thread_count()
     step = -(-line.size // threads)
     counters = np.zeros((threads, kernels.BUCKETS), np.int64)
@@ -177,14 +176,3 @@ def _told(code: Compiled, line: np.ndarray, target: np.ndarray, what: int) -> np
     given[:, -1] = what
     share_out(run, range(threads))
     return bounds
-
-
-def _splitters(line: np.ndarray) -> np.ndarray:
-    """Return the values between the buckets, in order."""
-    draw = np.random.default_rng(line.size)
-    sample = np.sort(line[draw.integers(0, line.size, SAMPLED * kernels.BUCKETS)])
-    sample = sample[sample == sample]  # noqa: PLR0124 - NaN are beyond all splitters
-    if not sample.size:
-        return np.zeros(kernels.BUCKETS - 1, line.dtype)
-    at = np.arange(1, kernels.BUCKETS) * sample.size // kernels.BUCKETS
-    return np.ascontiguousarray(sample[at])

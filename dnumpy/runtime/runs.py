@@ -1,24 +1,31 @@
 """One long line sorted on all threads, where it lies and by NumPy alone.
 
-It is partitioned at its middle, and so are its parts, until there is one for each thread to sort:
-that takes no memory, and as long as merging sorted parts would.
+Where it lies, it is partitioned at its middle, and so are its parts, until there is one for each
+thread to sort: that takes no memory, and as long as merging sorted parts would. Where it goes
+elsewhere, all threads move the values of each part to where it is sorted (sample sort: Frazer and
+McKellar, J. ACM 17, 1970).
 
 On some processors there is a faster way once a kernel is at hand (:mod:`dnumpy.runtime.buckets`).
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dnumpy import native
 from dnumpy.config import thread_count
 from dnumpy.runtime.threads import share_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-
 SMALLEST = 1 << 20  # elements; below this merging costs what was gained
+SAMPLED = 4096  # elements for each part, by which these differ by some hundredths
+MOST_PARTS = 64
+UNEVEN = 1.5  # times its share that the largest part may have
 KINDS = frozenset("ilqILQfd")  # whose equal elements cannot be told apart, but for signs of zero
 
 
@@ -35,6 +42,58 @@ def sort(line: np.ndarray) -> None:
         halves = [(part[: part.size // 2], part[part.size // 2 :]) for part in parts]
         parts = [half for pair in halves for half in pair]
     _each(parts, lambda part: part.sort())
+
+
+def sort_to(line: np.ndarray, out: np.ndarray) -> None:
+    """Sort a line into ``out``, which does not overlap it."""
+    if not _told_apart(line, out):
+        out[...] = line
+        sort(out)
+
+
+def _told_apart(line: np.ndarray, out: np.ndarray) -> bool:
+    """Sort by moving the values of each part to their place first; False where that is no gain.
+
+    All threads move, where partitioning the whole line would be one thread's work.
+    """
+    threads = thread_count()
+    count = 2 << (threads - 1).bit_length() - 1
+    if threads & (threads - 1):
+        count *= 2  # so that they end together
+    adjacent = line.flags.c_contiguous and out.flags.c_contiguous
+    fits = line.size >= SMALLEST and 1 < threads <= MOST_PARTS
+    if not native.built or not adjacent or not fits:
+        return False
+    splitters = splitters_of(line, count, SAMPLED)
+    step = -(-line.size // threads)
+    shares = [line[k * step : (k + 1) * step] for k in range(threads)]
+    places = np.zeros((threads, count), np.intp)
+    share_out(lambda k: _tell(shares[k], splitters, places[k], None), range(threads))
+    sizes = places.sum(axis=0)
+    if sizes.sum() != line.size or sizes.max() * threads > UNEVEN * line.size:
+        return False
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    places[...] = bounds[:-1] + np.cumsum(places, axis=0) - places
+    share_out(lambda k: _tell(shares[k], splitters, places[k], out), range(threads))
+    _each([out[lo:hi] for lo, hi in itertools.pairwise(bounds)], lambda part: part.sort())
+    return True
+
+
+def _tell(
+    values: np.ndarray, splitters: np.ndarray, places: np.ndarray, out: np.ndarray | None
+) -> None:
+    native.tell_apart(values, splitters, places, out)
+
+
+def splitters_of(line: np.ndarray, parts: int, sampled: int) -> np.ndarray:
+    """Return the values between so many parts, in order, by a sample of so many for each."""
+    draw = np.random.default_rng(line.size)
+    sample = np.sort(line[draw.integers(0, line.size, sampled * parts)])
+    sample = sample[sample == sample]  # noqa: PLR0124 - NaN are beyond all splitters
+    if not sample.size:
+        return np.zeros(parts - 1, line.dtype)
+    at = np.arange(1, parts) * sample.size // parts
+    return np.ascontiguousarray(sample[at])
 
 
 def _each(parts: Sequence[np.ndarray], do: Callable[[np.ndarray], None]) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy import native
 from dnumpy.config import config
 from dnumpy.runtime import runs
 
@@ -39,12 +40,56 @@ def test_a_line_is_sorted_as_numpy_sorts_it(
     if missing and dtype.startswith("f"):
         line[rng.random(size) < 0.2] = np.nan
     expected = np.sort(line)
+    elsewhere = np.empty_like(line)
     kept, config.threads = config.threads, threads
     try:
+        runs.sort_to(line, elsewhere)
         runs.sort(line)
     finally:
         config.threads = kept
     np.testing.assert_array_equal(line, expected)
+    np.testing.assert_array_equal(elsewhere, expected)
+
+
+@pytest.mark.skipif(not native.built, reason="told apart by the module in C alone")
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u8", "i4", "u4", "l", "q", "L", "Q"])
+@pytest.mark.parametrize("parts", [2, 4, 16])
+def test_numbers_are_told_apart_by_splitters(dtype: str, parts: int) -> None:
+    rng = np.random.default_rng(parts)
+    line = rng.integers(0, 100, 1_000).astype(dtype)
+    if line.dtype.kind == "f":
+        line[::7] = np.nan
+    elif line.dtype.kind == "i":
+        line -= 50
+    splitters = np.sort(rng.choice(line[line == line], parts - 1))
+    part = np.searchsorted(splitters, line, side="right")
+    places = np.zeros(parts, np.intp)
+    assert native.tell_apart(line, splitters, places, None)
+    np.testing.assert_array_equal(places, np.bincount(part, minlength=parts))
+    places[:] = np.concatenate([[0], np.cumsum(places)[:-1]])
+    moved = np.empty_like(line)
+    assert native.tell_apart(line, splitters, places, moved)
+    np.testing.assert_array_equal(moved, line[np.argsort(part, kind="stable")])
+
+
+@pytest.mark.skipif(not native.built, reason="told apart by the module in C alone")
+def test_what_changes_meanwhile_writes_nothing_beyond_the_target() -> None:
+    line, around = np.full(64, 5.0), np.full(96, -1.0)
+    places = np.array([0, 8], np.intp)  # as if most had been less
+    assert native.tell_apart(line, np.array([1.0]), places, around[:32])
+    assert (around[32:] == -1.0).all()
+    with pytest.raises(TypeError, match="splitters"):
+        native.tell_apart(line, np.array([1.0]), np.zeros(3, np.intp), None)
+
+
+def test_a_line_of_few_values_is_partitioned_by_where_they_lie(monkeypatch: Any) -> None:
+    monkeypatch.setattr(config, "threads", 4)
+    line = np.repeat([2.0, 1.0], [900, 100])
+    out = np.empty_like(line)
+    runs.sort_to(line, out)
+    np.testing.assert_array_equal(out, np.sort(line))
+    runs.sort_to(line[::-3], out[:334])
+    np.testing.assert_array_equal(out[:334], np.sort(line[::-3]))
 
 
 WRONG: list[dict[str, Any]] = [
@@ -59,8 +104,15 @@ LINE = np.random.default_rng(9).permutation(300) * 0.37
 def test_arrays_are_sorted_in_parts(options: dict[str, Any], monkeypatch: Any) -> None:
     monkeypatch.setattr(config, "threads", 2)
     sorted_here: list[int] = []
-    sort = runs.sort
+    sort, told = runs.sort, runs._told_apart
+
+    def moved(line: np.ndarray, out: np.ndarray) -> bool:
+        done = told(line, out)
+        sorted_here.extend([line.size] * done)  # else it is sorted where it lies
+        return done
+
     monkeypatch.setattr(runs, "sort", lambda line: (sorted_here.append(line.size), sort(line)))
+    monkeypatch.setattr(runs, "_told_apart", moved)
     a = dnumpy.array(LINE)
     found = dnumpy.sort(a, **options)
     np.testing.assert_array_equal(np.asarray(found), np.sort(LINE))

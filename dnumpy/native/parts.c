@@ -1,0 +1,138 @@
+/* Numbers told apart by splitters, in the order in which they lie. NaN is beyond all splitters. */
+
+#include "handle.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+/* No value goes beyond the target, even where somebody writes to the values between counting and
+   moving them. */
+#define DEFINE_PARTS(T, NAME)                                                                      \
+    static inline npy_intp NAME##_part(T x, const T *splitters, npy_intp parts)                    \
+    {                                                                                              \
+        npy_intp k = 0;                                                                            \
+        for (npy_intp half = parts / 2; half > 0; half /= 2) {                                     \
+            k += x < splitters[k + half - 1] ? 0 : half;                                           \
+        }                                                                                          \
+        return k;                                                                                  \
+    }                                                                                              \
+                                                                                                   \
+    static void NAME##_count(const T *x, npy_intp size, const T *splitters, npy_intp parts,        \
+                             npy_intp *places)                                                     \
+    {                                                                                              \
+        if (parts == 2) {                                                                          \
+            npy_intp below = 0;                                                                    \
+            T splitter = splitters[0];                                                             \
+            for (npy_intp i = 0; i < size; i++) {                                                  \
+                below += x[i] < splitter;                                                          \
+            }                                                                                      \
+            places[0] += below;                                                                    \
+            places[1] += size - below;                                                             \
+            return;                                                                                \
+        }                                                                                          \
+        for (npy_intp i = 0; i < size; i++) {                                                      \
+            places[NAME##_part(x[i], splitters, parts)]++;                                         \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static void NAME##_move(const T *x, npy_intp size, const T *splitters, npy_intp parts,         \
+                            npy_intp *places, T *out, npy_intp room)                               \
+    {                                                                                              \
+        if (parts == 2) {                                                                          \
+            npy_intp low = places[0], high = places[1];                                            \
+            T splitter = splitters[0];                                                             \
+            for (npy_intp i = 0; i < size; i++) {                                                  \
+                T value = x[i];                                                                    \
+                npy_intp below = value < splitter;                                                 \
+                npy_intp at = below ? low : high;                                                  \
+                if (at >= room) {                                                                  \
+                    break;                                                                         \
+                }                                                                                  \
+                out[at] = value;                                                                   \
+                low += below;                                                                      \
+                high += 1 - below;                                                                 \
+            }                                                                                      \
+            places[0] = low;                                                                       \
+            places[1] = high;                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        for (npy_intp i = 0; i < size; i++) {                                                      \
+            T value = x[i];                                                                        \
+            npy_intp at = places[NAME##_part(value, splitters, parts)]++;                          \
+            if (at >= room) {                                                                      \
+                break;                                                                             \
+            }                                                                                      \
+            out[at] = value;                                                                       \
+        }                                                                                          \
+    }
+
+DEFINE_PARTS(double, f8)
+DEFINE_PARTS(float, f4)
+DEFINE_PARTS(npy_int64, i8)
+DEFINE_PARTS(npy_uint64, u8)
+DEFINE_PARTS(npy_int32, i4)
+DEFINE_PARTS(npy_uint32, u4)
+
+#define TELL(T, NAME)                                                                              \
+    if (out == NULL) {                                                                             \
+        NAME##_count((const T *)x, size, (const T *)split, parts, place);                          \
+    }                                                                                              \
+    else {                                                                                         \
+        NAME##_move((const T *)x, size, (const T *)split, parts, place, (T *)out, room);           \
+    }
+
+/* `tell_apart(values, splitters, places, out)`: add to `places` how many values lie in each part;
+   or, where there is an `out`, move each there to the place of its part, which goes on by one.
+   There is one part more than splitters, a power of two. */
+PyObject *
+tell_apart(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *values, *splitters, *places;
+    PyObject *target;
+    if (!PyArg_ParseTuple(args, "O!O!O!O", &PyArray_Type, &values, &PyArray_Type, &splitters,
+                          &PyArray_Type, &places, &target)) {
+        return NULL;
+    }
+    npy_intp parts = PyArray_SIZE(places), size = PyArray_SIZE(values);
+    int type = PyArray_TYPE(values), bytes = (int)PyArray_ITEMSIZE(values);
+    int moves = target != Py_None;
+    if (PyArray_TYPE(splitters) != type || PyArray_TYPE(places) != NPY_INTP ||
+        !PyArray_ISCARRAY_RO(values) || !PyArray_ISCARRAY_RO(splitters) ||
+        !PyArray_ISCARRAY(places) || PyArray_SIZE(splitters) != parts - 1 || parts < 2 ||
+        (parts & (parts - 1)) != 0 ||
+        (moves && (!PyArray_Check(target) || PyArray_TYPE((PyArrayObject *)target) != type ||
+                   !PyArray_ISCARRAY((PyArrayObject *)target)))) {
+        PyErr_SetString(PyExc_TypeError, "expected numbers, splitters, places of a power of two");
+        return NULL;
+    }
+    const void *x = PyArray_DATA(values), *split = PyArray_DATA(splitters);
+    npy_intp *place = PyArray_DATA(places);
+    void *out = moves ? PyArray_DATA((PyArrayObject *)target) : NULL;
+    npy_intp room = moves ? PyArray_SIZE((PyArrayObject *)target) : 0;
+    int known = 1;
+    Py_BEGIN_ALLOW_THREADS
+    if (type == NPY_DOUBLE) {
+        TELL(double, f8)
+    }
+    else if (type == NPY_FLOAT) {
+        TELL(float, f4)
+    }
+    else if (PyTypeNum_ISSIGNED(type) && PyTypeNum_ISINTEGER(type) && bytes == 8) {
+        TELL(npy_int64, i8)
+    }
+    else if (PyTypeNum_ISUNSIGNED(type) && bytes == 8) {
+        TELL(npy_uint64, u8)
+    }
+    else if (PyTypeNum_ISSIGNED(type) && PyTypeNum_ISINTEGER(type) && bytes == 4) {
+        TELL(npy_int32, i4)
+    }
+    else if (PyTypeNum_ISUNSIGNED(type) && bytes == 4) {
+        TELL(npy_uint32, u4)
+    }
+    else {
+        known = 0;
+    }
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(known);
+}
