@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from dnumpy.kernels.staged import Staged
     from dnumpy.rewrite.phase import Phase
 
-IMPORT_AFTER = 0.1  # seconds of tiled time that importing what writes kernels is worth
-KNOWN_AFTER = 5e-2  # and where a phase that takes part has machine code on disk
+IMPORT_AFTER = 0.03  # seconds of tiled time that importing what writes kernels is worth
+KNOWN_AFTER = 1.5e-2  # and where a phase that takes part has machine code on disk
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
-COMPILE_SECONDS = 0.1  # until a compilation has been timed
-AHEAD = 3  # times what compiling costs: a run that takes longer is worth it from its beginning
+COMPILE_SECONDS = 0.04  # at most: most of the work is another process's, beside the program
+AHEAD = 8  # times what compiling costs: a run that takes longer is worth it from its beginning
 SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is compiled
 FORGETTING = 0.1  # the weight of a run that took longer than the best
 TRIALS = 4  # runs before a measured time is believed
