@@ -68,7 +68,8 @@ class Buffer:
 
     ``shape`` and ``dtype`` are those of the C-contiguous base. A *shared* Buffer lies in memory
     that NumPy code outside can read or write at any time: it is read by copying, or where it is
-    large before the call returns (:mod:`dnumpy.api.lending`), and written at once. An *unmade* one is full of one number, and has no memory until somebody wants that.
+    large before the call returns (:mod:`dnumpy.api.lending`), and written at once. An *unmade* one
+    is full of one number, and has no memory until somebody wants that.
     ``run``, where there was one, has the Records of what gave the content its value.
     ``lock`` is held while the content is replaced or written to: see :mod:`dnumpy.api.locks`.
     """

@@ -100,12 +100,16 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     plain = [unwrap(a) for a in args]
     handles: list[Any] = list(args)
+    outs: tuple[Any, ...] = ()
     if len(args) > 1:
         first_out = out_position(function)
-        if len(args) > first_out:
-            plain[first_out:] = [for_writing(a) for a in args[first_out:]]
+        outs = args[first_out:]
+        if outs:
+            plain[first_out:] = [for_writing(a) for a in outs]
     if not kwargs:
-        return wrap_result(invoke(function, plain, kwargs), handles)
+        result = invoke(function, plain, kwargs)
+        own = outs and type(result) is _np_array and any(result is out for out in outs)
+        return result if own else wrap_result(result, handles)
     named = {k: unwrap(v) for k, v in kwargs.items()}
     out = kwargs.get("out")
     if out is not None:

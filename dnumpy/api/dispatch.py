@@ -173,7 +173,8 @@ def _considered(
                 return found
             _note_gather(qualified, args, kwargs)
         elif reader is not None and (taken := lending.adopted(args)) is not None:
-            found = recorded_by(reader, taken, kwargs)
+            writes = "out" in kwargs or len(args) > calls.out_position(wrapped)
+            found = NotImplemented if writes else recorded_by(reader, taken, kwargs)
             if found is not NotImplemented:
                 return found
         return runner(wrapped, args, kwargs)

@@ -300,3 +300,13 @@ def test_functions_of_numpys_arrays_alone_give_views_of_them_and_write_to_them(m
     np.put(outside, [0], 5.0)
     for view in views:
         assert numpy.all(numpy.asarray(view) == 5.0)
+
+
+@pytest.mark.parametrize("size", [3, 100_000, 3_000_000])
+def test_an_output_of_numpys_is_what_the_call_returns(size):
+    outside = numpy.linspace(0.0, 1.0, size)
+    expected = numpy.clip(outside + 1.0, 1.25, 1.5)
+    assert np.add(outside, 1.0, outside) is outside
+    assert np.clip(outside, 1.25, 1.5, outside) is outside
+    assert np.add(outside, 0.0, out=outside) is outside
+    numpy.testing.assert_array_equal(outside, expected)
