@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
+from dnumpy.api import calls
 from dnumpy.api.array import adopt, concrete, is_managed_dtype, managed, ndarray, wrap
 from dnumpy.api.buffer import LARGE_BYTES, Buffer, SharedRead, readers
 from dnumpy.api.record import Unmanaged
@@ -128,9 +129,14 @@ def _any_shared(values: Any) -> bool:
         elif kind is np.ndarray:
             if x.nbytes >= LARGE_BYTES:
                 return True
-        elif (kind is list or kind is tuple) and x and _any_shared(x):
+        elif (kind is list or kind is tuple) and _may_hold(x) and _any_shared(x):
             return True
     return False
+
+
+def _may_hold(sequence: Sequence[Any]) -> bool:
+    """Say whether to look for arrays in it: there may be a million numbers."""
+    return bool(sequence) and type(sequence[0]) not in calls.PLAIN
 
 
 def _is_shared(x: ndarray) -> bool:
@@ -248,6 +254,12 @@ def _exprs_of(result: Any) -> Iterator[Expr]:
 def _with_loans(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     loans = _Loans()
     taken = loans.of(args)
-    result = ours(*taken, **{name: loans.of(x) for name, x in kwargs.items()})
+    try:
+        result = ours(*taken, **{name: loans.of(x) for name, x in kwargs.items()})
+    except Unmanaged:
+        raise  # before anything was recorded
+    except BaseException:
+        loans.settled(None)
+        raise
     del taken
     return result if result is NotImplemented else loans.settled(result)

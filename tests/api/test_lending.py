@@ -310,3 +310,18 @@ def test_an_output_of_numpys_is_what_the_call_returns(size):
     assert np.clip(outside, 1.25, 1.5, outside) is outside
     assert np.add(outside, 0.0, out=outside) is outside
     numpy.testing.assert_array_equal(outside, expected)
+
+
+def test_what_was_written_before_an_error_is_what_it_was(monkeypatch):
+    outside, ours = aliased(LINE)
+    target = np.zeros(len(LINE))
+
+    def fails(a, out):
+        np.multiply(a, 2.0, out=out)
+        message = "after all"
+        raise KeyError(message)
+
+    with pytest.raises(KeyError, match="after all"):
+        lending.call(fails, (ours, target), {})
+    outside[...] = -1.0
+    numpy.testing.assert_array_equal(target, 2.0 * LINE)
