@@ -21,15 +21,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def module_text(source: str) -> str:
+WIDE = 32  # bytes that a sum reads at once
+SHORT = 16  # on processors that read memory faster by several loads of each line
+
+
+def module_text(source: str, *, load_bytes: int = WIDE) -> str:
     """Return an LLVM module that defines the kernel with Numba's calling convention.
+
+    Parameters
+    ----------
+    source
+        Text of a generated kernel.
+    load_bytes
+        How much a sum that waits for memory reads at once.
 
     Raises
     ------
     Unknown
         The kernel is not in the language.
     """
-    names: dict[str, Any] = primitives()
+    names: dict[str, Any] = primitives(load_bytes)
     if "fast_" in source:
         from dnumpy.kernels.ir_fast import functions
 
@@ -46,23 +57,22 @@ def module_text(source: str) -> str:
     w = body.w
     given = ", ".join(f"i64 %p.{a.arg}" for a in function.args.args)
     taken = f"ptr noalias %result, ptr noalias %error, {given}"
-    head = [f"define i32 @{SYMBOL}({taken}) nounwind{_width(source)} {{"]
+    head = [f"define i32 @{SYMBOL}({taken}) nounwind{_width(source, load_bytes)} {{"]
     nodes = [f"!{number} = {text}" for text, number in w.nodes.items()]
     lines = [*head, "entry:", *w.entry, "  br label %start", "start:", *w.lines]
     return "\n".join([*lines, "  ret i32 0", "}", *w.declared.values(), *nodes, ""])
 
 
-def _width(source: str) -> str:
-    """Return how wide vectors are to be, where LLVM would take the widest.
+def _width(source: str, load_bytes: int) -> str:
+    """Return how wide vectors are to be, where that is not left to LLVM.
 
-    Sums of cheap arithmetic wait for memory, which is read faster by several loads of each line:
-    on Zen 4, loads of whole lines that begin where the lines do take up to a third longer.
+    Sums of cheap arithmetic wait for memory.
     """
     dear = (" / ", "sqrt", "fast_", "call_", "f4(")
     waits = "sum_lanes_f8" in source and not any(
         word in source.replace("call_helper", "") for word in dear
     )
-    return ' "prefer-vector-width"="128"' if waits else ""
+    return f' "prefer-vector-width"="{8 * load_bytes}"' if waits else ""
 
 
 class _Body(Straight):

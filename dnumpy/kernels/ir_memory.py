@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _LANES = 8
-_NARROW = 16  # bytes
 _NULL = "null"
 
 
@@ -183,14 +182,14 @@ def fence(w: Writer) -> None:
     w.add("fence seq_cst")
 
 
-def sum_lanes(code: str, w: Writer, base: Value, groups: Value) -> Value:
+def sum_lanes(code: str, load_bytes: int, w: Writer, base: Value, groups: Value) -> Value:
     """Return the sum of eight times ``groups`` adjacent elements, in NumPy's order.
 
     There is at least one group. Lane ``k`` is element ``k`` of each group added to the one before;
-    then neighbouring lanes meet, pair by pair.
+    then neighbouring lanes meet, pair by pair. ``load_bytes`` are read at once.
     """
     one, scalar, start = w.pointer, TYPES[code], address(w, base)
-    narrow = _NARROW // _bytes(code)  # memory is read faster by several short loads of each line
+    narrow = min(load_bytes // _bytes(code), _LANES)
     kind, parts = f"<{narrow} x {scalar}>", range(_LANES // narrow)
 
     def load_part(group: str, part: int) -> str:
@@ -363,14 +362,17 @@ def absolute(w: Writer, x: Value) -> Value:
     return w.absolute(x)
 
 
-def primitives() -> dict[str, Callable[..., Any]]:
-    """Return the global names of a generated kernel; each writes instructions."""
+def primitives(load_bytes: int) -> dict[str, Callable[..., Any]]:
+    """Return the global names of a generated kernel; each writes instructions.
+
+    Sums read ``load_bytes`` at once.
+    """
     codes = list(TYPES)
     names: dict[str, Callable[..., Any]] = {f"load_{c}": partial(load, c) for c in codes}
     names |= {f"store_{c}": partial(store, c) for c in codes}
     names |= {c: partial(cast_to, c) for c in codes if c != "b1"}
     names |= {f"{n}_{c}": partial(pick, c, n) for n in ("argmin", "argmax") for c in codes[1:]}
-    names |= {f"sum_lanes_{c}": partial(sum_lanes, c) for c in ("f4", "f8")}
+    names |= {f"sum_lanes_{c}": partial(sum_lanes, c, load_bytes) for c in ("f4", "f8")}
     names |= {f"call_{n}": call for n in (2, 3, 4)}
     return names | {
         "abs": absolute,

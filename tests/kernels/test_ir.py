@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.expr.expr import leaf
-from dnumpy.kernels import chain, counts, fast, llvm
+from dnumpy.kernels import chain, counts, fast, llvm, sums
 from dnumpy.kernels.compile import Compiled, compile_directly, compile_source, compile_with_numba
 from dnumpy.kernels.fast_loops import loop_source
-from dnumpy.kernels.helpers import helper_source
-from dnumpy.kernels.ir import module_text
+from dnumpy.kernels.helpers import STATE_BYTES, helper_source
+from dnumpy.kernels.ir import SHORT, WIDE, module_text
 from dnumpy.kernels.ir_values import TYPES, Unknown
 from dnumpy.kernels.numba import ALL_FLAGS, TOLD, NumbaKernel, fenv, to_be_told
 from tests.kernels import phases as p
@@ -225,3 +225,23 @@ def test_what_is_not_in_the_language_is_compiled_by_numba():
 def test_nothing_is_guessed(body):
     with pytest.raises(Unknown):
         module_text(f"def kernel(a, b, c):\n{body}\n")
+
+
+@pytest.mark.parametrize("code", ["f8", "f4"])
+@pytest.mark.parametrize("count", [1, 7, 128, 500, 512, 1300])
+def test_how_much_a_sum_reads_at_once_changes_no_bit(code, count):
+    source = helper_source("sum", code)
+    finish = made(compile_directly, helper_source("finish", code))
+    run = np.random.default_rng(count).standard_normal(count).astype(np.dtype(code))
+
+    def read_by(size: int) -> bytes:
+        def way(text: str) -> bytes:
+            return llvm.kernel_code(module_text(text, load_bytes=size))
+
+        way.__name__ = f"by {size}"
+        state, out = np.zeros(STATE_BYTES, np.uint8), np.zeros(1, run.dtype)
+        made(way, source)(run.ctypes.data, count, state.ctypes.data)
+        finish(state.ctypes.data, out.ctypes.data, 0)
+        return out.tobytes()
+
+    assert read_by(WIDE) == read_by(SHORT) == sums.sum_runs(run[None]).tobytes()
