@@ -46,7 +46,7 @@ CALL_SECONDS = 1e-4  # of a call at best
 CROWDED = 2e-5  # seconds of a call: a thread that must wait for another one wakes up 50 us later
 ALIGNED = 64  # bytes: a line of the caches
 MOST_AT_ONCE = 64  # tiles
-MOST_SCRATCH = 8 << 20  # bytes in which several tiles at once keep what they hold between steps
+MOST_SCRATCH = 4 << 20  # bytes in which several tiles at once keep what they hold between steps
 # Of the largest of NumPy's temporaries so many threads hold half. More of them hold more: calls
 # would be too short for them to work at the same time.
 MOST_SHARES = 4
