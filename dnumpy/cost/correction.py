@@ -27,6 +27,7 @@ PRIOR_COUNT = 0.25  # what the model is worth, in observations
 MOST_FIRST = log(2)  # of r, when something runs for the first time
 RESIDUAL_LIMIT = 3.0  # |r| beyond a factor of 20 is an accident, not a rate
 SHORTEST_SECONDS = 0.001  # below this the clock and the scheduler are measured, not the kernel
+TELLING_SECONDS = 0.05  # of a task that shows a node's own speed
 MOST_KERNELS = 4096
 Key = tuple[str, str]
 
@@ -50,6 +51,15 @@ class Observation:
         """The logarithm of observed over predicted, clipped."""
         r = log(max(self.observed_seconds, 1e-9) / max(self.predicted_seconds, 1e-9))
         return min(max(r, -RESIDUAL_LIMIT), RESIDUAL_LIMIT)
+
+    @property
+    def tells(self) -> float:
+        """How much of a node's own speed the run shows, from 0 to 1.
+
+        A share of a CPU is handed out in periods of 0.1 s: a short task runs through at full speed,
+        or waits for the next period, and neither is what the node does over time.
+        """
+        return min(max(self.observed_seconds, self.predicted_seconds) / TELLING_SECONDS, 1.0)
 
 
 @dataclass(slots=True)
@@ -140,7 +150,7 @@ class OnlineCorrection:
         changed = self._observe_kernel(key, group[0].family, shared)
         by_node: dict[str, list[float]] = {}
         for seen in group:
-            by_node.setdefault(seen.node, []).append(seen.residual - shared)
+            by_node.setdefault(seen.node, []).append(seen.tells * (seen.residual - shared))
         if len(by_node) > 1:
             for node, own in by_node.items():
                 average = self.nodes.setdefault(node, LogAverage())

@@ -49,6 +49,20 @@ def test_one_slow_node_is_not_blamed_on_the_model() -> None:
     assert correction.factor("other", "cpu", "slow") == pytest.approx(2.0, rel=0.05)
 
 
+def test_short_tasks_that_wait_or_run_through_say_little_of_their_nodes() -> None:
+    correction = OnlineCorrection()
+    for k in range(
+        20
+    ):  # a fifth of a CPU: through at full speed thrice, then until the next period
+        took = {n: 0.085 if (k + waits) % 4 == 0 else 0.004 for n, waits in (("a", 0), ("b", 1))}
+        seen = [
+            Observation("k", "cpu", n, 0.02 * correction.factor("k", "cpu", n), t)
+            for n, t in took.items()
+        ]
+        correction.observe(seen)
+        assert 1 / 3 < correction.node_factor("a") / correction.node_factor("b") < 3
+
+
 def test_a_phase_on_one_node_teaches_the_kernel_only() -> None:
     correction = OnlineCorrection()
     run_phases(correction, 2.0, {"a": 1.0}, 10)
