@@ -181,10 +181,8 @@ def _tell_once(left: Sequence[Expr], found: Sequence[StepFault]) -> None:
     """Let what was told of now not be told again when what was left pending is computed."""
     told = {fault.origin for fault in found}
     for expr in pending_in_order(left) if told else ():
-        if expr.origin in told:
-            assert expr.origin is not None
-            silent = tuple((kind, "ignore") for kind, _ in expr.origin.errors)
-            expr.origin = expr.origin._replace(errors=silent)
+        if expr.origin is not None and not told.isdisjoint(expr.origin.places):
+            expr.origin = expr.origin.silent()
 
 
 def _evaluate(

@@ -124,6 +124,7 @@ def _recorded(
         return None
     expr = make(row, args, (), shape, dtype)
     if expr.origin is not None:  # somebody recorded the same, and may hold it
+        expr.origin = expr.origin.and_at(here_above(_FRAMES, state, watched))
         return from_expr(expr)
     place = expr.origin = here_above(_FRAMES, state, watched)
     if place.site.alone:

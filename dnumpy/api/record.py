@@ -198,6 +198,8 @@ def record(
         origin = expr.origin = here()
         if origin.site.alone and not waits:
             engine.compute_if_alone(expr)
+    else:
+        expr.origin = expr.origin.and_at(here())
     return expr
 
 

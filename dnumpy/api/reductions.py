@@ -21,8 +21,9 @@ from dnumpy.api.record import Unmanaged, is_lazy, operand, record, result_of
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, exact
 from dnumpy.ops.families import Reduction, reduction_of
-from dnumpy.ops.table import ARGMAX, ARGMIN, REORDERABLE
+from dnumpy.ops.table import ARGMAX, ARGMIN, PRODUCT_IN_TURN, REORDERABLE
 from dnumpy.rewrite.phase import ReduceParams
+from dnumpy.runtime import find
 
 if TYPE_CHECKING:
     from dnumpy.api.chosen import Selection
@@ -279,11 +280,22 @@ def _reduced_dtype(
 
 def _record(op: Reduction, args: list[Any], params: ReduceParams, dtype: np.dtype) -> Any:
     expr = args[0]
+    if op.ufunc is np.multiply and dtype.kind in "fc" and 0 in params.axis and _has_all_here():
+        op = PRODUCT_IN_TURN
     if params.keepdims:
         shape = tuple(1 if k in params.axis else n for k, n in enumerate(expr.shape))
     else:
         shape = tuple(n for k, n in enumerate(expr.shape) if k not in params.axis)
     return result_of(record(op, args, params, shape, dtype))
+
+
+def _has_all_here() -> bool:
+    """Say whether arrays are folded from end to end in this process.
+
+    Parts of a product that overflow give other results than NumPy's order does. Where arrays lie
+    on workers, or pass through little memory, they are nevertheless folded in parts.
+    """
+    return find.current_client() is None and not config.memory_limit
 
 
 def _by_ufunc(wrapped: np.ufunc) -> Any:

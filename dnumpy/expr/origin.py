@@ -11,7 +11,7 @@ import numpy as np
 from dnumpy.expr.watch import Watch, watch
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import CodeType, FrameType
 
     from dnumpy.expr.race import Race
 
@@ -121,10 +121,26 @@ class Origin(NamedTuple):
     function: str
     watch: Watch
     site: Site
+    also: tuple[Origin, ...] = ()  # where else the same was recorded while it was pending
+    registry: dict[Any, Any] | None = None  # of warnings, where the globals are no module's
 
     def silent(self) -> Origin:
         """Return the same place, where no fault is told."""
-        return self._replace(errors=tuple((kind, "ignore") for kind, _ in self.errors))
+        return self._replace(errors=tuple((kind, "ignore") for kind, _ in self.errors), also=())
+
+    @property
+    def places(self) -> tuple[Origin, ...]:
+        """Where the same was recorded: each line is told of faults as it asked to be."""
+        return (self, *self.also)
+
+    def and_at(self, other: Origin) -> Origin:
+        """Return this place with another one, where that is another line or asks otherwise."""
+        if other is self or len(self.also) >= _MOST_PLACES:
+            return self
+        asks = (other.line, other.file, other.errors, other.watch)
+        if any((p.line, p.file, p.errors, p.watch) == asks for p in self.places):
+            return self
+        return self._replace(also=(*self.also, other))
 
 
 def here() -> Origin:
@@ -184,6 +200,7 @@ _frame_at = sys._getframe  # noqa: SLF001 - the documented way to look at caller
 # a place in a program -> its code object, which keeps the id its own, and what was so there last
 sites: dict[tuple[int, int], tuple[Any, ErrorState, Watch, Origin]] = {}
 _MOST_KNOWN = 4096
+_MOST_PLACES = 16
 
 
 def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
@@ -196,13 +213,37 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
             return origin
     site = found[3].site if found is not None and found[0] is code else Site()
     module = frame.f_globals.get("__name__") or "<unknown>"
+    own = None if frame.f_globals is _globals_of(module) else _registry_of(code)
     origin = Origin(
-        code.co_filename, frame.f_lineno, state.kinds, module, code.co_name, watched, site
+        code.co_filename,
+        frame.f_lineno,
+        state.kinds,
+        module,
+        code.co_name,
+        watched,
+        site,
+        registry=own,
     )
     if len(sites) >= _MOST_KNOWN:
         sites.clear()
     sites[key] = (code, state, watched, origin)
     return origin
+
+
+# what was warned of in code that was given globals of its own, which are not to be kept alive;
+# by id, since code of the same text is equal
+_registries: dict[int, tuple[CodeType, dict[Any, Any]]] = {}
+
+
+def _registry_of(code: CodeType) -> dict[Any, Any]:
+    if len(_registries) >= _MOST_KNOWN:
+        _registries.clear()
+    return _registries.setdefault(id(code), (code, {}))[1]
+
+
+def _globals_of(module: str) -> dict[str, Any] | None:
+    found = sys.modules.get(module)
+    return None if found is None else vars(found)
 
 
 def told_at_once() -> bool:

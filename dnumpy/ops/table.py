@@ -162,6 +162,10 @@ REORDERABLE = frozenset({
 })  # fmt: skip
 
 
+# of numbers that overflow: in another order 0 * inf comes up, and is NaN, where NumPy stays at 0
+PRODUCT_IN_TURN = row(Reduction("multiply.reduce in turn", ufunc=np.multiply))
+
+
 def folds_parts(op: Reduction) -> bool:
     """Say whether partial results of ``op`` give its result: not for subtraction, say."""
-    return op.ufunc is None or op.ufunc in REORDERABLE
+    return op is not PRODUCT_IN_TURN and (op.ufunc is None or op.ufunc in REORDERABLE)

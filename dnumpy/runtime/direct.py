@@ -19,7 +19,7 @@ from dnumpy.kernels import reference, sums
 from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import Elementwise, Reduction
-from dnumpy.ops.table import VIEW
+from dnumpy.ops.table import VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase
 from dnumpy.runtime import find, gpus
 from dnumpy.runtime.faults import StepFault, collect
@@ -96,7 +96,9 @@ def _folds_exactly(expr: Expr) -> bool:
     """Say whether a fold has the same bits in any order, so that it may be NumPy's."""
     op = expr.op
     return type(op) is Reduction and (
-        op.ufunc not in _ROUNDS or expr.dtype.kind in "biu"  # of which a sum wraps around
+        op.ufunc not in _ROUNDS
+        or expr.dtype.kind in "biu"  # of which a sum wraps around
+        or not folds_parts(op)
     )
 
 

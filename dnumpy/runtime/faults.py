@@ -60,10 +60,10 @@ def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[St
     found: list[StepFault] = []
     for number, kind in sorted(faults):
         expr = steps[number]
-        origin = expr.origin
-        answer = "ignore" if origin is None else dict(origin.errors).get(_SETTING.get(kind, ""))
-        if origin is not None and answer not in (None, "ignore"):
-            found.append(StepFault(kind, _name(expr), str(answer), origin))
+        for origin in expr.origin.places if expr.origin is not None else ():
+            answer = dict(origin.errors).get(_SETTING.get(kind, ""))
+            if answer not in (None, "ignore"):
+                found.append(StepFault(kind, _name(expr), str(answer), origin))
     return found
 
 
@@ -74,6 +74,8 @@ def told_of(steps: Sequence[Expr]) -> frozenset[str]:
         origin = expr.origin
         if origin is not None and not (states and origin.errors is states[-1]):
             states.append(origin.errors)
+        if origin is not None and origin.also:
+            states += [also.errors for also in origin.also if also.errors is not states[-1]]
     return _told_in(states[0]) if len(states) == 1 else frozenset().union(*map(_told_in, states))
 
 
@@ -138,8 +140,9 @@ def _warn(fault: StepFault) -> None:
 
 
 def _warn_at(text: str, category: type[Warning], origin: Origin) -> None:
-    module = sys.modules.get(origin.module)
-    registry = None if module is None else vars(module).setdefault("__warningregistry__", {})
+    module, registry = sys.modules.get(origin.module), origin.registry
+    if registry is None and module is not None:
+        registry = vars(module).setdefault("__warningregistry__", {})
     warnings.warn_explicit(text, category, origin.file, origin.line, origin.module, registry)
 
 

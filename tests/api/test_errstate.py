@@ -301,3 +301,36 @@ def test_every_warning_names_the_users_line_whatever_filters_come_later(mode: st
     assert len(theirs) > 30
     assert found.count(theirs[-1]) == expected.count(theirs[-1])
     assert sum("divmod" in line for line in found) == expected.count("divmod")
+
+
+TWICE = """
+import dnumpy as np
+
+a = np.arange(SIZE)
+with np.errstate(divide="ignore"):
+    quiet = 1 / a
+told = 1 / a
+with np.errstate(invalid="ignore"):
+    quiet = np.sqrt(-a) + 1
+print(np.sqrt(-a).max(), quiet[0])
+first = np.log(a)
+second = np.log(a) + 1
+print(first[1], second[1], told[1])
+first = 1 + (a * np.inf)
+second = np.tan(a * np.inf)
+print(first[1], second[1])
+for _ in range(2):
+    text = "print(np.arccos(a + 2)[1])\\nprint(np.arccos(a + 3)[1])"
+    exec(compile(text, "given", "exec"), {"np": np, "a": a, "__name__": "__main__"})
+"""
+
+
+@pytest.mark.parametrize("mode", ["default", "lazy"])
+@pytest.mark.parametrize("size", ["40.0", "300_000.0", "2_000_000.0"])
+def test_lines_that_record_the_same_are_told_each(mode: str, size: str) -> None:
+    source = TWICE.replace("SIZE", size)
+    found = run(source, mode)
+    expected = run(source.replace("import dnumpy as np", "import numpy as np"), mode)
+    assert found.stdout == expected.stdout
+    assert sorted(found.stderr.splitlines()) == sorted(expected.stderr.splitlines())
+    assert expected.stderr.count("RuntimeWarning") >= 10

@@ -283,3 +283,27 @@ def test_the_result_of_a_method_is_ours() -> None:
     assert type(x.sum(axis=0)) is dnumpy.ndarray
     assert type(np.sum(x, axis=0)) is dnumpy.ndarray
     assert type(concrete(x.sum(axis=0))) is np.ndarray
+
+
+@pytest.mark.parametrize("count", [400, 60_000, 300_000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_a_product_that_overflows_meets_a_zero_where_numpys_does(count, dtype):
+    def products(numpy_or_ours):
+        found, xp = [], numpy_or_ours
+        rising = xp.arange(count).astype(dtype)
+        rows = rising.reshape(-1, 4)
+        late = xp.full(count, 2, dtype)
+        late[count // 2] = 0
+        mixed = xp.concatenate([xp.full(count, 0.5, dtype), xp.full(count, 2, dtype)])
+        with np.errstate(all="ignore"):
+            found += [x.prod() for x in (rising, late, mixed, 1 + rising, (1 + rising)[::-1])]
+            found += [rows.prod(axis=0), xp.prod(rows, axis=1), xp.multiply.reduce(rows, axis=0)]
+            return [np.array(x) for x in found]
+
+    for got, expected in zip(products(dnumpy), products(np), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_a_product_that_is_zero_raises_nothing():
+    with np.errstate(all="raise", under="ignore"):
+        assert dnumpy.arange(300_000.0).prod() == 0

@@ -51,9 +51,7 @@ def test_one_slow_node_is_not_blamed_on_the_model() -> None:
 
 def test_short_tasks_that_wait_or_run_through_say_little_of_their_nodes() -> None:
     correction = OnlineCorrection()
-    for k in range(
-        20
-    ):  # a fifth of a CPU: through at once, or until the next period
+    for k in range(20):  # a fifth of a CPU: through at once, or until the next period
         took = {n: 0.085 if (k + waits) % 4 == 0 else 0.004 for n, waits in (("a", 0), ("b", 1))}
         seen = [
             Observation("k", "cpu", n, 0.02 * correction.factor("k", "cpu", n), t)
