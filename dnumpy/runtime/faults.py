@@ -12,11 +12,13 @@ import sys
 import threading
 import warnings
 from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
+from dnumpy.expr.expr import Const
 from dnumpy.expr.origin import here
 from dnumpy.expr.watch import Filters, watch
 from dnumpy.ops.families import Elementwise, Reduction
@@ -63,8 +65,23 @@ def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[St
         for origin in expr.origin.places if expr.origin is not None else ():
             answer = dict(origin.errors).get(_SETTING.get(kind, ""))
             if answer not in (None, "ignore"):
-                found.append(StepFault(kind, _name(expr), str(answer), origin))
+                name = "cast" if kind == "overflow" and _overflows_itself(expr) else _name(expr)
+                found.append(StepFault(kind, name, str(answer), origin))
     return found
+
+
+def _overflows_itself(expr: Expr) -> bool:
+    """Say whether an operand written as a number is infinite in the precision of the arrays.
+
+    NumPy then speaks of its cast, and nothing else overflows beside an infinity.
+    """
+    dtypes = [arg.dtype for arg in expr.operands() if arg.dtype.kind in "fc"]
+    if not isinstance(expr.op, Elementwise) or not dtypes:
+        return False
+    dtype = np.result_type(*dtypes)
+    written = [a.value for a in expr.args if type(a) is Const and type(a.value) in (float, complex)]
+    with np.errstate(all="ignore"):
+        return any(isfinite(abs(x)) and np.isinf(np.asarray(x, dtype)) for x in written)
 
 
 def told_of(steps: Sequence[Expr]) -> frozenset[str]:

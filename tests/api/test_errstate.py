@@ -334,3 +334,34 @@ def test_lines_that_record_the_same_are_told_each(mode: str, size: str) -> None:
     assert found.stdout == expected.stdout
     assert sorted(found.stderr.splitlines()) == sorted(expected.stderr.splitlines())
     assert expected.stderr.count("RuntimeWarning") >= 10
+
+
+TOO_LARGE = """
+import dnumpy as np
+
+x = np.zeros(SIZE, np.float32)
+x += 1e300
+print(x[0])
+y = np.ones(SIZE, np.float32) * 1e300
+print(y[0])
+print((np.ones(SIZE, np.float32) < 1e300)[0])
+h = np.ones(SIZE, np.float16) + 1e6
+print(h[0])
+z = np.ones(SIZE, np.complex64) + 1e60
+print(z[0])
+w = np.zeros(SIZE, np.float32) * 1e60
+print(w[0])
+v = np.ones(SIZE, np.float32) * 3e38 + 3e38
+print(v[0])
+"""
+
+
+@pytest.mark.parametrize("mode", ["default", "lazy"])
+@pytest.mark.parametrize("size", ["40", "300_000"])
+def test_a_number_too_large_for_the_arrays_overflows_in_its_cast(mode: str, size: str) -> None:
+    source = TOO_LARGE.replace("SIZE", size)
+    found = run(source, mode)
+    expected = run(source.replace("import dnumpy as np", "import numpy as np"), mode)
+    assert found.stdout == expected.stdout
+    assert sorted(found.stderr.splitlines()) == sorted(expected.stderr.splitlines())
+    assert expected.stderr.count("in cast") == 6
