@@ -16,6 +16,7 @@ from dnumpy import engine
 from dnumpy.api import blocks, pairwise, products, ufuncs
 from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
 from dnumpy.api.composites import through_ghost
+from dnumpy.api.layout import contracted_order, restored
 from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
@@ -183,14 +184,26 @@ def einsum(  # noqa: C901 - one way out for each thing that NumPy must answer
         return NotImplemented
     if len(exprs) == 1 and set(inputs) == set(output):
         return _einsum_view(operands[1], inputs, output)
+    if len(exprs) <= 2:  # else it depends on the order of contraction
+        axes = contracted_order(f"{inputs}->{output}", operands[1:], optimize=optimize)
+        if axes is not None:
+            inner = "".join(output[k] for k in axes)
+            return restored(_einsum(inputs, inner, operands, exprs, sizes, optimize), axes)
+    return _einsum(inputs, output, operands, exprs, sizes, optimize)
+
+
+def _einsum(
+    inputs: str, output: str, operands: Any, exprs: list[Any], sizes: dict[str, int], optimize: Any
+) -> Any:
+    subscripts = f"{inputs}->{output}"
     dtype = np.result_type(*[e.dtype for e in exprs])
     at_home = all(type(x) is ndarray for x in operands[1:]) and not blocks.spread(*operands[1:])
     if at_home and dtype.char in "fdFD" and not config.reproducible:
-        pairs = pairwise.pairs_of(operands[0], tuple(e.shape for e in exprs))
+        pairs = pairwise.pairs_of(subscripts, tuple(e.shape for e in exprs))
         if pairs is not None:
             return _by_products(pairs, operands[1:], dtype)
     shape = tuple(sizes[label] for label in output)
-    params = (("subscripts", f"{inputs}->{output}"), ("optimize", bool(optimize) or len(exprs) > 2))
+    params = (("subscripts", subscripts), ("optimize", bool(optimize) or len(exprs) > 2))
     return _contract(EINSUM, exprs, params, shape, dtype)
 
 

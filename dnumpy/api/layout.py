@@ -7,9 +7,11 @@ put back.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from dnumpy.api.array import (
     _Ghostly,
@@ -110,6 +112,30 @@ def arranged(operands: Sequence[Any]) -> tuple[Sequence[Any], Axes | None]:
     given = [np.asarray(x) if type(x) in (list, tuple) else x for x in operands]
     axes = _ask(given)
     return (operands, None) if axes is None else ([permuted(x, axes) for x in given], axes)
+
+
+def contracted_order(subscripts: str, operands: Sequence[Any], *, optimize: Any) -> Axes | None:
+    """Return the axes of an Einstein sum in memory, slowest first; None for C order."""
+    return _contracted(subscripts, tuple(_ranked(_seen(x)) for x in operands), optimize)
+
+
+def _ranked(seen: Any) -> tuple[Axes, Axes]:
+    """Return at most two elements per axis, and strides of as many in the same order."""
+    known = sorted({abs(s) for s in seen.strides if s})
+    strides = tuple(8 << known.index(abs(s)) if s else 0 for s in seen.strides)
+    return tuple(min(n, 2) for n in seen.shape), strides
+
+
+@lru_cache(maxsize=256)
+def _contracted(
+    subscripts: str, operands: tuple[tuple[Axes, Axes], ...], optimize: Any
+) -> Axes | None:
+    """Let NumPy contract stand-ins."""
+    room = np.zeros(1 << max([1, *(2 * len(shape) for shape, _ in operands)]))
+    stand_ins = [as_strided(room, *given, writeable=False) for given in operands]
+    strides = np.einsum(subscripts, *stand_ins, optimize=optimize).strides
+    axes = tuple(sorted(range(len(strides)), key=lambda k: -strides[k]))
+    return None if axes == tuple(range(len(axes))) else axes
 
 
 def permuted(x: Any, axes: Axes) -> Any:

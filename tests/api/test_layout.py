@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,3 +111,26 @@ def test_what_is_wrong_is_said_in_numpys_words(name: str) -> None:
             WRONG[name](xp, xp.arange(48.0).reshape(6, 8) + 0)
         said.append((caught.type, str(caught.value)))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+@pytest.mark.parametrize(
+    "subscripts",
+    ["nij,j->ni", "nij,j->in", "ij,jk->ik", "ij,jk->ki", "ij,ij->j", "ijk->kj", "bij,bjk->kbi"],
+)
+def test_einstein_sums_lie_in_memory_as_numpys_do(subscripts: str, optimize: bool) -> None:
+    sizes = {"b": 4, "n": 5, "i": 3, "j": 6, "k": 7}
+    shapes = [tuple(sizes[k] for k in x) for x in subscripts.partition("->")[0].split(",")]
+    for axes in itertools.product(*[itertools.permutations(range(len(s))) for s in shapes]):
+
+        def operands(xp: Any, axes: tuple[Any, ...] = axes) -> list[Any]:
+            rng = np.random.default_rng(1)
+            lie = [
+                xp.array(rng.random([s[k] for k in x])) for s, x in zip(shapes, axes, strict=True)
+            ]
+            return [a.transpose(np.argsort(x)) for a, x in zip(lie, axes, strict=True)]
+
+        expected = np.einsum(subscripts, *operands(np), optimize=optimize)
+        found = dnumpy.einsum(subscripts, *operands(dnumpy), optimize=optimize)
+        assert found.strides == expected.strides
+        np.testing.assert_allclose(np.asarray(found), expected)
