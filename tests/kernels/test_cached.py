@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,12 @@ def test_what_was_noted_is_known_and_nothing_else() -> None:
     assert not cached.is_known(phase_of(900, "f4"))
 
 
-def test_hints_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def folder() -> Path:  # a kernel of an earlier test may be compiled, and noted, meanwhile
+        here = threading.current_thread() is threading.main_thread()
+        return tmp_path / ("here" if here else "elsewhere")
+
+    monkeypatch.setattr(cached, "cache_root", folder)
     monkeypatch.setattr(cached, "MOST_HINTS", 2)
     phases = [phase_of(500, dtype) for dtype in ("f8", "f4", "i8")]
     for phase in phases:
