@@ -111,6 +111,14 @@ class Site:
         return False
 
 
+class Registry(dict[Any, Any]):
+    """What was warned of in code whose globals are no module's; no two are alike."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+
 class Origin(NamedTuple):
     """The first frame outside this package, the error state there, and who listens to warnings."""
 
@@ -122,7 +130,7 @@ class Origin(NamedTuple):
     watch: Watch
     site: Site
     also: tuple[Origin, ...] = ()  # where else the same was recorded while it was pending
-    registry: dict[Any, Any] | None = None  # of warnings, where the globals are no module's
+    registry: Registry | None = None  # of warnings, where the globals are no module's
 
     def silent(self) -> Origin:
         """Return the same place, where no fault is told."""
@@ -232,13 +240,13 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
 
 # what was warned of in code that was given globals of its own, which are not to be kept alive;
 # by id, since code of the same text is equal
-_registries: dict[int, tuple[CodeType, dict[Any, Any]]] = {}
+_registries: dict[int, tuple[CodeType, Registry]] = {}
 
 
-def _registry_of(code: CodeType) -> dict[Any, Any]:
+def _registry_of(code: CodeType) -> Registry:
     if len(_registries) >= _MOST_KNOWN:
         _registries.clear()
-    return _registries.setdefault(id(code), (code, {}))[1]
+    return _registries.setdefault(id(code), (code, Registry()))[1]
 
 
 def _globals_of(module: str) -> dict[str, Any] | None:

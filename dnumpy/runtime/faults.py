@@ -157,7 +157,8 @@ def _warn(fault: StepFault) -> None:
 
 
 def _warn_at(text: str, category: type[Warning], origin: Origin) -> None:
-    module, registry = sys.modules.get(origin.module), origin.registry
+    module = sys.modules.get(origin.module)
+    registry: dict[Any, Any] | None = origin.registry
     if registry is None and module is not None:
         registry = vars(module).setdefault("__warningregistry__", {})
     warnings.warn_explicit(text, category, origin.file, origin.line, origin.module, registry)

@@ -321,6 +321,7 @@ second = np.tan(a * np.inf)
 print(first[1], second[1])
 for _ in range(2):
     text = "print(np.arccos(a + 2)[1])\\nprint(np.arccos(a + 3)[1])"
+    text += "\\nc = np.arccos(a + 4)\\nd = np.log(-a) + c\\ne = c + 1\\nprint(d[1], e[1])"
     exec(compile(text, "given", "exec"), {"np": np, "a": a, "__name__": "__main__"})
 """
 
