@@ -34,6 +34,8 @@ _np_array = np.ndarray
 IMMEDIATE = frozenset({int, float, complex, bool}) | calls.NUMBERS
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
+_OUT_BY_NAME = frozenset({np.maximum, np.minimum})  # NumPy warns of an ``out`` by position
+_NOTHING = np.empty(0)
 _registry: dict[np.ufunc, ufunc] = {}
 _folds: list[Any] = []  # what records ``reduce``: given by the reductions, built on ufuncs
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise
@@ -257,6 +259,7 @@ def of(wrapped: np.ufunc) -> ufunc:
 
 def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a ufunc: recorded when an operand is managed, at once otherwise."""
+    args, kwargs = _with_named_out(wrapped, args, kwargs) if len(args) == 3 else (args, kwargs)
     wants_engine = remarkable = False
     for x in args:
         if is_lazy(x):
@@ -280,6 +283,16 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         except Unmanaged:
             pass
     return calls.run(wrapped, args, kwargs)
+
+
+def _with_named_out(
+    wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return arguments without an output by position, if NumPy may warn of it; it does so here."""
+    if wrapped not in _OUT_BY_NAME or "out" in kwargs:
+        return args, kwargs
+    wrapped(_NOTHING, _NOTHING, _NOTHING)
+    return args[:2], {**kwargs, "out": args[2]}
 
 
 def _recorder(wrapped: np.ufunc) -> Callable[..., Any]:
