@@ -127,3 +127,28 @@ def test_a_function_that_numpy_does_not_dispatch_meets_the_ufunc_of_the_class() 
     ufunc, _, inputs, _ = np.strings.lstrip(Logged())
     assert type(ufunc) is numpy.ufunc
     assert type(inputs[0]) is Logged
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.add.reduce(x)",
+        "np.add.reduce(x, 0)",
+        "np.maximum.reduce(x, axis=0)",
+        "np.add.reduce(x, keepdims=True)",
+        "np.add.reduce(x, where=True, initial=None)",
+        "np.add.reduce(array=x)",
+        "np.add.reduce([1, 2], where=x)",
+        "np.add.accumulate(x)",
+        "np.add.accumulate(x, 0)",
+        "np.add.accumulate([1, 2], out=x)",
+        "np.add.reduceat(x, [0])",
+        "np.add.reduceat([1, 2], x, dtype='f4')",
+        "np.add.reduceat(x, indices=[0])",
+        "np.add.outer(x, 1, dtype=None)",
+    ],
+)
+def test_a_class_is_handed_the_arguments_that_were_written_and_no_others(call: str) -> None:
+    x = Logged()
+    ours, theirs = [eval(call, {"np": module, "x": x}) for module in (np, numpy)]  # noqa: S307
+    assert ours == theirs
