@@ -488,17 +488,30 @@ class Archive(np.lib.npyio.NpzFile):
 _MEMORY = frozenset({np.ndarray, np.memmap, memmap})  # whose rows may be filled one by one
 
 
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def copyto(*args: Any, **kwargs: Any) -> None:
     """As ``numpy.copyto``; recorded when source or target is managed and nothing is masked."""
+    if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
+        overrides.call_function(np.copyto, args, kwargs)
+    elif not _is_copy(args, kwargs) or not _copied(*args, **kwargs):
+        calls.run_writing(np.copyto, args, kwargs)
+
+
+def _is_copy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Say whether the arguments are a target, a source, and at most how to copy."""
+    operands = {"dst", "src"} & kwargs.keys()
+    known = kwargs.keys() <= {"dst", "src", "casting", "where"}
+    return known and 2 <= len(args) + len(operands) <= 4
+
+
+def _copied(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> bool:
+    """Record a copy; False where NumPy must perform it, or say why not."""
     recorded = type(dst) is ndarray and dst._np is None and where is True and is_lazy(src)
     if recorded and np.can_cast(src.dtype, dst.dtype, casting):
         dst[...] = src
-        return
+        return True
     if type(dst) in _MEMORY and where is True and copied_to(dst, src, casting):
-        return
-    if type(dst) is ndarray and dst._np is None and _copied_where(dst, src, casting, where):
-        return
-    calls.run_writing(np.copyto, (dst, src), {"casting": casting, "where": where})
+        return True
+    return type(dst) is ndarray and dst._np is None and _copied_where(dst, src, casting, where)
 
 
 def _copied_where(dst: ndarray, src: Any, casting: Any, mask: Any) -> bool:
