@@ -23,6 +23,7 @@ from dnumpy.api.array import (
 from dnumpy.api.buffer import unmade
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
+from dnumpy.api.flat import flatiter
 from dnumpy.api.layout import permuted, restored
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
@@ -66,10 +67,8 @@ def _array_of(
     ndmax: int | None = None,
     like: Any = None,
 ) -> Any:
-    if copy is not False and like is None and type(object) is not ndarray:
-        (taken_in,) = with_stored((object,))
-        if taken_in is not object:
-            object, copy = taken_in, None
+    if like is None and type(object) is not ndarray:
+        object, copy = _taken_in(object, copy)
     if type(object) is list and like is None and ndmax is None:
         given = [_given(object, dtype), dtype]
         r = calls.invoke(np.array, given, {"copy": copy, "order": order, "ndmin": ndmin})
@@ -87,6 +86,14 @@ def _array_of(
     return calls.wrap_result(
         calls.invoke(np.array, (_given(object, dtype), dtype), kwargs), (object,)
     )
+
+
+def _taken_in(x: Any, copy: bool | None) -> tuple[Any, bool | None]:
+    """Return what an array is made of, as one of ours if it can be, and whether to copy it."""
+    if type(x) is flatiter and x.base.flags.c_contiguous:  # a view, in NumPy for ``copy=True`` too
+        return x.base.reshape(-1), copy and None
+    (found,) = (x,) if copy is False else with_stored((x,))
+    return (x, copy) if found is x else (found, None)
 
 
 def _given(values: Any, dtype: Any) -> Any:
@@ -140,10 +147,8 @@ def _asarray_of(
     copy: bool | None = None,
     like: Any = None,
 ) -> Any:
-    if copy is not False and like is None and type(a) is not ndarray:
-        (found,) = with_stored((a,))
-        if found is not a:
-            a, copy = found, None
+    if like is None and type(a) is not ndarray:
+        a, copy = _taken_in(a, copy)
     if type(a) is ndarray and dtype is None and order is None and not copy:
         return a
     if type(a) is ndarray and a._np is None:
@@ -488,17 +493,30 @@ class Archive(np.lib.npyio.NpzFile):
 _MEMORY = frozenset({np.ndarray, np.memmap, memmap})  # whose rows may be filled one by one
 
 
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def copyto(*args: Any, **kwargs: Any) -> None:
     """As ``numpy.copyto``; recorded when source or target is managed and nothing is masked."""
+    if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
+        overrides.call_function(np.copyto, args, kwargs)
+    elif not _is_copy(args, kwargs) or not _copied(*args, **kwargs):
+        calls.run_writing(np.copyto, args, kwargs)
+
+
+def _is_copy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Say whether the arguments are a target, a source, and at most how to copy."""
+    operands = {"dst", "src"} & kwargs.keys()
+    known = kwargs.keys() <= {"dst", "src", "casting", "where"}
+    return known and 2 <= len(args) + len(operands) <= 4
+
+
+def _copied(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> bool:
+    """Record a copy; False where NumPy must perform it, or say why not."""
     recorded = type(dst) is ndarray and dst._np is None and where is True and is_lazy(src)
     if recorded and np.can_cast(src.dtype, dst.dtype, casting):
         dst[...] = src
-        return
+        return True
     if type(dst) in _MEMORY and where is True and copied_to(dst, src, casting):
-        return
-    if type(dst) is ndarray and dst._np is None and _copied_where(dst, src, casting, where):
-        return
-    calls.run_writing(np.copyto, (dst, src), {"casting": casting, "where": where})
+        return True
+    return type(dst) is ndarray and dst._np is None and _copied_where(dst, src, casting, where)
 
 
 def _copied_where(dst: ndarray, src: Any, casting: Any, mask: Any) -> bool:

@@ -9,13 +9,7 @@ from dnumpy.api.array import ghost
 if TYPE_CHECKING:
     from dnumpy.api.array import ndarray
 
-_SHORT = {
-    "C": "c_contiguous",
-    "F": "f_contiguous",
-    "O": "owndata",
-    "W": "writeable",
-    "A": "aligned",
-}
+_OWN = {"O": "owndata", "OWNDATA": "owndata", "W": "writeable", "WRITEABLE": "writeable"}
 _OWNDATA = 0x4  # NPY_ARRAY_OWNDATA
 _SHOWN = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
 
@@ -62,10 +56,20 @@ class Flags:
         """Contiguity and alignment, as the ghost has them."""
         return getattr(self._seen, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a slot or the one flag that is kept here; NumPy knows of all others."""
+        if name == "writeable" or name in Flags.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._seen, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Raise NumPy's error."""
+        delattr(self._seen, name)
+
     def __getitem__(self, key: str) -> Any:
-        """Return a flag by NumPy's upper-case or one-letter name."""
-        name = _SHORT.get(key, key.lower())
-        return getattr(self, name)
+        """Return a flag by one of NumPy's upper-case names."""
+        return getattr(self, _OWN[key]) if key in _OWN else self._seen[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Set a flag by name."""

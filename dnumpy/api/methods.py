@@ -201,15 +201,18 @@ def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
         _resize_managed(self, new_shape, refcheck=refcheck)
         return
     if refcheck and a.base is None and sys.getrefcount(a) > _REFERENCES:
-        raise ValueError(_REFERENCED)
+        _refuse_referenced()
     a.resize(*new_shape, refcheck=False)
 
 
 _REFERENCES = 3  # of an array that nobody else views: the handle, a local name, the argument
-_REFERENCED = (
-    "cannot resize an array that references or is referenced\n"
-    "by another array in this way.\nUse the np.resize function or refcheck=False"
-)
+
+
+def _refuse_referenced() -> None:
+    """Raise what NumPy raises for an array that another refers to."""
+    referenced = np.empty(1)
+    _another = referenced[:]
+    referenced.resize(2)
 
 
 def _resize_managed(self: ndarray, new_shape: tuple[Any, ...], *, refcheck: bool) -> None:
@@ -217,7 +220,7 @@ def _resize_managed(self: ndarray, new_shape: tuple[Any, ...], *, refcheck: bool
         msg = "cannot resize this array: it does not own its data"
         raise ValueError(msg)
     if refcheck and sys.getrefcount(self._buf) >= _REFERENCES:
-        raise ValueError(_REFERENCED)
+        _refuse_referenced()
     resized = concrete(self).copy()
     resized.resize(*new_shape, refcheck=False)
     made = wrap(resized)

@@ -5,8 +5,9 @@ A class is spoken to in the NumPy that its module imports: where that is dnumpy,
 np.sum`` and tables keyed by functions work there. Other classes (pandas, xarray, ...) are asked by
 NumPy itself.
 
-NumPy still decides whether a call can be overridden and by which operands: each of them is replaced
-by a :class:`_Stand`, and NumPy asks that.
+NumPy still decides whether a call can be overridden, by which operands, and in which order they are
+asked: each of them is replaced by a :class:`_Stand`, whose class is one for each class of operands,
+and NumPy asks that.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _LOOKED_AT = 8  # elements of a sequence that are looked at
+_LOOKED_INTO = {"__array_function__": (list, tuple), "__array_ufunc__": (tuple,)}  # ``out`` is one
 _UNREMARKABLE = frozenset({
     ndarray, DeferredScalar, np.ndarray, int, float, complex, bool, str, bytes, type(None), type,
     slice, np.dtype, np.float64, np.int64, np.float32, np.int32, np.bool_,
@@ -40,7 +42,7 @@ def overridden(values: Iterable[Any], protocol: str) -> bool:
         if kind in _UNREMARKABLE:
             continue
         if kind is list or kind is tuple:
-            if v and overridden(v[:_LOOKED_AT], protocol):
+            if v and kind in _LOOKED_INTO[protocol] and overridden(v[:_LOOKED_AT], protocol):
                 return True
         elif hasattr(kind, protocol) and _is_asked(kind, protocol):
             return True
@@ -71,6 +73,16 @@ def _is_from_dnumpy(x: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] == "dnumpy"
 
 
+class _StandType(type):
+    """What stands for operands of one class; NumPy asks a subclass of theirs before them."""
+
+    stood_for: weakref.ref[type]
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        kind = cls.stood_for()
+        return kind is not None and isinstance(_operand_of(instance), kind)
+
+
 class _Stand:
     """Stands for an operand while NumPy finds out whom to ask."""
 
@@ -80,8 +92,16 @@ class _Stand:
         self._operand = operand
         self._public = public
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The class of the operand: NumPy asks subclasses of ndarray before ndarray."""
+        return type(self._operand)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._operand, name)
+
+    def __repr__(self) -> str:
+        return repr(self._operand)
 
 
 class _Convertible(_Stand):
@@ -97,57 +117,46 @@ class _FunctionStand(_Stand):
     __slots__ = ()
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        stands = list(dict.fromkeys([*_stands((args, kwargs)), self]))
-        kinds = [type(s._operand) for s in stands]
-        kinds += [
-            np.ndarray if t is ndarray or t is DeferredScalar else t
-            for t in types
-            if not issubclass(t, _Stand)
-        ]
-        seen = tuple(dict.fromkeys(kinds))
-        for asked in _in_order(stands):
-            override = type(asked).__array_function__
-            found = override(asked, self._public, seen, _restored(args), _restored(kwargs))
-            if found is not NotImplemented:
-                return found
-        name = f"{func.__module__}.{func.__name__}"
-        msg = (
-            f"no implementation found for {name!r} on types that implement "
-            f"__array_function__: {list(seen)}"
-        )
-        raise TypeError(msg)
+        kinds: dict[Any, Any] = {type(s): type(s._operand) for s in _stands((args, kwargs))}
+        kinds |= {ndarray: np.ndarray, DeferredScalar: np.ndarray, type(self): self.__class__}
+        seen = tuple(dict.fromkeys(kinds.get(t, t) for t in types))
+        override: Any = self.__class__.__array_function__
+        return override(self._operand, self._public, seen, _restored(args), _restored(kwargs))
 
 
 class _UfuncStand(_Stand):
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        given, named = _restored(inputs), _restored(kwargs)
-        for asked in _in_order(list(_stands((inputs, kwargs)))):
-            found = type(asked).__array_ufunc__(asked, self._public, method, *given, **named)
-            if found is not NotImplemented:
-                return found
-        kinds = ", ".join(repr(type(x).__name__) for x in (*given, *named.get("out", ())))
-        shown = ", ".join([*map(repr, given), *(f"{k}={v!r}" for k, v in named.items())])
-        msg = (
-            f"operand type(s) all returned NotImplemented from "
-            f"__array_ufunc__({ufunc!r}, {method!r}, {shown}): {kinds}"
-        )
-        raise TypeError(msg)
+        override: Any = self.__class__.__array_ufunc__
+        given = _restored(inputs)
+        return override(self._operand, self._public, method, *given, **_restored(kwargs))
 
 
-class _ConvertibleFunctionStand(_FunctionStand, _Convertible):
-    __slots__ = ()
-
-
-class _ConvertibleUfuncStand(_UfuncStand, _Convertible):
-    __slots__ = ()
-
-
-_STANDS: dict[str, tuple[type[_Stand], type[_Stand]]] = {
-    "__array_function__": (_FunctionStand, _ConvertibleFunctionStand),
-    "__array_ufunc__": (_UfuncStand, _ConvertibleUfuncStand),
+_STANDS: dict[str, type[_Stand]] = {
+    "__array_function__": _FunctionStand,
+    "__array_ufunc__": _UfuncStand,
 }
+_made: weakref.WeakKeyDictionary[type, dict[str, type[_Stand]]] = weakref.WeakKeyDictionary()
+
+
+def _standing_for(kind: type, protocol: str) -> type[_Stand]:
+    """Return the class of what stands for operands of a class; messages show it as that class."""
+    known = _made.setdefault(kind, {})
+    found = known.get(protocol)
+    if found is None:
+        bases = (_STANDS[protocol], _Convertible if hasattr(kind, "__array__") else _Stand)
+        shown = {"__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+        made: Any = _StandType(kind.__name__, bases, shown)
+        made.stood_for = weakref.ref(kind)
+        found = known[protocol] = made
+    return found
+
+
+def _operand_of(x: Any) -> Any:
+    return x._operand if issubclass(type(x), _Stand) else x
+
+
 functions: dict[Any, Any] = {}  # NumPy's function -> ours
 
 
@@ -183,26 +192,24 @@ def _replacer(public: Any, protocol: str) -> Callable[[Any], Any]:
         kind = type(x)
         if kind in _UNREMARKABLE:
             return x
-        if kind is list or kind is tuple:
+        if kind in _LOOKED_INTO[protocol]:
             return kind([replaced(e) for e in x])
         if kind is dict:
             return {k: replaced(v) for k, v in x.items()}
         if not hasattr(kind, protocol) or not _is_asked(kind, protocol):
             return x
-        return _STANDS[protocol][hasattr(kind, "__array__")](x, public)
+        return _standing_for(kind, protocol)(x, public)
 
     return replaced
 
 
 def _restored(x: Any) -> Any:
     kind = type(x)
-    if issubclass(kind, _Stand):
-        return x._operand
     if kind is list or kind is tuple:
         return kind([_restored(e) for e in x])
     if kind is dict:
         return {k: _restored(v) for k, v in x.items()}
-    return x
+    return _operand_of(x)
 
 
 def _stands(x: Any) -> Iterator[_Stand]:
@@ -212,15 +219,3 @@ def _stands(x: Any) -> Iterator[_Stand]:
     elif kind in (list, tuple, dict):
         for e in x.values() if kind is dict else x:
             yield from _stands(e)
-
-
-def _in_order(stands: list[_Stand]) -> list[Any]:
-    """Return the operands to ask, one per class: left to right, subclasses before their bases."""
-    asked: list[Any] = []
-    for stand in stands:
-        x = stand._operand
-        if any(type(x) is type(a) for a in asked):
-            continue
-        place = next((k for k, a in enumerate(asked) if issubclass(type(x), type(a))), len(asked))
-        asked.insert(place, x)
-    return asked

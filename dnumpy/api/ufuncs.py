@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,8 @@ _np_array = np.ndarray
 IMMEDIATE = frozenset({int, float, complex, bool}) | calls.NUMBERS
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
+_OUT_BY_NAME = frozenset({np.maximum, np.minimum})  # NumPy warns of an ``out`` by position
+_NOTHING = np.empty(0)
 _registry: dict[np.ufunc, ufunc] = {}
 _folds: list[Any] = []  # what records ``reduce``: given by the reductions, built on ufuncs
 _generalised: list[Any] = []  # what records generalised ufuncs, likewise
@@ -212,8 +215,7 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to all pairs; as ``numpy.ufunc.outer``."""
-        asked = overrides.overridden(args, "__array_ufunc__")
-        if len(args) == 2 and not asked and (is_lazy(args[0]) or is_lazy(args[1])):
+        if len(args) == 2 and (is_lazy(args[0]) or is_lazy(args[1])):
             left, right = (x if hasattr(x, "ndim") else np.asarray(x) for x in args)
             if left.ndim:
                 left = left[(..., *[None] * right.ndim)]
@@ -222,8 +224,6 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
 
     def at(self, *args: Any) -> Any:
         """Unbuffered in-place operation; as ``numpy.ufunc.at``."""
-        if overrides.overridden(args, "__array_ufunc__"):
-            return overrides.call_ufunc(self, "at", args, {})
         if len(args) > 1 and is_lazy(args[0]) and _methods["at"](self._np, *args):
             return None
         with writing(*args[:1]):
@@ -233,15 +233,25 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
     def _run(self, method: str, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
         if out is not None:
             kwargs["out"] = out
-        if overrides.overridden((*args, *kwargs.values()), "__array_ufunc__"):
-            return overrides.call_ufunc(self, method, args, kwargs)
         return calls.run(getattr(self._np, method), args, kwargs)
+
+
+def _asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method, which hands a call as it was written to classes that override it."""
+
+    @wraps(method)
+    def asked(self: ufunc, /, *args: Any, **kwargs: Any) -> Any:
+        if overrides.overridden((*args, *kwargs.values()), "__array_ufunc__"):
+            return overrides.call_ufunc(self, name, args, kwargs)
+        return method(self, *args, **kwargs)
+
+    return asked
 
 
 native.give_call(ufunc, ufunc._called)
 for _name, _arrays in {"reduce": 1, "accumulate": 1, "reduceat": 2, "outer": 2, "at": 3}.items():
-    _theirs, _ours = getattr(np.ufunc, _name), getattr(ufunc, _name)
-    _ours.__wrapped__ = _theirs
+    _theirs, _ours = getattr(np.ufunc, _name), _asking(_name, getattr(ufunc, _name))
+    vars(_ours)["__wrapped__"] = _theirs
     setattr(ufunc, _name, native.method(_ours, _theirs, "ufunc", arrays=_arrays))
 for _name in set(dir(np.ufunc)) - set(dir(ufunc)) | {"__signature__"}:
     setattr(ufunc, _name, _Told(_name))
@@ -257,6 +267,7 @@ def of(wrapped: np.ufunc) -> ufunc:
 
 def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a ufunc: recorded when an operand is managed, at once otherwise."""
+    args, kwargs = _with_named_out(wrapped, args, kwargs) if len(args) == 3 else (args, kwargs)
     wants_engine = remarkable = False
     for x in args:
         if is_lazy(x):
@@ -280,6 +291,16 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         except Unmanaged:
             pass
     return calls.run(wrapped, args, kwargs)
+
+
+def _with_named_out(
+    wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return arguments without an output by position, if NumPy may warn of it; it does so here."""
+    if wrapped not in _OUT_BY_NAME or "out" in kwargs:
+        return args, kwargs
+    wrapped(_NOTHING, _NOTHING, _NOTHING)
+    return args[:2], {**kwargs, "out": args[2]}
 
 
 def _recorder(wrapped: np.ufunc) -> Callable[..., Any]:

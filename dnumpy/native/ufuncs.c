@@ -20,11 +20,12 @@ wrapped_ufunc(PyObject *callable)
     return np == NULL ? Py_None : np;
 }
 
-/* Call with operands at hand and a small array that takes the result; NULL without an error where
-   Python has to look. */
+/* Call with operands at hand and a small array that takes the result, which has the name that it
+   was given: NumPy warns of some that have none. NULL without an error where Python has to look. */
 static PyObject *
-into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *out)
+into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
+    PyObject *out = args[count];
     PyObject *given[3] = {NULL, NULL, NULL}, *r = NULL;
     if (!IS_ARRAY(out) || small_of(out) == NULL) {
         return NULL;
@@ -33,7 +34,7 @@ into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *ou
     plain = plain && (count == 1 || (given[1] = at_hand(args[1])) != NULL);
     if (plain) {
         given[count] = Py_NewRef(small_of(out));
-        r = PyObject_Vectorcall(self->np, given, count + 1, NULL);
+        r = PyObject_Vectorcall(self->np, given, kwnames == NULL ? count + 1 : count, kwnames);
         if (r != NULL) {
             Py_SETREF(r, Py_NewRef(out));
         }
@@ -46,8 +47,9 @@ into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *ou
 
 /* The same with what is large and lies here, where NumPy is to do that now. */
 static PyObject *
-into_large(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *out)
+into_large(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
+    PyObject *out = args[count];
     if (!IS_ARRAY(out) || small_of(out) != NULL || !takes_writes((Handle *)out)) {
         return NULL;
     }
@@ -61,7 +63,7 @@ into_large(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *ou
     }
     if (lock != NULL) {
         double started = seconds_now();
-        r = PyObject_Vectorcall(self->np, given, count + 1, NULL);
+        r = PyObject_Vectorcall(self->np, given, kwnames == NULL ? count + 1 : count, kwnames);
         if (r != NULL) {
             Py_SETREF(r, Py_NewRef(out));
         }
@@ -93,9 +95,9 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
                      PyLong_AsSsize_t(self->plain) == count - 1;
     if (named_out || placed_out) {
         Py_ssize_t read = named_out ? count : count - 1;
-        PyObject *r = into_small(self, args, read, args[read]);
+        PyObject *r = into_small(self, args, read, kwnames);
         if (r == NULL && !PyErr_Occurred()) {
-            r = into_large(self, args, read, args[read]);
+            r = into_large(self, args, read, kwnames);
         }
         if (r != NULL || PyErr_Occurred()) {
             return r;

@@ -165,6 +165,19 @@ def test_what_numpy_refuses_is_refused_in_its_words(call: Callable[[Any, Any], A
     assert_as_numpy(lambda xp: call(xp, grid(xp)))
 
 
+@pytest.mark.parametrize("size", [5, 300_000])
+def test_an_array_with_views_is_not_resized_and_numpy_says_why(size: int) -> None:
+    def said(xp: Any) -> str:
+        a = xp.ones(size)
+        view = a[:]
+        with pytest.raises(ValueError, match="references or is referenced") as caught:
+            a.resize(3)
+        assert view.shape == (size,)
+        return str(caught.value)
+
+    assert said(dnumpy) == said(np)
+
+
 @pytest.mark.parametrize("name", ["divide", "matmul", "sum"])
 def test_errors_that_are_to_be_raised_are_raised_at_the_call(name: str) -> None:
     def program(xp: Any) -> Any:

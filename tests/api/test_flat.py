@@ -54,3 +54,18 @@ def test_so_many_axes_as_numpy_refuses_are_refused() -> None:
     with pytest.raises(RuntimeError) as found:
         (dnumpy.ones((1,) * 64) + 1).flat  # noqa: B018 - likewise
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("make", ["array", "asarray", "asanyarray"])
+def test_an_array_of_a_flat_iterator_is_a_view_where_the_elements_lie_in_order(make: str) -> None:
+    def program(xp: Any) -> Any:
+        a = grid(xp)
+        whole, cast, column = (
+            getattr(xp, make)(*given) for given in ((a.flat,), (a.flat, complex), (a[:, 1].flat,))
+        )
+        reader = whole + 1
+        a[0, :3] = -1
+        whole[-1] = -2
+        return a, whole, cast, column, reader, whole.flags.owndata, cast.flags.owndata
+
+    assert_as_numpy(program)

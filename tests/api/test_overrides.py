@@ -127,3 +127,91 @@ def test_a_function_that_numpy_does_not_dispatch_meets_the_ufunc_of_the_class() 
     ufunc, _, inputs, _ = np.strings.lstrip(Logged())
     assert type(ufunc) is numpy.ufunc
     assert type(inputs[0]) is Logged
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.add.reduce(x)",
+        "np.add.reduce(x, 0)",
+        "np.maximum.reduce(x, axis=0)",
+        "np.add.reduce(x, keepdims=True)",
+        "np.add.reduce(x, where=True, initial=None)",
+        "np.add.reduce(array=x)",
+        "np.add.reduce([1, 2], where=x)",
+        "np.add.accumulate(x)",
+        "np.add.accumulate(x, 0)",
+        "np.add.accumulate([1, 2], out=x)",
+        "np.add.reduceat(x, [0])",
+        "np.add.reduceat([1, 2], x, dtype='f4')",
+        "np.add.reduceat(x, indices=[0])",
+        "np.add.outer(x, 1, dtype=None)",
+    ],
+)
+def test_a_class_is_handed_the_arguments_that_were_written_and_no_others(call: str) -> None:
+    x = Logged()
+    ours, theirs = [eval(call, {"np": module, "x": x}) for module in (np, numpy)]  # noqa: S307
+    assert ours == theirs
+
+
+class Told:
+    """Says whom NumPy named, and declines."""
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        told.append((type(self), [t.__name__ for t in types], len(args), sorted(kwargs)))
+        return NotImplemented
+
+
+class Below(Told):
+    pass
+
+
+class Other(Told):
+    pass
+
+
+class Array(numpy.ndarray, Told):  # type: ignore[misc]
+    __array_function__ = Told.__array_function__
+
+
+told: list[Any] = []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.concatenate([a, Told()])",
+        "np.concatenate([Told(), a, Below()])",
+        "np.stack([Other(), a, Told(), Below(), a.view(Array)])",
+        "np.dot(a, Told())",
+        "np.where(a > 0, Told(), 1)",
+        "np.append(a, Told())",
+        "np.linalg.solve(a, Told())",
+        "np.einsum('i,i', a, Told())",
+        "np.sum(a, out=Told())",
+        "np.copyto(a, Told())",
+        "np.copyto(a, Told(), 'no')",
+        "np.copyto(a, 1, where=Told())",
+    ],
+)
+@pytest.mark.parametrize("size", [3, 300_000])
+def test_classes_are_named_and_asked_in_the_order_of_numpy(call: str, size: int) -> None:
+    heard = []
+    for module in (np, numpy):
+        told.clear()
+        names = {**globals(), "np": module, "a": module.ones(size)}
+        with pytest.raises(TypeError, match="no implementation found") as caught:
+            eval(call, names)  # noqa: S307 - of the list above
+        heard.append((str(caught.value), list(told)))
+    assert heard[0] == heard[1]
+
+
+def test_a_ufunc_does_not_ask_the_items_of_a_list() -> None:
+    x = Logged()
+    assert np.add.reduce([x]) is x
+    assert np.maximum([x], [None], where=[False], out=np.zeros(1, object)) == [0]
+
+
+def test_messages_name_the_class_of_an_operand() -> None:
+    with pytest.raises(TypeError, match="'Logged'"):
+        np.broadcast_to(np.ones(1), Logged())

@@ -6,6 +6,7 @@ import inspect
 import operator
 import pickle
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -321,3 +322,27 @@ def test_a_sequence_may_stand_left_of_a_matrix_product(left: Any) -> None:
     np.testing.assert_array_equal(np.asarray(ours), numpys)
     with pytest.raises(ValueError, match="does not have enough dimensions"):
         2 @ dnumpy.eye(3)
+
+
+@pytest.mark.parametrize("threshold", [1, 65_536], ids=["managed", "small"])
+@pytest.mark.parametrize("size", [0, 40, 300_000])
+def test_an_output_given_by_position_is_warned_of_where_numpy_does(
+    size: int, threshold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dnumpy.config, "eager_below", threshold)
+
+    def told(module: Any) -> list[tuple[str, str]]:
+        a, into = module.arange(float(size)), module.empty(size)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            module.maximum(a, a[::-1], out=into)
+            module.minimum(a, 3, out=into)
+            module.minimum(a, 3, out=into, where=a > 2)
+            module.add(a, 3, into)
+            module.maximum(a, 0, None)
+            module.maximum(a, 0, into)
+            module.minimum(a, into, a)
+            module.minimum(a, 3, into, where=a > 2)
+        return [(str(w.message), w.category.__name__) for w in found]
+
+    assert told(dnumpy) == told(np)

@@ -54,6 +54,8 @@ FACTS = (
 VALUES = ("7", "2.5", "'q'", "b", "[7, 8, 9]", "None", "h", "1j", "u", "M")
 CALLS = """
 (np.ones(300000) > 0).all()|(np.arange(3e5) == 5).any()|(np.zeros(300000) > 0).any()
+np.maximum(a, b, out=c) is c|np.minimum(a, b, c) is c|np.maximum(a, 2, None)|np.minimum(a, 2, "x")
+np.maximum(np.ones(300000), 0, np.ones(300000)).sum()|np.maximum(a, 2, c, out=c)
 np.trace(np.ones((600, 600)))|np.ones((600, 600)).trace()
 -a|+a|~k|~m|abs(b)|-m|-t|abs(z)|divmod(a, b)|divmod(k, 2)|divmod(7, k)|pow(a, 2)|pow(a, 2, 3)
 a.__add__(b)|a.__radd__(2)|a.__lt__(b)|a.__getitem__(0)|a.__len__()|len(s)|len(N)|len(e)|bool(s)
