@@ -58,7 +58,8 @@ for name, program in PROGRAMS.items():
     Path("/proc/self/clear_refs").write_text("5")
     before = held("VmRSS")
     found = np.asarray(program(dnumpy, line, matrix))
-    print(name, held("VmHWM") - before)
+    with (folder / "peaks.txt").open("a") as file:
+        file.write(f"{name} {held('VmHWM') - before}\\n")
     np.save(folder / f"{name}.npy", found)
 """
 
@@ -93,7 +94,10 @@ def test_four_times_the_limit_passes_below_it_through_several_stages(folder: Pat
     env = {**os.environ, "DNUMPY_MODE": "default"}
     ran = subprocess.run(args, capture_output=True, text=True, check=False, env=env)
     assert ran.returncode == 0, ran.stderr
-    peaks = {name: int(peak) for name, peak in map(str.split, ran.stdout.splitlines())}
+    if ran.stdout:  # once, beside other work, a line of some library's: what it says is to be seen
+        warnings.warn(f"on standard output: {ran.stdout!r}", stacklevel=1)
+    told = (folder / "peaks.txt").read_text().splitlines()
+    peaks = {name: int(peak) for name, peak in map(str.split, told)}
     assert peaks.keys() == PROGRAMS.keys()
     assert {name: peak for name, peak in peaks.items() if peak >= LIMIT} == {}
     line, matrix = np.load(folder / "line.npy"), np.load(folder / "matrix.npy")
