@@ -30,6 +30,7 @@ from dnumpy.runtime.folds import (
 from dnumpy.runtime.graph import Graph, Outputs, Segment, TaskReads
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.light import light_ones_at_home
+from dnumpy.runtime.meanwhile import note_what_comes_meanwhile
 from dnumpy.runtime.outputs import Output, part_of, told_of
 from dnumpy.runtime.passable import may_pass
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
@@ -39,7 +40,7 @@ from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.scores import keep_score, perform, score_for
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import asked_of, sketched_again
-from dnumpy.runtime.stage_runs import Learner, StageRun, note_what_comes_meanwhile
+from dnumpy.runtime.stage_runs import Learner, StageRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -137,7 +138,7 @@ class _Run:
                 )
             else:
                 self.add(group[0])
-        note_what_comes_meanwhile(self.stages)
+        note_what_comes_meanwhile(self.stages, self.graph)
 
     def _add_folds(self, exprs: list[Expr]) -> None:
         """Put folds of the same rows into the graph, as one stage."""
@@ -186,6 +187,7 @@ class _Run:
         made = self.layout.built(laid, laid.ranges)
         self.graph.note_stage(reads.began, nbytes, [ref for _, ref in made])
         laid = replace(laid, ranges=[r for r, _ in made])
+        inner, self.graph.inner = self.graph.inner, []
         self.graph.reads = TaskReads()
         stage = StageRun(laid, steps, reads, made, [])
         self.stages.append(stage)
@@ -200,9 +202,10 @@ class _Run:
             if copied:
                 self.replicas.may_copy(stage.folded[1])
         elif self.cluster.remote and nbytes > self.cluster.home_bytes:
-            stage.reports = told_by_nodes(self.graph, made)
+            told = told_by_nodes(self.graph, [*made, *inner])
+            stage.take_in_reports(told, inner)
         else:
-            stage.reports = [Told(ref) for _, ref in made]
+            stage.take_in_reports([Told(ref) for _, ref in [*made, *inner]], inner)
         self.replicas.take_in([ref for _, ref in made], small=copied)
         return stage
 
@@ -295,7 +298,7 @@ class _Run:
 
     def finish(self) -> tuple[list[Record], list[StepFault]]:
         """Run the graph and give every output Expr its value."""
-        wanted = [told.ref for stage in self.stages for told in stage.reports]
+        wanted = [told.ref for stage in self.stages for told in stage.told()]
         stay: list[Ref] = []
         for output in self.outputs:
             refs = [segment.arg for segment in self.graph.segments(output.source)]

@@ -181,13 +181,20 @@ class TaskReads:
         later._sent = dict(self._sent)
         return later
 
-    def arriving(self) -> list[tuple[int, str, int]]:
-        """Return what arrives on nodes: the task after which it may, the node and the bytes."""
+    def arriving(self) -> list[tuple[str, int, tuple[int, int | None], int]]:
+        """Return what arrives on nodes: the node, the task that gives it, which it is, its bytes.
+
+        Task 0 stands for what is there.
+        """
         return [
-            (latest, node, min(self._read[node][key]))
+            (node, latest, key, min(self._read[node][key]))
             for node, keys in self._arrives.items()
             for key, latest in keys.items()
         ]
+
+    def reads_what(self, node: str, key: tuple[int, int | None]) -> bool:
+        """Say whether tasks on the node read what is known as ``key``."""
+        return key in self._read.get(node, {})
 
     def pieces(self, *, arriving: bool = True) -> list[tuple[str, Ref, int]]:
         """Return what is read on each node, and how many bytes of it; or only what is there."""
@@ -227,6 +234,7 @@ class Graph:
         self.moved_bytes = 0
         self.stages: list[Making] = []  # in order
         self.reads = TaskReads()  # of the stage that is being built
+        self.inner: list[tuple[Range, Ref]] = []  # its tasks that only its other tasks read
         self.healed: dict[Chunked, list[Segment]] = {}
         self.node_of: dict[str, str] = {}
         self.sole: set[str] = set()  # keys of tasks that give rows of one array and little else

@@ -63,7 +63,7 @@ def told_of(
 ) -> tuple[list[Record], list[StepFault]]:
     """Return records and faults of stages that have run; the cluster learns from them."""
     records = [stage.record(cluster, results, ran) for stage in stages]
-    if attended := [told.report(results) for stage in stages for told in stage.reports]:
+    if attended := [told.report(results) for stage in stages for told in stage.told()]:
         first = min(report.ended - report.seconds for report in attended)
         busy = max(report.ended for report in attended) - first
         cluster.learn_round_trip(max(0.0, ran[1] - max(busy, 0.0) - _first_planned(stages)))

@@ -232,7 +232,12 @@ class BesideJob(NamedTuple):
     dtype: np.dtype
     bindings: Any
 
+    def reads(self) -> tuple[Any, ...]:
+        """Return where its operands come from."""
+        return (self.bindings,)
 
+
+@tasks.noting_memory
 def put_beside(job: BesideJob, *data: Ref) -> Made:
     """Return the rows of blocks put side by side."""
     started = time.perf_counter()
@@ -278,6 +283,7 @@ class GridRows(ByRanges):
         bindings, data = bind(graph, block.node, wants)
         job = tasks.WholeJob(self.op, self.params, (hi - lo, width), self.dtype, bindings)
         ref = graph.add("block", block.node, tasks.run_whole, job, *data)
+        graph.inner.append((Range(block.node, lo, hi), ref))
         source = Source((self.shape[0], width), self.dtype)
         graph.provide(source, [Segment(lo, hi, block.node, ref, 0)])
         return source

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -73,7 +72,18 @@ class StageRun:
     reports: list[Told]
     folded: tuple[str, Ref] | None = None
     first: int = 0  # position of its first row output in what its task gives
-    meanwhile: dict[str, int] = field(default_factory=dict)  # bytes that arrive for later stages
+    meanwhile: dict[str, int] = field(default_factory=dict)  # bytes that arrive for other stages
+    inner: list[tuple[str, Told]] = field(default_factory=list)  # tasks that only those above read
+
+    def take_in_reports(self, told: list[Told], inner: Sequence[tuple[Range, Ref]]) -> None:
+        """Note where the stage's tasks report, the inner ones after the others."""
+        count = len(told) - len(inner)
+        self.reports = told[:count]
+        self.inner = [(r.node, one) for (r, _), one in zip(inner, told[count:], strict=True)]
+
+    def told(self) -> list[Told]:
+        """Return where all tasks of the stage report."""
+        return [*self.reports, *(told for _, told in self.inner)]
 
     def record(self, cluster: Learner, results: dict[str, Any], ran: tuple[float, float]) -> Record:
         """Return what was done, beside what was planned; the planner learns from it."""
@@ -91,6 +101,10 @@ class StageRun:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)
             rows[r.node] = rows.get(r.node, 0) + r.hi - r.lo
             nbytes += report.nbytes
+        inner = [(node, one.report(results)) for node, one in self.inner if node in rows]
+        for node, report in inner:
+            node_seconds[node] += report.seconds
+        attended = [(r.node, report) for r, report in seen]
         planned = dict(plan.rows) if plan is not None else {}
         predicted = dict(zip(planned, plan.predicted_node_seconds, strict=True)) if plan else {}
         peaks = self.predicted_peaks() if cluster.predicts else {}
@@ -107,11 +121,11 @@ class StageRun:
             lowering=max((report.lowering for _, report in seen), default="numpy"),
             phase=laid.phase(),
             started=ran[0],
-            node_starts=_starts([(r.node, report) for r, report in seen], ran),
+            node_starts=_starts([*attended, *inner], ran),
             predicted_seconds=plan.predicted_seconds if plan is not None else None,
             predicted_node_seconds=tuple(predicted[n] for n in rows if n in predicted),
             predicted_peak_bytes=tuple(int(peaks[n]) for n in rows if n in peaks),
-            measured_peak_bytes=_peaks([(r.node, report) for r, report in seen]),
+            measured_peak_bytes=_most(_peaks(attended), _peaks(inner)),
             predicted_node_starts=tuple(starts[n] for n in rows if n in starts),
         )
 
@@ -159,31 +173,11 @@ class StageRun:
     def faults(self, results: dict[str, Any]) -> list[StepFault]:
         """Return the floating-point faults that the stage's tasks met."""
         found: set[tuple[int, str]] = set()
-        for told in self.reports:
+        for told in self.told():
             found |= told.report(results).faults
         if self.folded is not None:
             found |= results[self.folded[1].key].faults
         return collect(self.steps, found)
-
-
-def note_what_comes_meanwhile(stages: Sequence[StageRun]) -> None:
-    """Note of each stage what may arrive for later ones before its tasks have ended.
-
-    That is what lay there or was made before, or what nodes that have ended the stage made in it:
-    nobody waits to send it.
-    """
-    until = 0  # tasks that were there when the stage after had none yet
-    later: list[tuple[int, str, int]] = []  # the latest first
-    held: dict[str, int] = {}
-    for stage in reversed(stages):
-        while later and -later[0][0] > until:
-            _, node, nbytes = heappop(later)
-            held[node] -= nbytes
-        stage.meanwhile = {node: nbytes for node, nbytes in held.items() if nbytes}
-        for latest, node, nbytes in stage.reads.arriving():
-            heappush(later, (-latest, node, nbytes))
-            held[node] = held.get(node, 0) + nbytes
-        until = stage.reads.began
 
 
 def _starts(
@@ -202,11 +196,18 @@ def _starts(
     return tuple(starts.values())
 
 
-def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> tuple[int, ...]:
-    """Return what each node took at the peak, in the order of first mention; () where unknown."""
+def _most(peaks: dict[str, int] | None, inner: dict[str, int] | None) -> tuple[int, ...]:
+    """Return the most that each node took in its tasks or in the inner ones; () where unknown."""
+    if peaks is None or inner is None:
+        return ()
+    return tuple([max(nbytes, inner.get(node, 0)) for node, nbytes in peaks.items()])
+
+
+def _peaks(seen: Sequence[tuple[str, Made | Report]]) -> dict[str, int] | None:
+    """Return what each node took at the peak, in the order of first mention; None if unknown."""
     taken: dict[str, list[Taken]] = {}
     for node, report in seen:
         if report.memory is None:
-            return ()
+            return None
         taken.setdefault(node, []).append(report.memory)
-    return tuple(map(peak_of, taken.values()))
+    return {node: peak_of(tasks) for node, tasks in taken.items()}

@@ -29,7 +29,7 @@ def stage(starts: tuple[float, ...], *tasks: tuple[float, float]) -> Any:
     return SimpleNamespace(
         record=lambda *_: None,
         faults=lambda _: [],
-        reports=[SimpleNamespace(report=lambda _, told=told: told) for told in reports],
+        told=lambda: [SimpleNamespace(report=lambda _, told=told: told) for told in reports],
         laid=SimpleNamespace(
             plan=SimpleNamespace(starts=starts, predicted_node_seconds=tuple(map(bool, starts)))
         ),

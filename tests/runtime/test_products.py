@@ -75,6 +75,18 @@ def test_every_way_gives_numpys_product_and_sends_what_it_says(
         assert moved <= sum(nbytes for _, nbytes in way.received) + 100 * messages
 
 
+@pytest.mark.parametrize("kind", ["rows", "inner", "grid"])
+def test_every_way_warns_as_numpy_does(forced: Any, kind: str) -> None:
+    left, right = np.ones((80, 50)), np.ones((50, 70))
+    left[5, 7], right[7, 3] = np.inf, 0.0
+    forced(kind)
+    with metered_nodes(4.0, 3.0, 3.0, 1.0, tile_rows=2):
+        a, b = on_nodes(left), on_nodes(right)
+        with pytest.warns(RuntimeWarning, match="^invalid value encountered in matmul$"):
+            found = np.asarray(computed(a @ b))
+    assert np.argwhere(np.isnan(found)).tolist() == [[5, 3]]
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.integers(1, 500),
