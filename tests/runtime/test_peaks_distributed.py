@@ -214,6 +214,35 @@ def test_no_peak_of_any_program_is_predicted_too_low(
     assert min(runs) <= 0
 
 
+JOINS: list[Callable[[Any, Any], Any]] = [
+    lambda x, y: dnumpy.concatenate([x[:ROWS], y[:ROWS]]),
+    lambda x, y: x[: min(len(x), len(y))] + y[: min(len(x), len(y))],
+    lambda x, y: x[-min(len(x), len(y)) :] * y[: min(len(x), len(y))][::-1],
+]
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    st.lists(st.sampled_from(range(len(CUTS))), min_size=2, max_size=3),
+    st.lists(
+        st.tuples(st.sampled_from(range(len(JOINS))), st.integers(0, 4), st.integers(0, 4)),
+        min_size=1,
+        max_size=2,
+    ),
+)
+def test_no_peak_of_a_program_of_several_branches_is_predicted_too_low(
+    arrays: tuple[Any, Any], branches: list[int], joins: list[tuple[int, int, int]]
+) -> None:
+    def program() -> Any:
+        found = [arrays[0], *(CUTS[branch](arrays[0]) for branch in branches)]
+        for join, left, right in joins:
+            found.append(JOINS[join](found[left % len(found)], found[right % len(found)]))
+        return found[-1] * 1.0
+
+    runs = [undershot(program()) for _ in range(RUNS)]
+    assert min(runs) <= 0
+
+
 def undershot(result: Any) -> int:
     """Return by how many bytes a node took more in a run than was said beforehand, at the most."""
     told = result.predict().bytes
