@@ -58,6 +58,7 @@ from dnumpy.config import config
 from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.ops.table import FULL
+from dnumpy.runtime.dask_collection import while_pickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -275,6 +276,9 @@ def _deepcopy(self: ndarray, memo: Any) -> Any:
 
 
 def _reduce(self: ndarray) -> Any:
+    if self._np is None:
+        with while_pickled():
+            concrete(self)
     return wrap, (np.array(concrete(self), copy=False),)
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.api import submitted
 from dnumpy.api.array import exported, ndarray
 from dnumpy.api.scalar import DeferredScalar
 
@@ -121,7 +122,10 @@ def _teach_numba() -> None:
     hand_over(ndarray, _handed_over)
 
 
-_TAUGHT: dict[str, Callable[[], None]] = {"numba": _teach_numba}
+_TAUGHT: dict[str, Callable[[], None]] = {
+    "numba": _teach_numba,
+    "distributed.client": submitted.teach,
+}
 
 
 def _home(owner: str) -> Any:

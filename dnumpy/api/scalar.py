@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
+from dnumpy.runtime.dask_collection import while_pickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +93,8 @@ class DeferredScalar:
 
     def __reduce__(self) -> Any:
         """Pickle as the NumPy scalar."""
-        return self.force().__reduce__()
+        with while_pickled():
+            return self.force().__reduce__()
 
 
 def deferred(expr: Expr) -> Any:

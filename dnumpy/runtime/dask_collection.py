@@ -5,10 +5,12 @@ A managed array is a collection of one task that evaluates its expression wherev
 
 from __future__ import annotations
 
+import sys
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
@@ -37,3 +39,19 @@ def first(results: list[np.ndarray]) -> np.ndarray:
 def settled(result: Any) -> Any:
     """Return what persisting left: the array, or what the future on a cluster holds."""
     return result.result() if hasattr(result, "result") else result
+
+
+@contextmanager
+def while_pickled() -> Iterator[None]:
+    """Let clients answer in the block, in which an array comes home to be pickled.
+
+    A client pickles what it is to submit under the lock of its references, for which its event loop
+    waits as soon as a future dies: what lies on workers would never arrive.
+    """
+    distributed = sys.modules.get("distributed.client")
+    with ExitStack() as later:
+        for client in list(getattr(getattr(distributed, "Client", None), "_instances", ())):
+            lock: Any = getattr(client, "_refcount_lock", None)
+            if lock is not None and lock._is_owned():  # noqa: SLF001 - as threading.Condition does
+                later.callback(lock._acquire_restore, lock._release_save())  # noqa: SLF001
+        yield
