@@ -295,13 +295,13 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
                 return made
             return r
         if not operators.is_operand(other):
-            return NotImplemented
+            return operators.left_to(other, "__rpow__", operator.pow, self)
         if not overrides.overridden((other,), "__array_ufunc__"):
             return calls.wrap_result(a ** calls.unwrap(other), (self, other))
     if operators.has_own_operators(other):
         return calls.wrap_result(to_numpy(self) ** other, (self, other))
     if not operators.is_operand(other):
-        return NotImplemented
+        return operators.left_to(other, "__rpow__", operator.pow, self)
     fast = _fast_power(self, other)
     if fast is None:
         return ufuncs.call(np.power, (self, other), {})
@@ -323,7 +323,7 @@ def _rpow(self: ndarray, other: Any) -> Any:
     if operators.has_own_operators(other):
         return calls.wrap_result(other ** to_numpy(self), (other, self))
     if not operators.is_operand(other):
-        return NotImplemented
+        return calls.run(operator.pow, (other, self), {})
     return ufuncs.call(np.power, (other, self), {})
 
 
@@ -368,8 +368,12 @@ def _imatmul(self: ndarray, other: Any) -> Any:
     return self
 
 
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
 def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
     plain = getattr(operator, name)
+    theirs = f"__{_MIRRORED.get(name, name)}__"
     row = quick.row_of(wrapped)
 
     def method(self: Any, other: Any) -> Any:
@@ -392,7 +396,7 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
                     return wrap(r)
                 return r
         if not operators.is_operand(other):
-            return NotImplemented
+            return operators.left_to(other, theirs, plain, self)
         return _compared(wrapped, plain, self, other)
 
     return method

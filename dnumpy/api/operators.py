@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,13 +38,15 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
         if has_own_operators(other):
             return calls.wrap_result(plain(other, to_numpy(self)), (other, self))
         if not is_operand(other):
-            return NotImplemented
+            return calls.run(plain, (other, self), {})  # whose class was asked by Python
         return call(wrapped, (other, self), {})
 
     return method
 
 
-def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C901 - every step counts
+def _operator(  # noqa: C901 - every step counts
+    wrapped: np.ufunc, plain: Callable[..., Any], theirs: str
+) -> Any:
     one = wrapped.nout == 1
     row, binary = quick.row_of(wrapped), quick.binary
 
@@ -80,10 +83,30 @@ def _operator(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:  # noqa: C90
         if has_own_operators(other):
             return calls.wrap_result(plain(to_numpy(self), other), (self, other))
         if not is_operand(other):
-            return NotImplemented
+            return left_to(other, theirs, plain, self)
         return call(wrapped, (self, other), {})
 
     return method
+
+
+_REFUSED = re.compile(r"(unsupported operand|not supported between instances of).*'numpy\.ndarray'")
+
+
+def left_to(other: Any, theirs: str, plain: Callable[..., Any], ours: Any) -> Any:
+    """Return what the class of ``other`` makes of an array of ours, or else of NumPy's array.
+
+    Classes that do not know ours, as pandas' timestamps, would refuse it.
+    """
+    has_it = any(theirs in vars(kind) for kind in type(other).__mro__)  # not of the metaclass
+    found = getattr(type(other), theirs)(other, ours) if has_it else NotImplemented
+    if found is not NotImplemented:
+        return found
+    try:
+        return calls.run(plain, (ours, other), {})
+    except TypeError as problem:
+        if not _REFUSED.search(str(problem)):
+            raise
+        return NotImplemented  # Python says so itself, of the operator as it was written
 
 
 def has_own_operators(other: Any) -> bool:
@@ -181,8 +204,9 @@ def install(cls: type, *, in_place: bool) -> None:
     for name, wrapped in BINARY.items():
         plain = divmod if name == "divmod" else getattr(operator, f"__{name}__")
         row = quick.row_of(wrapped)
-        native.give(cls, f"__{name}__", _operator(wrapped, plain), wrapped, row)
-        native.give(cls, f"__r{name}__", _reflected(wrapped, plain))
+        right = f"__r{name}__"
+        native.give(cls, f"__{name}__", _operator(wrapped, plain, right), wrapped, row)
+        native.give(cls, right, _reflected(wrapped, plain))
         if in_place and name != "divmod":
             native.give(cls, f"__i{name}__", _inplace(wrapped))
     for name, wrapped in UNARY.items():

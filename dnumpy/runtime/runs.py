@@ -60,7 +60,7 @@ def _told_apart(line: np.ndarray, out: np.ndarray) -> bool:
     count = 2 << (threads - 1).bit_length() - 1
     if threads & (threads - 1):
         count *= 2  # so that they end together
-    adjacent = line.flags.c_contiguous and out.flags.c_contiguous
+    adjacent = all(array.flags.c_contiguous and array.flags.aligned for array in (line, out))
     fits = line.size >= SMALLEST and 1 < threads <= MOST_PARTS
     if not native.built or not adjacent or not fits:
         return False

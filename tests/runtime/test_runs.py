@@ -51,6 +51,23 @@ def test_a_line_is_sorted_as_numpy_sorts_it(
     np.testing.assert_array_equal(elsewhere, expected)
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+def test_a_line_that_lies_at_an_odd_address_is_sorted(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    monkeypatch.setattr(config, "threads", threads)
+    values = np.random.default_rng(1).random(2_000)
+    line = np.zeros(values.nbytes + 1, np.uint8)[1:].view(float)  # as what arrives in a message
+    line[...] = values
+    assert not line.flags.aligned
+    np.testing.assert_array_equal(dnumpy.sort(dnumpy.asarray(line)), np.sort(values))
+    elsewhere = np.empty_like(values)
+    runs.sort_to(line, elsewhere)
+    runs.sort(line)
+    np.testing.assert_array_equal(elsewhere, np.sort(values))
+    np.testing.assert_array_equal(line, np.sort(values))
+
+
 @pytest.mark.skipif(not native.built, reason="told apart by the module in C alone")
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u8", "i4", "u4", "l", "q", "L", "Q"])
 @pytest.mark.parametrize("parts", [2, 4, 16])
