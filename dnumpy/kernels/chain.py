@@ -22,18 +22,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry, address_of, overlap
+from dnumpy.kernels.flags import ALL_FLAGS, fenv, forgets, noting, tells_faults, to_be_told
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.layouts import merged_axes
 from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
 from dnumpy.kernels.lower import code_of, resolved
-from dnumpy.kernels.numba import (
-    ALL_FLAGS,
-    fenv,
-    kinds_of,
-    machine_code,
-    tells_faults,
-    to_be_told,
-)
+from dnumpy.kernels.numba import kinds_of, machine_code
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Contraction, Elementwise, Movement, Reduction
 from dnumpy.rewrite.phase import Access
@@ -44,7 +38,8 @@ if TYPE_CHECKING:
     from dnumpy.kernels.compile import Compiled
     from dnumpy.rewrite.phase import Phase, Step
 
-_HEADER, _RECORD = 4, 40  # integers
+_HEADER, _RECORD = 7, 40  # integers
+_NOTING, _NOTED, _FORGETS = 3, 4, 39  # of the header the first two, as kernels/flags.py says
 _DIMS, _MORE, _BASE, _BY_ROW, _BY_TILE, _BY_CALL, _STEPS = 3, 7, 11, 14, 17, 20, 23
 _SUMS = 2  # in place of whether there is a call for each row
 _EXTREMES = (np.maximum, np.minimum)
@@ -61,7 +56,7 @@ def kernel(table, lo, hi):
         rows = tile
         if hi - lo < rows:
             rows = hi - lo
-        r = table + 32
+        r = table + 56
         for _ in range(count):
             calls = 1
             if load_i8(r, 2, 0, 0):
@@ -81,12 +76,17 @@ def kernel(table, lo, hi):
                     call_helper(load_i8(r, 0, 0, 0), load_i8(r, 32, 0, 0), n, state)
                     call_helper(load_i8(r, 1, 0, 0), state, load_i8(r, 33, 0, 0), 0)
                 else:
+                    if load_i8(r, 39, 0, 0):
+                        store_i8(table, 5, 0, 0, 0)
+                        call_loop(load_i8(table, 3, 0, 0), 0, table + 40, ALL_FLAGS, 0)
+                        raised = load_i8(table, 4, 0, 0) | load_i8(table, 5, 0, 0)
+                        store_i8(table, 4, raised, 0, 0)
                     call_loop(load_i8(r, 0, 0, 0), load_i8(r, 1, 0, 0), r + 256, r + 280, r + 184)
             r += 320
         at += rows
         lo += rows
         number += 1
-"""
+""".replace("ALL_FLAGS", str(ALL_FLAGS))
 
 
 _Home = tuple[str, Any]  # a kind of memory, and which
@@ -243,11 +243,12 @@ class Chain:
         homes.update((("out", k), address_of(out)) for k, out in enumerate(outs))
         for position, home, offset in self._table.places:
             numbers[position] = homes[home] + offset
-        numbers[2] = origin
+        numbers[2], numbers[_NOTING], numbers[_NOTED] = origin, noting(), 0
         flags = fenv()
         flags.feclearexcept(ALL_FLAGS)
         self._code(address_of(numbers), lo, hi)
-        return not to_be_told(flags.fetestexcept(ALL_FLAGS), told, truncates=False)
+        raised = flags.fetestexcept(ALL_FLAGS) | int(numbers[_NOTED])
+        return not to_be_told(raised, told, truncates=False)
 
     def _frame(self) -> Any:
         """Return this thread's table, the addresses of its scratch, and its constants."""
@@ -408,17 +409,18 @@ class _Writer:
         if lies.by_row:
             self.made.numbers[at + _BY_ROW + k] = lies.row
 
-    def _call(self, at: int, loop: InnerLoop | None) -> None:
+    def _call(self, at: int, loop: InnerLoop | None, *, product: bool = False) -> None:
         if loop is None:
             raise Unchained
         self.made.numbers[at : at + 2] = loop.function, loop.data
+        self.made.numbers[at + _FORGETS] = not product and forgets(loop)
 
     def _product(self, at: int, slot: int, step: Step) -> None:
         numbers, out = self.made.numbers, self.lies[slot]
         left, right = (self.lies[arg] for arg in step.args)
         if not left.dtype == right.dtype == step.dtype:
             raise Unchained
-        self._call(at, product_loop(step.dtype))
+        self._call(at, product_loop(step.dtype), product=True)
         assert isinstance(step.op, Contraction)
         if step.op.folds:
             extents, more, steps = _folded(left, right, out)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.kernels.emit_text import Field, Kernel, Text, cast, constant, map_text
+from dnumpy.kernels.emit_text import Field, Kernel, Text, cast, constant, map_text, note_flags
+from dnumpy.kernels.flags import forgets
 from dnumpy.kernels.helpers import STATE_BYTES, join_quarters, store_quarter
 from dnumpy.kernels.schedule import (
     Home,
@@ -544,6 +545,9 @@ class Emitter:
     ) -> None:
         pairs = ", ".join(f"{a}, {s}" for a, s in [*operands, target])
         loop, data = self._loop_of(node)
+        if node.loop is not None and forgets(node.loop):
+            for line in note_flags(self.get("noting"), self.get("noted")):
+                self.text.add(line)
         self.text.add(f"call_{len(operands) + 1}({loop}, {data}, {count}, {pairs})")
 
     def _loop_of(self, node: Node) -> tuple[str, str]:

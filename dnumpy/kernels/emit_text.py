@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dnumpy.kernels.flags import ALL_FLAGS
+
 if TYPE_CHECKING:
     from dnumpy.kernels.lower import Node
     from dnumpy.kernels.schedule import Schedule
@@ -50,6 +52,15 @@ def cast(name: str, source: str, target: str) -> str:
     if source == target:
         return name
     return f"({name} != 0)" if target == "b1" else f"{target}({name})"
+
+
+def note_flags(noting: str, noted: str) -> tuple[str, ...]:
+    """Return the lines that collect the flags raised so far, as ``kernels/flags.py`` says."""
+    return (
+        f"store_i8({noted}, 1, 0, 0, 0)",
+        f"call_loop({noting}, 0, {noted} + 8, {ALL_FLAGS}, 0)",
+        f"store_i8({noted}, 0, load_i8({noted}, 0, 0, 0) | load_i8({noted}, 1, 0, 0), 0, 0)",
+    )
 
 
 def map_text(node: Node, names: list[str], index: str) -> str:

@@ -128,6 +128,13 @@ def _layout(ufunc: np.ufunc) -> _UFuncObject | None:
     return seen
 
 
+def run_loop(loop: InnerLoop, addresses: list[int], count: int, steps: list[int]) -> None:
+    """Run a loop over so many elements of each operand, then of the result."""
+    args = (ctypes.c_void_p * len(addresses))(*addresses)
+    extents, strides = (ctypes.c_ssize_t * 1)(count), (ctypes.c_ssize_t * len(steps))(*steps)
+    _LOOP(loop.function)(args, extents, strides, loop.data or None)
+
+
 def _answers_like(ufunc: np.ufunc, loop: InnerLoop) -> bool:
     """Say whether the loop gives what the ufunc gives on a sample, bit for bit."""
     *in_types, out_type = loop.dtypes
@@ -137,9 +144,7 @@ def _answers_like(ufunc: np.ufunc, loop: InnerLoop) -> bool:
     ]
     out = np.zeros(_SAMPLE, out_type)
     arrays = [*operands, out]
-    args = (ctypes.c_void_p * len(arrays))(*[address_of(a) for a in arrays])
-    steps = (ctypes.c_ssize_t * len(arrays))(*[a.itemsize for a in arrays])
     with np.errstate(all="ignore"):
         expected = ufunc(*operands, signature=tuple(loop.dtypes))
-        _LOOP(loop.function)(args, (ctypes.c_ssize_t * 1)(_SAMPLE), steps, loop.data or None)
+        run_loop(loop, [address_of(a) for a in arrays], _SAMPLE, [a.itemsize for a in arrays])
     return bool(out.tobytes() == expected.tobytes())

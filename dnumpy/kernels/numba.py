@@ -9,9 +9,7 @@ then tells.
 
 from __future__ import annotations
 
-import ctypes
 import os
-import platform
 import threading
 from functools import lru_cache
 from math import prod
@@ -23,6 +21,7 @@ from dnumpy.expr.geometry import address_of, overlap
 from dnumpy.kernels.compile import Compiled, compiled
 from dnumpy.kernels.emit import CHUNK, LINE, LINES, emit
 from dnumpy.kernels.emit_rolled import emit_rolled
+from dnumpy.kernels.flags import ALL_FLAGS, fenv, noting, tells_faults, to_be_told
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.layouts import (
     by_lines,
@@ -45,14 +44,6 @@ if TYPE_CHECKING:
 
     from dnumpy.rewrite.phase import Phase
 
-# bits of <fenv.h>
-_FLAGS = {
-    "x86_64": {"invalid": 1, "divide": 4, "over": 8, "under": 16},
-    "AMD64": {"invalid": 1, "divide": 4, "over": 8, "under": 16},
-    "aarch64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
-    "arm64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
-}
-ALL_FLAGS = 31
 _MOST_LOOKS = 256
 STREAMED_BYTES = 16 << 20  # at least, of outputs that are written past the caches
 _APART = 704  # bytes between buffers: same page offsets of loads and stores would stall
@@ -179,11 +170,6 @@ def supports(phase: Phase, values: Sequence[Any]) -> bool:
     return _lowered(flat.phase, kinds_of(flat.phase, flat.values(values))) is not None
 
 
-def tells_faults() -> bool:
-    """Say whether this machine's floating-point flags are known."""
-    return platform.machine() in _FLAGS
-
-
 def _lowered(phase: Phase, kinds: tuple[Any, ...], targets: Any = None) -> Program | None:
     if not tells_faults():
         return None
@@ -295,6 +281,7 @@ class Variant:
                     static[position] = _helper(*what[1:]).address
                 elif what[0] in {"loop", "data"}:
                     static[position] = self._loop_address(*what)
+            self._put(static, ("noting",), noting())
             self._put(static, ("rows",), self.phase.tile_rows)
             self._put(static, ("width",), self.program.width)
             self._put(static, ("count",), self.kernel.count)
@@ -341,10 +328,11 @@ class Variant:
             return False
         if keep and overlap(keep, outs):
             return False
-        flags = fenv()
+        noted, flags = self._local.noted, fenv()
+        noted[0] = 0
         flags.feclearexcept(ALL_FLAGS)
         code(address_of(fields), lo, hi)
-        raised = flags.fetestexcept(ALL_FLAGS)
+        raised = flags.fetestexcept(ALL_FLAGS) | int(noted[0])
         return not to_be_told(raised, told, truncates=self.program.truncates)
 
     # binding
@@ -363,6 +351,7 @@ class Variant:
         sizes: dict[tuple[Any, ...], int] = {
             ("cells",): 16 * self.kernel.cells,
             ("states",): STATE_BYTES * self.kernel.states,
+            ("noted",): 16,
         }
         width, tile = self.program.width, self.phase.tile_rows
         for what in self.kernel.fields:
@@ -391,6 +380,8 @@ class Variant:
         for what, offset in offsets.items():
             self._put(fields, what, base + offset)
         self._local.scratch = scratch
+        at = base + offsets["noted",] - address_of(scratch)
+        self._local.noted = np.ndarray(2, np.int64, scratch, at)
         self._local.constants = [None] * len(self.kernel.constants)
         self._local.plans = {
             value: np.ndarray(
@@ -537,23 +528,3 @@ def machine_code(source: str) -> Compiled:
 
 def _helper(name: str, code: str) -> Compiled:
     return machine_code(helper_source(name, code))
-
-
-@lru_cache(maxsize=1)
-def fenv() -> Any:
-    """Return the C library's access to the floating-point flags of the calling thread."""
-    library = ctypes.PyDLL(None)
-    for name in ("feclearexcept", "fetestexcept"):
-        function = getattr(library, name)
-        function.argtypes, function.restype = [ctypes.c_int], ctypes.c_int
-    return library
-
-
-def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
-    """Say whether NumPy must run again to name the steps at fault."""
-    if not raised:
-        return False
-    bits = _FLAGS[platform.machine()]
-    if truncates and raised & bits["invalid"]:
-        return True  # the integer that stands for what does not fit is NumPy's to choose
-    return any(raised & bits[kind] for kind in told)

@@ -14,10 +14,11 @@ from dnumpy.expr.expr import leaf
 from dnumpy.kernels import chain, counts, fast, llvm, sums
 from dnumpy.kernels.compile import Compiled, compile_directly, compile_source, compile_with_numba
 from dnumpy.kernels.fast_loops import loop_source
+from dnumpy.kernels.flags import ALL_FLAGS, fenv, to_be_told
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.ir import SHORT, WIDE, module_text
 from dnumpy.kernels.ir_values import TYPES, Unknown
-from dnumpy.kernels.numba import ALL_FLAGS, TOLD, NumbaKernel, fenv, to_be_told
+from dnumpy.kernels.numba import TOLD, NumbaKernel
 from tests.kernels import phases as p
 
 WAYS = (compile_directly, compile_with_numba)
