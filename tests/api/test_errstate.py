@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy.api import einstein
 from dnumpy.expr.watch import watch
+from tests.gathering import on_nodes, spread_out
 
 pytestmark = pytest.mark.usefixtures("managed")
 
@@ -366,3 +368,52 @@ def test_a_number_too_large_for_the_arrays_overflows_in_its_cast(mode: str, size
     assert found.stdout == expected.stdout
     assert sorted(found.stderr.splitlines()) == sorted(expected.stderr.splitlines())
     assert expected.stderr.count("in cast") == 6
+
+
+INFINITE = np.ones((12, 12))
+INFINITE[1, 2] = np.inf
+EMPTY = np.ones((12, 12))
+EMPTY[2, 0] = 0
+STACK = np.stack([INFINITE] * 3)
+PRODUCTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "dot": lambda xp, a, b: xp.dot(a, b),
+    "dot of vectors": lambda xp, a, b: xp.dot(a[1], b[:, 0]),
+    "dot of a stack": lambda xp, _a, b: xp.dot(xp.array(STACK), b),
+    "method": lambda _xp, a, b: a.dot(b),
+    "inner": lambda xp, a, b: xp.inner(a, b.T),
+    "inner of vectors": lambda xp, a, b: xp.inner(a[1], b[:, 0]),
+    "vdot": lambda xp, a, b: xp.vdot(a, b.T),
+    "matmul": lambda _xp, a, b: a @ b,
+    "matmul of a stack": lambda xp, _a, b: xp.array(STACK) @ b,
+    "matvec": lambda xp, a, b: xp.matvec(a, b[:, 0]),
+    "tensordot": lambda xp, a, b: xp.tensordot(a, b, 1),
+    "multi_dot": lambda xp, a, b: xp.linalg.multi_dot([a, b]),
+    "outer": lambda xp, a, b: xp.outer(a[1], b[:, 0]),
+    "einsum": lambda xp, a, b: xp.einsum("ij,jk->ik", a, b),
+    "einsum of vectors": lambda xp, a, b: xp.einsum("i,i", a[1], b[:, 0]),
+    "einsum of three": lambda xp, a, b: xp.einsum("ij,jk,kl->il", a, b, b),
+    "optimized": lambda xp, a, b: xp.einsum("ij,jk->ik", a, b, optimize=True),
+    "optimized, one by one": lambda xp, a, b: xp.einsum("i,i->i", a[1], b[:, 0], optimize=True),
+    "optimized, three": lambda xp, a, b: xp.einsum("ij,jk,kl->il", a, b, b, optimize=True),
+    "optimized sum": lambda xp, a, _b: xp.einsum("ij->j", a, optimize=True),
+}
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["here", "nodes"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_tell_faults_under_numpys_names(
+    name: str, far: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(xp: Any, a: Any, b: Any) -> set[str]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            repr(PRODUCTS[name](xp, a, b))
+        return {str(w.message) for w in seen}
+
+    monkeypatch.setattr(einstein, "LEAST_BYTES", 0)
+    expected = told(np, INFINITE, EMPTY)
+    if far:
+        with spread_out(3.0, 2.0):
+            assert told(dnumpy, on_nodes(INFINITE), on_nodes(EMPTY)) == expected
+    else:
+        assert told(dnumpy, dnumpy.array(INFINITE), dnumpy.array(EMPTY)) == expected
