@@ -417,3 +417,18 @@ def test_products_tell_faults_under_numpys_names(
             assert told(dnumpy, on_nodes(INFINITE), on_nodes(EMPTY)) == expected
     else:
         assert told(dnumpy, dnumpy.array(INFINITE), dnumpy.array(EMPTY)) == expected
+
+
+@pytest.mark.parametrize("ufunc", ["add", "maximum", "less", "clip"])
+def test_a_number_too_large_for_arrays_on_nodes_overflows_in_its_cast(ufunc: str) -> None:
+    def told(xp: Any, given: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            np.asarray(getattr(xp, ufunc)(given, *([0] if ufunc == "clip" else []), 1e300))
+        return [str(w.message) for w in seen]
+
+    values = (np.arange(120) % 7).astype("f4")
+    expected = told(np, values)
+    assert expected == ["overflow encountered in cast"]
+    with spread_out(3.0, 2.0):
+        assert told(dnumpy, on_nodes(values)) == expected
