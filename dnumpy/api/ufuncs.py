@@ -243,6 +243,8 @@ def _asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def asked(self: ufunc, /, *args: Any, **kwargs: Any) -> Any:
         if overrides.overridden((*args, *kwargs.values()), "__array_ufunc__"):
             return overrides.call_ufunc(self, name, args, kwargs)
+        if not lending.takes(method, len(args) + 1, kwargs):
+            return calls.run(getattr(self._np, name), args, kwargs)  # which says why not
         return method(self, *args, **kwargs)
 
     return asked
