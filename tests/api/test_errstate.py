@@ -8,6 +8,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -432,3 +433,32 @@ def test_a_number_too_large_for_arrays_on_nodes_overflows_in_its_cast(ufunc: str
     assert expected == ["overflow encountered in cast"]
     with spread_out(3.0, 2.0):
         assert told(dnumpy, on_nodes(values)) == expected
+
+
+_NUMBERS = np.arange(120)
+INTO: dict[str, tuple[str, Any, Any]] = {
+    "complex numbers": ("maximum", 2j, float),
+    "complex sums": ("add", 2j, float),
+    "an infinity": ("add", np.inf, int),
+    "an infinity and NaN": ("multiply", np.inf, int),
+    "quotients": ("divide", 0, int),
+    "less precision": ("add", 1e300, "f4"),
+}
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["here", "nodes"])
+@pytest.mark.parametrize("case", INTO)
+def test_casts_of_results_into_out_are_told_as_the_ufuncs(case: str, far: bool) -> None:
+    name, other, dtype = INTO[case]
+
+    def told(xp: Any, made: Any) -> set[str]:
+        given, out = made(_NUMBERS.astype(float)), made(np.zeros(120, dtype))
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            getattr(xp, name)(given, other, out=out, casting="unsafe")
+            np.asarray(out)
+        return {f"{w.category.__name__}: {w.message}" for w in seen}
+
+    expected = told(np, np.array)
+    with spread_out(3.0, 2.0) if far else nullcontext():
+        assert told(dnumpy, on_nodes if far else dnumpy.array) == expected
