@@ -21,6 +21,7 @@ from dnumpy.api.record import Unmanaged, is_lazy, operand, record, result_of
 from dnumpy.api.stand_ins import stand_in
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, exact
+from dnumpy.expr.origin import told_as
 from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN, PRODUCT_IN_TURN, REORDERABLE
 from dnumpy.rewrite.phase import ReduceParams
@@ -250,7 +251,8 @@ def _var_chosen(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
         total / np.asarray(selected.count)[()]
     )  # the count may exceed float16
     apart = ufuncs.call(np.subtract, (a, centre), {})
-    squares = ufuncs.call(np.multiply, (apart, apart), {})
+    with told_as("square"):
+        squares = ufuncs.call(np.multiply, (apart, apart), {})
     folded = sum_(squares, None, None if wide is None else np.dtype(wide))
     return _shared_out(folded, selected.count - ddof, narrow)
 
@@ -456,12 +458,9 @@ def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
         return NotImplemented
     centre = _shared_out(total, count, narrow)
     apart = ufuncs.call(np.subtract, (a, centre), {})
-    if apart.dtype.kind == "c":
-        squares = ufuncs.call(
-            np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}
-        ).real
-    else:
-        squares = ufuncs.call(np.multiply, (apart, apart), {})
+    other = ufuncs.call(np.conjugate, (apart,), {}) if apart.dtype.kind == "c" else apart
+    with told_as("square"):  # as NumPy computes the same
+        squares = ufuncs.call(np.multiply, (apart, other), {}).real
     folded = sum_(squares, axis, _real(wide), None, keepdims)
     if folded is NotImplemented:
         return NotImplemented

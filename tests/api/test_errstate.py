@@ -462,3 +462,18 @@ def test_casts_of_results_into_out_are_told_as_the_ufuncs(case: str, far: bool) 
     expected = told(np, np.array)
     with spread_out(3.0, 2.0) if far else nullcontext():
         assert told(dnumpy, on_nodes if far else dnumpy.array) == expected
+
+
+@pytest.mark.parametrize("size", [40, 300_000])
+@pytest.mark.parametrize("name", ["var", "std", "nanvar"])
+@pytest.mark.parametrize("unit", [1e200, 1e200j], ids=["real", "complex"])
+def test_variances_overflow_under_numpys_names(unit: complex, name: str, size: int) -> None:
+    values = np.tile([unit, -unit], size // 2)
+
+    def told(xp: Any, given: Any) -> set[str]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            float(getattr(xp, name)(given))
+        return {str(w.message) for w in seen}
+
+    assert told(dnumpy, dnumpy.array(values)) == told(np, values)
