@@ -20,6 +20,7 @@ from dnumpy.api.layout import contracted_order, restored
 from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.origin import told_as
 from dnumpy.ops.table import CROSSPROD, DOT, EINSUM, MATMUL, TENSORDOT
 from dnumpy.runtime import direct
 
@@ -111,11 +112,14 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     if isinstance(left, Const) or isinstance(right, Const) or not left.shape or not right.shape:
         return NotImplemented
     if left.ndim <= 2 and right.ndim <= 2:
-        return matmul(a, b)
+        with told_as("dot"):
+            return matmul(a, b)
     if right.ndim == 1 or left.shape[-1] != right.shape[-2]:
         return NotImplemented
     shape = left.shape[:-1] + right.shape[:-2] + right.shape[-1:]
-    return _contract(DOT, [left, right], (), shape, resolve(np.multiply, [left, right])[0])
+    dtype = resolve(np.multiply, [left, right])[0]
+    with told_as("dot"):
+        return _contract(DOT, [left, right], (), shape, dtype)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
@@ -132,7 +136,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     shape = tuple(n for k, n in enumerate(left.shape) if k not in pairs[0])
     shape += tuple(n for k, n in enumerate(right.shape) if k not in pairs[1])
     dtype = resolve(np.multiply, [left, right])[0]
-    return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
+    with told_as("dot"):
+        return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
 
 
 def _tensordot_axes(
@@ -197,24 +202,45 @@ def _einsum(
 ) -> Any:
     subscripts = f"{inputs}->{output}"
     dtype = np.result_type(*[e.dtype for e in exprs])
+    tells = bool(optimize) and len(exprs) > 1  # NumPy's loop tells of nothing, its ufuncs do
     at_home = all(type(x) is ndarray for x in operands[1:]) and not blocks.spread(*operands[1:])
     if at_home and dtype.char in "fdFD" and not config.reproducible:
         pairs = pairwise.pairs_of(subscripts, tuple(e.shape for e in exprs))
         if pairs is not None:
-            return _by_products(pairs, operands[1:], dtype)
+            return _by_products(pairs, operands[1:], dtype, tells=tells)
     shape = tuple(sizes[label] for label in output)
     params = (("subscripts", subscripts), ("optimize", bool(optimize) or len(exprs) > 2))
-    return _contract(EINSUM, exprs, params, shape, dtype)
+    if tells:
+        with told_as(_numpys_step(inputs, output)):
+            return _contract(EINSUM, exprs, params, shape, dtype)
+    with np.errstate(all="ignore"):
+        return _contract(EINSUM, exprs, params, shape, dtype)
 
 
-def _by_products(pairs: Sequence[pairwise.Pair], operands: Sequence[Any], dtype: Any) -> Any:
-    """Return an Einstein sum as what follows from products of our arrays."""
+def _numpys_step(inputs: str, output: str) -> str:
+    """Return which ufunc NumPy calls first: labels of more operands are multiplied to the last."""
+    summed = {*inputs} - {*output, ","}
+    given = inputs.split(",")
+    return "matmul" if any(sum(k in x for x in given) == 2 for k in summed) else "multiply"
+
+
+def _by_products(
+    pairs: Sequence[pairwise.Pair], operands: Sequence[Any], dtype: Any, *, tells: bool
+) -> Any:
+    """Return an Einstein sum as what follows from products of our arrays.
+
+    One that ``tells`` tells of faults of the products, as NumPy does of what is no loop of its own.
+    """
+    asked: dict[str, Any] = dict(np.geterr()) if tells else {}
+    sums = any(pair.inner for pair in pairs)  # which NumPy computes as stacks of products
 
     def multiply(a: Any, b: Any) -> Any:
-        return ufuncs.call(np.multiply, (a, b), {})
+        with np.errstate(**asked), told_as("matmul" if sums else "multiply"):
+            return ufuncs.call(np.multiply, (a, b), {})
 
     def product(a: Any, b: Any) -> Any:
-        return ufuncs.call(np.matmul, (a, b), {})
+        with np.errstate(**asked):
+            return ufuncs.call(np.matmul, (a, b), {})
 
     with np.errstate(all="ignore"):  # NumPy's loop tells of nothing either
         arrays = [x.astype(dtype, copy=False) for x in operands]

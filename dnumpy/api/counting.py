@@ -29,6 +29,7 @@ from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr import bounds
 from dnumpy.expr.expr import Expr
+from dnumpy.expr.origin import told_as
 from dnumpy.kernels import counts as counting_kernels
 from dnumpy.kernels.blocked import most_rows
 from dnumpy.ops.counting import (
@@ -396,7 +397,8 @@ def vdot(a: Any, b: Any, /) -> Any:
     if not (blocks.spread(a, b) or config.reproducible):
         return NotImplemented
     flat = [composites.reshape(x, -1) if type(x) is ndarray else x for x in (a, b)]
-    return _product(*flat, conjugate=True)
+    with np.errstate(all="ignore"):  # as NumPy's function, which looks at no flags
+        return _product(*flat, conjugate=True)
 
 
 def inner(a: Any, b: Any, /) -> Any:
@@ -405,7 +407,8 @@ def inner(a: Any, b: Any, /) -> Any:
     if not in_blocks or not getattr(a, "ndim", 0) or not getattr(b, "ndim", 0):
         return NotImplemented
     if a.ndim == b.ndim == 1:
-        return _product(a, b, conjugate=False)
+        with told_as("dot"):
+            return _product(a, b, conjugate=False)
     return contractions.tensordot(a, b, axes=(-1, -1))
 
 

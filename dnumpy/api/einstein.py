@@ -155,8 +155,7 @@ def _stacked(args: list[Any], shape: Shape, dtype: np.dtype) -> Expr | None:
     """Return products of matrices in stacks, by rows of the stack."""
     batch = np.broadcast_shapes(*(e.shape[:-2] for e in args))
     by_rows = tuple(e.ndim - 2 == len(batch) and e.shape[0] == batch[0] for e in args)
-    errors = tuple((k, "ignore") for k in np.geterr())
-    params = GufuncParams(by_rows, "numpy.matmul", (), single=False, outputs=(), errors=errors)
+    params = GufuncParams(by_rows, "numpy.matmul", (), single=False, outputs=(), errors=())
     return blocks.record(GUFUNC, args, params, shape, dtype)
 
 

@@ -56,6 +56,10 @@ class Flags:
         """Contiguity and alignment, as the ghost has them."""
         return getattr(self._seen, name)
 
+    def __dir__(self) -> list[str]:
+        """Name the flags that the ghost has too."""
+        return sorted({*super().__dir__(), *dir(self._seen)})
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a slot or the one flag that is kept here; NumPy knows of all others."""
         if name == "writeable" or name in Flags.__slots__:

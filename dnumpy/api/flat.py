@@ -157,7 +157,8 @@ class flatiter(metaclass=_FlatType):
                     return
             except Unmanaged:
                 pass
-        self._np[calls.unwrap(key)] = calls.unwrap(value)
+        iterator = self._np  # first: a value that shows the same memory is read while it changes
+        iterator[calls.unwrap(key)] = calls.unwrap(value)
 
     def _key(self, key: Any) -> Any:
         """Return an index into the flattened array, None for what NumPy must answer.
@@ -195,6 +196,8 @@ class flatiter(metaclass=_FlatType):
 
     def _write(self, key: Any, value: Any) -> bool:
         array = self._array
+        if getattr(value, "_buf", None) is array._buf and type(key) is not tuple:
+            return False  # NumPy copies one element after the other, and reads what it has written
         given = calls.unwrap(value) if type(value) in (list, tuple) else value
         values = given if hasattr(given, "reshape") else np.asarray(calls.unwrap(given))
         if not values.size:

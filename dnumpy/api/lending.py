@@ -13,7 +13,8 @@ from __future__ import annotations
 import inspect
 import weakref
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
 def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return what ``ours`` records; NotImplemented where it leaves the call to NumPy.
 
-    It does so where it does not know an argument by its name: newer versions of NumPy have more of
-    them, and where NumPy does not know it either, the error is to be NumPy's.
+    It does so where it does not take as many arguments, or does not know one by its name: newer
+    versions of NumPy have more of them, and where NumPy has no such either, the error is to be
+    NumPy's.
     """
-    if kwargs and not _takes(ours, kwargs):
+    if not takes(ours, len(args), kwargs):
         return NotImplemented
     try:
         return call(ours, args, kwargs)
@@ -47,15 +49,36 @@ def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
 
 
-def _takes(function: Callable[..., Any], names: Iterable[str]) -> bool:
-    known, open_ended = _parameters_of(function)
-    return open_ended or known.issuperset(names)
+def takes(function: Callable[..., Any], count: int, names: Iterable[str]) -> bool:
+    """Say whether a function has parameters for so many arguments by position and these names."""
+    known = _parameters_of(function)
+    if not known.least - len(known.needed.intersection(names)) <= count <= known.most:
+        return False
+    return known.open_ended or known.names.issuperset(names)
+
+
+class _Parameters(NamedTuple):
+    """The names, and how many arguments are taken by position."""
+
+    names: frozenset[str]
+    needed: frozenset[str]  # of those by position or name that have no default
+    least: int
+    most: float
+    open_ended: bool
 
 
 @cache
-def _parameters_of(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
-    found = inspect.signature(function, follow_wrapped=False).parameters
-    return frozenset(found), any(p.kind is p.VAR_KEYWORD for p in found.values())
+def _parameters_of(function: Callable[..., Any]) -> _Parameters:
+    found = inspect.signature(function, follow_wrapped=False).parameters.values()
+    by_position = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in by_position if p.default is p.empty]
+    return _Parameters(
+        frozenset(p.name for p in found),
+        frozenset(p.name for p in needed if p.kind is p.POSITIONAL_OR_KEYWORD),
+        len(needed),
+        inf if any(p.kind is p.VAR_POSITIONAL for p in found) else len(by_position),
+        any(p.kind is p.VAR_KEYWORD for p in found),
+    )
 
 
 def call(

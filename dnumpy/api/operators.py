@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,8 +123,13 @@ def is_operand(other: Any) -> bool:
         return True
     if hasattr(type(other), "__array_ufunc__"):
         return type(other).__array_ufunc__ is not None
-    priority = getattr(type(other), "__array_priority__", None)
-    return priority is None or isinstance(other, np.ndarray | np.generic) or priority <= 0
+    priority = getattr(other, "__array_priority__", None)
+    if priority is None or isinstance(other, np.ndarray | np.generic):
+        return True
+    try:
+        return fsum((priority,)) <= 0
+    except TypeError:  # what is no number NumPy takes for the lowest
+        return True
 
 
 def _inplace(wrapped: np.ufunc) -> Any:

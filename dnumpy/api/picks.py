@@ -143,7 +143,12 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> Any:
     if not index.size or not values.size:
         return None
     index = _in_mode(index, a.size, mode)
-    scattered(_flat_place(a, index), value_in(repeated(values, index.size), a.dtype))
+    new = repeated(values, index.size)
+    if mode == "raise" and bounds(index, a.size).offending is not None:
+        given = np.asarray(calls.unwrap(index))
+        within = int(np.argmax((given < -a.size) | (given >= a.size)))
+        put(a, given[:within], new[:within])  # as NumPy, which looks at each before it writes
+    scattered(_flat_place(a, index), value_in(new, a.dtype))
     return None
 
 

@@ -138,9 +138,18 @@ def _derived(base: type) -> Any:
     namespace["__module__"] = "dnumpy.random"
     namespace["__init__"] = _initialiser(base)
     namespace["_plain"] = None
+    namespace["__getattr__"] = _lacking(base)
     if base in _BY_BIT_GENERATOR:
         namespace["__reduce__"] = _reducer(base)
     return _Derived(base.__name__, (base,), namespace)
+
+
+def _lacking(base: type) -> Any:
+    def get(self: Any, name: str) -> Any:
+        msg = f"'{base.__module__}.{base.__name__}' object has no attribute {name!r}"
+        raise AttributeError(msg, name=name, obj=self)
+
+    return get
 
 
 def _initialiser(base: type) -> Any:

@@ -18,8 +18,10 @@ from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.chosen import chosen_by
 from dnumpy.api.layout import Axes, permuted, restored, result_order
 from dnumpy.api.record import Unmanaged, is_lazy, operand, record, result_of
+from dnumpy.api.stand_ins import stand_in
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, exact
+from dnumpy.expr.origin import told_as
 from dnumpy.ops.families import Reduction, reduction_of
 from dnumpy.ops.table import ARGMAX, ARGMIN, PRODUCT_IN_TURN, REORDERABLE
 from dnumpy.rewrite.phase import ReduceParams
@@ -61,7 +63,26 @@ def reduce_ufunc(
     return _reduce_whole(wrapped, array, axis, dtype, out, keepdims, initial, where)
 
 
-def _reduce_whole(  # noqa: C901 - one way out for each thing that NumPy must answer
+def _reduce_whole(
+    wrapped: np.ufunc,
+    array: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
+    try:
+        return _recorded_whole(wrapped, array, axis, dtype, out, keepdims, initial, where)
+    except (TypeError, ValueError):
+        asked: Any = (axis, dtype, None, keepdims, initial, stand_in(where))
+        with np.errstate(all="ignore"):
+            wrapped.reduce(stand_in(array), *asked)  # raises in NumPy's words
+        raise
+
+
+def _recorded_whole(  # noqa: C901 - one way out for each thing that NumPy must answer
     wrapped: np.ufunc,
     array: Any,
     axis: Any,
@@ -230,7 +251,8 @@ def _var_chosen(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
         total / np.asarray(selected.count)[()]
     )  # the count may exceed float16
     apart = ufuncs.call(np.subtract, (a, centre), {})
-    squares = ufuncs.call(np.multiply, (apart, apart), {})
+    with told_as("square"):
+        squares = ufuncs.call(np.multiply, (apart, apart), {})
     folded = sum_(squares, None, None if wide is None else np.dtype(wide))
     return _shared_out(folded, selected.count - ddof, narrow)
 
@@ -436,12 +458,9 @@ def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
         return NotImplemented
     centre = _shared_out(total, count, narrow)
     apart = ufuncs.call(np.subtract, (a, centre), {})
-    if apart.dtype.kind == "c":
-        squares = ufuncs.call(
-            np.multiply, (apart, ufuncs.call(np.conjugate, (apart,), {})), {}
-        ).real
-    else:
-        squares = ufuncs.call(np.multiply, (apart, apart), {})
+    other = ufuncs.call(np.conjugate, (apart,), {}) if apart.dtype.kind == "c" else apart
+    with told_as("square"):  # as NumPy computes the same
+        squares = ufuncs.call(np.multiply, (apart, other), {}).real
     folded = sum_(squares, axis, _real(wide), None, keepdims)
     if folded is NotImplemented:
         return NotImplemented
@@ -483,9 +502,21 @@ def var(
     return result if narrow is None else _cast_to(result, narrow)
 
 
-def std(a: Any, axis: Any = None, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = _NO_VALUE,
+    *,
+    where: Any = _NO_VALUE,
+    mean: Any = _NO_VALUE,
+    correction: Any = _NO_VALUE,
+) -> Any:
     """Standard deviation: the root of the variance."""
-    squared = var(a, axis, dtype, *args, **kwargs)
+    named = {"where": where, "mean": mean, "correction": correction}
+    squared = var(a, axis, dtype, out, ddof, keepdims, **named)
     if squared is NotImplemented:
         return NotImplemented
     return ufuncs.call(np.sqrt, (squared,), {})

@@ -25,7 +25,7 @@ from dnumpy.api.record import (
 from dnumpy.api.stored import with_stored
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr
-from dnumpy.expr.origin import error_state
+from dnumpy.expr.origin import error_state, told_as
 from dnumpy.kernels import fast
 
 if TYPE_CHECKING:
@@ -243,6 +243,8 @@ def _asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def asked(self: ufunc, /, *args: Any, **kwargs: Any) -> Any:
         if overrides.overridden((*args, *kwargs.values()), "__array_ufunc__"):
             return overrides.call_ufunc(self, name, args, kwargs)
+        if not lending.takes(method, len(args) + 1, kwargs):
+            return calls.run(getattr(self._np, name), args, kwargs)  # which says why not
         return method(self, *args, **kwargs)
 
     return asked
@@ -433,8 +435,11 @@ def _record_into(
             ):
                 continue
             raise Unmanaged  # NumPy says why
-    for out, expr in zip(outs, exprs, strict=True):
-        write(out, expr)
+    with told_as(wrapped.__name__):  # NumPy casts within the ufunc's loop
+        for out, expr in zip(outs, exprs, strict=True):
+            if expr.dtype.kind == "c":
+                np.empty(0, expr.dtype).astype(facts(out).dtype)  # warns of discarded parts
+            write(out, expr)
 
 
 def as_ours(r: Any) -> Any:

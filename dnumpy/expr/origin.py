@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -131,6 +132,7 @@ class Origin(NamedTuple):
     site: Site
     also: tuple[Origin, ...] = ()  # where else the same was recorded while it was pending
     registry: Registry | None = None  # of warnings, where the globals are no module's
+    told_as: str = ""  # NumPy's name for what was called, where the op has another
 
     def silent(self) -> Origin:
         """Return the same place, where no fault is told."""
@@ -145,15 +147,42 @@ class Origin(NamedTuple):
         """Return this place with another one, where that is another line or asks otherwise."""
         if other is self or len(self.also) >= _MOST_PLACES:
             return self
-        asks = (other.line, other.file, other.errors, other.watch)
-        if any((p.line, p.file, p.errors, p.watch) == asks for p in self.places):
+        asks = (other.line, other.file, other.errors, other.watch, other.told_as)
+        if any((p.line, p.file, p.errors, p.watch, p.told_as) == asks for p in self.places):
             return self
         return self._replace(also=(*self.also, other))
 
 
 def here() -> Origin:
     """Return the origin of the call that is being recorded."""
-    return here_above(2, error_state(), watch())
+    origin = here_above(2, error_state(), watch())
+    name = _naming.name
+    return origin._replace(told_as=name) if name else origin
+
+
+class _Naming(threading.local):
+    """What this thread is recording, in NumPy's words."""
+
+    name = ""
+
+
+_naming = _Naming()
+
+
+class told_as:  # noqa: N801 - a context, as np.errstate
+    """Tell faults of what is recorded within under a name; the outermost one counts."""
+
+    __slots__ = ("_before", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name, self._before = name, ""
+
+    def __enter__(self) -> None:
+        self._before = _naming.name
+        _naming.name = self._before or self._name
+
+    def __exit__(self, *_raised: object) -> None:
+        _naming.name = self._before
 
 
 def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:

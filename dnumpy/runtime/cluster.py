@@ -313,11 +313,12 @@ class _Run:
         results = self.cluster.run(self.graph, home, stay)
         self.replicas.rest().complete(results)
         ran = started, time.perf_counter() - started
+        told = told_of(self.stages, self.cluster, results, ran)  # while Exprs know their operands
         for output in self.outputs:
             output.settle(self.graph.segments(output.source), results, self.cluster)
         for chunked, segments in self.graph.healed.items():
             _replace_parts(chunked, segments, results)
-        return told_of(self.stages, self.cluster, results, ran)
+        return told
 
 
 def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:

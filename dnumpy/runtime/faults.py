@@ -65,7 +65,8 @@ def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[St
         for origin in expr.origin.places if expr.origin is not None else ():
             answer = dict(origin.errors).get(_SETTING.get(kind, ""))
             if answer not in (None, "ignore"):
-                name = "cast" if kind == "overflow" and _overflows_itself(expr) else _name(expr)
+                casts = kind == "overflow" and _overflows_itself(expr)
+                name = "cast" if casts else origin.told_as or _name(expr)
                 found.append(StepFault(kind, name, str(answer), origin))
     return found
 

@@ -177,11 +177,12 @@ def perform(
     results = cluster.play(score.legs, uuid4().hex, external)
     Rest(score.instead, left).complete(results)
     ran = started, time.perf_counter() - started
+    told = told_of(runs, cluster, results, ran)  # while Exprs know their operands
     for number, home, segments in score.outputs:
         expr = exprs[number]
         source = staying.get(id(expr)) or Source(expr.shape, expr.dtype)
         Output(expr, source, home).settle(segments, results, cluster)
-    return told_of(runs, cluster, results, ran)
+    return told
 
 
 def _again(performed: Performed, exprs: Sequence[Expr], plans: Sequence[Plan]) -> StageRun:

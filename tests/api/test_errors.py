@@ -206,3 +206,34 @@ def test_an_error_on_a_worker_names_the_line_of_the_user(
             assert (last.filename, last.lineno) == (__file__, line)
         x[...] = 5
         np.testing.assert_array_equal(np.asarray(x + other), 5 + (np.arange(40.0) - 3) * 2)
+
+
+_SIZE = 40
+REFUSED: dict[str, Any] = {
+    "axis and mask": lambda xp, a: xp.sum(a, axis=1, where=a),
+    "mask of numbers": lambda xp, a: xp.min(a, where=a),
+    "length of a mask": lambda xp, a: xp.sum(a, where=xp.ones(5, bool)),
+    "axes of a mask": lambda xp, a: xp.max(a, where=xp.ones((5, 1), bool)),
+    "length of a mask, initial": lambda xp, a: a.max(where=xp.ones(5, bool), initial=0),
+    "ufunc.reduce and a mask": lambda xp, a: xp.add.reduce(a, where=xp.ones(5, bool)),
+    "std of an initial": lambda xp, a: xp.std(a, initial=0),
+    "method std": lambda _xp, a: a.std(foo=0),
+    "arguments of a method": lambda _xp, a: a.dot(a, a, a),
+    "missing argument": lambda _xp, a: a.dot(),
+    "arguments of sort": lambda _xp, a: a.sort(1, 2, 3, 4, 5),
+    "arguments of sum": lambda _xp, a: a.sum(0, None, None, False, 1, 2, 3, 4),
+    "name in ufunc.reduce": lambda xp, a: xp.add.reduce(a, foo=1),
+    "name in ufunc.accumulate": lambda xp, a: xp.add.accumulate(a, foo=1),
+    "arguments of ufunc.reduce": lambda xp, a: xp.add.reduce(a, 0, None, None, False, 0, True, 1),
+    "attribute of a generator": lambda xp, _a: xp.random.default_rng(0).foo,
+    "attribute of a random state": lambda xp, _a: xp.random.RandomState(0).foo,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_calls_are_refused_in_numpys_words(name: str) -> None:
+    with pytest.raises((TypeError, ValueError, AttributeError)) as theirs:
+        REFUSED[name](np, np.arange(float(_SIZE)))
+    with pytest.raises(theirs.type) as ours:
+        REFUSED[name](dnumpy, dnumpy.arange(float(_SIZE)))
+    assert str(ours.value) == str(theirs.value)

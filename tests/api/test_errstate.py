@@ -8,6 +8,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy.api import einstein
 from dnumpy.expr.watch import watch
+from tests.gathering import on_nodes, spread_out
 
 pytestmark = pytest.mark.usefixtures("managed")
 
@@ -366,3 +369,111 @@ def test_a_number_too_large_for_the_arrays_overflows_in_its_cast(mode: str, size
     assert found.stdout == expected.stdout
     assert sorted(found.stderr.splitlines()) == sorted(expected.stderr.splitlines())
     assert expected.stderr.count("in cast") == 6
+
+
+INFINITE = np.ones((12, 12))
+INFINITE[1, 2] = np.inf
+EMPTY = np.ones((12, 12))
+EMPTY[2, 0] = 0
+STACK = np.stack([INFINITE] * 3)
+PRODUCTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "dot": lambda xp, a, b: xp.dot(a, b),
+    "dot of vectors": lambda xp, a, b: xp.dot(a[1], b[:, 0]),
+    "dot of a stack": lambda xp, _a, b: xp.dot(xp.array(STACK), b),
+    "method": lambda _xp, a, b: a.dot(b),
+    "inner": lambda xp, a, b: xp.inner(a, b.T),
+    "inner of vectors": lambda xp, a, b: xp.inner(a[1], b[:, 0]),
+    "vdot": lambda xp, a, b: xp.vdot(a, b.T),
+    "matmul": lambda _xp, a, b: a @ b,
+    "matmul of a stack": lambda xp, _a, b: xp.array(STACK) @ b,
+    "matvec": lambda xp, a, b: xp.matvec(a, b[:, 0]),
+    "tensordot": lambda xp, a, b: xp.tensordot(a, b, 1),
+    "multi_dot": lambda xp, a, b: xp.linalg.multi_dot([a, b]),
+    "outer": lambda xp, a, b: xp.outer(a[1], b[:, 0]),
+    "einsum": lambda xp, a, b: xp.einsum("ij,jk->ik", a, b),
+    "einsum of vectors": lambda xp, a, b: xp.einsum("i,i", a[1], b[:, 0]),
+    "einsum of three": lambda xp, a, b: xp.einsum("ij,jk,kl->il", a, b, b),
+    "optimized": lambda xp, a, b: xp.einsum("ij,jk->ik", a, b, optimize=True),
+    "optimized, one by one": lambda xp, a, b: xp.einsum("i,i->i", a[1], b[:, 0], optimize=True),
+    "optimized, three": lambda xp, a, b: xp.einsum("ij,jk,kl->il", a, b, b, optimize=True),
+    "optimized sum": lambda xp, a, _b: xp.einsum("ij->j", a, optimize=True),
+}
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["here", "nodes"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_tell_faults_under_numpys_names(
+    name: str, far: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(xp: Any, a: Any, b: Any) -> set[str]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            repr(PRODUCTS[name](xp, a, b))
+        return {str(w.message) for w in seen}
+
+    monkeypatch.setattr(einstein, "LEAST_BYTES", 0)
+    expected = told(np, INFINITE, EMPTY)
+    if far:
+        with spread_out(3.0, 2.0):
+            assert told(dnumpy, on_nodes(INFINITE), on_nodes(EMPTY)) == expected
+    else:
+        assert told(dnumpy, dnumpy.array(INFINITE), dnumpy.array(EMPTY)) == expected
+
+
+@pytest.mark.parametrize("ufunc", ["add", "maximum", "less", "clip"])
+def test_a_number_too_large_for_arrays_on_nodes_overflows_in_its_cast(ufunc: str) -> None:
+    def told(xp: Any, given: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            np.asarray(getattr(xp, ufunc)(given, *([0] if ufunc == "clip" else []), 1e300))
+        return [str(w.message) for w in seen]
+
+    values = (np.arange(120) % 7).astype("f4")
+    expected = told(np, values)
+    assert expected == ["overflow encountered in cast"]
+    with spread_out(3.0, 2.0):
+        assert told(dnumpy, on_nodes(values)) == expected
+
+
+_NUMBERS = np.arange(120)
+INTO: dict[str, tuple[str, Any, Any]] = {
+    "complex numbers": ("maximum", 2j, float),
+    "complex sums": ("add", 2j, float),
+    "an infinity": ("add", np.inf, int),
+    "an infinity and NaN": ("multiply", np.inf, int),
+    "quotients": ("divide", 0, int),
+    "less precision": ("add", 1e300, "f4"),
+}
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["here", "nodes"])
+@pytest.mark.parametrize("case", INTO)
+def test_casts_of_results_into_out_are_told_as_the_ufuncs(case: str, far: bool) -> None:
+    name, other, dtype = INTO[case]
+
+    def told(xp: Any, made: Any) -> set[str]:
+        given, out = made(_NUMBERS.astype(float)), made(np.zeros(120, dtype))
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            getattr(xp, name)(given, other, out=out, casting="unsafe")
+            np.asarray(out)
+        return {f"{w.category.__name__}: {w.message}" for w in seen}
+
+    expected = told(np, np.array)
+    with spread_out(3.0, 2.0) if far else nullcontext():
+        assert told(dnumpy, on_nodes if far else dnumpy.array) == expected
+
+
+@pytest.mark.parametrize("size", [40, 300_000])
+@pytest.mark.parametrize("name", ["var", "std", "nanvar"])
+@pytest.mark.parametrize("unit", [1e200, 1e200j], ids=["real", "complex"])
+def test_variances_overflow_under_numpys_names(unit: complex, name: str, size: int) -> None:
+    values = np.tile([unit, -unit], size // 2)
+
+    def told(xp: Any, given: Any) -> set[str]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            float(getattr(xp, name)(given))
+        return {str(w.message) for w in seen}
+
+    assert told(dnumpy, dnumpy.array(values)) == told(np, values)

@@ -53,3 +53,10 @@ def test_every_name_of_a_flag_gives_it() -> None:
     for change in (lambda x: x, lambda x: x.T, lambda x: x[:, 1:], lambda x: x[::2].T):
         ours, theirs = change(dnumpy.ones((5, 8))), change(numpy.ones((5, 8)))
         assert [ours.flags[name] for name in NAMES] == [theirs.flags[name] for name in NAMES]
+
+
+@pytest.mark.usefixtures("managed")
+def test_flags_name_what_numpys_name() -> None:
+    found = dnumpy.ones((5, 8)).flags
+    assert type(found) is Flags
+    assert {n for n in dir(numpy.ones(3).flags) if not n.startswith("_")} <= set(dir(found))

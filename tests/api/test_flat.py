@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
 
 import dnumpy
 from tests.comparison import assert_as_numpy, grid
+from tests.gathering import on_nodes, spread_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.usefixtures("managed")
 
@@ -69,3 +73,37 @@ def test_an_array_of_a_flat_iterator_is_a_view_where_the_elements_lie_in_order(m
         return a, whole, cast, column, reader, whole.flags.owndata, cast.flags.owndata
 
     assert_as_numpy(program)
+
+
+OVERLAPS: dict[str, Callable[[Any], Any]] = {
+    "forwards": lambda a: a.flat.__setitem__(slice(1, None), a[:-1]),
+    "backwards": lambda a: a.flat.__setitem__(slice(None), a[::-1]),
+    "all at once": lambda a: setattr(a, "flat", a.ravel()[::-1]),
+    "few, over and over": lambda a: a.flat.__setitem__(slice(3, None), a[:4]),
+    "by index": lambda a: a.flat.__setitem__([3, 1, 2], a[:3]),
+}
+
+
+@pytest.mark.parametrize("shape", [(40,), (8, 5)])
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_flat_reads_what_it_has_written_as_numpy_does(name: str, shape: tuple[int, ...]) -> None:
+    expected = numpy.arange(40.0).reshape(shape)
+    OVERLAPS[name](expected)
+    with spread_out(3.0, 2.0):
+        found = on_nodes(numpy.arange(40.0).reshape(shape)) + 0
+        OVERLAPS[name](found)
+        numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+
+
+@pytest.mark.parametrize("index", [[0, 45, 3], [5, 6, -41], [99]])
+@pytest.mark.parametrize("values", [[7, 8, 9], 5.0])
+def test_put_writes_what_comes_before_an_index_out_of_bounds(index: Any, values: Any) -> None:
+    expected = numpy.ones(40)
+    with pytest.raises(IndexError) as theirs:
+        numpy.put(expected, index, values)
+    with spread_out(3.0, 2.0):
+        found = on_nodes(numpy.ones(40)) + 0
+        with pytest.raises(IndexError) as ours:
+            dnumpy.put(found, index, values)
+        numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+    assert str(ours.value) == str(theirs.value)

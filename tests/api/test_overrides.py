@@ -215,3 +215,26 @@ def test_a_ufunc_does_not_ask_the_items_of_a_list() -> None:
 def test_messages_name_the_class_of_an_operand() -> None:
     with pytest.raises(TypeError, match="'Logged'"):
         np.broadcast_to(np.ones(1), Logged())
+
+
+class _MethodPriority:
+    def __array_priority__(self) -> int:  # no number
+        return 1
+
+    def __radd__(self, _other: object) -> str:
+        return "ours"
+
+
+class _TextPriority(_MethodPriority):
+    __array_priority__: Any = "3"
+
+
+class _OwnPriority(_MethodPriority):
+    __array_priority__: Any = property(lambda _self: 5)
+
+
+@pytest.mark.parametrize("kind", [_MethodPriority, _TextPriority, _OwnPriority])
+def test_a_priority_is_what_numpy_reads_as_a_number(kind: type) -> None:
+    expected = numpy.arange(3) + kind()
+    found = np.arange(3) + kind()
+    assert type(found) is str if type(expected) is str else found.tolist() == expected.tolist()

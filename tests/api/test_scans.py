@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy.api import scans
 from dnumpy.config import config
 from tests.comparison import assert_as_numpy
 from tests.gathering import computed, on_nodes, spread_out
@@ -132,6 +134,32 @@ def test_products_that_leave_the_range_of_floats_stay_away() -> None:
         with spread_out():
             found = np.asarray(dnumpy.cumprod(on_nodes(values)))
         np.testing.assert_allclose(found, np.cumprod(values), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["cumprod", "cumsum"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.r_[0.0, np.full(39, 2.0)],
+        np.r_[np.ones(5), np.inf, np.ones(20), 0, np.ones(10)],
+        np.r_[np.full(10, 1e300), np.zeros(10)],
+        np.r_[np.zeros(3), np.full(30, 1e300)],
+        np.r_[np.full(20, 1e300), np.full(20, 1e-300)],
+        np.tile([1e300, 1e-300], 20),
+        np.full(40, 1e308),
+        np.r_[np.inf, np.ones(20), -np.inf, np.ones(10)],
+    ],
+)
+def test_running_folds_on_nodes_tell_numpys_faults(values: np.ndarray, name: str) -> None:
+    def told(xp: Any, given: Any) -> set[str]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            np.asarray(getattr(xp, name)(given))
+        return {str(w.message) for w in seen}
+
+    with spread_out(3.0, 2.0), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scans, "scan_rows", lambda _shape, _itemsize: 5)
+        assert told(dnumpy, on_nodes(values)) == told(np, values)
 
 
 def test_results_go_into_out() -> None:
