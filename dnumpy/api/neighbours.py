@@ -2,9 +2,10 @@
 
 What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
-NumPy's would. pandas takes other arrays there for lists of labels or positions (``iloc`` would
-return rows 0 and 1) and for functions; SciPy's sparse arrays refuse a sum with them. Functions
-that numba compiles take arrays of ours. Everywhere else all convert what they are given.
+NumPy's would; a series or an index made of one is a copy where it would be one of NumPy's. pandas
+takes other arrays there for lists of labels or positions (``iloc`` would return rows 0 and 1), for
+functions, and for memory that is nobody else's; SciPy's sparse arrays refuse a sum with them.
+Functions that numba compiles take arrays of ours. Everywhere else all convert what they are given.
 
 The functions are replaced when the package is imported, before or after dnumpy, which does not
 import it. Keys of ``[]``, ``loc`` and ``iloc`` are met where pandas calls those that are
@@ -18,6 +19,8 @@ import functools
 import sys
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +31,7 @@ from dnumpy.api.scalar import DeferredScalar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import FrameType
 
 _SPARSE = (
     "__add__",
@@ -41,15 +44,47 @@ _SPARSE = (
     "__le__",
     "__ge__",
 )
+_PANDAS_OPERANDS = (  # the classes that define what their operators do
+    "pandas.core.frame.DataFrame",
+    "pandas.core.series.Series",
+    "pandas.core.base.IndexOpsMixin",
+    "pandas.core.indexes.base.Index",
+    "pandas.core.indexes.range.RangeIndex",
+    "pandas.core.indexes.multi.MultiIndex",
+    "pandas.core.arrays.masked.BaseMaskedArray",
+    "pandas.core.arrays.numpy_.NumpyExtensionArray",
+    "pandas.core.arrays.boolean.BooleanArray",
+)
+_PANDAS_OPERATORS = (
+    "_arith_method",
+    "_cmp_method",
+    "_logical_method",
+    "_flex_arith_method",
+    "_flex_cmp_method",
+    "_flex_method",
+)
 _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an argument decides
     "pandas": (
+        ("pandas", "*"),
+        ("pandas.arrays", "*"),
+        ("pandas.core.util.hashing", "hash_array"),
+        ("pandas.core.arrays.masked.BaseMaskedArray", "__init__"),
+        ("pandas.core.arrays.numeric.NumericArray", "__init__"),
+        ("pandas.core.algorithms", "isin"),
+        ("pandas.api.extensions", "take"),
         ("pandas.core.common", "apply_if_callable"),
+        ("pandas.core.common", "index_labels_to_array"),
+        ("pandas.core.construction", "sanitize_array"),
+        ("pandas.core.construction", "extract_array"),
+        ("pandas.core.construction", "array"),
+        ("pandas.core.construction", "ensure_wrapped_if_datetimelike"),
+        *((owner, name) for owner in _PANDAS_OPERANDS for name in _PANDAS_OPERATORS),
+        ("pandas.core.frame.DataFrame", "from_records"),
         ("pandas.core.algorithms", "_ensure_arraylike"),
         ("pandas.core.indexes.base.Index", "__getitem__"),
         ("pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin", "__getitem__"),
         ("pandas.core.indexes.multi.MultiIndex", "__getitem__"),
         ("pandas.core.indexes.range.RangeIndex", "__getitem__"),
-        ("pandas.core.frame.DataFrame", "__init__"),
         ("pandas.core.frame.DataFrame", "groupby"),
         ("pandas.core.frame.DataFrame", "set_index"),
         ("pandas.core.series.Series", "groupby"),
@@ -58,7 +93,6 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
     "sklearn.model_selection": (("sklearn.model_selection._search.ParameterGrid", "__init__"),),
     "sklearn.utils._param_validation": (
         ("sklearn.utils._param_validation", "validate_parameter_constraints"),
-        ("sklearn.base", "validate_parameter_constraints"),  # where that was imported before
     ),
     "scipy.sparse": (
         *(("scipy.sparse._base._spbase", name) for name in _SPARSE),
@@ -77,6 +111,9 @@ _BY_CLASS: dict[str, tuple[tuple[str, str], ...]] = {  # tables in which the cla
         ("autograd.core.VSpace", "mappings"),
     ),
 }
+
+_BY_FRAME = {"eval"}  # look up variables in the frame that calls them: no wrapper may come between
+_Replaced = dict[int, tuple[Any, Any]]
 
 
 def _handed_over(x: Any) -> Any:
@@ -100,10 +137,17 @@ def _handing_over(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _adapt(package: str) -> None:
     """Replace what asks; names that this version of the package does not have stay away."""
+    replaced: _Replaced = {}
     for owner, name in _ASKING.get(package, ()):
         home = _home(owner)
-        if home is not None and name in vars(home):
-            setattr(home, name, _handing_over(vars(home)[name]))
+        for member in _public(home) if name == "*" else [name]:
+            if home is not None and member in vars(home):
+                _replace(home, member, replaced)
+    levels = _home("pandas.util._exceptions")
+    if package == "pandas" and levels is not None:
+        counted = levels.find_stack_level
+        replaced[id(counted)] = (counted, functools.partial(_level_outside, levels.__file__))
+    _replace_where_imported(package, replaced)
     if package in _TAUGHT:
         _TAUGHT[package]()
     for owner, name in _BY_CLASS.get(package, ()):
@@ -112,6 +156,78 @@ def _adapt(package: str) -> None:
             table[ndarray] = _handing_over(table[np.ndarray])
         if np.float64 in table:
             table[DeferredScalar] = table[np.float64]
+
+
+def _public(module: ModuleType | None) -> list[str]:
+    """Return the names of the functions and classes that a module offers."""
+    if module is None:
+        return []
+    offered = getattr(module, "__all__", vars(module))
+    kinds = (FunctionType, BuiltinFunctionType, type)
+    return [
+        name
+        for name in offered
+        if not name.startswith("_")
+        and name not in _BY_FRAME
+        and isinstance(vars(module).get(name), kinds)
+    ]
+
+
+def _replace(home: Any, name: str, replaced: _Replaced) -> None:
+    """Have a function, or the constructors of a class, called with NumPy's arrays.
+
+    Parameters
+    ----------
+    home : module or class
+        What has it.
+    name : str
+        Its name there.
+    replaced : dict
+        What was replaced, and by what, by the identity of either: added to.
+    """
+    found = vars(home)[name]
+    if id(found) in replaced:  # it has several names
+        setattr(home, name, replaced[id(found)][1])
+        return
+    if isinstance(found, type):
+        for maker in {"__new__", "__init__"} & vars(found).keys():
+            if isinstance(vars(found)[maker], FunctionType | staticmethod):
+                _replace(found, maker, replaced)
+        return
+    if isinstance(found, staticmethod | classmethod):
+        wrapper: Any = type(found)(_handing_over(found.__func__))
+    else:
+        wrapper = _handing_over(found)
+    setattr(home, name, wrapper)
+    replaced[id(found)] = replaced[id(wrapper)] = (found, wrapper)
+
+
+def _replace_where_imported(package: str, replaced: _Replaced) -> None:
+    """Put the wrappers wherever modules of the package have the functions, by whatever name."""
+    top = package.partition(".")[0]
+    for title, module in [*sys.modules.items()]:
+        if title == top or title.startswith(f"{top}."):
+            for name, value in [*getattr(module, "__dict__", {}).items()]:
+                if id(value) in replaced:
+                    setattr(module, name, replaced[id(value)][1])
+
+
+def _level_outside(inside: str) -> int:
+    """Return the stack level of the line of the program's that a warning of pandas is about.
+
+    Counted as pandas counts it, which would take a wrapper for the program.
+
+    Parameters
+    ----------
+    inside : str
+        The file of pandas's, two folders deep, that has the function this one stands in for.
+    """
+    folder = str(Path(inside).parent.parent)
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith((folder, __file__)):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _teach_numba() -> None:
