@@ -4,7 +4,8 @@ What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
 NumPy's would; a series or an index made of one is a copy where it would be one of NumPy's. pandas
 takes other arrays there for lists of labels or positions (``iloc`` would return rows 0 and 1), for
-functions, and for memory that is nobody else's; SciPy's sparse arrays refuse a sum with them.
+functions, and for memory that is nobody else's; SciPy's sparse arrays refuse a sum with them,
+its solvers a dense matrix, and its filters leave an ``output`` that is not NumPy's as it was.
 Functions that numba compiles take arrays of ours. Everywhere else all convert what they are given.
 
 The functions are replaced when the package is imported, before or after dnumpy, which does not
@@ -20,7 +21,7 @@ import sys
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,6 +95,17 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
     "sklearn.utils._param_validation": (
         ("sklearn.utils._param_validation", "validate_parameter_constraints"),
     ),
+    "scipy.linalg.interpolative": (("scipy.linalg.interpolative", "*"),),
+    "scipy.ndimage": (("scipy.ndimage", "*"),),
+    "scipy.optimize": (("scipy.optimize", "root_scalar"), ("scipy.optimize", "least_squares")),
+    "scipy.signal": (("scipy.signal", "find_peaks"),),
+    "scipy.special": (
+        ("scipy.special", "factorial"),
+        ("scipy.special", "factorial2"),
+        ("scipy.special", "factorialk"),
+    ),
+    "scipy.stats": (("scipy.stats", "multiscale_graphcorr"),),
+    "scipy.sparse.linalg": (("scipy.sparse.linalg", "*"),),
     "scipy.sparse": (
         *(("scipy.sparse._base._spbase", name) for name in _SPARSE),
         ("scipy.sparse._base._spbase", "_divide"),
@@ -133,6 +145,54 @@ def _handing_over(function: Callable[..., Any]) -> Callable[..., Any]:
         return _handed_over(function(*map(_handed_over, args), **named))
 
     return asked
+
+
+def _answering(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, to which functions that it is given answer with NumPy's arrays."""
+
+    def handing(x: Any) -> Any:
+        if not isinstance(x, FunctionType | MethodType | functools.partial):
+            return _handed_over(x)
+        return functools.wraps(x)(lambda *args, **named: _handed_over(x(*args, **named)))
+
+    @functools.wraps(function)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        named = {name: handing(x) for name, x in kwargs.items()}
+        return function(*map(handing, args), **named)
+
+    return asked
+
+
+class _Factors:
+    """Factors of a sparse matrix: SciPy's object in all but that it solves for arrays of ours."""
+
+    def __init__(self, factors: Any) -> None:
+        self._factors = factors
+        self.solve = _handing_over(factors.solve)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._factors)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._factors, name)
+
+
+def _factoring(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        return _Factors(function(*args, **kwargs))
+
+    return asked
+
+
+# for functions that take more than arrays of another class: what they return is of a class in C
+# that asks, or they ask for the class of what functions that they are given return
+_BY_NAME: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "splu": _factoring,
+    "spilu": _factoring,
+    "least_squares": _answering,
+}
 
 
 def _adapt(package: str) -> None:
@@ -197,7 +257,7 @@ def _replace(home: Any, name: str, replaced: _Replaced) -> None:
     if isinstance(found, staticmethod | classmethod):
         wrapper: Any = type(found)(_handing_over(found.__func__))
     else:
-        wrapper = _handing_over(found)
+        wrapper = _BY_NAME.get(name, _handing_over)(found)
     setattr(home, name, wrapper)
     replaced[id(found)] = replaced[id(wrapper)] = (found, wrapper)
 
