@@ -6,7 +6,8 @@ NumPy's would; a series or an index made of one is a copy where it would be one 
 takes other arrays there for lists of labels or positions (``iloc`` would return rows 0 and 1), for
 functions, and for memory that is nobody else's; SciPy's sparse arrays refuse a sum with them,
 its solvers a dense matrix, and its filters leave an ``output`` that is not NumPy's as it was.
-Functions that numba compiles take arrays of ours. Everywhere else all convert what they are given.
+Functions that numba compiles take arrays of ours, and may name what is in our modules. Everywhere
+else all convert what they are given.
 
 The functions are replaced when the package is imported, before or after dnumpy, which does not
 import it. Keys of ``[]``, ``loc`` and ``iloc`` are met where pandas calls those that are
@@ -95,6 +96,7 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
     "sklearn.utils._param_validation": (
         ("sklearn.utils._param_validation", "validate_parameter_constraints"),
     ),
+    "numba": (("numba.stencils.stencil.StencilFunc", "__call__"),),
     "scipy.linalg.interpolative": (("scipy.linalg.interpolative", "*"),),
     "scipy.ndimage": (("scipy.ndimage", "*"),),
     "scipy.optimize": (("scipy.optimize", "root_scalar"), ("scipy.optimize", "least_squares")),
@@ -291,10 +293,34 @@ def _level_outside(inside: str) -> int:
 
 
 def _teach_numba() -> None:
-    """Let functions that numba compiles be called with arrays of ours."""
-    from dnumpy.kernels.njit import hand_over  # which imports numba, as the program did
+    """Let functions that numba compiles take arrays of ours, and name what is in our modules."""
+    from dnumpy.kernels import njit  # which imports numba, as the program did
 
-    hand_over(ndarray, _handed_over)
+    njit.hand_over(ndarray, _handed_over)
+    njit.name_for(_named_by_numpy)
+    for module in map(sys.modules.get, ("numba", "numba.typed.typedlist")):
+        if module is not None:  # its other modules are to see that an array is ours
+            module.typeof = _handing_over(module.typeof)
+
+
+def _named_by_numpy(value: Any) -> Any:
+    """Return what NumPy has by the name that a module or a function has here, else the value."""
+    if isinstance(value, ModuleType):
+        return _counterpart(value) or value
+    name = getattr(value, "__name__", None) if callable(value) else None
+    if isinstance(name, str) and str(getattr(value, "__module__", "")).startswith("dnumpy"):
+        for title, module in [*sys.modules.items()]:
+            if title.startswith("dnumpy") and vars(module).get(name) is value:
+                numpys = getattr(_counterpart(module), name, None)
+                if numpys is not None:
+                    return numpys
+    return _handed_over(value)
+
+
+def _counterpart(module: ModuleType) -> ModuleType | None:
+    """Return NumPy's module of the same name, None where it has none."""
+    package, dot, rest = module.__name__.partition(".")
+    return sys.modules.get(f"numpy{dot}{rest}") if package == "dnumpy" else None
 
 
 _TAUGHT: dict[str, Callable[[], None]] = {"numba": _teach_numba}
