@@ -6,8 +6,9 @@ NumPy's would; a series or an index made of one is a copy where it would be one 
 takes other arrays there for lists of labels or positions (``iloc`` would return rows 0 and 1), for
 functions, and for memory that is nobody else's; SciPy's sparse arrays refuse a sum with them,
 its solvers a dense matrix, and its filters leave an ``output`` that is not NumPy's as it was.
-Functions that numba compiles take arrays of ours, and may name what is in our modules. Everywhere
-else all convert what they are given.
+Functions that numba compiles take arrays of ours, and may name what is in our modules. A pending
+scalar among what pandas or ``json`` is given is NumPy's there. Everywhere else all convert what
+they are given.
 
 The functions are replaced when the package is imported, before or after dnumpy, which does not
 import it. Keys of ``[]``, ``loc`` and ``iloc`` are met where pandas calls those that are
@@ -18,9 +19,11 @@ assignments.
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -31,7 +34,7 @@ from dnumpy.api.array import exported, ndarray
 from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from importlib.machinery import ModuleSpec
     from types import FrameType
 
@@ -91,6 +94,7 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("pandas.core.frame.DataFrame", "set_index"),
         ("pandas.core.series.Series", "groupby"),
     ),
+    "json": (("json.encoder.JSONEncoder", "iterencode"),),
     "PIL.Image": (("PIL.Image", "fromarray"),),
     "sklearn.model_selection": (("sklearn.model_selection._search.ParameterGrid", "__init__"),),
     "sklearn.utils._param_validation": (
@@ -130,21 +134,50 @@ _BY_FRAME = {"eval"}  # look up variables in the frame that calls them: no wrapp
 _Replaced = dict[int, tuple[Any, Any]]
 
 
+_HOLDING = frozenset({ndarray, DeferredScalar, list, tuple, dict})
+_FEW = 1000  # items of a container that a function inside of a package looks through
+
+
 def _handed_over(x: Any) -> Any:
-    if type(x) is ndarray:
+    """Return NumPy's array or scalar for ours, also where lists, tuples and dicts hold them."""
+    kind = type(x)
+    if kind is ndarray:
         return exported(x)
-    if type(x) in {list, tuple} and any(type(item) is ndarray for item in x):
-        return type(x)(map(_handed_over, x))
-    if type(x) is dict and any(type(item) is ndarray for item in x.values()):
-        return {name: _handed_over(item) for name, item in x.items()}
-    return x
+    if kind is DeferredScalar:
+        return x.force()
+    if kind not in {list, tuple, dict}:
+        return x
+    held = x.values() if kind is dict else x
+    if _plain(held):
+        return x
+    items = [*map(_handed_over, held)]
+    if all(map(operator.is_, items, held)):
+        return x
+    return dict(zip(x, items, strict=True)) if kind is dict else kind(items)
 
 
-def _handing_over(function: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(held: Collection[Any]) -> bool:
+    """Whether the classes alone tell that nothing of ours is held, by rows of one class too."""
+    kinds = set(map(type, held))
+    if kinds == {dict}:
+        kinds = set(map(type, chain.from_iterable(map(dict.values, held))))
+    elif kinds in ({list}, {tuple}):
+        kinds = set(map(type, chain.from_iterable(held)))
+    return _HOLDING.isdisjoint(kinds)
+
+
+def _handed_over_inside(x: Any) -> Any:
+    """Return the same, but large containers as they are: the public function looked through."""
+    return x if type(x) in {list, tuple, dict} and len(x) > _FEW else _handed_over(x)
+
+
+def _handing_over(
+    function: Callable[..., Any], handed_over: Callable[[Any], Any] = _handed_over
+) -> Callable[..., Any]:
     @functools.wraps(function)
     def asked(*args: Any, **kwargs: Any) -> Any:
-        named = {name: _handed_over(x) for name, x in kwargs.items()}
-        return _handed_over(function(*map(_handed_over, args), **named))
+        named = {name: handed_over(x) for name, x in kwargs.items()}
+        return _handed_over_inside(function(*map(handed_over, args), **named))
 
     return asked
 
@@ -202,9 +235,10 @@ def _adapt(package: str) -> None:
     replaced: _Replaced = {}
     for owner, name in _ASKING.get(package, ()):
         home = _home(owner)
+        public = name == "*" or package == "json"
         for member in _public(home) if name == "*" else [name]:
             if home is not None and member in vars(home):
-                _replace(home, member, replaced)
+                _replace(home, member, replaced, _handed_over if public else _handed_over_inside)
     levels = _home("pandas.util._exceptions")
     if package == "pandas" and levels is not None:
         counted = levels.find_stack_level
@@ -235,7 +269,7 @@ def _public(module: ModuleType | None) -> list[str]:
     ]
 
 
-def _replace(home: Any, name: str, replaced: _Replaced) -> None:
+def _replace(home: Any, name: str, replaced: _Replaced, handed_over: Callable[[Any], Any]) -> None:
     """Have a function, or the constructors of a class, called with NumPy's arrays.
 
     Parameters
@@ -246,6 +280,8 @@ def _replace(home: Any, name: str, replaced: _Replaced) -> None:
         Its name there.
     replaced : dict
         What was replaced, and by what, by the identity of either: added to.
+    handed_over : callable
+        An argument as the function is to have it.
     """
     found = vars(home)[name]
     if id(found) in replaced:  # it has several names
@@ -254,12 +290,12 @@ def _replace(home: Any, name: str, replaced: _Replaced) -> None:
     if isinstance(found, type):
         for maker in {"__new__", "__init__"} & vars(found).keys():
             if isinstance(vars(found)[maker], FunctionType | staticmethod):
-                _replace(found, maker, replaced)
+                _replace(found, maker, replaced, handed_over)
         return
     if isinstance(found, staticmethod | classmethod):
-        wrapper: Any = type(found)(_handing_over(found.__func__))
+        wrapper: Any = type(found)(_handing_over(found.__func__, handed_over))
     else:
-        wrapper = _BY_NAME.get(name, _handing_over)(found)
+        wrapper = _BY_NAME[name](found) if name in _BY_NAME else _handing_over(found, handed_over)
     setattr(home, name, wrapper)
     replaced[id(found)] = replaced[id(wrapper)] = (found, wrapper)
 

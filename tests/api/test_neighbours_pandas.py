@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,3 +108,30 @@ def test_a_warning_of_pandas_names_the_line_of_the_program() -> None:
     with pytest.warns(DeprecationWarning, match="Categorical") as met:
         pandas.Categorical(dnumpy.arange(3), categories=dnumpy.arange(2))
     assert met[0].filename == __file__
+
+
+def pending(kind: str = "f8") -> Any:
+    return (dnumpy.arange(3_000_000) * 2).astype(kind).sum()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda mean: pandas.DataFrame([{"mean": mean}]).dtypes["mean"],
+        lambda mean: pandas.DataFrame([(mean, 1)]).dtypes[0],
+        lambda mean: pandas.DataFrame({"mean": [mean, 2]}).dtypes["mean"],
+        lambda mean: pandas.Series([mean, 2]).dtype,
+        lambda mean: pandas.Series({"mean": mean}).dtype,
+    ],
+)
+def test_pending_scalars_are_numbers_in_rows_and_columns(make: Callable[[Any], Any]) -> None:
+    assert make(pending()) == np.dtype(float)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_json_writes_pending_scalars_as_numpys(indent: int | None) -> None:
+    total = float(2999999 * 3000000)
+    assert json.loads(json.dumps({"a": [pending()]}, indent=indent)) == {"a": [total]}
+    assert json.dumps(pending(), default=str) == json.dumps(total)
+    with pytest.raises(TypeError, match="Object of type float32 is not JSON serializable"):
+        json.dumps(pending("f4"))
