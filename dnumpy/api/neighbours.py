@@ -94,12 +94,25 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("pandas.core.frame.DataFrame", "set_index"),
         ("pandas.core.series.Series", "groupby"),
     ),
+    "h5py": tuple(
+        ("h5py._hl.dataset.Dataset", name)
+        for name in ("__getitem__", "__setitem__", "read_direct", "write_direct")
+    ),
     "json": (("json.encoder.JSONEncoder", "iterencode"),),
     "PIL.Image": (("PIL.Image", "fromarray"),),
     "sklearn.model_selection": (("sklearn.model_selection._search.ParameterGrid", "__init__"),),
+    "sklearn.neighbors": (
+        ("sklearn.neighbors._nca.NeighborhoodComponentsAnalysis", "_initialize"),
+    ),
+    "sklearn.utils.validation": (("sklearn.utils.validation", "check_random_state"),),
     "sklearn.utils._param_validation": (
         ("sklearn.utils._param_validation", "validate_parameter_constraints"),
     ),
+    "matplotlib.axes": (("matplotlib.axes._axes.Axes", "streamplot"),),
+    "matplotlib.figure": (("matplotlib.figure.FigureBase", "colorbar"),),
+    "matplotlib.lines": (("matplotlib.lines.Line2D", "set_marker"),),
+    "matplotlib.markers": (("matplotlib.markers.MarkerStyle", "__init__"),),
+    "numpy.ctypeslib": (("numpy.ctypeslib._ctypeslib._ndptr", "from_param"),),
     "numba": (("numba.stencils.stencil.StencilFunc", "__call__"),),
     "scipy.linalg.interpolative": (("scipy.linalg.interpolative", "*"),),
     "scipy.ndimage": (("scipy.ndimage", "*"),),
@@ -222,8 +235,9 @@ def _factoring(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # for functions that take more than arrays of another class: what they return is of a class in C
-# that asks, or they ask for the class of what functions that they are given return
+# that asks, they ask for the class of what functions that they are given return, or for a module
 _BY_NAME: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "check_random_state": lambda function: _handing_over(function, _named_by_numpy),
     "splu": _factoring,
     "spilu": _factoring,
     "least_squares": _answering,
