@@ -2,9 +2,13 @@
 
 What holds: with dnumpy imported, a mask of ours selects rows (``frame[mask]``,
 ``frame.iloc[mask]``, ``index[mask]``), and an array of ours groups them or becomes an index, as
-NumPy's would. pandas takes other arrays there for lists of labels or positions (``iloc`` would
-return rows 0 and 1) and for functions; SciPy's sparse arrays refuse a sum with them. Functions
-that numba compiles take arrays of ours. Everywhere else all convert what they are given.
+NumPy's would; a series or an index made of one is a copy where it would be one of NumPy's. pandas
+takes other arrays there for lists of labels or positions (``iloc`` would return rows 0 and 1), for
+functions, and for memory that is nobody else's; SciPy's sparse arrays refuse a sum with them,
+its solvers a dense matrix, and its filters leave an ``output`` that is not NumPy's as it was.
+Functions that numba compiles take arrays of ours, and may name what is in our modules. A pending
+scalar among what pandas or ``json`` is given is NumPy's there. Everywhere else all convert what
+they are given.
 
 The functions are replaced when the package is imported, before or after dnumpy, which does not
 import it. Keys of ``[]``, ``loc`` and ``iloc`` are met where pandas calls those that are
@@ -15,9 +19,13 @@ assignments.
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +35,9 @@ from dnumpy.api.array import exported, ndarray
 from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import FrameType
 
 _SPARSE = (
     "__add__",
@@ -42,25 +50,82 @@ _SPARSE = (
     "__le__",
     "__ge__",
 )
+_PANDAS_OPERANDS = (  # the classes that define what their operators do
+    "pandas.core.frame.DataFrame",
+    "pandas.core.series.Series",
+    "pandas.core.base.IndexOpsMixin",
+    "pandas.core.indexes.base.Index",
+    "pandas.core.indexes.range.RangeIndex",
+    "pandas.core.indexes.multi.MultiIndex",
+    "pandas.core.arrays.masked.BaseMaskedArray",
+    "pandas.core.arrays.numpy_.NumpyExtensionArray",
+    "pandas.core.arrays.boolean.BooleanArray",
+)
+_PANDAS_OPERATORS = (
+    "_arith_method",
+    "_cmp_method",
+    "_logical_method",
+    "_flex_arith_method",
+    "_flex_cmp_method",
+    "_flex_method",
+)
 _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an argument decides
     "pandas": (
+        ("pandas", "*"),
+        ("pandas.arrays", "*"),
+        ("pandas.core.util.hashing", "hash_array"),
+        ("pandas.core.arrays.masked.BaseMaskedArray", "__init__"),
+        ("pandas.core.arrays.numeric.NumericArray", "__init__"),
+        ("pandas.core.algorithms", "isin"),
+        ("pandas.api.extensions", "take"),
         ("pandas.core.common", "apply_if_callable"),
+        ("pandas.core.common", "index_labels_to_array"),
+        ("pandas.core.construction", "sanitize_array"),
+        ("pandas.core.construction", "extract_array"),
+        ("pandas.core.construction", "array"),
+        ("pandas.core.construction", "ensure_wrapped_if_datetimelike"),
+        *((owner, name) for owner in _PANDAS_OPERANDS for name in _PANDAS_OPERATORS),
+        ("pandas.core.frame.DataFrame", "from_records"),
         ("pandas.core.algorithms", "_ensure_arraylike"),
         ("pandas.core.indexes.base.Index", "__getitem__"),
         ("pandas.core.indexes.datetimelike.DatetimeTimedeltaMixin", "__getitem__"),
         ("pandas.core.indexes.multi.MultiIndex", "__getitem__"),
         ("pandas.core.indexes.range.RangeIndex", "__getitem__"),
-        ("pandas.core.frame.DataFrame", "__init__"),
         ("pandas.core.frame.DataFrame", "groupby"),
         ("pandas.core.frame.DataFrame", "set_index"),
         ("pandas.core.series.Series", "groupby"),
     ),
+    "h5py": tuple(
+        ("h5py._hl.dataset.Dataset", name)
+        for name in ("__getitem__", "__setitem__", "read_direct", "write_direct")
+    ),
+    "json": (("json.encoder.JSONEncoder", "iterencode"),),
     "PIL.Image": (("PIL.Image", "fromarray"),),
     "sklearn.model_selection": (("sklearn.model_selection._search.ParameterGrid", "__init__"),),
+    "sklearn.neighbors": (
+        ("sklearn.neighbors._nca.NeighborhoodComponentsAnalysis", "_initialize"),
+    ),
+    "sklearn.utils.validation": (("sklearn.utils.validation", "check_random_state"),),
     "sklearn.utils._param_validation": (
         ("sklearn.utils._param_validation", "validate_parameter_constraints"),
-        ("sklearn.base", "validate_parameter_constraints"),  # where that was imported before
     ),
+    "matplotlib.axes": (("matplotlib.axes._axes.Axes", "streamplot"),),
+    "matplotlib.figure": (("matplotlib.figure.FigureBase", "colorbar"),),
+    "matplotlib.lines": (("matplotlib.lines.Line2D", "set_marker"),),
+    "matplotlib.markers": (("matplotlib.markers.MarkerStyle", "__init__"),),
+    "numpy.ctypeslib": (("numpy.ctypeslib._ctypeslib._ndptr", "from_param"),),
+    "numba": (("numba.stencils.stencil.StencilFunc", "__call__"),),
+    "scipy.linalg.interpolative": (("scipy.linalg.interpolative", "*"),),
+    "scipy.ndimage": (("scipy.ndimage", "*"),),
+    "scipy.optimize": (("scipy.optimize", "root_scalar"), ("scipy.optimize", "least_squares")),
+    "scipy.signal": (("scipy.signal", "find_peaks"),),
+    "scipy.special": (
+        ("scipy.special", "factorial"),
+        ("scipy.special", "factorial2"),
+        ("scipy.special", "factorialk"),
+    ),
+    "scipy.stats": (("scipy.stats", "multiscale_graphcorr"),),
+    "scipy.sparse.linalg": (("scipy.sparse.linalg", "*"),),
     "scipy.sparse": (
         *(("scipy.sparse._base._spbase", name) for name in _SPARSE),
         ("scipy.sparse._base._spbase", "_divide"),
@@ -79,32 +144,121 @@ _BY_CLASS: dict[str, tuple[tuple[str, str], ...]] = {  # tables in which the cla
     ),
 }
 
+_BY_FRAME = {"eval"}  # look up variables in the frame that calls them: no wrapper may come between
+_Replaced = dict[int, tuple[Any, Any]]
+
+
+_HOLDING = frozenset({ndarray, DeferredScalar, list, tuple, dict})
+_FEW = 1000  # items of a container that a function inside of a package looks through
+
 
 def _handed_over(x: Any) -> Any:
-    if type(x) is ndarray:
+    """Return NumPy's array or scalar for ours, also where lists, tuples and dicts hold them."""
+    kind = type(x)
+    if kind is ndarray:
         return exported(x)
-    if type(x) in {list, tuple} and any(type(item) is ndarray for item in x):
-        return type(x)(map(_handed_over, x))
-    if type(x) is dict and any(type(item) is ndarray for item in x.values()):
-        return {name: _handed_over(item) for name, item in x.items()}
-    return x
+    if kind is DeferredScalar:
+        return x.force()
+    if kind not in {list, tuple, dict}:
+        return x
+    held = x.values() if kind is dict else x
+    if _plain(held):
+        return x
+    items = [*map(_handed_over, held)]
+    if all(map(operator.is_, items, held)):
+        return x
+    return dict(zip(x, items, strict=True)) if kind is dict else kind(items)
 
 
-def _handing_over(function: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(held: Collection[Any]) -> bool:
+    """Whether the classes alone tell that nothing of ours is held, by rows of one class too."""
+    kinds = set(map(type, held))
+    if kinds == {dict}:
+        kinds = set(map(type, chain.from_iterable(map(dict.values, held))))
+    elif kinds in ({list}, {tuple}):
+        kinds = set(map(type, chain.from_iterable(held)))
+    return _HOLDING.isdisjoint(kinds)
+
+
+def _handed_over_inside(x: Any) -> Any:
+    """Return the same, but large containers as they are: the public function looked through."""
+    return x if type(x) in {list, tuple, dict} and len(x) > _FEW else _handed_over(x)
+
+
+def _handing_over(
+    function: Callable[..., Any], handed_over: Callable[[Any], Any] = _handed_over
+) -> Callable[..., Any]:
     @functools.wraps(function)
     def asked(*args: Any, **kwargs: Any) -> Any:
-        named = {name: _handed_over(x) for name, x in kwargs.items()}
-        return _handed_over(function(*map(_handed_over, args), **named))
+        named = {name: handed_over(x) for name, x in kwargs.items()}
+        return _handed_over_inside(function(*map(handed_over, args), **named))
 
     return asked
 
 
+def _answering(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, to which functions that it is given answer with NumPy's arrays."""
+
+    def handing(x: Any) -> Any:
+        if not isinstance(x, FunctionType | MethodType | functools.partial):
+            return _handed_over(x)
+        return functools.wraps(x)(lambda *args, **named: _handed_over(x(*args, **named)))
+
+    @functools.wraps(function)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        named = {name: handing(x) for name, x in kwargs.items()}
+        return function(*map(handing, args), **named)
+
+    return asked
+
+
+class _Factors:
+    """Factors of a sparse matrix: SciPy's object in all but that it solves for arrays of ours."""
+
+    def __init__(self, factors: Any) -> None:
+        self._factors = factors
+        self.solve = _handing_over(factors.solve)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._factors)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._factors, name)
+
+
+def _factoring(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        return _Factors(function(*args, **kwargs))
+
+    return asked
+
+
+# for functions that take more than arrays of another class: what they return is of a class in C
+# that asks, they ask for the class of what functions that they are given return, or for a module
+_BY_NAME: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "check_random_state": lambda function: _handing_over(function, _named_by_numpy),
+    "splu": _factoring,
+    "spilu": _factoring,
+    "least_squares": _answering,
+}
+
+
 def _adapt(package: str) -> None:
     """Replace what asks; names that this version of the package does not have stay away."""
+    replaced: _Replaced = {}
     for owner, name in _ASKING.get(package, ()):
         home = _home(owner)
-        if home is not None and name in vars(home):
-            setattr(home, name, _handing_over(vars(home)[name]))
+        public = name == "*" or package == "json"
+        for member in _public(home) if name == "*" else [name]:
+            if home is not None and member in vars(home):
+                _replace(home, member, replaced, _handed_over if public else _handed_over_inside)
+    levels = _home("pandas.util._exceptions")
+    if package == "pandas" and levels is not None:
+        counted = levels.find_stack_level
+        replaced[id(counted)] = (counted, functools.partial(_level_outside, levels.__file__))
+    _replace_where_imported(package, replaced)
     if package in _TAUGHT:
         _TAUGHT[package]()
     for owner, name in _BY_CLASS.get(package, ()):
@@ -115,11 +269,109 @@ def _adapt(package: str) -> None:
             table[DeferredScalar] = table[np.float64]
 
 
-def _teach_numba() -> None:
-    """Let functions that numba compiles be called with arrays of ours."""
-    from dnumpy.kernels.njit import hand_over  # which imports numba, as the program did
+def _public(module: ModuleType | None) -> list[str]:
+    """Return the names of the functions and classes that a module offers."""
+    if module is None:
+        return []
+    offered = getattr(module, "__all__", vars(module))
+    kinds = (FunctionType, BuiltinFunctionType, type)
+    return [
+        name
+        for name in offered
+        if not name.startswith("_")
+        and name not in _BY_FRAME
+        and isinstance(vars(module).get(name), kinds)
+    ]
 
-    hand_over(ndarray, _handed_over)
+
+def _replace(home: Any, name: str, replaced: _Replaced, handed_over: Callable[[Any], Any]) -> None:
+    """Have a function, or the constructors of a class, called with NumPy's arrays.
+
+    Parameters
+    ----------
+    home : module or class
+        What has it.
+    name : str
+        Its name there.
+    replaced : dict
+        What was replaced, and by what, by the identity of either: added to.
+    handed_over : callable
+        An argument as the function is to have it.
+    """
+    found = vars(home)[name]
+    if id(found) in replaced:  # it has several names
+        setattr(home, name, replaced[id(found)][1])
+        return
+    if isinstance(found, type):
+        for maker in {"__new__", "__init__"} & vars(found).keys():
+            if isinstance(vars(found)[maker], FunctionType | staticmethod):
+                _replace(found, maker, replaced, handed_over)
+        return
+    if isinstance(found, staticmethod | classmethod):
+        wrapper: Any = type(found)(_handing_over(found.__func__, handed_over))
+    else:
+        wrapper = _BY_NAME[name](found) if name in _BY_NAME else _handing_over(found, handed_over)
+    setattr(home, name, wrapper)
+    replaced[id(found)] = replaced[id(wrapper)] = (found, wrapper)
+
+
+def _replace_where_imported(package: str, replaced: _Replaced) -> None:
+    """Put the wrappers wherever modules of the package have the functions, by whatever name."""
+    top = package.partition(".")[0]
+    for title, module in [*sys.modules.items()]:
+        if title == top or title.startswith(f"{top}."):
+            for name, value in [*getattr(module, "__dict__", {}).items()]:
+                if id(value) in replaced:
+                    setattr(module, name, replaced[id(value)][1])
+
+
+def _level_outside(inside: str) -> int:
+    """Return the stack level of the line of the program's that a warning of pandas is about.
+
+    Counted as pandas counts it, which would take a wrapper for the program.
+
+    Parameters
+    ----------
+    inside : str
+        The file of pandas's, two folders deep, that has the function this one stands in for.
+    """
+    folder = str(Path(inside).parent.parent)
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith((folder, __file__)):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _teach_numba() -> None:
+    """Let functions that numba compiles take arrays of ours, and name what is in our modules."""
+    from dnumpy.kernels import njit  # which imports numba, as the program did
+
+    njit.hand_over(ndarray, _handed_over)
+    njit.name_for(_named_by_numpy)
+    for module in map(sys.modules.get, ("numba", "numba.typed.typedlist")):
+        if module is not None:  # its other modules are to see that an array is ours
+            module.typeof = _handing_over(module.typeof)
+
+
+def _named_by_numpy(value: Any) -> Any:
+    """Return what NumPy has by the name that a module or a function has here, else the value."""
+    if isinstance(value, ModuleType):
+        return _counterpart(value) or value
+    name = getattr(value, "__name__", None) if callable(value) else None
+    if isinstance(name, str) and str(getattr(value, "__module__", "")).startswith("dnumpy"):
+        for title, module in [*sys.modules.items()]:
+            if title.startswith("dnumpy") and vars(module).get(name) is value:
+                numpys = getattr(_counterpart(module), name, None)
+                if numpys is not None:
+                    return numpys
+    return _handed_over(value)
+
+
+def _counterpart(module: ModuleType) -> ModuleType | None:
+    """Return NumPy's module of the same name, None where it has none."""
+    package, dot, rest = module.__name__.partition(".")
+    return sys.modules.get(f"numpy{dot}{rest}") if package == "dnumpy" else None
 
 
 _TAUGHT: dict[str, Callable[[], None]] = {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from numba import types
 from numba.core.dispatcher import Dispatcher
+from numba.core.interpreter import Interpreter
 from numba.extending import typeof_impl
 
 if TYPE_CHECKING:
@@ -38,6 +40,32 @@ def hand_over(kind: type, handed_over: Callable[[Any], Any]) -> None:
         given = [*args, *kwargs.values()]
         if all(x is y for x, y in zip(given, [*handed, *named.values()], strict=True)):
             return compile_for(self, *args, **kwargs)
+        if self.py_func.__code__.co_flags & inspect.CO_VARARGS:
+            handed[-1:] = handed[-1]  # which numba gathered in a tuple
         return lambda *_args, **_named: self(*handed, **named)
 
     dispatcher._compile_for_args = compiled_for  # noqa: SLF001
+
+
+def name_for(meant: Callable[[Any], Any]) -> None:
+    """Let compiled functions mean NumPy's modules, functions and arrays where they name others.
+
+    Replaced where numba reads the code of a function, so that all that follows, its analysis for
+    loops in parallel too, knows them.
+
+    Parameters
+    ----------
+    meant : callable
+        What numba is to have in place of what a name stands for outside the function.
+    """
+    reader: Any = Interpreter
+    for lookup in ("get_global_value", "get_closure_value"):
+        setattr(reader, lookup, _replacing(getattr(reader, lookup), meant))
+
+
+def _replacing(found: Callable[..., Any], meant: Callable[[Any], Any]) -> Callable[..., Any]:
+    @functools.wraps(found)
+    def replaced(self: Any, name: Any) -> Any:
+        return meant(found(self, name))
+
+    return replaced
