@@ -69,6 +69,9 @@ _PANDAS_OPERATORS = (
     "_flex_cmp_method",
     "_flex_method",
 )
+_OFTEN = frozenset(  # called for every series and index that is made, of elements or of arrays
+    ("sanitize_array", "extract_array", "ensure_wrapped_if_datetimelike", *_PANDAS_OPERATORS)
+)
 _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an argument decides
     "pandas": (
         ("pandas", "*"),
@@ -148,7 +151,8 @@ _BY_FRAME = {"eval"}  # look up variables in the frame that calls them: no wrapp
 _Replaced = dict[int, tuple[Any, Any]]
 
 
-_HOLDING = frozenset({ndarray, DeferredScalar, list, tuple, dict})
+_CONTAINERS = frozenset({list, tuple, dict})
+_HOLDING = _CONTAINERS | {ndarray, DeferredScalar}
 _FEW = 1000  # items of a container that a function inside of a package looks through
 
 
@@ -159,7 +163,7 @@ def _handed_over(x: Any) -> Any:
         return exported(x)
     if kind is DeferredScalar:
         return x.force()
-    if kind not in {list, tuple, dict}:
+    if kind not in _CONTAINERS:
         return x
     held = x.values() if kind is dict else x
     if _plain(held):
@@ -182,7 +186,12 @@ def _plain(held: Collection[Any]) -> bool:
 
 def _handed_over_inside(x: Any) -> Any:
     """Return the same, but large containers as they are: the public function looked through."""
-    return x if type(x) in {list, tuple, dict} and len(x) > _FEW else _handed_over(x)
+    return x if type(x) in _CONTAINERS and len(x) > _FEW else _handed_over(x)
+
+
+def _handed_over_alone(x: Any) -> Any:
+    """Return the same, but containers as they are, where there never was a pending scalar."""
+    return x if type(x) in _CONTAINERS and not DeferredScalar.made else _handed_over_inside(x)
 
 
 def _handing_over(
@@ -190,8 +199,23 @@ def _handing_over(
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     def asked(*args: Any, **kwargs: Any) -> Any:
-        named = {name: handed_over(x) for name, x in kwargs.items()}
-        return _handed_over_inside(function(*map(handed_over, args), **named))
+        # most calls are of the package's own, of what holds nothing: they are to lose no time
+        if handed_over is _named_by_numpy or not _HOLDING.isdisjoint(map(type, args)):
+            args = tuple(map(handed_over, args))
+        if kwargs and not _HOLDING.isdisjoint(map(type, kwargs.values())):
+            kwargs = {name: handed_over(x) for name, x in kwargs.items()}
+        found = function(*args, **kwargs)
+        return _handed_over_inside(found) if type(found) in _HOLDING else found
+
+    return asked
+
+
+def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what writes containers of plain values: scalars alone are written as NumPy's are."""
+
+    @functools.wraps(function)
+    def asked(self: Any, o: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, _handed_over(o) if DeferredScalar.made else o, *args, **kwargs)
 
     return asked
 
@@ -242,6 +266,7 @@ _BY_NAME: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "splu": _factoring,
     "spilu": _factoring,
     "least_squares": _answering,
+    "iterencode": _writing,
 }
 
 
@@ -253,7 +278,8 @@ def _adapt(package: str) -> None:
         public = name == "*" or package == "json"
         for member in _public(home) if name == "*" else [name]:
             if home is not None and member in vars(home):
-                _replace(home, member, replaced, _handed_over if public else _handed_over_inside)
+                inside = _handed_over_alone if member in _OFTEN else _handed_over_inside
+                _replace(home, member, replaced, _handed_over if public else inside)
     levels = _home("pandas.util._exceptions")
     if package == "pandas" and levels is not None:
         counted = levels.find_stack_level

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class DeferredScalar:
     """The immutable scalar that a pending 0-d Expr denotes."""
 
     __slots__ = ("__weakref__", "_value", "expr", "run")
+    made: ClassVar[bool] = False  # whether there ever was one
 
     def __init__(self, expr: Expr) -> None:
         self.expr: Expr | None = expr
@@ -101,6 +102,7 @@ def deferred(expr: Expr) -> Any:
     """Return the scalar that ``expr`` denotes: a NumPy scalar if it is known."""
     if expr.value is not None:
         return expr.value[()]
+    DeferredScalar.made = True
     scalar = DeferredScalar(expr)
     if expr.owner is None or expr.owner() is None:
         expr.owner = weakref.ref(scalar)  # computed along with whatever else is looked at
