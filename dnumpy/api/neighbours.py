@@ -197,12 +197,14 @@ def _handed_over_alone(x: Any) -> Any:
 def _handing_over(
     function: Callable[..., Any], handed_over: Callable[[Any], Any] = _handed_over
 ) -> Callable[..., Any]:
+    always = handed_over is _named_by_numpy  # which takes modules and functions for others too
+
     @functools.wraps(function)
     def asked(*args: Any, **kwargs: Any) -> Any:
         # most calls are of the package's own, of what holds nothing: they are to lose no time
-        if handed_over is _named_by_numpy or not _HOLDING.isdisjoint(map(type, args)):
+        if always or not _HOLDING.isdisjoint(map(type, args)):
             args = tuple(map(handed_over, args))
-        if kwargs and not _HOLDING.isdisjoint(map(type, kwargs.values())):
+        if kwargs and (always or not _HOLDING.isdisjoint(map(type, kwargs.values()))):
             kwargs = {name: handed_over(x) for name, x in kwargs.items()}
         found = function(*args, **kwargs)
         return _handed_over_inside(found) if type(found) in _HOLDING else found

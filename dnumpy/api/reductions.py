@@ -6,6 +6,7 @@ Mean and variance are NumPy's own formulas over recorded sums, so they fuse with
 
 from __future__ import annotations
 
+import inspect
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -502,24 +503,15 @@ def var(
     return result if narrow is None else _cast_to(result, narrow)
 
 
-def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = _NO_VALUE,
-    *,
-    where: Any = _NO_VALUE,
-    mean: Any = _NO_VALUE,
-    correction: Any = _NO_VALUE,
-) -> Any:
-    """Standard deviation: the root of the variance."""
-    named = {"where": where, "mean": mean, "correction": correction}
-    squared = var(a, axis, dtype, out, ddof, keepdims, **named)
+def std(*args: Any, **kwargs: Any) -> Any:
+    """Standard deviation: the root of the variance, of which it takes the arguments."""
+    squared = var(*args, **kwargs)
     if squared is NotImplemented:
         return NotImplemented
     return ufuncs.call(np.sqrt, (squared,), {})
+
+
+std.__signature__ = inspect.signature(var)
 
 
 def _arg(op: Reduction) -> Any:

@@ -74,6 +74,7 @@ def test_a_pointer_is_made_of_our_array() -> None:
 def test_our_module_of_draws_is_a_state_of_scikit_learns() -> None:
     utils = pytest.importorskip("sklearn.utils")
     assert utils.check_random_state(dnumpy.random) is utils.check_random_state(None)
+    assert utils.check_random_state(seed=dnumpy.random) is utils.check_random_state(None)
 
 
 def test_components_may_start_at_an_array_of_ours() -> None:
