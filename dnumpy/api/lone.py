@@ -62,10 +62,13 @@ VIEWS = frozenset({
     "transpose", "permute_dims", "matrix_transpose", "split", "array_split", "hsplit", "vsplit",
     "dsplit", "trace",
 })  # fmt: skip
-VIEW_METHODS = {
+VIEW_METHODS: dict[Any, bool | None] = {
     _array.transpose: True, _array.swapaxes: True, _array.diagonal: True,
     _array.any: False, _array.all: False,  # which may end early
 }  # fmt: skip
+# of what is not too large, as one block of it is (see kernels/blocked.py)
+RUNS = frozenset({"cumsum", "cumprod"})
+VIEW_METHODS |= dict.fromkeys(native.FASTER.values())
 PRODUCTS = frozenset({"dot", "vdot", "inner"})
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply
@@ -78,6 +81,7 @@ def kind_of(key: str) -> str:
         "moves": MOVING,
         "exact": EXACT,
         "product": PRODUCTS,
+        "runs": RUNS,
     }
     return next((kind for kind, names in kinds.items() if key in names), "arrays")
 
@@ -99,8 +103,7 @@ def turn_of(function: Any, nbytes: int) -> Site | None:
         return None
     race = site.race
     if race is not None and race.by_numpy:
-        is_known = nbytes <= race.most and (function is None or has_same_bits(function))
-        return site if is_known and is_free(nbytes) else None
+        return site if nbytes <= race.most and may_be_numpys(function, nbytes) else None
     if site.alone < site.SURE or (race is not None and race.is_won()):
         return None
     if not _waits_for_nobody() or not direct.may_run(nbytes):
@@ -135,6 +138,13 @@ def _is_computed(r: Any) -> bool:
     if type(r) is not ndarray or r._np is not None:
         return True
     return type(r._buf) is Buffer and not r._buf.pending  # to look at a selection would make it
+
+
+def may_be_numpys(function: Any, nbytes: int) -> bool:
+    """Say whether NumPy may run a function, None for a comparison, in a round that is its own."""
+    if function is not None and not has_same_bits(function):
+        return False
+    return _waits_for_nobody() and find.is_only_here(nbytes)
 
 
 def is_free(nbytes: int) -> bool:

@@ -88,7 +88,7 @@ def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Call
 
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
-    return native.method(method, wrapped, writes=writes)
+    return native.method(method, native.FASTER.get(name, wrapped), writes=writes)
 
 
 def _any_lazy(args: tuple[Any, ...]) -> bool:
@@ -484,6 +484,7 @@ native.bind(
     wrap_result=calls.wrap_result,
     result_of=calls.result_of,
     turn_of=lone.turn_of,
+    may_be_numpys=lone.may_be_numpys,
     run_ours=lone.run_ours,
     same_bits=lone.METHODS,
     may_move=lone.may_move,

@@ -226,6 +226,8 @@ for _name, _function in NATIVE.items():
 AT_ONCE: dict[str, Callable[..., Any]] = {
     "einsum": pairwise.einsum_of_small,
     "where": native.where,
+    "cumsum": native.cumsum,
+    "cumprod": native.cumprod,
     "histogram": counting_kernels.histogram,
 }
 

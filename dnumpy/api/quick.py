@@ -18,7 +18,7 @@ from dnumpy.api.buffer import Buffer, recorded
 from dnumpy.api.layout import descends
 from dnumpy.api.record import broadcast, constant, constants, resolve
 from dnumpy.config import config
-from dnumpy.expr import origin
+from dnumpy.expr import origin, race
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import error_state, here_above
 from dnumpy.expr.watch import sights, watch
@@ -185,6 +185,7 @@ def bind() -> None:
     native.bind_recorder(
         buffer_type=Buffer,
         site_type=origin.Site,
+        race_type=race.Race,
         window=engine.window,
         results=_results,
         constants=constants,

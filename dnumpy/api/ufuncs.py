@@ -254,7 +254,8 @@ native.give_call(ufunc, ufunc._called)
 for _name, _arrays in {"reduce": 1, "accumulate": 1, "reduceat": 2, "outer": 2, "at": 3}.items():
     _theirs, _ours = getattr(np.ufunc, _name), _asking(_name, getattr(ufunc, _name))
     vars(_ours)["__wrapped__"] = _theirs
-    setattr(ufunc, _name, native.method(_ours, _theirs, "ufunc", arrays=_arrays))
+    _soon = native.FASTER_OF_UFUNCS.get(_name, _theirs)
+    setattr(ufunc, _name, native.method(_ours, _soon, "ufunc", arrays=_arrays))
 for _name in set(dir(np.ufunc)) - set(dir(ufunc)) | {"__signature__"}:
     setattr(ufunc, _name, _Told(_name))
 

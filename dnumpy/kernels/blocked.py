@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 19  # of one operand or result in one block: enough to keep a call's cost small
 MOST_SMALL = 64  # blocks of which tiles are kept small on purpose
 LEAST_ROWS = 32  # of one block of a scan
+MOST_RUN = 1 << 20  # elements of a scan in one block: native/handle.h, too
 MOST_BLOCKS = 256  # of one fold or scan: each has a partial result of its own
 
 
@@ -36,9 +37,9 @@ def fold_rows(rows: int, row_bytes: int) -> int:
 
 
 def scan_rows(shape: tuple[int, ...], itemsize: int) -> int:
-    """Return the rows of one block of a scan: all, where NumPy alone would run one of this size."""
+    """Return the rows of one block of a scan: all, where one thread runs over so many."""
     rows = shape[0]
-    if prod(shape) < config.eager_below:
+    if prod(shape) < min(config.eager_below * 4, MOST_RUN):
         return max(rows, 1)
     row_bytes = max(prod(shape[1:]) * itemsize, 1)
     # what goes before each block is small beside the block
@@ -89,9 +90,8 @@ def run_over_blocks(op: Scan, rows: Any, params: Params, out: np.ndarray, grid: 
         return
     for lo in range(0, len(rows), grid):
         block = out[lo : lo + grid]
-        op.call((rows[lo : lo + grid],), params, 0, len(block), block)
-        if lo:
-            op.join(out[lo - 1], params, block)
+        before = (out[lo - 1 : lo],) if lo else ()
+        op.call((rows[lo : lo + grid], *before), params, lo, lo + len(block), block)
 
 
 def what_goes_before(op: Scan, params: Params, out: np.ndarray, grid: int) -> list[Any]:

@@ -114,6 +114,25 @@ def fold(name: str, *given: Any) -> bool:
     return built and bool(getattr(_module, name)(*given))
 
 
+def scan(ufunc: str, x: np.ndarray, out: np.ndarray, axis: int, before: Any = None) -> int:
+    """Make running folds along an axis as NumPy does; return the faults, as NumPy numbers them.
+
+    -1 where NumPy is to do it: of types and memory that are not among a few common ones, and where
+    the module in C was not built. ``before``, a row, is joined with each fold.
+    """
+    return int(_module.scan(ufunc, x, out, axis, before)) if built else -1
+
+
+def scan_jointly(ufunc: str, x: np.ndarray, out: np.ndarray, block: int, state: np.ndarray) -> int:
+    """Make running folds along the first axis together with other threads that call it too.
+
+    The blocks, of so many rows, are joined as ``scan`` joins each with what goes before. All
+    callers have one ``state``: 64-bit zeros, one more than there are blocks. Returns what ``scan``
+    does.
+    """
+    return int(_module.scan_jointly(ufunc, x, out, block, state)) if built else -1
+
+
 def take_by_mask(x: np.ndarray, mask: np.ndarray, out: np.ndarray) -> bool:
     """Copy what a mask over all of ``x`` shows to ``out``; False where NumPy is to do it."""
     return built and bool(_module.take_by_mask(x, mask, out))
@@ -152,7 +171,12 @@ if built:
     held_bytes: Any = _module.held_bytes
     structure: Any = _module.structure
     rebuild: Any = _module.rebuild
-where = _module.where if built else np.where  # gives what NumPy's does
+where = _module.where if built else np.where  # gives what NumPy's does, as these do
+cumsum = _module.cumsum if built else np.cumsum
+cumprod = _module.cumprod if built else np.cumprod
+# methods of NumPy's arrays and ufuncs, and what gives the same sooner
+FASTER = {"cumsum": _module.cumsum_of, "cumprod": _module.cumprod_of} if built else {}
+FASTER_OF_UFUNCS = {"accumulate": _module.accumulate_of} if built else {}
 
 
 def bind(**told: Any) -> None:
@@ -238,7 +262,7 @@ def function(
         the same, and one large array that lies here, of which a view is made; "moves", "exact":
         small ones, and large ones that lie here, of a function that only moves elements, or gives
         the same bits whoever computes them, which is then a matter of time; "product": two of which
-        a product is little work; "writes": small ones of a function that writes to them; "shape":
+        a product is little work; "runs": one that is run over as it lies here; "writes": small ones of a function that writes to them; "shape":
         one of few elements; "square": one or two extents of such; "list": a short list of numbers;
         "range": a short range; "itself": one array of ours, which is the result.
     binds : bool

@@ -17,7 +17,7 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Function;
 
-enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
+enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, RUNNING, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
 
 /* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
 static Py_ssize_t
@@ -72,7 +72,7 @@ numbers_in(PyObject *x, int depth)
 static int
 takes_large(Function *self)
 {
-    int may = self->kind == MOVING || self->kind == EXACT || self->kind == PRODUCT;
+    int may = self->kind >= MOVING && self->kind <= RUNNING;
     return may && setting(world.memory_limit_at) == 0;
 }
 
@@ -272,7 +272,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     if (k == total) {
         Py_ssize_t bytes = takes_large(self) ? large_bytes(given, count) : 0;
         *done = bytes == 0 || (self->kind == MOVING && may_move(bytes)) ||
-                (self->kind == PRODUCT && count == 2 && is_little_product(given[0], given[1]));
+                (self->kind == PRODUCT && count == 2 && is_little_product(given[0], given[1])) ||
+                (self->kind == RUNNING && is_run_over(given[0], bytes));
         if (self->kind == EXACT && bytes > 0) {
             site = turn_of(self->numpys, bytes);
             *done = site != NULL;
@@ -510,7 +511,7 @@ static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "views", "moves", "exact", "product", "writes", "shape",
+    static const char *const kinds[] = {"arrays", "views", "moves", "exact", "product", "runs", "writes", "shape",
                                         "square", "list", "range", "itself"};
     PyObject *slow, *numpys, *as_are;
     const char *kind;

@@ -437,7 +437,10 @@ result(PyObject *r, PyObject *x, PyObject *y)
         if (LIKELY(is_small(r))) {
             return new_handle(r, NULL);
         }
-        PyObject *ours = PyObject_CallOneArg(world.wrap, r);
+        PyObject *ours = held_anew(r);
+        if (ours == NULL && !PyErr_Occurred()) {
+            ours = PyObject_CallOneArg(world.wrap, r);
+        }
         Py_DECREF(r);
         return ours;
     }

@@ -54,8 +54,10 @@ typedef struct {
     PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */
     PyObject *turn_of;          /* (function of NumPy's, bytes) -> the place it is called for, or None */
+    PyObject *may_be_numpys;    /* the same -> whether it is known to give the same bits, and free to */
     PyObject *run_ours;         /* (slow, bytes, arguments, by name) -> the result, its time noted */
-    PyObject *views;            /* methods that show their array (True), and that may end early (False) */
+    PyObject *views;            /* methods that show their array (True), that may end early (False),
+                                   and that run over it as they go (None) */
     PyObject *same_bits;        /* methods of NumPy's arrays that give the same bits as ours */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
@@ -77,6 +79,7 @@ extern PyTypeObject Callable_Type;
 #define BYTES_OF_OTHERS 8 /* booleans and bytes that take as long as one other: api/array.py */
 #define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
 #define LITTLE_BYTES (8 << 20) /* of products that nothing is gained by planning */
+#define MOST_RUN (1 << 20) /* elements that are run over as they go: kernels/blocked.py, too */
 #define MOST_ARGUMENTS 8 /* of a call that takes a short path */
 
 #define IS_ARRAY(x) (Py_TYPE(x) == world.array_type)
@@ -166,12 +169,14 @@ PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given,
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
 PyObject *lying_here(PyObject *x);
 int may_move(Py_ssize_t bytes);
+int is_run_over(PyObject *x, Py_ssize_t bytes);
 int is_little_product(PyObject *a, PyObject *b); /* whether NumPy is to multiply them now */
 PyObject *turn_of(PyObject *function, Py_ssize_t bytes); /* new; NULL without an error if not now */
 PyObject *turn_on(PyObject *function, PyObject *a, PyObject *b); /* the same; b may be NULL */
 double seconds_now(void);
 void took(PyObject *site, double started); /* steals site, which may be NULL */
 PyObject *record_now(PyObject *row, PyObject *x, PyObject *y); /* see record.c; y may be NULL */
+PyObject *held_anew(PyObject *np);
 PyObject *record_into(PyObject *row, PyObject *x, PyObject *y);
 Py_ssize_t stored_at(PyObject *type, const char *name); /* of a slot, in bytes; -1 with an error */
 PyObject *call_slow(PyObject *function, PyObject *x, PyObject *y); /* y may be NULL */
@@ -198,5 +203,13 @@ PyObject *fold_columns(PyObject *module, PyObject *args);
 PyObject *fold_rows(PyObject *module, PyObject *args);
 PyObject *fold_tiles(PyObject *module, PyObject *args);
 PyObject *fold_tree(PyObject *module, PyObject *args);
+PyObject *scan(PyObject *module, PyObject *args); /* see scans.c */
+PyObject *scan_jointly(PyObject *module, PyObject *args);
+PyObject *accumulate_of(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                        PyObject *kwnames);
+PyObject *cumsum(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *cumprod(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *cumsum_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *cumprod_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 
 #endif

@@ -102,6 +102,14 @@ ends_early(PyObject *method, PyObject *own)
            may_move(PyArray_NBYTES((PyArrayObject *)own));
 }
 
+/* Say whether a method runs over what lies here, and may do so now. */
+static int
+runs_over(PyObject *method, PyObject *own)
+{
+    return PyDict_GetItemWithError(world.views, method) == Py_None &&
+           is_run_over(own, 2 * PyArray_NBYTES((PyArrayObject *)own));
+}
+
 /* The array may be followed by plain values, by position and by name, and by one more array: no
    method writes to its first argument. */
 static PyObject *
@@ -128,7 +136,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
             if (large > 0 && ends_early(self->numpys, own)) {
                 large = 0;
             }
-            else {
+            else if (own == NULL || !runs_over(self->numpys, own)) {
                 site = large == 0 ? NULL : turn_of(self->numpys, large);
                 if (site == NULL) {
                     Py_CLEAR(own);

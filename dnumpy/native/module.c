@@ -44,17 +44,17 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
                                "buffer_type", "expr_type", "full", "watched", "same_bits",
                                "seen_of", "locks", "wrap", "wrap_result", "result_of",
-                               "turn_of", "run_ours", "may_move", "out_position", "views",
-                               NULL};
+                               "turn_of", "may_be_numpys", "run_ours", "may_move",
+                               "out_position", "views", NULL};
     PyObject *type;
     World told = {0};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!OO!O!OO!O!OO!O!OO!OOOOOOOO!", keywords, &PyType_Type, &type,
+            args, kwargs, "$O!OO!O!OO!O!OO!O!OO!OOOOOOOOO!", keywords, &PyType_Type, &type,
             &told.config, &PyFrozenSet_Type, &told.immediate, &PyFrozenSet_Type, &told.plain,
             &told.as_seen, &PyType_Type, &told.buffer_type, &PyType_Type, &told.expr_type,
             &told.full, &PyDict_Type, &told.watched, &PyFrozenSet_Type, &told.same_bits,
             &told.seen_of, &PyTuple_Type, &told.locks, &told.wrap, &told.wrap_result, &told.result_of,
-            &told.turn_of, &told.run_ours, &told.may_move, &told.out_position,
+            &told.turn_of, &told.may_be_numpys, &told.run_ours, &told.may_move, &told.out_position,
             &PyDict_Type, &told.views)) {
         return NULL;
     }
@@ -85,8 +85,8 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     PyObject *kept[] = {type, told.config, told.immediate, told.plain, told.as_seen,
                         told.buffer_type, told.expr_type, told.full, told.watched,
                         told.same_bits, told.seen_of, told.locks, told.wrap,
-                        told.wrap_result, told.result_of, told.turn_of, told.run_ours,
-                        told.may_move, told.out_position, told.views};
+                        told.wrap_result, told.result_of, told.turn_of,
+                        told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.views};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
@@ -146,10 +146,24 @@ static PyMethodDef functions[] = {
      "Sum all of each tile of rows; True unless there was a floating-point fault."},
     {"fold_tree", fold_tree, METH_VARARGS,
      "Sum all rows pairwise, level by level; True unless there was a fault."},
+    {"scan", scan, METH_VARARGS,
+     "Make running folds along an axis; return the faults, or -1 if there is no loop for them."},
+    {"scan_jointly", scan_jointly, METH_VARARGS,
+     "The same in blocks, together with other threads that share a state."},
     {"take_by_mask", take_part, METH_VARARGS,
      "Copy what a mask shows to another array; False, and nothing done, where that is NumPy's."},
     {"put_by_mask", put_part, METH_VARARGS,
      "Write to what a mask shows; False, and nothing done, where that is NumPy's."},
+    {"cumsum", (PyCFunction)(void (*)(void))cumsum, METH_FASTCALL | METH_KEYWORDS,
+     "What numpy.cumsum gives."},
+    {"cumprod", (PyCFunction)(void (*)(void))cumprod, METH_FASTCALL | METH_KEYWORDS,
+     "What numpy.cumprod gives."},
+    {"cumsum_of", (PyCFunction)(void (*)(void))cumsum_of, METH_FASTCALL | METH_KEYWORDS,
+     "What numpy.ndarray.cumsum gives."},
+    {"cumprod_of", (PyCFunction)(void (*)(void))cumprod_of, METH_FASTCALL | METH_KEYWORDS,
+     "What numpy.ndarray.cumprod gives."},
+    {"accumulate_of", (PyCFunction)(void (*)(void))accumulate_of, METH_FASTCALL | METH_KEYWORDS,
+     "What numpy.ufunc.accumulate gives."},
     {"where", (PyCFunction)(void (*)(void))where, METH_FASTCALL | METH_KEYWORDS,
      "What numpy.where gives."},
     {NULL, NULL, 0, NULL},

@@ -24,7 +24,7 @@ descends(PyObject *shape, PyObject *strides)
     return !PyErr_Occurred();
 }
 
-static int
+int
 is_managed_dtype(PyObject *dtype)
 {
     PyArray_Descr *descr = (PyArray_Descr *)dtype;
@@ -99,6 +99,25 @@ content(PyObject *x)
     return view;
 }
 
+/* A leaf, new, over memory in C order that nobody else writes to. */
+PyObject *
+stored(PyObject *memory)
+{
+    PyArrayObject *array = (PyArrayObject *)memory;
+    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *none = shape == NULL ? NULL : PyTuple_New(0), *made = NULL;
+    if (none != NULL) {
+        made = new_expr(told.leaf, none, none, shape, (PyObject *)PyArray_DESCR(array));
+    }
+    if (made != NULL) {
+        Py_SETREF(((Node *)made)->value, Py_NewRef(memory));
+        PyObject_GC_UnTrack(made);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(none);
+    return made;
+}
+
 /* What a small array shows now, copied, new; NULL without an error where Python has to look. */
 static PyObject *
 leaf_of(PyObject *np)
@@ -119,20 +138,9 @@ leaf_of(PyObject *np)
             last = step;
         }
     }
-    PyObject *copy = PyArray_NewCopy(array, NPY_CORDER), *made = NULL;
-    PyObject *shape = copy == NULL ? NULL : PyArray_IntTupleFromIntp(PyArray_NDIM(array),
-                                                                     PyArray_DIMS(array));
-    PyObject *none = shape == NULL ? NULL : PyTuple_New(0);
-    if (none != NULL) {
-        made = new_expr(told.leaf, none, none, shape, (PyObject *)PyArray_DESCR(array));
-    }
-    if (made != NULL) {
-        Py_SETREF(((Node *)made)->value, Py_NewRef(copy));
-        PyObject_GC_UnTrack(made);
-    }
+    PyObject *copy = PyArray_NewCopy(array, NPY_CORDER);
+    PyObject *made = copy == NULL ? NULL : stored(copy);
     Py_XDECREF(copy);
-    Py_XDECREF(shape);
-    Py_XDECREF(none);
     return made;
 }
 

@@ -72,9 +72,9 @@ look_around(Around *around)
            PyTuple_GET_ITEM(around->watch, 2) == Py_False;
 }
 
-/* The place of a frame, if something was recorded there in the same surroundings, borrowed. */
+/* What is known of a place in the program, borrowed; NULL without an error if that is nothing. */
 static PyObject *
-origin_at(PyCodeObject *code, int instruction, const Around *around)
+known_at(PyCodeObject *code, int instruction)
 {
     PyObject *address = PyLong_FromVoidPtr(code), *number = PyLong_FromLong(instruction);
     PyObject *key = address == NULL || number == NULL ? NULL : PyTuple_Pack(2, address, number);
@@ -82,13 +82,33 @@ origin_at(PyCodeObject *code, int instruction, const Around *around)
     Py_XDECREF(address);
     Py_XDECREF(number);
     Py_XDECREF(key);
-    if (known == NULL || PyTuple_GET_ITEM(known, 0) != (PyObject *)code ||
-        PyTuple_GET_ITEM(known, 1) != around->errors ||
-        PyTuple_GET_ITEM(known, 2) != around->watch) {
-        PyErr_Clear();
+    PyErr_Clear();
+    int is_its_own = known != NULL && PyTuple_GET_ITEM(known, 0) == (PyObject *)code;
+    return is_its_own ? known : NULL;
+}
+
+/* The Site of the frame that is running, borrowed; NULL without an error if it has none. */
+PyObject *
+site_now(void)
+{
+    PyFrameObject *frame = told.buffer_type == NULL ? NULL : PyEval_GetFrame();
+    if (frame == NULL) {
         return NULL;
     }
-    return PyTuple_GET_ITEM(known, 3);
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    PyObject *known = known_at(code, PyFrame_GetLasti(frame));
+    Py_DECREF(code);
+    return known == NULL ? NULL : PyTuple_GET_ITEM(PyTuple_GET_ITEM(known, 3), SITE_OF_ORIGIN);
+}
+
+/* The place of a frame, if something was recorded there in the same surroundings, borrowed. */
+static PyObject *
+origin_at(PyCodeObject *code, int instruction, const Around *around)
+{
+    PyObject *known = known_at(code, instruction);
+    int is_same = known != NULL && PyTuple_GET_ITEM(known, 1) == around->errors &&
+                  PyTuple_GET_ITEM(known, 2) == around->watch;
+    return is_same ? PyTuple_GET_ITEM(known, 3) : NULL;
 }
 
 /* The user's line that is running, new; NULL where it is not known yet, or wants each of its results
@@ -226,17 +246,15 @@ counted(PyObject *expr, PyObject *owner, PyObject *buffer)
     return due;
 }
 
-/* A handle, new, of a new Buffer with a pending Expr that nobody has yet. */
-static PyObject *
-handle_of(PyObject *expr)
+/* A handle, new, of a new Buffer whose content is an Expr that nobody has yet. */
+static Handle *
+holder_of(PyObject *expr)
 {
     PyObject *buffer = told.buffer_type->tp_alloc(told.buffer_type, 0);
-    PyObject *owner = buffer == NULL ? NULL : PyWeakref_NewRef(buffer, NULL);
-    Handle *made = owner == NULL ? NULL
-                                 : (Handle *)world.array_type->tp_alloc(world.array_type, 0);
+    Handle *made = buffer == NULL ? NULL
+                                  : (Handle *)world.array_type->tp_alloc(world.array_type, 0);
     if (made == NULL) {
         Py_XDECREF(buffer);
-        Py_XDECREF(owner);
         return NULL;
     }
     Node *node = (Node *)expr;
@@ -248,7 +266,6 @@ handle_of(PyObject *expr)
     *place_of(buffer, told.buffer.export) = Py_NewRef(Py_None);
     *place_of(buffer, told.buffer.home) = Py_NewRef(Py_None);
     *place_of(buffer, told.buffer.expr) = Py_NewRef(expr);
-    Py_SETREF(node->owner, Py_NewRef(owner));
     made->np = Py_NewRef(Py_None);
     made->base = Py_NewRef(Py_None);
     made->place = Py_NewRef(Py_None);
@@ -259,10 +276,42 @@ handle_of(PyObject *expr)
         PyObject_GC_UnTrack(buffer);
         PyObject_GC_UnTrack(made);
     }
-    if (counted(expr, owner, buffer) < 0) {
+    return made;
+}
+
+/* The same of a pending Expr, which is counted. */
+static PyObject *
+handle_of(PyObject *expr)
+{
+    Handle *made = holder_of(expr);
+    PyObject *owner = made == NULL ? NULL : PyWeakref_NewRef(made->buf, NULL);
+    if (owner == NULL) {
+        Py_XDECREF(made);
+        return NULL;
+    }
+    Py_SETREF(((Node *)expr)->owner, Py_NewRef(owner));
+    if (counted(expr, owner, made->buf) < 0) {
         Py_CLEAR(made);
     }
     Py_DECREF(owner);
+    return (PyObject *)made;
+}
+
+/* A handle, new, over a large array that NumPy has just made and nobody else has; NULL without an
+   error where Python has to look, as it has while anything waits: that may be too much beside it. */
+PyObject *
+held_anew(PyObject *np)
+{
+    PyArrayObject *array = (PyArrayObject *)np;
+    if (told.buffer_type == NULL || !IS_NUMPYS(np) || PyArray_BASE(array) != NULL ||
+        !PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA | NPY_ARRAY_CARRAY) ||
+        !is_managed_dtype((PyObject *)PyArray_DESCR(array)) ||
+        PyObject_IsTrue(*place_of(told.window, told.counts.exprs))) {
+        return NULL;
+    }
+    PyObject *leaf = stored(np);
+    Handle *made = leaf == NULL ? NULL : holder_of(leaf);
+    Py_XDECREF(leaf);
     return (PyObject *)made;
 }
 
@@ -311,11 +360,11 @@ record_into(PyObject *row, PyObject *x, PyObject *y)
 PyObject *
 take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"buffer_type", "site_type", "window", "results", "constants",
+    static char *keywords[] = {"buffer_type", "site_type", "race_type", "window", "results", "constants",
                                "constant", "scalars", "context", "states", "sights", "warnings",
                                "sites", "inside", "flush", "view", "leaf", "ask", "most", "little",
                                "little_bytes", NULL};
-    PyObject *buffer_type, *site_type, *dicts[5], *lists[2], *window, *constant, *scalars, *context,
+    PyObject *buffer_type, *site_type, *race_type, *dicts[5], *lists[2], *window, *constant, *scalars, *context,
         *flush, *view, *leaf, *ask;
     Py_ssize_t most, little, little_bytes;
     if (world.array_type == NULL) {
@@ -323,8 +372,8 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         return NULL;
     }
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!O!OO!O!OO!OO!O!O!O!O!OOOOnnn", keywords, &PyType_Type, &buffer_type,
-            &PyType_Type, &site_type, &window, &PyDict_Type, &dicts[0], &PyDict_Type, &dicts[1],
+            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOnnn", keywords, &PyType_Type, &buffer_type,
+            &PyType_Type, &site_type, &PyType_Type, &race_type, &window, &PyDict_Type, &dicts[0], &PyDict_Type, &dicts[1],
             &constant, &PyFrozenSet_Type, &scalars, &context, &PyList_Type, &lists[0],
             &PyList_Type, &lists[1], &PyDict_Type, &dicts[2], &PyDict_Type, &dicts[3],
             &PyDict_Type, &dicts[4], &flush, &view, &leaf, &ask, &most, &little, &little_bytes)) {
@@ -352,6 +401,10 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         {settings, "accuracy", &told.accuracy},
         {settings, "window_exprs", &told.window_exprs},
         {site_type, "alone", &told.alone},
+        {site_type, "race", &told.of_race},
+        {race_type, "by_numpy", &told.race.by_numpy},
+        {race_type, "most", &told.race.most},
+        {race_type, "sites", &told.race.sites},
     };
     for (size_t k = 0; k < sizeof slots / sizeof *slots; k++) {
         *slots[k].at = stored_at(slots[k].type, slots[k].name);
@@ -359,11 +412,12 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
             return NULL;
         }
     }
-    PyObject *kept[] = {buffer_type, window, dicts[0], dicts[1], constant, scalars, context,
+    PyObject *kept[] = {buffer_type, race_type, window, dicts[0], dicts[1], constant, scalars, context,
                         lists[0], lists[1], dicts[2], dicts[3], dicts[4], flush, view, leaf, ask};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
+    told.race_type = (PyTypeObject *)race_type;
     told.window = window;
     told.results = dicts[0];
     told.constants = dicts[1];

@@ -11,6 +11,7 @@
 /* What Python told, borrowed for the life of the process; `buffer_type` is NULL until then. */
 typedef struct {
     PyTypeObject *buffer_type;
+    PyTypeObject *race_type;
     PyObject *window;     /* what is pending, and how much that is */
     PyObject *results;    /* (row, what the dtype depends on of each operand) -> dtype */
     PyObject *constants;  /* (type, number) -> the operand that it is */
@@ -32,7 +33,11 @@ typedef struct {
     struct {
         Py_ssize_t exprs, elements, looked, owners, thread;
     } counts;
-    Py_ssize_t accuracy, window_exprs, alone; /* of settings, and of a Site */
+    struct {
+        Py_ssize_t by_numpy, most, sites;
+    } race;
+    Py_ssize_t accuracy, window_exprs; /* of settings */
+    Py_ssize_t alone, of_race;         /* of a Site */
     Py_ssize_t most, little, little_bytes;    /* elements: see runtime/window.py */
 } Recorder;
 
@@ -44,7 +49,10 @@ place_of(PyObject *object, Py_ssize_t at)
     return (PyObject **)((char *)object + at);
 }
 
+PyObject *site_now(void); /* borrowed */
 void untrack(PyObject *expr); /* for the collector of cycles, where it can be part of none */
+int is_managed_dtype(PyObject *dtype);
+PyObject *stored(PyObject *memory); /* new */
 PyObject *operand(PyObject *x, PyObject **kind); /* new, and what a dtype depends on; see there */
 PyObject *broadcast(PyObject *a, PyObject *b);
 PyObject *dtype_of(PyObject *row, PyObject *const *kinds, PyObject *first, PyObject *second);

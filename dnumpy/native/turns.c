@@ -1,7 +1,7 @@
 /* Whose turn it is to compute with large arrays that lie here, and what that took: dnumpy/expr/race.py
    says why. */
 
-#include "handle.h"
+#include "record.h"
 
 #include <time.h>
 
@@ -19,20 +19,54 @@ is_little_product(PyObject *a, PyObject *b)
            may_move(bytes);
 }
 
-/* The place of the line of the program that is running, if NumPy is to do now what this does with
-   what lies here; NULL without an error too after one, which Python will meet. */
+/* Say whether a function that runs over an array, one element after the other, does so now: each
+   element's turn is the same whoever has it. */
+int
+is_run_over(PyObject *x, Py_ssize_t bytes)
+{
+    return IS_NUMPYS(x) && PyArray_SIZE((PyArrayObject *)x) < MOST_RUN && may_move(bytes);
+}
+
+/* The race that a line of the program is in, borrowed, if that is NumPy's for the time being. */
+static PyObject *
+numpys_race(PyObject *site)
+{
+    PyObject *race = slot_of(site, told.of_race);
+    int is_numpys = race != NULL && Py_TYPE(race) == told.race_type &&
+                    slot_of(race, told.race.by_numpy) == Py_True;
+    return is_numpys ? race : NULL;
+}
+
+/* The place of the line of the program that is running, new, if NumPy is to do now what this does
+   with what lies here; NULL without an error too after one, which Python will meet. `lone.turn_of`
+   is the same, and knows what is not so short to say. */
 PyObject *
 turn_of(PyObject *function, Py_ssize_t size)
 {
-    PyObject *bytes = PyLong_FromSsize_t(size);
-    PyObject *args[] = {function, bytes};
-    PyObject *site = bytes == NULL ? NULL : PyObject_Vectorcall(world.turn_of, args, 2, NULL);
-    Py_XDECREF(bytes);
-    if (site == Py_None) {
-        Py_CLEAR(site);
+    PyObject *site = site_now(), *race = site == NULL ? NULL : numpys_race(site), *answer = NULL;
+    if (site == NULL || (race != NULL && size > PyLong_AsSsize_t(slot_of(race, told.race.most)))) {
+        PyErr_Clear();
+        return NULL;
+    }
+    if (race == NULL && slot_of(site, told.alone) != NULL &&
+        !PyObject_IsTrue(slot_of(site, told.alone))) {
+        return NULL;
+    }
+    PyObject *bytes = PyLong_FromSsize_t(size), *args[] = {function, bytes};
+    if (bytes != NULL) {
+        Py_INCREF(site);
+        answer = PyObject_Vectorcall(race == NULL ? world.turn_of : world.may_be_numpys, args, 2, NULL);
+        if (answer != NULL && race != NULL) {
+            Py_SETREF(answer, Py_NewRef(answer == Py_True ? site : Py_None));
+        }
+        Py_DECREF(site);
+        Py_DECREF(bytes);
+    }
+    if (answer == Py_None) {
+        Py_CLEAR(answer);
     }
     PyErr_Clear();
-    return site;
+    return answer;
 }
 
 PyObject *
@@ -54,17 +88,26 @@ seconds_now(void)
 void
 took(PyObject *site, double started)
 {
-    static PyObject *name;
+    static PyObject *passed, *by_name;
     if (site == NULL) {
         return;
     }
-    if (!PyErr_Occurred()) {
-        PyObject *seconds = PyFloat_FromDouble(seconds_now() - started);
-        PyObject *told = seconds == NULL ? NULL
-                                         : PyObject_CallMethodOneArg(site, intern(&name, "took"),
-                                                                     seconds);
+    PyObject *race = PyErr_Occurred() ? NULL : numpys_race(site);
+    if (race != NULL) {
+        PyObject *sites = slot_of(race, told.race.sites);
+        Py_ssize_t last = PyTuple_GET_SIZE(sites) - 1;
+        PyObject *seconds = PyFloat_FromDouble(seconds_now() - started), *told_it = NULL;
+        PyObject *args[] = {race, seconds, PyTuple_GET_ITEM(sites, last) == site ? Py_True : Py_False};
+        if (by_name == NULL) {
+            by_name = Py_BuildValue("(s)", "ends");
+        }
+        if (seconds != NULL && by_name != NULL) {
+            Py_INCREF(race);
+            told_it = PyObject_VectorcallMethod(intern(&passed, "passed"), args, 2, by_name);
+            Py_DECREF(race);
+        }
         Py_XDECREF(seconds);
-        Py_XDECREF(told);
+        Py_XDECREF(told_it);
         PyErr_Clear();
     }
     Py_DECREF(site);

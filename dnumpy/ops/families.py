@@ -133,10 +133,14 @@ class Scan(Blocked):
     ``join(before, params, out)`` joins, in place, a block's running folds with the last one
     before it. A call without a second operand for what goes before is one run over all blocks.
     Unless ``rounds(params)``, the folds have the same bits whatever the blocks are.
+    ``jointly(rows, params, out, block, state)`` makes all of them together with other threads that
+    call it at the same time, with a ``state`` of as many zeros as there are blocks, and one more;
+    it says whether it could.
     """
 
     join: Callable[[Any, Any, Any], None] | None = None
     rounds: Callable[[Any], bool] = lambda _params: True
+    jointly: Callable[[Any, Any, Any, int, Any], bool] = lambda *_given: False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

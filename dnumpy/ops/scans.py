@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.ops.families import Fold, Indexing, Piece, Scan, row
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def _total(pieces: Sequence[Any], params: ScanParams, _lo: int, _hi: int) -> Any
     ufunc = getattr(np, params.ufunc)
     with np.errstate(all="ignore"):
         if rounds(params):  # in the very order in which the block's running folds are made
-            folds = ufunc.accumulate(pieces[0], axis=0, dtype=params.dtype)
+            folds = np.empty(pieces[0].shape, params.dtype)
+            accumulate(params.ufunc, pieces[0], folds)
             return folds[-1].copy()  # a view would keep all of the block's folds in memory
         return ufunc.reduce(pieces[0], axis=0, dtype=params.dtype)
 
@@ -82,18 +84,58 @@ def _rows_and_before(shapes: Shapes, params: ScanParams, lo: int, hi: int) -> tu
 
 
 def _accumulate(pieces: Sequence[Any], params: ScanParams, lo: int, _hi: int, out: Any) -> None:
-    getattr(np, params.ufunc).accumulate(pieces[0], axis=0, dtype=params.dtype, out=out)
-    if lo and len(pieces) > 1:
-        _join(pieces[1][0], params, out)
+    before = pieces[1] if lo and len(pieces) > 1 else None
+    if before is None or not _made(params.ufunc, pieces[0], out, 0, before):
+        accumulate(params.ufunc, pieces[0], out)
+        if before is not None:
+            _join(before[0], params, out)
+
+
+def accumulate(ufunc: str, rows: Any, out: Any, axis: int = 0) -> None:
+    """Make NumPy's running folds in the dtype of ``out``, by our own loop where there is one."""
+    if not _made(ufunc, rows, out, axis):
+        getattr(np, ufunc).accumulate(rows, axis=axis, dtype=out.dtype, out=out)
+
+
+def _made(ufunc: str, rows: Any, out: Any, axis: int, before: Any = None) -> bool:
+    """Say whether our own loop made them; faults are told as NumPy would."""
+    return _was_made(native.scan(ufunc, rows, out, axis, before), ufunc, out.dtype)
+
+
+def _was_made(faults: int, ufunc: str, dtype: np.dtype) -> bool:
+    if faults > 0:
+        _tell(ufunc, dtype, faults)
+    return faults >= 0
+
+
+def _tell(ufunc: str, dtype: np.dtype, faults: int) -> None:
+    """Have NumPy tell of floating-point faults: its own loop has them, on two elements."""
+    limits = np.finfo(dtype)
+    worst = {"over": (limits.max, limits.max), "under": (limits.tiny, limits.tiny)}
+    worst["invalid"] = (np.inf, -np.inf if ufunc == "add" else 0.0)
+    for bit, kind in _FAULTS.items():
+        if faults & bit:
+            getattr(np, ufunc).accumulate(np.array(worst[kind], dtype))
+
+
+_FAULTS = {2: "over", 4: "under", 8: "invalid"}  # as NumPy numbers them
 
 
 def _join(before: Any, params: ScanParams, out: Any) -> None:
     getattr(np, params.ufunc)(before, out, out=out)
 
 
+def _jointly(rows: Any, params: ScanParams, out: Any, block: int, state: Any) -> bool:
+    faults = native.scan_jointly(params.ufunc, rows, out, block, state)
+    return _was_made(faults, params.ufunc, out.dtype)
+
+
 SCAN = row(
-    Scan("scan", _rows_and_before, _accumulate, rows=_block, loop="scan", join=_join, rounds=rounds)
-)
+    Scan(
+        "scan", _rows_and_before, _accumulate, rows=_block, loop="scan", join=_join, rounds=rounds,
+        jointly=_jointly,
+    )
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- products of floats
@@ -171,7 +213,7 @@ def _multiply_on(pieces: Sequence[Any], params: ScanParams, lo: int, _hi: int, o
     if lo:
         rows = np.array(rows, params.dtype)
         np.multiply(pieces[1][0], rows[0], out=rows[:1].reshape(rows.shape[1:]))
-    np.multiply.accumulate(rows, axis=0, dtype=params.dtype, out=out)
+    accumulate("multiply", rows, out)
 
 
 RUNNING_PRODUCTS = row(
@@ -228,8 +270,7 @@ class AlongParams(NamedTuple):
 
 
 def _along(pieces: Sequence[Any], params: AlongParams, _lo: int, _hi: int, out: Any) -> None:
-    ufunc = getattr(np, params.ufunc)
-    ufunc.accumulate(pieces[0], axis=params.axis, dtype=params.dtype, out=out)
+    accumulate(params.ufunc, pieces[0], out, params.axis)
 
 
 ALONG = row(Scan("scan.along", _these_rows, _along, loop="scan"))

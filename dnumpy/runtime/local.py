@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
 INLINE_FLOPS = 2e7  # of products
 BATCH_SECONDS = 2e-4  # of one batch at least, beside which taking the next one costs little
-SCAN_BYTES = 16 << 20  # of a result: the threads of a scan meet twice, and go over it twice
+SCAN_BYTES = 16 << 20  # of a result from which threads are tried first
 BATCHES_PER_THREAD = 8
 LOOKED_AT = 2  # tiles that one thread runs first, to see whether several would crowd
 
@@ -328,10 +328,14 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
         compute_rows(op, args, expr.params, out, (0, rows, grid))
         return out
     if isinstance(op, Scan) and op.join is not None and len(args) == 1:
-        if out.nbytes < SCAN_BYTES:
+        sharing = _sharing_of(op, out)
+        shared = sharing.pays(guess=out.nbytes >= SCAN_BYTES)
+        started = time.perf_counter()
+        if shared:
+            _scanned(op, args[0], expr.params, out, grid)
+        else:
             compute_rows(op, args, expr.params, out, (0, rows, grid))
-            return out
-        _scanned(op, args[0], expr.params, out, grid)
+        sharing.observe(time.perf_counter() - started, shared=shared)
         return out
     sharing = _sharing_of(op, out)
     shared = sharing.pays(guess=True)
@@ -369,7 +373,14 @@ def _batches(sharing: Sharing, threads: int) -> int:
 
 
 def _scanned(op: Scan, rows: np.ndarray, params: Params, out: np.ndarray, grid: int) -> None:
-    """Compute running folds: every block's own, then each joined with what goes before it."""
+    """Compute running folds, the threads jointly; or every block's own, then each one joined."""
+    state = np.zeros(-(-len(out) // grid) + 1, np.int64)
+    done: list[bool] = []
+    share_out(
+        lambda _: done.append(op.jointly(rows, params, out, grid, state)), range(thread_count())
+    )
+    if all(done):
+        return
 
     def alone(lo: int) -> None:
         block = out[lo : lo + grid]

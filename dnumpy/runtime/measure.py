@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnumpy.cost.profile import DeviceProfile
+from dnumpy.ops.scans import accumulate
 from dnumpy.runtime import machine
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def tile_calls() -> dict[str, tuple[Callable[[int], object], float]]:
         "pick": (lambda k: np.argmin(x[k].reshape(-1, SHORT), axis=1), TILE // SHORT),
         "run": (lambda k: np.subtract(columns[k], rows[k], out=given[k]), TILE // SHORT),
         "index": (lambda k: np.argmin(x[k]), TILE),
-        "scan": (lambda k: np.add.accumulate(x[k], out=out[k]), TILE),
+        "scan": (lambda k: accumulate("add", x[k], out[k]), TILE),
         "scatter": (lambda k: out[k].put(order[k], x[k], mode="clip"), TILE),
         "sort": (lambda k: np.sort(y[k]), TILE * log2(TILE)),
         "fft": (lambda k: np.fft.fft(waves[k]), TRANSFORMED * log2(TRANSFORMED)),
