@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STEADY = 6  # evaluations of the same lines before NumPy is tried
-TRIALS = 3  # rounds of a trial
+TRIALS = 4  # rounds of a trial
+COLD = 2  # of them, whose results lie in new memory: the system's, then what that was given back
 AGAIN = 2  # evaluations after which a finished period of NumPy's is judged
 FIRST_PERIOD, LAST_PERIOD = 16, 256  # rounds that are NumPy's before ours are looked at again
 FIRST_REST, LAST_REST = 256, 1 << 14  # evaluations of ours before NumPy is tried again
@@ -120,8 +121,8 @@ class Race:
                 self.best, self.due = math.inf, self.runs + AGAIN
 
     def _most_tried(self) -> float:
-        """Return how long a round of a trial may take; the first meets new memory."""
-        if self.rounds < TRIALS:
+        """Return how long a round of a trial may take; the first ones meet new memory."""
+        if self.rounds <= TRIALS - COLD:
             return HOPELESS * self.best
         return AT_FIRST * self.best + NEW_MEMORY * self.nbytes
 

@@ -88,7 +88,7 @@ def test_rows_joined_with_what_goes_before(
         joined = function(before, own)
         if native.scan(ufunc, x, out, 0, before) < 0:
             return  # no loop for these
-    same = (out == joined) | ((out != out) & (joined != joined))  # noqa: PLR0124 - nan
+    same = (out == joined) | ((out != out) & (joined != joined))
     assert same.all()
 
 
