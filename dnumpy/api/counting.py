@@ -136,6 +136,8 @@ def _lies_here(a: Any) -> bool:
 def _weighed_here(x: ndarray, weights: Any, least: int, shortest: int) -> Any:
     """Add weights that lie here, in the order in which what waits adds them."""
     values = concrete(x)
+    if x.size <= shortest:  # one block, whatever there is to count
+        return calls.wrap_result(np.bincount(values, calls.unwrap(weights), least))
     size = max(int(values.max()) + 1, least)
     step = block_rows(x.size, size, block=max(shortest, LABELS))
     return calls.wrap_result(counts.weighed(values, calls.unwrap(weights), size, step))

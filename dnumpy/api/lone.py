@@ -46,7 +46,8 @@ MOVING = frozenset({
 # what gives the same bits whoever computes it, and no view of what it is given
 EXACT = frozenset({
     "all", "allclose", "amax", "amin", "angle", "any", "argmax", "argmin", "argsort", "argwhere",
-    "around", "array_equal", "choose", "clip", "compress", "copy", "cross", "delete", "diff",
+    "around", "array_equal", "choose", "clip", "compress", "convolve", "copy", "correlate", "cross",
+    "delete", "diff",
     "digitize", "ediff1d", "extract", "fft.fftshift", "fft.ifftshift", "flatnonzero", "gradient",
     "histogram", "insert", "interp", "intersect1d", "isclose", "isin", "kron", "lexsort",
     "linalg.cross", "max", "median", "meshgrid", "min", "nanmax", "nanmedian", "nanmin", "nonzero",
@@ -125,8 +126,11 @@ def run_ours(
     started = time.perf_counter()
     with race.held():
         r = slow(*args, **(named or {}))
+    seconds = time.perf_counter() - started
     if _is_computed(r):
-        race.evaluated((site,), nbytes, nbytes, time.perf_counter() - started)
+        race.evaluated((site,), nbytes, nbytes, seconds)
+    else:
+        site.recorded(seconds)
     return r
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from pathlib import Path
@@ -62,7 +63,7 @@ class Site:
     is not worth being planned. The second does.
     """
 
-    __slots__ = ("alone", "race", "unread")
+    __slots__ = ("alone", "race", "recording", "unread")
 
     SURE = 3
     PROBED = 16
@@ -74,6 +75,7 @@ class Site:
         self.alone = self.FIRST
         self.unread = 0
         self.race: Race | None = None  # with NumPy
+        self.recording = math.inf  # seconds that a function took here to record its result
 
     def died_unread(self) -> None:
         """Note that a result of this place was computed for nobody."""
@@ -100,6 +102,10 @@ class Site:
         race = self.race
         if race is not None and race.by_numpy:
             race.passed(seconds, ends=self is race.sites[-1])
+
+    def recorded(self, seconds: float) -> None:
+        """Note what a function took to record its result, without that being computed."""
+        self.recording = min(self.recording, seconds)
 
     def computes_at_once(self) -> bool:
         """Say whether to compute the next result without waiting."""

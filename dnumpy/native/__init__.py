@@ -262,9 +262,10 @@ def function(
         the same, and one large array that lies here, of which a view is made; "moves", "exact":
         small ones, and large ones that lie here, of a function that only moves elements, or gives
         the same bits whoever computes them, which is then a matter of time; "product": two of which
-        a product is little work; "runs": one that is run over as it lies here; "writes": small ones of a function that writes to them; "shape":
-        one of few elements; "square": one or two extents of such; "list": a short list of numbers;
-        "range": a short range; "itself": one array of ours, which is the result.
+        a product is little work; "runs": one that is run over as it lies here; "writes": small ones
+        of a function that writes to them; "shape": one of few elements; "square": one or two
+        extents of such; "list": a short list of numbers; "range": a short range; "itself": one
+        array of ours, which is the result.
     binds : bool
         Whether it is a method of a class that holds it, as functions are and built-in ones are not.
     """

@@ -71,6 +71,17 @@ def test_what_is_no_faster_is_not_tried_again_soon(seconds: float) -> None:
     assert found.due - found.runs > rest
 
 
+def test_rounds_that_meet_new_memory_do_not_decide() -> None:
+    sites = (Site(),)
+    found = raced(sites)
+    for _ in range(race.COLD):
+        round_of(sites, 2 * OURS)  # as long as the system takes to clear the pages
+    for _ in range(TRIALS - race.COLD):
+        round_of(sites, OURS / 2)
+    assert found.by_numpy
+    assert not found.trying
+
+
 def test_a_trial_ends_in_the_middle_of_a_round_that_takes_too_long() -> None:
     allowed = int(race.AT_FIRST + race.NEW_MEMORY * NBYTES / OURS)  # the first round: new memory
     sites = tuple(Site() for _ in range(allowed + 3))
