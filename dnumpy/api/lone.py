@@ -69,7 +69,8 @@ VIEW_METHODS: dict[Any, bool | None] = {
 }  # fmt: skip
 # of what is not too large, as one block of it is (see kernels/blocked.py)
 RUNS = frozenset({"cumsum", "cumprod"})
-VIEW_METHODS |= dict.fromkeys(native.FASTER.values())
+VIEW_METHODS |= {f: None for name, f in native.FASTER_OF_ARRAYS.items() if name in RUNS}
+METHODS |= {f for name, f in native.FASTER_OF_ARRAYS.items() if name in {"max", "min"}}
 PRODUCTS = frozenset({"dot", "vdot", "inner"})
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply
@@ -182,7 +183,8 @@ def has_same_bits(function: Any) -> bool:
 @cache
 def _functions() -> frozenset[Any]:
     numpys = [operator.attrgetter(name)(np) for name in EXACT if _is_there(name)]
-    return frozenset([*numpys, native.where, counts.histogram])
+    sooner = [f for name, f in native.FASTER.items() if name in EXACT]
+    return frozenset([*numpys, *sooner, counts.histogram])
 
 
 def _is_there(name: str) -> bool:

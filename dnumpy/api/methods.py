@@ -88,7 +88,7 @@ def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Call
 
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
-    return native.method(method, native.FASTER.get(name, wrapped), writes=writes)
+    return native.method(method, native.FASTER_OF_ARRAYS.get(name, wrapped), writes=writes)
 
 
 def _any_lazy(args: tuple[Any, ...]) -> bool:

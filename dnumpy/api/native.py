@@ -225,9 +225,7 @@ for _name, _function in NATIVE.items():
 # what runs on small arrays of NumPy's in place of NumPy's function
 AT_ONCE: dict[str, Callable[..., Any]] = {
     "einsum": pairwise.einsum_of_small,
-    "where": native.where,
-    "cumsum": native.cumsum,
-    "cumprod": native.cumprod,
+    **native.FASTER,
     "histogram": counting_kernels.histogram,
 }
 

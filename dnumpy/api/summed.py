@@ -23,7 +23,6 @@ from dnumpy.kernels import sums
 from dnumpy.ops.families import reduction_of
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime import direct
-from dnumpy.runtime.memory import pool
 
 _MOST_KNOWN = 1024
 
@@ -60,10 +59,8 @@ def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
         total = _summed(memory, axes, keepdims=True)
         if total is None:
             return None
-        apart = pool.empty(memory.shape, memory.dtype)
-        np.subtract(memory, total / count, out=apart)
-        np.multiply(apart, apart, out=apart)
-        folded = _summed(apart, axes, keepdims=bool(keepdims))
+        means = total / count
+        folded = _summed(memory, axes, keepdims=bool(keepdims), means=means)
         found = None if folded is None else np.asarray(folded / max(count - ddof, 0))
     return None if faults else _given(array, found)
 
@@ -101,14 +98,19 @@ def _given(array: ndarray, found: np.ndarray | None) -> Any:
     return small(found) if found.shape else found[()]
 
 
-def _summed(memory: np.ndarray, axes: tuple[int, ...], *, keepdims: bool) -> np.ndarray | None:
-    """Return what all lowerings give; None where a fault is to be told of."""
+def _summed(
+    memory: np.ndarray, axes: tuple[int, ...], *, keepdims: bool, means: np.ndarray | None = None
+) -> np.ndarray | None:
+    """Return what all lowerings give; None where a fault is to be told of.
+
+    Where there are ``means``, that is the sum of squares beside them.
+    """
     kept = (n for k, n in enumerate(memory.shape) if k not in axes)
     shape = tuple(1 if k in axes else n for k, n in enumerate(memory.shape)) if keepdims else kept
     out = np.empty(tuple(shape), memory.dtype)
     sizes = (config.tile_bytes, config.tile_rows_max)
     rows = _tile_rows(memory.shape, memory.dtype, axes, sizes)
-    return out if sums.total(memory, rows, axes, out) else None
+    return out if sums.total(memory, rows, axes, out, means) else None
 
 
 @lru_cache(maxsize=_MOST_KNOWN)

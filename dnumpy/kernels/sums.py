@@ -101,19 +101,31 @@ def has_total(shape: tuple[int, ...], axis: tuple[int, ...]) -> bool:
     return axis == (0,) or len(axis) == len(shape) or (axis == (1,) and len(shape) == 2)
 
 
-def total(rows: np.ndarray, tile_rows: int, axis: tuple[int, ...], out: np.ndarray) -> bool:
+def total(
+    rows: np.ndarray,
+    tile_rows: int,
+    axis: tuple[int, ...],
+    out: np.ndarray,
+    means: np.ndarray | None = None,
+) -> bool:
     """Sum C-contiguous rows into ``out``: each column, each row, or all; False where NumPy must.
 
-    The sums of tiles, of which the last may be shorter, meet up the tree.
+    The sums of tiles, of which the last may be shorter, meet up the tree. Where there are ``means``,
+    one for each sum, squares of what is left beside them are summed.
     """
     flat = rows.reshape(len(rows), -1)
-    if axis == (1,):
-        blocks = np.empty((len(rows), -(-flat.shape[1] // BLOCK)), rows.dtype)
-        return native.fold("fold_blocks", flat, blocks) and native.fold("fold_rows", blocks, out)
-    one = len(axis) == rows.ndim or flat.shape[1] == 1
-    parts = np.empty((-(-len(rows) // tile_rows), 1 if one else flat.shape[1]), rows.dtype)
-    done = native.fold("fold_tiles" if one else "fold_columns", flat, tile_rows, parts)
-    return done and native.fold("fold_tree", parts, out)
+    one = len(axis) == rows.ndim or (axis != (1,) and flat.shape[1] == 1)
+    kind = "rows" if axis == (1,) and not one else "tiles" if one else "columns"
+    lengths = {"rows": -(-flat.shape[1] // BLOCK), "tiles": 1, "columns": flat.shape[1]}
+    count = len(rows) if kind == "rows" else -(-len(rows) // tile_rows)
+    parts = np.empty((count, lengths[kind]), rows.dtype)
+    if means is not None:
+        done = native.fold("fold_squares", flat, tile_rows, kind, means.reshape(-1), parts)
+    elif kind == "rows":
+        done = native.fold("fold_blocks", flat, parts)
+    else:
+        done = native.fold(f"fold_{kind}", flat, tile_rows, parts)
+    return done and native.fold("fold_rows" if kind == "rows" else "fold_tree", parts, out)
 
 
 def sum_columns(rows: np.ndarray, tile_rows: int, out: np.ndarray) -> bool:

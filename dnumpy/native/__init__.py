@@ -171,11 +171,10 @@ if built:
     held_bytes: Any = _module.held_bytes
     structure: Any = _module.structure
     rebuild: Any = _module.rebuild
-where = _module.where if built else np.where  # gives what NumPy's does, as these do
-cumsum = _module.cumsum if built else np.cumsum
-cumprod = _module.cumprod if built else np.cumprod
-# methods of NumPy's arrays and ufuncs, and what gives the same sooner
-FASTER = {"cumsum": _module.cumsum_of, "cumprod": _module.cumprod_of} if built else {}
+# functions of NumPy's, methods of its arrays and of its ufuncs, and what gives the same sooner
+_FASTER = ("cumprod", "cumsum", "max", "mean", "min", "std", "sum", "var")
+FASTER = {name: getattr(_module, name) for name in (*_FASTER, "where")} if built else {}
+FASTER_OF_ARRAYS = {name: getattr(_module, f"{name}_of") for name in _FASTER} if built else {}
 FASTER_OF_UFUNCS = {"accumulate": _module.accumulate_of} if built else {}
 
 

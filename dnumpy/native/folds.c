@@ -3,22 +3,9 @@
    Each function says whether it was done without a floating-point fault: NumPy, which names them, does
    it otherwise. Elements of a row lie side by side. */
 
-#include "handle.h"
-
-#include <fenv.h>
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
-#endif
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-#define FOR_EACH_CPU __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define FOR_EACH_CPU
-#endif
+#include "pairwise.h"
 
 #define BLOCK 512
-#define QUARTER 128
-#define LANES 8
 #define COLUMNS 256 /* that are folded at once: a few buffers of them stay in the first cache */
 #define LEVELS 40   /* of a tree with more leaves than any memory has rows of tiles */
 
@@ -35,40 +22,6 @@
 #endif
 
 #define DEFINE_FOLDS(T, NAME)                                                                      \
-    static inline T NAME##_lanes(const T *r)                                                       \
-    {                                                                                              \
-        return ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                  \
-    }                                                                                              \
-                                                                                                   \
-    /* NumPy's sum of a few adjacent elements. */                                                  \
-    FOR_EACH_CPU static T NAME##_pairwise(const T *a, Py_ssize_t n)                                \
-    {                                                                                              \
-        if (n < LANES) {                                                                           \
-            T sum = (T)-0.0;                                                                       \
-            for (Py_ssize_t i = 0; i < n; i++) {                                                   \
-                sum += a[i];                                                                       \
-            }                                                                                      \
-            return sum;                                                                            \
-        }                                                                                          \
-        if (n > QUARTER) {                                                                         \
-            Py_ssize_t half = n / 2 - n / 2 % LANES;                                               \
-            return NAME##_pairwise(a, half) + NAME##_pairwise(a + half, n - half);                 \
-        }                                                                                          \
-        T r[LANES];                                                                                \
-        memcpy(r, a, sizeof r);                                                                    \
-        Py_ssize_t i = LANES;                                                                      \
-        for (; i < n - n % LANES; i += LANES) {                                                    \
-            for (int k = 0; k < LANES; k++) {                                                      \
-                r[k] += a[i + k];                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        T sum = NAME##_lanes(r);                                                                   \
-        for (; i < n; i++) {                                                                       \
-            sum += a[i];                                                                           \
-        }                                                                                          \
-        return sum;                                                                                \
-    }                                                                                              \
-                                                                                                   \
     /* The same of a whole block, whose quarters do not wait for each other. */                    \
     typedef T NAME##_row ROW_OF(T);                                                                \
                                                                                                    \
@@ -181,6 +134,59 @@
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
+    /* The blocks of rows as above, of squares of what is left beside the mean of each row, or of   \
+       all of them. */                                                                             \
+    FOR_EACH_CPU static void NAME##_squared(const char *rows, Py_ssize_t count, Py_ssize_t stride, \
+                                            Py_ssize_t length, const T *means, int step, T *sums)  \
+    {                                                                                              \
+        T squares[BLOCK];                                                                          \
+        for (Py_ssize_t k = 0; k < count; k++) {                                                   \
+            const T *row = (const T *)(rows + k * stride), mean = means[k * step];                 \
+            for (Py_ssize_t i = 0; i < length; i += BLOCK) {                                       \
+                Py_ssize_t n = length - i < BLOCK ? length - i : BLOCK;                            \
+                for (Py_ssize_t j = 0; j < n; j++) {                                               \
+                    T apart = row[i + j] - mean;                                                   \
+                    squares[j] = apart * apart;                                                    \
+                }                                                                                  \
+                *sums++ = (n == BLOCK ? NAME##_block(squares) : NAME##_pairwise(squares, n)) + (T)0; \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static void NAME##_squared_tiles(const char *rows, Py_ssize_t count, Py_ssize_t stride,        \
+                                     Py_ssize_t width, Py_ssize_t tile, const T *mean, T *blocks,  \
+                                     T *sums)                                                      \
+    {                                                                                              \
+        for (Py_ssize_t first = 0; first < count; first += tile) {                                 \
+            Py_ssize_t n = first + tile < count ? tile : count - first;                            \
+            Py_ssize_t runs = width < BLOCK ? 1 : n, length = width < BLOCK ? n * width : width;   \
+            NAME##_squared(rows + first * stride, runs, stride, length, mean, 0, blocks);          \
+            *sums++ = NAME##_up(blocks, runs * ((length + BLOCK - 1) / BLOCK));                    \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    FOR_EACH_CPU static void NAME##_squared_columns(const char *rows, Py_ssize_t count,            \
+                                                    Py_ssize_t stride, Py_ssize_t width,           \
+                                                    Py_ssize_t tile, const T *means, T *sums)      \
+    {                                                                                              \
+        for (Py_ssize_t first = 0; first < count; first += tile, sums += width) {                  \
+            Py_ssize_t last = first + tile < count ? first + tile : count;                         \
+            for (Py_ssize_t at = 0; at < width; at += COLUMNS) {                                   \
+                Py_ssize_t n = width - at < COLUMNS ? width - at : COLUMNS;                        \
+                T sum[COLUMNS];                                                                    \
+                memset(sum, 0, sizeof sum);                                                        \
+                for (Py_ssize_t k = first; k < last; k++) {                                        \
+                    const T *row = (const T *)(rows + k * stride) + at, *mean = means + at;        \
+                    for (Py_ssize_t j = 0; j < n; j++) {                                           \
+                        T apart = row[j] - mean[j];                                                \
+                        sum[j] += apart * apart;                                                   \
+                    }                                                                              \
+                }                                                                                  \
+                memcpy(sums + at, sum, n * sizeof(T));                                             \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
     static void NAME##_rows(const char *rows, Py_ssize_t count, Py_ssize_t stride,                 \
                             Py_ssize_t length, T *sums)                                            \
     {                                                                                              \
@@ -189,6 +195,8 @@
         }                                                                                          \
     }
 
+DEFINE_PAIRWISE(double, doubles)
+DEFINE_PAIRWISE(float, floats)
 DEFINE_FOLDS(double, doubles)
 DEFINE_FOLDS(float, floats)
 
@@ -218,10 +226,10 @@ has_size(PyArrayObject *out, Py_ssize_t expected)
 #define WITH_FAULTS_SEEN(WORK)                                                                     \
     int faults;                                                                                    \
     Py_BEGIN_ALLOW_THREADS;                                                                        \
-    feclearexcept(FE_ALL_EXCEPT);                                                                  \
+    clear_faults();                                                                  \
     WORK;                                                                                          \
-    faults = fetestexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);                                \
-    feclearexcept(FE_ALL_EXCEPT);                                                                  \
+    faults = faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);                                \
+    clear_faults();                                                                  \
     Py_END_ALLOW_THREADS;                                                                          \
     return PyBool_FromLong(!faults);
 
@@ -339,4 +347,52 @@ fold_rows(PyObject *Py_UNUSED(module), PyObject *args)
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
     WITH_FAULTS_SEEN(is_double ? doubles_rows(rows, count, stride, length, sums)
                                : floats_rows(rows, count, stride, length, sums))
+}
+
+/* fold_squares(a, tile, means, out): the same as above of squares of what is left beside means: beside
+   one, tiles of all; beside one for each column, tiles of columns; beside one for each row, blocks. */
+PyObject *
+fold_squares(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *means, *b;
+    Py_ssize_t tile;
+    const char *kind;
+    if (!PyArg_ParseTuple(args, "O!nsO!O!", &PyArray_Type, &a, &tile, &kind, &PyArray_Type, &means,
+                          &PyArray_Type, &b)) {
+        return NULL;
+    }
+    if (tile < 1 || !fits(a, b) || !PyArray_ISCARRAY_RO(means) ||
+        PyArray_TYPE(means) != PyArray_TYPE(a) || !PyArray_IS_C_CONTIGUOUS(a)) {
+        Py_RETURN_FALSE;
+    }
+    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
+    Py_ssize_t tiles = (count + tile - 1) / tile, expected = tiles, given = 1;
+    int of_columns = strcmp(kind, "columns") == 0, of_rows = strcmp(kind, "rows") == 0;
+    if (of_columns) {
+        expected = width * tiles;
+        given = width;
+    }
+    else if (of_rows) {
+        expected = count * ((width + BLOCK - 1) / BLOCK);
+        given = count;
+    }
+    if (!has_size(b, expected) || !has_size(means, given)) {
+        return NULL;
+    }
+    Py_ssize_t held = tile < count ? tile : count;
+    Py_ssize_t most = width < BLOCK ? held * width / BLOCK + 1 : held * (width / BLOCK + 1);
+    void *blocks = malloc(most * sizeof(double));
+    if (blocks == NULL) {
+        return PyErr_NoMemory();
+    }
+    const char *rows = PyArray_BYTES(a);
+    const void *beside = PyArray_DATA(means);
+    void *sums = PyArray_DATA(b);
+    int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
+#define FOLD_SQUARES(NAME)                                                                         \
+    (of_columns ? NAME##_squared_columns(rows, count, stride, width, tile, beside, sums)           \
+     : of_rows  ? NAME##_squared(rows, count, stride, width, beside, 1, sums)                      \
+                : NAME##_squared_tiles(rows, count, stride, width, tile, beside, blocks, sums))
+    WITH_FAULTS_SEEN(
+        if (is_double) { FOLD_SQUARES(doubles); } else { FOLD_SQUARES(floats); } free(blocks))
 }

@@ -68,6 +68,19 @@ intern(PyObject **place, const char *text)
     return *place;
 }
 
+/* What NumPy, or its class `owner`, has by a name, new. */
+PyObject *
+numpys_own(const char *owner, const char *name)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *of = numpy == NULL || owner == NULL ? Py_XNewRef(numpy)
+                                                  : PyObject_GetAttrString(numpy, owner);
+    PyObject *found = of == NULL ? NULL : PyObject_GetAttrString(of, name);
+    Py_XDECREF(of);
+    Py_XDECREF(numpy);
+    return found;
+}
+
 /* Say whether an argument holds no array: one of some types, or a tuple of integers. */
 int
 is_plain(PyObject *types, PyObject *x)

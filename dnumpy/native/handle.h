@@ -148,6 +148,7 @@ PyObject *wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count); /* stea
 PyObject *view_of(PyObject *r, PyObject *handle, PyObject *own);
 PyObject *managed_fact(Handle *handle, PyObject *name);
 PyObject *intern(PyObject **place, const char *text);
+PyObject *numpys_own(const char *owner, const char *name); /* new */
 int holds_type(PyObject *types, PyObject *x);
 PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if it is not here */
 PyObject *shown_of(Handle *x, PyObject *memory);
@@ -203,6 +204,20 @@ PyObject *fold_columns(PyObject *module, PyObject *args);
 PyObject *fold_rows(PyObject *module, PyObject *args);
 PyObject *fold_tiles(PyObject *module, PyObject *args);
 PyObject *fold_tree(PyObject *module, PyObject *args);
+PyObject *fold_squares(PyObject *module, PyObject *args);
+/* see moments.c */
+PyObject *mean(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *var(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *std_(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *mean_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *var_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *std_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *sum(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *largest(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *smallest(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *sum_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *largest_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *smallest_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *scan(PyObject *module, PyObject *args); /* see scans.c */
 PyObject *scan_jointly(PyObject *module, PyObject *args);
 PyObject *accumulate_of(PyObject *module, PyObject *const *args, Py_ssize_t count,

@@ -4,18 +4,7 @@
    it stays in a register, and where other axes lie within, whole rows are joined at once. What may go
    before all of them is joined with each one afterwards. */
 
-#include "handle.h"
-
-#include <fenv.h>
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
-#endif
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-#define FOR_EACH_CPU __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define FOR_EACH_CPU
-#endif
+#include "pairwise.h"
 
 #define SUM(a, b) ((a) + (b))
 #define PRODUCT(a, b) ((a) * (b))
@@ -205,10 +194,10 @@ scan(PyObject *Py_UNUSED(module), PyObject *args)
     char *to = PyArray_BYTES(out);
     Py_ssize_t n = PyArray_DIM(out, axis);
     Py_BEGIN_ALLOW_THREADS;
-    feclearexcept(FE_ALL_EXCEPT);
+    clear_faults();
     loop->scan(from, to, joined, outer, n, inner);
-    raised = fetestexcept(loop->faults);
-    feclearexcept(FE_ALL_EXCEPT);
+    raised = faults_among(loop->faults);
+    clear_faults();
     Py_END_ALLOW_THREADS;
     return PyLong_FromLong(numbered(raised));
 }
@@ -282,11 +271,11 @@ run_over(const char *ufunc, PyArrayObject *x, PyObject *axis)
     }
     NPY_BEGIN_THREADS_DEF;
     NPY_BEGIN_THREADS_THRESHOLDED(size);
-    feclearexcept(FE_ALL_EXCEPT);
+    clear_faults();
     loop->scan(PyArray_BYTES(x), PyArray_BYTES((PyArrayObject *)out), NULL, outer,
                size / outer / inner, inner);
-    raised = fetestexcept(loop->faults);
-    feclearexcept(FE_ALL_EXCEPT);
+    raised = faults_among(loop->faults);
+    clear_faults();
     NPY_END_THREADS;
     if (raised) {
         Py_CLEAR(out);
@@ -306,12 +295,7 @@ running(const char *ufunc, const char *owner, const char *name, PyObject **numpy
         }
     }
     if (*numpys == NULL) {
-        PyObject *numpy = PyImport_ImportModule("numpy");
-        PyObject *of = numpy == NULL || owner == NULL ? Py_XNewRef(numpy)
-                                                      : PyObject_GetAttrString(numpy, owner);
-        *numpys = of == NULL ? NULL : PyObject_GetAttrString(of, name);
-        Py_XDECREF(of);
-        Py_XDECREF(numpy);
+        *numpys = numpys_own(owner, name);
     }
     return *numpys == NULL ? NULL : PyObject_Vectorcall(*numpys, args, count, kwnames);
 }
@@ -337,9 +321,7 @@ run_by(PyObject *ufunc)
     static PyObject *ufuncs[4];
     for (int k = 0; k < 4; k++) {
         if (ufuncs[k] == NULL) {
-            PyObject *numpy = PyImport_ImportModule("numpy");
-            ufuncs[k] = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, names[k]);
-            Py_XDECREF(numpy);
+            ufuncs[k] = numpys_own(NULL, names[k]);
             PyErr_Clear();
         }
         if (ufuncs[k] == ufunc) {
@@ -367,11 +349,7 @@ accumulate_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t cou
         }
     }
     if (numpys == NULL) {
-        PyObject *numpy = PyImport_ImportModule("numpy");
-        PyObject *kind = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "ufunc");
-        numpys = kind == NULL ? NULL : PyObject_GetAttrString(kind, "accumulate");
-        Py_XDECREF(numpy);
-        Py_XDECREF(kind);
+        numpys = numpys_own("ufunc", "accumulate");
     }
     return numpys == NULL ? NULL : PyObject_Vectorcall(numpys, args, count, kwnames);
 }
@@ -433,10 +411,10 @@ scan_jointly(PyObject *Py_UNUSED(module), PyObject *args)
     char *to = PyArray_BYTES(out);
     Py_ssize_t n = PyArray_DIM(out, 0), sizes[] = {PyArray_ITEMSIZE(x), PyArray_ITEMSIZE(out)};
     Py_BEGIN_ALLOW_THREADS;
-    feclearexcept(FE_ALL_EXCEPT);
+    clear_faults();
     take_blocks(loop, from, to, n, PyArray_SIZE(out) / n, block, sizes, PyArray_DATA(state));
-    raised = fetestexcept(loop->faults);
-    feclearexcept(FE_ALL_EXCEPT);
+    raised = faults_among(loop->faults);
+    clear_faults();
     Py_END_ALLOW_THREADS;
     return PyLong_FromLong(numbered(raised));
 }
