@@ -110,8 +110,8 @@ def total(
 ) -> bool:
     """Sum C-contiguous rows into ``out``: each column, each row, or all; False where NumPy must.
 
-    The sums of tiles, of which the last may be shorter, meet up the tree. Where there are ``means``,
-    one for each sum, squares of what is left beside them are summed.
+    The sums of tiles, of which the last may be shorter, meet up the tree. Where there are
+    ``means``, one for each sum, squares of what is left beside them are summed.
     """
     flat = rows.reshape(len(rows), -1)
     one = len(axis) == rows.ndim or (axis != (1,) and flat.shape[1] == 1)

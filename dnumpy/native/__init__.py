@@ -26,13 +26,13 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dnumpy.config import config
 from dnumpy.native.build import NAME, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Callback
+
+    import numpy as np
 
 
 def _built() -> Any:

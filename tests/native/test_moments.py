@@ -1,4 +1,4 @@
-"""Sums, means, deviations and extrema of small arrays are NumPy's bit for bit, and so are faults."""
+"""Sums, means, deviations and extrema of small arrays are NumPy's bit for bit; faults, too."""
 
 from __future__ import annotations
 
