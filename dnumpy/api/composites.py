@@ -25,7 +25,15 @@ from dnumpy.api.array import (
     ndarray,
     view_of,
 )
-from dnumpy.api.layout import Axes, arranged, copy_order, permuted, restored, result_order
+from dnumpy.api.layout import (
+    Axes,
+    arranged,
+    copy_order,
+    kept_order,
+    permuted,
+    restored,
+    result_order,
+)
 from dnumpy.api.record import (
     Unmanaged,
     content,
@@ -147,7 +155,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
 
 def _order_of_copy(a: ndarray, order: str) -> Axes | None:
     keeps = order == "K" or (order == "A" and ghost(a).flags.fnc)
-    return copy_order([a]) if keeps and a._geo is not None else None
+    return kept_order(a) if keeps and a._geo is not None else None
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
