@@ -240,9 +240,11 @@ def broadcast_writeable(array: Any, shape: Any, *, subok: bool, readonly: bool) 
 _numpys_broadcast = vars(np.lib)["_stride_tricks_impl"]._broadcast_to
 
 
-def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
-    """Return a view where NumPy would, else a copy."""
-    if type(a) is not ndarray or shape is None:
+def reshape(
+    a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None, **older: Any
+) -> Any:
+    """Return a view where NumPy would, else a copy; ``older`` names are left to its own code."""
+    if type(a) is not ndarray or shape is None or older:
         return NotImplemented
     if copy:
         return reshape(fresh(content(a)), shape, order)
