@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, ufuncs
+from dnumpy.api import blocks, calls, installed, ufuncs
 from dnumpy.api.array import (
     facts,
     from_expr,
@@ -502,7 +502,7 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     if not a.ndim and kind != "f":
         return NotImplemented  # NumPy gives a scalar
     if kind == "c":
-        found = a.copy("K")
+        found = a.copy(installed.order_of_rounded())
         for part in (found.real, found.imag):
             rounded = round_(part, decimals)
             if rounded is NotImplemented:
@@ -510,7 +510,7 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
             part[...] = rounded
         return found
     if kind in "iu" and decimals >= 0:
-        return a.copy("K")
+        return a if installed.whole_is_rounded() else a.copy("K")
     if kind not in "iuf":
         return NotImplemented
     if decimals == 0:
