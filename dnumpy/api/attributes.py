@@ -165,6 +165,8 @@ def install() -> None:
         setattr(ndarray, name, native.attribute(_part(name), name))
     ndarray.T = native.attribute(property(_transposed, _refusing("T")), "T", is_view=True)
     ndarray.mT = native.attribute(property(_matrix_transposed, _refusing("mT")), "mT", is_view=True)
+    for name in {"itemset", "newbyteorder", "ptp"} & {*dir(_np_array)}:
+        setattr(ndarray, name, _attribute(name))  # raises, and says what stands in its place
     ndarray.base = property(_base, _refusing("base"))
     ndarray.flags = native.attribute(property(_flags, _refusing("flags")), "flags")
     ndarray.flat = property(_flat, _set_flat)

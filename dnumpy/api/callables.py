@@ -103,6 +103,9 @@ class CallableObject:
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 
+    def __reduce__(self) -> str:
+        return self.__name__  # in its module, as a function
+
 
 class Indexer:
     """Stands for an object of NumPy that makes arrays when it is indexed."""

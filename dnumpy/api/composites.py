@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, ufuncs
+from dnumpy.api import blocks, calls, installed, ufuncs
 from dnumpy.api.array import (
     facts,
     from_expr,
@@ -25,7 +25,15 @@ from dnumpy.api.array import (
     ndarray,
     view_of,
 )
-from dnumpy.api.layout import Axes, arranged, copy_order, permuted, restored, result_order
+from dnumpy.api.layout import (
+    Axes,
+    arranged,
+    copy_order,
+    kept_order,
+    permuted,
+    restored,
+    result_order,
+)
 from dnumpy.api.record import (
     Unmanaged,
     content,
@@ -147,7 +155,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
 
 def _order_of_copy(a: ndarray, order: str) -> Axes | None:
     keeps = order == "K" or (order == "A" and ghost(a).flags.fnc)
-    return copy_order([a]) if keeps and a._geo is not None else None
+    return kept_order(a) if keeps and a._geo is not None else None
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
@@ -232,9 +240,11 @@ def broadcast_writeable(array: Any, shape: Any, *, subok: bool, readonly: bool) 
 _numpys_broadcast = vars(np.lib)["_stride_tricks_impl"]._broadcast_to
 
 
-def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
-    """Return a view where NumPy would, else a copy."""
-    if type(a) is not ndarray or shape is None:
+def reshape(
+    a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None, **older: Any
+) -> Any:
+    """Return a view where NumPy would, else a copy; ``older`` names are left to its own code."""
+    if type(a) is not ndarray or shape is None or older:
         return NotImplemented
     if copy:
         return reshape(fresh(content(a)), shape, order)
@@ -492,7 +502,7 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     if not a.ndim and kind != "f":
         return NotImplemented  # NumPy gives a scalar
     if kind == "c":
-        found = a.copy("K")
+        found = a.copy(installed.order_of_rounded())
         for part in (found.real, found.imag):
             rounded = round_(part, decimals)
             if rounded is NotImplemented:
@@ -500,7 +510,7 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
             part[...] = rounded
         return found
     if kind in "iu" and decimals >= 0:
-        return a.copy("K")
+        return a if installed.whole_is_rounded() else a.copy("K")
     if kind not in "iuf":
         return NotImplemented
     if decimals == 0:

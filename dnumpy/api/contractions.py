@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy import engine
-from dnumpy.api import blocks, pairwise, products, ufuncs
+from dnumpy.api import blocks, installed, pairwise, products, ufuncs
 from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.layout import contracted_order, restored
@@ -112,13 +112,13 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     if isinstance(left, Const) or isinstance(right, Const) or not left.shape or not right.shape:
         return NotImplemented
     if left.ndim <= 2 and right.ndim <= 2:
-        with told_as("dot"):
+        with installed.telling_as_dot():
             return matmul(a, b)
     if right.ndim == 1 or left.shape[-1] != right.shape[-2]:
         return NotImplemented
     shape = left.shape[:-1] + right.shape[:-2] + right.shape[-1:]
     dtype = resolve(np.multiply, [left, right])[0]
-    with told_as("dot"):
+    with installed.telling_as_dot():
         return _contract(DOT, [left, right], (), shape, dtype)
 
 
@@ -136,7 +136,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     shape = tuple(n for k, n in enumerate(left.shape) if k not in pairs[0])
     shape += tuple(n for k, n in enumerate(right.shape) if k not in pairs[1])
     dtype = resolve(np.multiply, [left, right])[0]
-    with told_as("dot"):
+    with installed.telling_as_dot():
         return _contract(TENSORDOT, [left, right], (("axes", pairs),), shape, dtype)
 
 

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api import blocks, calls, composites, contractions, products, reductions
+from dnumpy.api import (
+    blocks,
+    calls,
+    composites,
+    contractions,
+    installed,
+    products,
+    reductions,
+)
 from dnumpy.api.array import (
     concrete,
     from_expr,
@@ -29,7 +37,6 @@ from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr import bounds
 from dnumpy.expr.expr import Expr
-from dnumpy.expr.origin import told_as
 from dnumpy.kernels import counts as counting_kernels
 from dnumpy.kernels.blocked import most_rows
 from dnumpy.ops.counting import (
@@ -409,7 +416,7 @@ def inner(a: Any, b: Any, /) -> Any:
     if not in_blocks or not getattr(a, "ndim", 0) or not getattr(b, "ndim", 0):
         return NotImplemented
     if a.ndim == b.ndim == 1:
-        with told_as("dot"):
+        with installed.telling_as_dot():
             return _product(a, b, conjugate=False)
     return contractions.tensordot(a, b, axes=(-1, -1))
 

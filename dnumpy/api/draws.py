@@ -306,8 +306,8 @@ def _parallel(bit_generator: Any, method: str, given: Arguments, shape: Shape) -
     if method == "integers" and none.dtype.itemsize < 4:
         return NotImplemented
     arguments = {name: v for name, v in given.items() if name != "dtype" or method == "integers"}
-    with bit_generator.lock:
-        words = np.random.BitGenerator.random_raw(bit_generator, _SEED_WORDS)
+    # by itself behind the lock, which a thread can take but once before NumPy 2.4
+    words = np.random.BitGenerator.random_raw(bit_generator, _SEED_WORDS)
     stream = stream_of(np.random.PCG64DXSM(words))
     assert isinstance(stream, Stream)
     draw = Draw(stream, method, tuple(arguments.items()), None)

@@ -93,6 +93,20 @@ def copy_order(arrays: Sequence[Any]) -> Axes | None:
     return None if axes == sorted(axes) else tuple(axes)
 
 
+def kept_order(x: ndarray) -> Axes | None:
+    """Return the axes of a copy that keeps the order of one array, slowest first; None for C order.
+
+    Axes of one element stand where NumPy puts them, as its strides show; no element moves for them.
+    """
+    if copy_order([x]) is None:
+        return None
+    seen = _seen(x)
+    axes = range(seen.ndim)
+    if seen.flags.f_contiguous:
+        return tuple(reversed(axes))
+    return tuple(sorted(axes, key=lambda k: -abs(seen.strides[k])))
+
+
 def _seen(x: Any) -> np.ndarray:
     if type(x) is not ndarray:
         return np.asarray(x)

@@ -104,6 +104,7 @@ _METHOD_NATIVE = (
 METHOD_PLAIN = (  # what NumPy runs, on gathered memory
     "byteswap", "choose", "compress", "dump", "dumps", "fill", "getfield", "item", "nonzero", "put",
     "repeat", "setfield", "take", "to_device", "tobytes", "tolist", "trace",
+    *({"tostring"} & {*dir(_np_array)}),  # an older name of ``tobytes``
 )  # fmt: skip
 
 

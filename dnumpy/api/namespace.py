@@ -151,7 +151,7 @@ class Mirror(types.ModuleType):
         names = _made(self)
         names["_source"] = source
         names["__path__"] = []
-        if hasattr(source, "__all__"):
+        if "__all__" in vars(source):  # older modules that have moved warn of every other look
             names["__all__"] = source.__all__
         names["__getattr__"] = self._found
         names["__dir__"] = self._listed

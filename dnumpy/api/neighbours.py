@@ -116,7 +116,10 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
     "matplotlib.figure": (("matplotlib.figure.FigureBase", "colorbar"),),
     "matplotlib.lines": (("matplotlib.lines.Line2D", "set_marker"),),
     "matplotlib.markers": (("matplotlib.markers.MarkerStyle", "__init__"),),
-    "numpy.ctypeslib": (("numpy.ctypeslib._ctypeslib._ndptr", "from_param"),),
+    "numpy.ctypeslib": (
+        ("numpy.ctypeslib._ctypeslib._ndptr", "from_param"),
+        ("numpy.ctypeslib._ndptr", "from_param"),  # where it was before NumPy 2.3
+    ),
     "numba": (("numba.stencils.stencil.StencilFunc", "__call__"),),
     "scipy.linalg.interpolative": (("scipy.linalg.interpolative", "*"),),
     "scipy.ndimage": (("scipy.ndimage", "*"),),
@@ -134,6 +137,8 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("scipy.sparse._base._spbase", "_divide"),
         ("scipy.sparse._base._spbase", "maximum"),
         ("scipy.sparse._base._spbase", "minimum"),
+        ("scipy.sparse._compressed._cs_matrix", "maximum"),  # of their own before SciPy 1.16
+        ("scipy.sparse._compressed._cs_matrix", "minimum"),
         ("scipy.sparse._dok._dok_base", "__add__"),
         ("scipy.sparse._dok._dok_base", "__radd__"),
     ),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy import engine
-from dnumpy.api import chosen, summed, ufuncs
+from dnumpy.api import chosen, installed, summed, ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.chosen import chosen_by
 from dnumpy.api.layout import Axes, permuted, restored, result_order
@@ -252,7 +252,7 @@ def _var_chosen(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
         total / np.asarray(selected.count)[()]
     )  # the count may exceed float16
     apart = ufuncs.call(np.subtract, (a, centre), {})
-    with told_as("square"):
+    with told_as(installed.name_of_squares()):
         squares = ufuncs.call(np.multiply, (apart, apart), {})
     folded = sum_(squares, None, None if wide is None else np.dtype(wide))
     return _shared_out(folded, selected.count - ddof, narrow)
@@ -460,7 +460,7 @@ def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
     centre = _shared_out(total, count, narrow)
     apart = ufuncs.call(np.subtract, (a, centre), {})
     other = ufuncs.call(np.conjugate, (apart,), {}) if apart.dtype.kind == "c" else apart
-    with told_as("square"):  # as NumPy computes the same
+    with told_as(installed.name_of_squares()):  # as NumPy computes the same
         squares = ufuncs.call(np.multiply, (apart, other), {}).real
     folded = sum_(squares, axis, _real(wide), None, keepdims)
     if folded is NotImplemented:
@@ -546,7 +546,9 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if axis is None and not keepdims and a.dtype == bool and _is_here(a):
         return NotImplemented  # NumPy counts eight bytes at a time
     nonzero = a if a.dtype == bool else ufuncs.call(np.not_equal, (a, 0), {})
-    return sum_(nonzero, axis, np.dtype(np.intp), None, keepdims)
+    found = sum_(nonzero, axis, np.dtype(np.intp), None, keepdims)
+    plain = axis is None and not keepdims and found is not NotImplemented
+    return int(found) if plain and installed.counts_are_ints() else found
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE) -> Any:

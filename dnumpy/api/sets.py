@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, composites, sorting, take, ufuncs
+from dnumpy.api import blocks, calls, composites, installed, sorting, take, ufuncs
 from dnumpy.api.array import concrete, from_expr, ndarray
 from dnumpy.api.record import content
 from dnumpy.api.sorting import (
@@ -27,6 +27,8 @@ from dnumpy.ops.table import ARANGE, EMPTY, FULL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_NO_VALUE = np._NoValue
+
 INDICES = np.dtype(np.intp)
 MOST_COLUMNS = 32  # of subarrays that have no keys; those with more travel home
 MOST_KEYS = 8  # columns that tell subarrays apart one by one; more are one key
@@ -42,19 +44,22 @@ def unique(
     axis: Any = None,
     *,
     equal_nan: Any = True,
-    sorted: Any = True,
+    sorted: Any = _NO_VALUE,
 ) -> Any:
     """Return the unique elements in order, and where and how often they occur."""
     wanted = (bool(return_index), bool(return_inverse), bool(return_counts))
+    given = {} if sorted is _NO_VALUE else {"sorted": sorted}
     if type(ar) is not ndarray or not ar.ndim:
         return NotImplemented
+    if given and not installed.takes(np.unique, "sorted"):
+        return NotImplemented  # NumPy says so
     if axis is not None:
         axis = normalize_axis_index(axis, ar.ndim)
     flat = axis is None or ar.ndim == 1
     if not on_nodes(ar) or not ar.size:
         if ar.size and flat and not any(wanted) and not blocks.spread(ar):
             return _at_home(concrete(ar), equal_nan=bool(equal_nan))
-        return calls.run(np.unique, (ar, *wanted, axis), {"equal_nan": equal_nan, "sorted": sorted})
+        return calls.run(np.unique, (ar, *wanted, axis), {"equal_nan": equal_nan, **given})
     if not flat:
         return _unique_rows(ar, axis, wanted)
     line: Any = ar if ar.ndim == 1 else composites.reshape(ar, -1)

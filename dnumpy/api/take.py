@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.api import blocks, calls
+from dnumpy.api import blocks, calls, installed
 from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, ndarray, view_of
 from dnumpy.api.composites import broadcast_to, transpose
 from dnumpy.api.locks import recording
@@ -113,9 +113,15 @@ def placed(array: ndarray, key: Any, value: Expr | Const | None = None) -> Place
         _fitting(value, found.shape())
     if 0 in shape:  # NumPy looks at no element of indices that nothing comes of
         return found
-    checked = [
-        _checked(x, extent, axis) for x, extent, axis in zip(arrays, extents, original, strict=True)
-    ]
+    try:
+        checked = [
+            _checked(x, extent, axis)
+            for x, extent, axis in zip(arrays, extents, original, strict=True)
+        ]
+    except IndexError:
+        if 0 in found.shape() and not installed.looks_at_places_of_nothing():
+            raise Unplaced from None  # NumPy warns, and picks nothing
+        raise
     return found._replace(counted=_together(checked, extents))
 
 

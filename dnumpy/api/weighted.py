@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy import engine
-from dnumpy.api import blocks, calls, composites, ufuncs
+from dnumpy.api import blocks, calls, composites, installed, ufuncs
 from dnumpy.api.array import from_expr, ndarray
 from dnumpy.api.record import content, fresh, is_lazy
 from dnumpy.api.sorting import as_array, is_long, on_nodes
@@ -122,6 +122,8 @@ def _quantiles(q: Any) -> tuple[Any, str] | None:
 def _fits(name: str, a: ndarray, axes: tuple[int, ...], weights: ndarray) -> bool:
     """Say whether NumPy takes these weights."""
     full = weights.shape == a.shape
+    if len(axes) > 1 and not installed.weighs_over_axes():
+        return False
     if not full and (weights.shape != tuple(a.shape[k] for k in axes) or name.startswith("nan")):
         return False
     return weights.dtype.kind in "biuf" and not ufuncs.call(np.less, (weights, 0), {}).any()

@@ -205,5 +205,6 @@ def hypot(x: float, y: float) -> float:
     """Return the length of ``(x, y)``; the squares and their sum are float64."""
     wide, high = np.float64(x), np.float64(y)
     length = f(math.sqrt(fma(wide, wide, high * high)))
-    endless = (abs(x) == INF) | (abs(y) == INF)
+    # of bits: LLVM 15 would ask whether ``abs(x) >= INF``, which NaN is a fault in
+    endless = (bits(abs(x)) == _ENDLESS) | (bits(abs(y)) == _ENDLESS)
     return choose(endless, INF, length)

@@ -81,9 +81,6 @@ def kernel_code(text: str) -> bytes:
         LLVM does not take the text for one of its own.
     """
     with using() as llvm:
-        if llvm.llvm_version_info[0] < llvm_server.OLDEST:
-            msg = "pointers have types"
-            raise RuntimeError(msg)
         head = llvm_server.heading(llvm, _machine())
     return object_code(head + text)
 
@@ -91,7 +88,8 @@ def kernel_code(text: str) -> bytes:
 def object_code(text: str, *, optimised: bool = False) -> bytes:
     """Return the object file of the module that a text describes; its loops are vectorised first.
 
-    Other threads may use LLVM between the two steps.
+    A text that is ``optimised`` is Numba's, which spells pointers as its LLVM does. Other threads
+    may use LLVM between the two steps.
 
     Raises
     ------
@@ -99,7 +97,7 @@ def object_code(text: str, *, optimised: bool = False) -> bytes:
         LLVM does not take the text for one of its own.
     """
     with using() as llvm:
-        module = _parsed(llvm, text)
+        module = _parsed(llvm, text, by_numba=optimised)
         if not optimised:
             _optimise(llvm, module)
     with using():
@@ -109,8 +107,8 @@ def object_code(text: str, *, optimised: bool = False) -> bytes:
 # What is made here is freed here, too: before another thread uses LLVM, or the process forks.
 
 
-def _parsed(llvm: Any, text: str) -> Any:
-    module = llvm.parse_assembly(text)
+def _parsed(llvm: Any, text: str, *, by_numba: bool) -> Any:
+    module = llvm.parse_assembly(text) if by_numba else llvm_server.parsed(llvm, text)
     module.verify()
     return module
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import signal
 import struct
 import sys
+from functools import cache
 from typing import Any, BinaryIO
 
-OLDEST = 20  # of LLVM's versions that read texts in which pointers have no types
+UNTYPED = 20  # of LLVM's versions that llvmlite has had, the first in which no pointer has a type
 SIZE = struct.Struct("<q")
 
 
@@ -35,6 +36,31 @@ def heading(llvm: Any, machine: Any) -> str:
     return f'target datalayout = "{layout}"\ntarget triple = "{triple}"\n'
 
 
+def parsed(llvm: Any, text: str) -> Any:
+    """Return the module of a text in which pointers have no types.
+
+    Raises
+    ------
+    RuntimeError
+        LLVM does not take the text for one of its own.
+    """
+    if llvm.llvm_version_info[0] >= UNTYPED:
+        return llvm.parse_assembly(text)
+    older = text.replace("memory(none)", "readnone")  # as LLVM 15 says it
+    return llvm.parse_assembly(older, context=_untyped(llvm))
+
+
+@cache
+def _untyped(llvm: Any) -> Any:
+    """Return a context in which pointers have no types, for which LLVM 15 has to be asked."""
+    try:
+        made = llvm.ffi.lib.LLVMPY_ContextCreate(True)
+    except (AttributeError, TypeError) as error:
+        msg = "pointers have types"
+        raise RuntimeError(msg) from error
+    return llvm.context.ContextRef(made)
+
+
 def optimise(llvm: Any, machine: Any, module: Any) -> None:
     """Vectorise the loops of a module."""
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -47,10 +73,7 @@ def optimise(llvm: Any, machine: Any, module: Any) -> None:
 
 def object_code(llvm: Any, machine: Any, text: str) -> bytes:
     """Return the object file of a module; RuntimeError where LLVM does not take the text."""
-    if llvm.llvm_version_info[0] < OLDEST:
-        msg = "pointers have types"
-        raise RuntimeError(msg)
-    module = llvm.parse_assembly(heading(llvm, machine) + text)
+    module = parsed(llvm, heading(llvm, machine) + text)
     module.verify()
     optimise(llvm, machine, module)
     code: bytes = machine.emit_object(module)

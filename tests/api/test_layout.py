@@ -103,8 +103,31 @@ WRONG: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+OF_DTYPES = frozenset(name for name in WRONG if name.startswith("an array "))
+
+
+class Refusing:
+    """Has a dtype, and says that it stands for none."""
+
+    dtype = np.dtype(float)
+
+    @property
+    def __numpy_dtype__(self) -> np.dtype:
+        raise TypeError
+
+
+def takes_what_refuses() -> bool:
+    """Say whether NumPy, as before 2.4, makes a dtype of whatever has one."""
+    try:
+        return np.dtype(Refusing()) == Refusing.dtype
+    except TypeError:
+        return False
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_said_in_numpys_words(name: str) -> None:
+    if name in OF_DTYPES and takes_what_refuses():
+        pytest.skip("NumPy makes a dtype of whatever has one")
     said = []
     for xp in (dnumpy, np):
         with pytest.raises((TypeError, ValueError, AttributeError)) as caught:

@@ -86,6 +86,11 @@ OPTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=", ".join)
 def test_print_options_hold(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        with np.printoptions(**options):
+            pass
+    except KeyError:  # NumPy 2.2.0 does not find its own number of 2.1
+        pytest.skip("NumPy does not take them")
     monkeypatch.setattr(printing, "LARGE", 1)
     for values in (np.linspace(-3, 1e5, 1200), np.arange(60.0).reshape(3, 4, 5) / 7):
         pending = wrap(values.copy()) * 1.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -176,10 +177,20 @@ def test_every_dtype_gives_what_it_gives_in_numpy(operation: str) -> None:
     assert not differing
 
 
+def writes_past_the_end() -> bool:
+    """Say whether NumPy, as 2.2 does, repeats a text into memory that has no room for it."""
+    memory = np.array(["ab", "", "", ""])
+    with suppress(TypeError, ValueError):
+        np.multiply(memory[:1], 2, out=memory[:1])
+    return bool(memory[1])
+
+
 @pytest.mark.parametrize("write", WRITES)
 def test_every_dtype_is_written_to_as_in_numpy(write: str) -> None:
     differing = {}
     for name, sample in SAMPLES.items():
+        if write == "out" and sample.dtype.kind in "SU" and writes_past_the_end():
+            continue  # and what lies there would be another's
         ours, theirs = dnumpy.array(sample), sample.copy()
         found = outcome(lambda x=ours: WRITES[write](dnumpy, x)), described(ours)
         expected = outcome(lambda x=theirs: WRITES[write](np, x)), described(theirs)

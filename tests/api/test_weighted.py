@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy.api import installed
 from tests.api.test_quantiles import SHAPES, axes_of, same
 from tests.api.test_sorting import values
 from tests.comparison import assert_as_numpy
@@ -53,7 +54,7 @@ def test_weighted_quantiles_are_numpys(
     def outcome(np_: Any, a: Any, w: Any) -> Any:
         try:
             return getattr(np_, name)(a, q, weights=w, **options)
-        except ValueError as error:
+        except (ValueError, IndexError) as error:
             return str(error)
 
     with spread_out():
@@ -68,6 +69,8 @@ def test_weighted_quantiles_are_numpys(
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("axis", [0, 1, (1, 0)])
 def test_weighted_quantiles_gather_nothing(name: str, axis: Any) -> None:
+    if axis == (1, 0) and not installed.weighs_over_axes():
+        pytest.skip("NumPy gives elements the weights of others, and is left to do it")
     for values_, weights in [CUBES] if axis == (1, 0) else [(X, W), CUBES]:
         with spread_out() as meter:
             a, w = on_nodes(values_), on_nodes(weights)

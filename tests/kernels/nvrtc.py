@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import importlib.util
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -37,7 +38,9 @@ def complaints(source: str, architecture: int, options: tuple[str, ...] = ()) ->
         ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
     )
     try:
-        if not nvrtc.nvrtcCompileProgram(program, len(given), flags):
+        with ThreadPoolExecutor(1) as thread:  # NVRTC 12.4 leaves one with C's locale
+            wrong = thread.submit(nvrtc.nvrtcCompileProgram, program, len(given), flags).result()
+        if not wrong:
             return ""
         size = ctypes.c_size_t()
         nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
