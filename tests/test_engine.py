@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import gc
 import linecache
 import warnings
@@ -324,7 +325,7 @@ def test_a_fold_of_a_view_that_does_not_wait_finds_the_view(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def known_to_be_alone(site: Site) -> None:
-        site.alone, site.unread, site.race = Site.SURE, 0, None
+        site.alone, site.unread, site.race, site.recording = Site.SURE, 0, None, math.inf
 
     monkeypatch.setattr(Site, "__init__", known_to_be_alone)
     values = np.arange(60.0).reshape(12, 5) * (1 + 2j)

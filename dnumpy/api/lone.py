@@ -63,13 +63,15 @@ VIEWS = frozenset({
     "transpose", "permute_dims", "matrix_transpose", "split", "array_split", "hsplit", "vsplit",
     "dsplit", "trace",
 })  # fmt: skip
-VIEW_METHODS: dict[Any, bool | None] = {
-    _array.transpose: True, _array.swapaxes: True, _array.diagonal: True,
-    _array.any: False, _array.all: False,  # which may end early
-}  # fmt: skip
 # of what is not too large, as one block of it is (see kernels/blocked.py)
 RUNS = frozenset({"cumsum", "cumprod"})
-VIEW_METHODS |= {f: None for name, f in native.FASTER_OF_ARRAYS.items() if name in RUNS}
+# methods: what shows its array, what may end early, what runs over it, and products; as handle.h has
+KINDS: dict[Any, int] = {
+    _array.transpose: 0, _array.swapaxes: 0, _array.diagonal: 0,
+    _array.any: 1, _array.all: 1,
+    **{f: 2 for name, f in native.FASTER_OF_ARRAYS.items() if name in RUNS},
+    _array.dot: 3,
+}  # fmt: skip
 METHODS |= {f for name, f in native.FASTER_OF_ARRAYS.items() if name in {"max", "min"}}
 PRODUCTS = frozenset({"dot", "vdot", "inner"})
 MOST_MOVED = 96 << 20  # bytes read and written

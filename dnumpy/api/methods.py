@@ -490,6 +490,6 @@ native.bind(
     same_bits=lone.METHODS,
     may_move=lone.may_move,
     out_position=calls.out_position,
-    views=lone.VIEW_METHODS,
+    kinds=lone.KINDS,
 )
 quick.bind()

@@ -56,14 +56,15 @@ typedef struct {
     PyObject *turn_of;          /* (function of NumPy's, bytes) -> the place it is called for, or None */
     PyObject *may_be_numpys;    /* the same -> whether it is known to give the same bits, and free to */
     PyObject *run_ours;         /* (slow, bytes, arguments, by name) -> the result, its time noted */
-    PyObject *views;            /* methods that show their array (True), that may end early (False),
-                                   and that run over it as they go (None) */
+    PyObject *kinds;            /* method -> which of those below it is; see api/lone.py */
     PyObject *same_bits;        /* methods of NumPy's arrays that give the same bits as ours */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
 } World;
 
 extern World world;
+
+enum { SHOWS, ENDS_EARLY, RUNS, MULTIPLIES }; /* kinds of methods */
 
 /* Special methods of which each has a short path of its own, and what Python does for them. */
 enum { GETITEM, SETITEM, LEN, BOOL, INT, FLOAT, INDEX, DELITEM, ITER, ITEMS };
@@ -170,6 +171,7 @@ PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given,
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
 PyObject *lying_here(PyObject *x);
 int may_move(Py_ssize_t bytes);
+int is_of_kind(PyObject *method, int kind);
 int is_run_over(PyObject *x, Py_ssize_t bytes);
 int is_little_product(PyObject *a, PyObject *b); /* whether NumPy is to multiply them now */
 PyObject *turn_of(PyObject *function, Py_ssize_t bytes); /* new; NULL without an error if not now */
@@ -218,6 +220,7 @@ PyObject *smallest(PyObject *module, PyObject *const *args, Py_ssize_t count, Py
 PyObject *sum_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *largest_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *smallest_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *scan(PyObject *module, PyObject *args); /* see scans.c */
 PyObject *scan_jointly(PyObject *module, PyObject *args);
 PyObject *accumulate_of(PyObject *module, PyObject *const *args, Py_ssize_t count,

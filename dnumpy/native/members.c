@@ -98,7 +98,7 @@ static int
 ends_early(PyObject *method, PyObject *own)
 {
     return PyArray_TYPE((PyArrayObject *)own) == NPY_BOOL &&
-           PyDict_GetItemWithError(world.views, method) == Py_False &&
+           is_of_kind(method, ENDS_EARLY) &&
            may_move(PyArray_NBYTES((PyArrayObject *)own));
 }
 
@@ -106,8 +106,22 @@ ends_early(PyObject *method, PyObject *own)
 static int
 runs_over(PyObject *method, PyObject *own)
 {
-    return PyDict_GetItemWithError(world.views, method) == Py_None &&
+    return is_of_kind(method, RUNS) &&
            is_run_over(own, 2 * PyArray_NBYTES((PyArrayObject *)own));
+}
+
+/* What a product of two arrays that lie here gives, if that is little work; NULL without an error of
+   others. */
+static PyObject *
+little_product(PyObject *method, PyObject *own, PyObject *const *args)
+{
+    PyObject *other = lying_here(args[1]), *r = NULL;
+    if (other != NULL && IS_NUMPYS(other) && is_little_product(own, other)) {
+        PyObject *given[] = {own, other};
+        r = result(PyObject_Vectorcall(method, given, 2, NULL), args[0], args[1]);
+    }
+    Py_XDECREF(other);
+    return r;
 }
 
 /* The array may be followed by plain values, by position and by name, and by one more array: no
@@ -130,6 +144,13 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         own = own != NULL ? Py_NewRef(own) : self->marked ? NULL : peek(args[0]);
         if (own == NULL && !self->marked) { /* a copy of what is large */
             own = lying_here(args[0]);
+            if (own != NULL && total == 2 && count == 2 && is_of_kind(self->numpys, MULTIPLIES)) {
+                r = little_product(self->numpys, own, args);
+                if (r != NULL || PyErr_Occurred()) {
+                    Py_DECREF(own);
+                    return r;
+                }
+            }
             if (own != NULL && PySet_Contains(world.same_bits, self->numpys) == 1) {
                 large = 2 * PyArray_NBYTES((PyArrayObject *)own);
             }

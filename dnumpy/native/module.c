@@ -45,7 +45,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                                "buffer_type", "expr_type", "full", "watched", "same_bits",
                                "seen_of", "locks", "wrap", "wrap_result", "result_of",
                                "turn_of", "may_be_numpys", "run_ours", "may_move",
-                               "out_position", "views", NULL};
+                               "out_position", "kinds", NULL};
     PyObject *type;
     World told = {0};
     if (!PyArg_ParseTupleAndKeywords(
@@ -55,7 +55,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
             &told.full, &PyDict_Type, &told.watched, &PyFrozenSet_Type, &told.same_bits,
             &told.seen_of, &PyTuple_Type, &told.locks, &told.wrap, &told.wrap_result, &told.result_of,
             &told.turn_of, &told.may_be_numpys, &told.run_ours, &told.may_move, &told.out_position,
-            &PyDict_Type, &told.views)) {
+            &PyDict_Type, &told.kinds)) {
         return NULL;
     }
     if (!PyType_IsSubtype((PyTypeObject *)type, &Handle_Type)) {
@@ -86,7 +86,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                         told.buffer_type, told.expr_type, told.full, told.watched,
                         told.same_bits, told.seen_of, told.locks, told.wrap,
                         told.wrap_result, told.result_of, told.turn_of,
-                        told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.views};
+                        told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.kinds};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
@@ -172,6 +172,8 @@ static PyMethodDef functions[] = {
      "What numpy.ndarray.max gives."},
     {"min_of", (PyCFunction)(void (*)(void))smallest_of, METH_FASTCALL | METH_KEYWORDS,
      "What numpy.ndarray.min gives."},
+    {"cross", (PyCFunction)(void (*)(void))cross, METH_FASTCALL | METH_KEYWORDS,
+     "What numpy.cross gives."},
     {"scan", scan, METH_VARARGS,
      "Make running folds along an axis; return the faults, or -1 if there is no loop for them."},
     {"scan_jointly", scan_jointly, METH_VARARGS,

@@ -19,6 +19,14 @@ is_little_product(PyObject *a, PyObject *b)
            may_move(bytes);
 }
 
+/* Say whether a method of NumPy's arrays is one of those of which something is known. */
+int
+is_of_kind(PyObject *method, int kind)
+{
+    PyObject *found = PyDict_GetItemWithError(world.kinds, method);
+    return found != NULL && PyLong_AsLong(found) == kind;
+}
+
 /* Say whether a function that runs over an array, one element after the other, does so now: each
    element's turn is the same whoever has it. */
 int

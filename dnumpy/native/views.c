@@ -61,7 +61,7 @@ viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kw
 PyObject *
 viewed_by_method(PyObject *method, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    int shows = kwnames == NULL && PyDict_GetItemWithError(world.views, method) == Py_True;
+    int shows = kwnames == NULL && is_of_kind(method, SHOWS);
     for (Py_ssize_t k = 1; shows && k < count; k++) {
         shows = PyLong_CheckExact(args[k]) || is_plain(world.plain, args[k]);
     }

@@ -1,0 +1,90 @@
+/* numpy.cross of vectors of three that lie side by side. NumPy makes eight arrays for one. */
+
+#include "pairwise.h"
+
+#define DEFINE_CROSS(NAME, T)                                                                      \
+    FOR_EACH_CPU static void NAME(const void *left, Py_ssize_t left_step, const void *right,       \
+                                  Py_ssize_t right_step, void *to, Py_ssize_t count)               \
+    {                                                                                              \
+        const T *a = left, *b = right;                                                             \
+        T *out = to;                                                                               \
+        for (Py_ssize_t k = 0; k < count; k++, a += left_step, b += right_step, out += 3) {        \
+            out[0] = a[1] * b[2] - a[2] * b[1];                                                    \
+            out[1] = a[2] * b[0] - a[0] * b[2];                                                    \
+            out[2] = a[0] * b[1] - a[1] * b[0];                                                    \
+        }                                                                                          \
+    }
+
+DEFINE_CROSS(cross_doubles, double)
+DEFINE_CROSS(cross_floats, float)
+DEFINE_CROSS(cross_longs, npy_uint64) /* of either sign: they wrap around alike */
+
+typedef void (*Cross)(const void *, Py_ssize_t, const void *, Py_ssize_t, void *, Py_ssize_t);
+
+static Cross
+cross_for(PyArrayObject *a)
+{
+    int kind = PyArray_DESCR(a)->kind, bytes = (int)PyArray_ITEMSIZE(a);
+    if (kind == 'f') {
+        return bytes == 8 ? cross_doubles : bytes == 4 ? cross_floats : NULL;
+    }
+    return (kind == 'i' || kind == 'u') && bytes == 8 ? cross_longs : NULL;
+}
+
+/* The vectors that an array holds, of three elements each; -1 where it is laid out in another way. */
+static Py_ssize_t
+vectors_in(PyArrayObject *a)
+{
+    int last = PyArray_NDIM(a) - 1;
+    return last >= 0 && PyArray_DIM(a, last) == 3 && PyArray_ISCARRAY_RO(a) ? PyArray_SIZE(a) / 3 : -1;
+}
+
+/* The products of arrays of one shape, or of one and a single vector, new; NULL without an error where
+   NumPy has to look, or to tell of a fault. */
+static PyObject *
+crossed(PyArrayObject *a, PyArrayObject *b)
+{
+    Py_ssize_t left = vectors_in(a), right = vectors_in(b), count = left > right ? left : right;
+    Cross loop = PyArray_DESCR(a) == PyArray_DESCR(b) ? cross_for(a) : NULL;
+    int alone_left = PyArray_NDIM(a) == 1, alone_right = PyArray_NDIM(b) == 1, faults;
+    if (loop == NULL || left < 1 || right < 1 ||
+        !(PyArray_SAMESHAPE(a, b) || alone_left || alone_right)) {
+        return NULL;
+    }
+    PyArrayObject *like = alone_left ? b : a;
+    Py_INCREF(PyArray_DESCR(a));
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), PyArray_NDIM(like),
+                                          PyArray_DIMS(like), NULL, NULL, 0, NULL);
+    if (made == NULL) {
+        return NULL;
+    }
+    const void *from = PyArray_DATA(a), *other = PyArray_DATA(b);
+    void *to = PyArray_DATA((PyArrayObject *)made);
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(count);
+    clear_faults();
+    loop(from, left == 1 ? 0 : 3, other, right == 1 ? 0 : 3, to, count);
+    faults = faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO | FE_UNDERFLOW);
+    clear_faults();
+    NPY_END_THREADS;
+    if (faults) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+PyObject *
+cross(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    static PyObject *numpys;
+    if (count == 2 && kwnames == NULL && IS_NUMPYS(args[0]) && IS_NUMPYS(args[1])) {
+        PyObject *made = crossed((PyArrayObject *)args[0], (PyArrayObject *)args[1]);
+        if (made != NULL || PyErr_Occurred()) {
+            return made;
+        }
+    }
+    if (numpys == NULL) {
+        numpys = numpys_own(NULL, "cross");
+    }
+    return numpys == NULL ? NULL : PyObject_Vectorcall(numpys, args, count, kwnames);
+}
