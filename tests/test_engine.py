@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import gc
 import linecache
+import math
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
