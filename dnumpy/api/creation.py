@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api import calls, overrides
+from dnumpy.api import calls, overrides, stands
 from dnumpy.api.array import (
     bare,
     facts,
@@ -28,7 +28,6 @@ from dnumpy.api.layout import permuted, restored
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.row_blocks import as_ours, copied_to, memmap
-from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.stored import with_stored
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
@@ -99,9 +98,9 @@ def _taken_in(x: Any, copy: bool | None) -> tuple[Any, bool | None]:
 def _given(values: Any, dtype: Any) -> Any:
     """Return ``values`` for NumPy to read; arrays of ours stay elements of an object array."""
     plain = calls.unwrap(values)
-    if plain is values or dtype is None or type(values) is ndarray:
+    if plain is values or dtype is None or type(values) not in (list, tuple):
         return plain
-    return values if np.dtype(dtype).hasobject else plain
+    return stands.standing_in(values) if np.dtype(dtype).hasobject else plain
 
 
 def _is_foreign(like: Any) -> bool:
@@ -184,7 +183,8 @@ def maker(function: Any) -> Any:
                 return _made_by_class(function, args, kwargs)
             kwargs.pop("like")
         for a in (*args, *kwargs.values()) if kwargs else args:
-            if type(a) is ndarray or type(a) is DeferredScalar:
+            kind = type(a)
+            if kind not in calls.PLAIN and kind is not tuple:
                 r = _run(function, args, kwargs)
                 break
         else:

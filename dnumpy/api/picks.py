@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, composites, ufuncs
+from dnumpy.api import blocks, calls, composites, stands, ufuncs
 from dnumpy.api.array import concrete, facts, from_expr, ghost, is_managed_dtype, looked_at, ndarray
 from dnumpy.api.composites import broadcast_to, ravel, reshape, through_ghost
 from dnumpy.api.indexing import taken_here
@@ -329,8 +329,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     number = _as_array(a)
     if not options or number.dtype.kind not in "biu" or not 0 < number.ndim <= FEW_AXES:
         return NotImplemented
-    if len(options) > MOST_PARTS:
-        return NotImplemented  # NumPy says how many it takes
+    if len(options) > MOST_PARTS or any(stands.is_stood_for(type(x)) for x in options):
+        return NotImplemented  # NumPy says how many it takes, and converts each once
     weak = (int, float, complex)
     dtype = np.result_type(
         *[x if type(x) in weak else np.asarray(stand_in(x)).dtype for x in options]
