@@ -248,7 +248,7 @@ def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
 
 
 def _handles_in(x: Any) -> Sequence[Any]:
-    """Return what NumPy may have found arrays in: the first of a sequence, or what was converted."""
+    """Return where NumPy may have found arrays: the first of a sequence, what was converted."""
     if type(x) is list or type(x) is tuple:
         return x[:_LOOKED_AT]
     return stands.taken_lately() if stands.is_stood_for(type(x)) else ()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api.array import concrete, ndarray
+from dnumpy.api.array import concrete, ndarray, wrap
 from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _ufunc_of: list[Callable[[np.ufunc], Any]] = []  # what tells our ufunc for NumP
 _verdicts: weakref.WeakKeyDictionary[type, dict[str, bool]] = weakref.WeakKeyDictionary()
 _classes: weakref.WeakKeyDictionary[type, type[Stand]] = weakref.WeakKeyDictionary()
 _alive: weakref.WeakValueDictionary[int, Stand] = weakref.WeakValueDictionary()
-_converting: weakref.WeakKeyDictionary[type, type[Stand] | None] = weakref.WeakKeyDictionary()
+_asked: weakref.WeakKeyDictionary[type, type[Stand] | None] = weakref.WeakKeyDictionary()
 _NEVER = (  # NumPy has a look at these, or at what they derive from, before it asks for an array
     np.ndarray, np.generic, int, float, complex, str, bytes, tuple, type, DeferredScalar,
 )  # fmt: skip
@@ -81,13 +81,13 @@ def _is_from(package: str, x: Any) -> bool:
 
 
 def is_stood_for(kind: type) -> bool:
-    """Say whether objects of a class are converted to arrays of ours, as far as is known."""
-    return _class_of_converted(kind) is not None
+    """Say whether objects of a class are asked in our arrays and functions, as far as is known."""
+    return _class_of_asked(kind) is not None
 
 
 def standing(x: Any) -> Any:
-    """Return what NumPy is given for ``x``: a stand if it is converted to an array of ours."""
-    return x if _class_of_converted(type(x)) is None else stand_for(x)
+    """Return what NumPy is given for ``x``: a stand if it is asked in our arrays and functions."""
+    return x if _class_of_asked(type(x)) is None else stand_for(x)
 
 
 def standing_in(x: Any) -> Any:
@@ -104,16 +104,18 @@ def stand_for(x: Any) -> Stand:
     return found
 
 
-def _class_of_converted(kind: type) -> type[Stand] | None:
+def _class_of_asked(kind: type) -> type[Stand] | None:
     try:
-        return _converting[kind]
+        return _asked[kind]
     except KeyError:
         pass
     except TypeError:  # of a metaclass without a hash
         return None
-    known = hasattr(kind, "__array__") and not issubclass(kind, (*_NEVER, Stand))
-    found = class_for(kind) if known and speaks(kind, "__array__") else None
-    _converting[kind] = found
+    asked = (
+        [] if issubclass(kind, (*_NEVER, Stand)) else [p for p in _PROTOCOLS if hasattr(kind, p)]
+    )
+    found = class_for(kind) if any(speaks(kind, p) for p in asked) else None
+    _asked[kind] = found
     return found
 
 
@@ -155,7 +157,8 @@ class Stand:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._operand, name)
-        return partial(_array, self) if name == "__array__" else found
+        asked = _OF_OBJECTS.get(name)
+        return found if asked is None else partial(asked, self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._operand, name, value)
@@ -169,8 +172,8 @@ def _array(self: Any, *args: Any, **kwargs: Any) -> Any:
     if type(made) is not ndarray:
         return made
     kind = type(self._operand)
-    if _converting.get(kind) is None and not issubclass(kind, np.ndarray):
-        _converting[kind] = class_for(kind)  # from now on NumPy is given a stand at once
+    if _asked.get(kind) is None and not issubclass(kind, np.ndarray):
+        _asked[kind] = class_for(kind)  # from now on NumPy is given a stand at once
     _noted().append(weakref.ref(made))
     return concrete(made)
 
@@ -194,6 +197,14 @@ def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
     return override(self._operand, ufunc, method, *restored(inputs), **restored(kwargs))
 
 
+def _array_wrap(self: Any, array: Any, context: Any = None, *more: Any) -> Any:
+    if type(context) is tuple:
+        context = (_ufunc_of[0](context[0]), *restored(context[1:]))
+    ours = wrap(array) if type(array) is np.ndarray else array
+    return self._operand.__array_wrap__(ours, context, *more)
+
+
+_OF_OBJECTS = {"__array__": _array, "__array_wrap__": _array_wrap}  # not looked up in the class
 _PROTOCOLS: dict[str, Callable[..., Any]] = {
     "__array__": _array,
     "__array_function__": _array_function,

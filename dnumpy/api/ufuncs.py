@@ -267,7 +267,12 @@ def of(wrapped: np.ufunc) -> ufunc:
     return found
 
 
-stands.speak_of_ufuncs_with(of)
+def ours_for(x: Any) -> Any:
+    """Return our ufunc for one of NumPy's, and anything else as it is."""
+    return of(x) if type(x) is np.ufunc else x
+
+
+stands.speak_of_ufuncs_with(ours_for)
 
 
 def frompyfunc(*args: Any, **kwargs: Any) -> ufunc:

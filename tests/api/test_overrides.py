@@ -125,7 +125,7 @@ def test_a_class_of_another_library_meets_numpy() -> None:
 
 def test_a_function_that_numpy_does_not_dispatch_meets_the_ufunc_of_the_class() -> None:
     ufunc, _, inputs, _ = np.strings.lstrip(Logged())
-    assert type(ufunc) is numpy.ufunc
+    assert type(ufunc) is np.ufunc
     assert type(inputs[0]) is Logged
 
 

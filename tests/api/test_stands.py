@@ -144,7 +144,7 @@ def _names(xp: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("code", _listed(_EXPRESSIONS))
 def test_an_object_may_stand_wherever_an_array_does(code: str) -> None:
-    theirs, ours = (_told(eval, code, _names(xp)) for xp in (numpy, np))  # noqa: S307
+    theirs, ours = (_told(eval, code, _names(xp)) for xp in (numpy, np))
     assert ours == theirs
 
 
