@@ -493,12 +493,13 @@ class Archive(np.lib.npyio.NpzFile):
 _MEMORY = frozenset({np.ndarray, np.memmap, memmap})  # whose rows may be filled one by one
 
 
-def copyto(*args: Any, **kwargs: Any) -> None:
+def copyto(*args: Any, **kwargs: Any) -> Any:
     """As ``numpy.copyto``; recorded when source or target is managed and nothing is masked."""
     if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
-        overrides.call_function(np.copyto, args, kwargs)
-    elif not _is_copy(args, kwargs) or not _copied(*args, **kwargs):
+        return overrides.call_function(np.copyto, args, kwargs)
+    if not _is_copy(args, kwargs) or not _copied(*args, **kwargs):
         calls.run_writing(np.copyto, args, kwargs)
+    return None
 
 
 def _is_copy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
