@@ -388,6 +388,7 @@ def _ranged(function: Any) -> Any:
         large = type(num) is int and num * np.dtype(float).itemsize >= RANGE_BYTES
         scalars = isinstance(start, int | float) and isinstance(stop, int | float)
         spread = is_lazy(start) or is_lazy(stop)
+        spread = spread and not overrides.overridden((start, stop), "__array_function__")
         if spread or (large and scalars and engine.has_workers()):
             return by_rows(start, stop, num, *args, **kwargs)
         return plain(start, stop, num, *args, **kwargs)
