@@ -65,17 +65,18 @@ def unwrap(x: Any) -> Any:
 
 def _unwrap_sequence(x: Any) -> Any:
     for e in x[:_LOOKED_AT]:
-        if type(e) not in PLAIN and _is_ours(e):
+        if type(e) not in PLAIN and holds_ours(e):
             return type(x)([unwrap(e) for e in x])
     return x
 
 
-def _is_ours(x: Any) -> bool:
+def holds_ours(x: Any) -> bool:
+    """Say whether NumPy is given something else for ``x``, or for the first of a sequence."""
     kind = type(x)
     if kind is ndarray or kind is DeferredScalar:
         return True
     if kind is list or kind is tuple:
-        return any(type(e) not in PLAIN and _is_ours(e) for e in x[:_LOOKED_AT])
+        return any(type(e) not in PLAIN and holds_ours(e) for e in x[:_LOOKED_AT])
     return kind is not _np_array and stands.is_stood_for(kind)
 
 
