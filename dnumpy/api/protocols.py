@@ -63,7 +63,7 @@ def _array_function(
     hidden = not any(map(calls.holds_ours, (*args, *kwargs.values())))
     if hidden and hasattr(
         func, "_implementation"
-    ):  # NumPy found them in a sequence of another kind
+    ):  # within another sequence
         return calls.run(func._implementation, args, kwargs)
     ours = overrides.functions.get(func)
     if ours is not None:
