@@ -252,7 +252,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         return NotImplemented
     along = normalize_axis_index(-1 if axis is None else operator.index(axis), source.ndim)
     counts = _as_array(repeats)
-    if counts.size == 1 and counts.dtype.kind in "iu":
+    if counts.size == 1 and counts.ndim <= 1 and counts.dtype.kind in "iu":
         return _repeated_evenly(source, int(counts.reshape(-1)[0]), along)
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or counts.shape[0] != source.shape[along]:
         return NotImplemented  # NumPy says why
@@ -261,8 +261,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 def _repeated_evenly(a: ndarray, times: int, along: int) -> Any:
     if times < 0:
-        msg = "repeats may not contain negative values."
-        raise ValueError(msg)
+        np.repeat(stand_in(a), times, along)  # raises
     shape = a.shape
     result = (*shape[:along], shape[along] * times, *shape[along + 1 :])
     if 0 in result:
