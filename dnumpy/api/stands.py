@@ -198,10 +198,13 @@ def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
 
 
 def _array_wrap(self: Any, array: Any, context: Any = None, *more: Any) -> Any:
+    kind = type(self._operand)
+    spoken = hasattr(kind, "__array_wrap__") and speaks(kind, "__array_wrap__")
     if type(context) is tuple:
-        context = (_ufunc_of[0](context[0]), *restored(context[1:]))
-    ours = wrap(array) if type(array) is np.ndarray else array
-    return self._operand.__array_wrap__(ours, context, *more)
+        ufunc = _ufunc_of[0](context[0]) if spoken else context[0]
+        context = (ufunc, *restored(context[1:]))
+    given = wrap(array) if spoken and type(array) is np.ndarray else array
+    return self._operand.__array_wrap__(given, context, *more)
 
 
 _OF_OBJECTS = {"__array__": _array, "__array_wrap__": _array_wrap}  # not looked up in the class
