@@ -44,7 +44,9 @@ def _class_made(
 ) -> Any:
     """Return ndarray itself, or what a program derives from it."""
     if any(type(base) is mcs for base in bases):
-        root = _roots["__array_ufunc__" in namespace]
+        beside = [b for b in bases if type(b) is not mcs and not issubclass(b, np.ndarray)]
+        overrides = any(hasattr(base, "__array_ufunc__") for base in beside)
+        root = _roots["__array_ufunc__" in namespace or overrides]
         bases = tuple(root if type(base) is mcs else base for base in bases)
         return type(bases[0])(name, bases, namespace, **kwargs)
     return type.__new__(mcs, f"numpy.{name}", bases, namespace, **kwargs)

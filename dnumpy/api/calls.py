@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.api import stands
 from dnumpy.api.array import (
     adopt,
     bare,
@@ -55,28 +56,28 @@ def unwrap(x: Any) -> Any:
         return x.force()
     if kind is list or kind is tuple:
         return _unwrap_sequence(x)
+    if kind in PLAIN or kind is _np_array:
+        return x
     if kind is dict:
         return {k: unwrap(v) for k, v in x.items()}
-    return x
+    return stands.standing(x)
 
 
 def _unwrap_sequence(x: Any) -> Any:
     for e in x[:_LOOKED_AT]:
-        kind = type(e)
-        if (
-            kind is ndarray
-            or kind is DeferredScalar
-            or ((kind is list or kind is tuple) and e and _is_ours(e))
-        ):
+        if type(e) not in PLAIN and holds_ours(e):
             return type(x)([unwrap(e) for e in x])
     return x
 
 
-def _is_ours(x: Any) -> bool:
+def holds_ours(x: Any) -> bool:
+    """Say whether NumPy is given something else for ``x``, or for the first of a sequence."""
     kind = type(x)
     if kind is ndarray or kind is DeferredScalar:
         return True
-    return bool((kind is list or kind is tuple) and x and any(_is_ours(e) for e in x[:_LOOKED_AT]))
+    if kind is list or kind is tuple:
+        return any(type(e) not in PLAIN and holds_ours(e) for e in x[:_LOOKED_AT])
+    return kind is not _np_array and stands.is_stood_for(kind)
 
 
 def for_writing(x: Any) -> Any:
@@ -146,51 +147,22 @@ def _find_out(function: Any) -> int:
     return _NOWHERE
 
 
-class _Converted:
-    """Stands for an object whose ``__array__`` returns our array, which NumPy does not take."""
-
-    __slots__ = ("_object",)
-
-    def __init__(self, converted: Any) -> None:
-        self._object = converted
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._object, name)
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return unwrap(self._object.__array__(*args, **kwargs))
-
-
 _NO_ARRAY = ("object __array__ method not producing an array",)
 
 
 def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Call NumPy; operands whose ``__array__`` returns one of our arrays are converted."""
     try:
-        return function(*args, **kwargs)
+        found = function(*args, **kwargs)
     except ValueError as error:
         if error.args != _NO_ARRAY:
             raise
-    plain, named = map(_convertible, args), {k: _convertible(v) for k, v in kwargs.items()}
-    return _put_back(function(*plain, **named))
-
-
-def _put_back(found: Any) -> Any:
-    """Return the result with the objects themselves where an object array holds their stand-ins."""
-    if type(found) is np.ndarray and found.dtype.kind == "O":
-        for index, item in np.ndenumerate(found):
-            if type(item) is _Converted:
-                found[index] = item._object
+        args = [stands.converted(a) for a in args]
+        kwargs = {k: stands.converted(v) for k, v in kwargs.items()}
+        found = function(*args, **kwargs)
+    if type(found) is _np_array and found.dtype.hasobject and stands.any_in(args):
+        stands.put_back(found)
     return found
-
-
-def _convertible(x: Any) -> Any:
-    kind = type(x)
-    if kind is list or kind is tuple:
-        return kind([_convertible(e) for e in x])
-    if isinstance(x, np.ndarray | np.generic) or not hasattr(kind, "__array__"):
-        return x
-    return _Converted(x)
 
 
 def run_writing(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -226,7 +198,7 @@ def wrap_result(r: Any, handles: Iterable[Any] = ()) -> Any:
         return kind(*[wrap_result(e, handles) for e in r])
     if kind is dict:
         return {k: wrap_result(v, handles) for k, v in r.items()}
-    return r
+    return r._operand if type(kind) is stands.StandType else r
 
 
 def result_of(r: np.ndarray, handle: ndarray) -> ndarray:
@@ -258,8 +230,8 @@ def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
         if type(x) is not ndarray:
             if isinstance(x, _np_array) and (r is x or _root(r) is _root(x)):
                 return adopt(r)
-            if type(x) is list or type(x) is tuple:
-                nested.append(x)
+            if type(x) not in PLAIN:
+                nested += _handles_in(x)
             continue
         own = x._np
         if own is r:
@@ -272,8 +244,15 @@ def _wrap_array(r: np.ndarray, handles: Iterable[Any]) -> ndarray:
             if alias is not None:
                 return alias
     if nested:
-        return _wrap_array(r, [e for x in nested for e in x[:_LOOKED_AT]])
+        return _wrap_array(r, nested)
     return wrap(r)
+
+
+def _handles_in(x: Any) -> Sequence[Any]:
+    """Return where NumPy may have found arrays: the first of a sequence, what was converted."""
+    if type(x) is list or type(x) is tuple:
+        return x[:_LOOKED_AT]
+    return stands.taken_lately() if stands.is_stood_for(type(x)) else ()
 
 
 def _root(array: np.ndarray) -> np.ndarray:

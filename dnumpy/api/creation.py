@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api import calls, overrides
+from dnumpy.api import calls, overrides, stands
 from dnumpy.api.array import (
     bare,
     facts,
@@ -28,7 +28,6 @@ from dnumpy.api.layout import permuted, restored
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.row_blocks import as_ours, copied_to, memmap
-from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.stored import with_stored
 from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
@@ -99,9 +98,9 @@ def _taken_in(x: Any, copy: bool | None) -> tuple[Any, bool | None]:
 def _given(values: Any, dtype: Any) -> Any:
     """Return ``values`` for NumPy to read; arrays of ours stay elements of an object array."""
     plain = calls.unwrap(values)
-    if plain is values or dtype is None or type(values) is ndarray:
+    if plain is values or dtype is None or type(values) not in (list, tuple):
         return plain
-    return values if np.dtype(dtype).hasobject else plain
+    return stands.standing_in(values) if np.dtype(dtype).hasobject else plain
 
 
 def _is_foreign(like: Any) -> bool:
@@ -184,7 +183,8 @@ def maker(function: Any) -> Any:
                 return _made_by_class(function, args, kwargs)
             kwargs.pop("like")
         for a in (*args, *kwargs.values()) if kwargs else args:
-            if type(a) is ndarray or type(a) is DeferredScalar:
+            kind = type(a)
+            if kind not in calls.PLAIN and kind is not tuple:
                 r = _run(function, args, kwargs)
                 break
         else:
@@ -388,6 +388,7 @@ def _ranged(function: Any) -> Any:
         large = type(num) is int and num * np.dtype(float).itemsize >= RANGE_BYTES
         scalars = isinstance(start, int | float) and isinstance(stop, int | float)
         spread = is_lazy(start) or is_lazy(stop)
+        spread = spread and not overrides.overridden((start, stop), "__array_function__")
         if spread or (large and scalars and engine.has_workers()):
             return by_rows(start, stop, num, *args, **kwargs)
         return plain(start, stop, num, *args, **kwargs)
@@ -493,12 +494,13 @@ class Archive(np.lib.npyio.NpzFile):
 _MEMORY = frozenset({np.ndarray, np.memmap, memmap})  # whose rows may be filled one by one
 
 
-def copyto(*args: Any, **kwargs: Any) -> None:
+def copyto(*args: Any, **kwargs: Any) -> Any:
     """As ``numpy.copyto``; recorded when source or target is managed and nothing is masked."""
     if overrides.overridden((*args, *kwargs.values()), "__array_function__"):
-        overrides.call_function(np.copyto, args, kwargs)
-    elif not _is_copy(args, kwargs) or not _copied(*args, **kwargs):
+        return overrides.call_function(np.copyto, args, kwargs)
+    if not _is_copy(args, kwargs) or not _copied(*args, **kwargs):
         calls.run_writing(np.copyto, args, kwargs)
+    return None
 
 
 def _is_copy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy.api import calls, indexing
+from dnumpy.api import calls, indexing, stands
 from dnumpy.api.array import bare, concrete, ghost, ndarray
 from dnumpy.api.ufuncs import IMMEDIATE
 
@@ -24,7 +24,7 @@ def getitem(self: ndarray, key: Any) -> Any:
     if a is None:
         return indexing.get(self, key)
     kind = type(key)
-    if kind is int or kind is tuple:
+    if kind is int or (kind is tuple and _PLAIN_KEYS.issuperset(map(type, key))):
         r = a[key]
         if type(r) is not _np_array:
             return r
@@ -73,7 +73,7 @@ def setitem(self: ndarray, key: Any, value: Any) -> None:
             _set_other(a, key, value)
             return
     kind = type(key)
-    if kind is not tuple and kind is not int and kind is not slice:
+    if kind is not int and kind is not slice:
         key = _plain_key(key)
     a[key] = plain
 
@@ -84,6 +84,8 @@ def _set_other(a: np.ndarray, key: Any, value: Any) -> None:
     if not (a.dtype.kind == "O" and _is_element(a, key)):
         value = calls.unwrap(value)
     a[key] = value
+    if a.dtype.hasobject and stands.any_in((value,)):
+        stands.put_back(a)
 
 
 def _is_element(a: np.ndarray, key: Any) -> bool:

@@ -65,7 +65,7 @@ VIEWS = frozenset({
 })  # fmt: skip
 # of what is not too large, as one block of it is (see kernels/blocked.py)
 RUNS = frozenset({"cumsum", "cumprod"})
-# methods: what shows its array, what may end early, what runs over it, and products; as handle.h has
+# methods: what shows its array, may end early, runs over it, or multiplies; as handle.h has
 KINDS: dict[Any, int] = {
     _array.transpose: 0, _array.swapaxes: 0, _array.diagonal: 0,
     _array.any: 1, _array.all: 1,

@@ -362,7 +362,7 @@ def _rmatmul(self: Any, other: Any) -> Any:
 
 
 def _imatmul(self: ndarray, other: Any) -> Any:
-    product = _matmul(self, other) if np.ndim(other) > 1 else None
+    product = _matmul(self, other) if getattr(other, "ndim", 0) > 1 else None
     if getattr(product, "shape", None) != self.shape:
         return calls.run(operator.imatmul, (self, other), {})
     self[...] = product

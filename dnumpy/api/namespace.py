@@ -21,6 +21,7 @@ from dnumpy.api import (
     assertions,
     callables,
     dispatch,
+    mixins,
     printing,
     row_blocks,
     stand_ins,
@@ -102,6 +103,7 @@ _CLASSES: dict[type, Any] = {
     np.nditer: callables.constructor_of(np.nditer, walk.Walking),
     np.ndenumerate: walk.ndenumerate,
     np.broadcast: callables.constructor_of(np.broadcast),
+    np.lib.mixins.NDArrayOperatorsMixin: mixins.NDArrayOperatorsMixin,
 }
 
 

@@ -30,6 +30,7 @@ from dnumpy.api import (
     sets,
     sorting,
     stand_ins,
+    ufuncs,
 )
 from dnumpy.api.transplant import transplanted
 from dnumpy.kernels import counts as counting_kernels
@@ -252,5 +253,6 @@ CREATION: dict[str, Callable[..., Any]] = {
     **grids.GRIDS,
     "load": creation.load,
     "copyto": creation.copyto,
+    "frompyfunc": ufuncs.frompyfunc,
     "bmat": callables.bmat,
 }

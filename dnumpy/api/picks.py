@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, composites, ufuncs
+from dnumpy.api import blocks, calls, composites, stands, ufuncs
 from dnumpy.api.array import concrete, facts, from_expr, ghost, is_managed_dtype, looked_at, ndarray
 from dnumpy.api.composites import broadcast_to, ravel, reshape, through_ghost
 from dnumpy.api.indexing import taken_here
@@ -252,7 +252,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         return NotImplemented
     along = normalize_axis_index(-1 if axis is None else operator.index(axis), source.ndim)
     counts = _as_array(repeats)
-    if counts.size == 1 and counts.dtype.kind in "iu":
+    if counts.size == 1 and counts.ndim <= 1 and counts.dtype.kind in "iu":
         return _repeated_evenly(source, int(counts.reshape(-1)[0]), along)
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or counts.shape[0] != source.shape[along]:
         return NotImplemented  # NumPy says why
@@ -261,8 +261,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 def _repeated_evenly(a: ndarray, times: int, along: int) -> Any:
     if times < 0:
-        msg = "repeats may not contain negative values."
-        raise ValueError(msg)
+        np.repeat(stand_in(a), times, along)  # raises
     shape = a.shape
     result = (*shape[:along], shape[along] * times, *shape[along + 1 :])
     if 0 in result:
@@ -329,8 +328,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     number = _as_array(a)
     if not options or number.dtype.kind not in "biu" or not 0 < number.ndim <= FEW_AXES:
         return NotImplemented
-    if len(options) > MOST_PARTS:
-        return NotImplemented  # NumPy says how many it takes
+    if len(options) > MOST_PARTS or any(stands.is_stood_for(type(x)) for x in options):
+        return NotImplemented  # NumPy says how many it takes, and converts each once
     weak = (int, float, complex)
     dtype = np.result_type(
         *[x if type(x) in weak else np.asarray(stand_in(x)).dtype for x in options]

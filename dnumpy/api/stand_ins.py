@@ -12,6 +12,7 @@ import numpy as np
 from dnumpy.api import calls
 from dnumpy.api.array import facts, ndarray
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.stands import standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ def stand_in(x: Any) -> Any:
         return x.dtype.type(0)
     if kind is list or kind is tuple:
         return kind([stand_in(e) for e in x])
-    return x
+    return standing(x)
 
 
 def _answered(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.api import calls, chosen, lending, overrides, quick
+from dnumpy.api import calls, chosen, lending, overrides, quick, stands
 from dnumpy.api.array import bare, facts, from_expr, ndarray, peek, wrap
 from dnumpy.api.layout import arranged, permuted, restored, result_order
 from dnumpy.api.locks import writing
@@ -266,6 +266,19 @@ def of(wrapped: np.ufunc) -> ufunc:
     if found is None:
         found = _registry[wrapped] = ufunc(wrapped)
     return found
+
+
+def ours_for(x: Any) -> Any:
+    """Return our ufunc for one of NumPy's, and anything else as it is."""
+    return of(x) if type(x) is np.ufunc else x
+
+
+stands.speak_of_ufuncs_with(ours_for)
+
+
+def frompyfunc(*args: Any, **kwargs: Any) -> ufunc:
+    """Return a ufunc of a function of the program's; as ``numpy.frompyfunc``."""
+    return of(np.frompyfunc(*args, **kwargs))
 
 
 def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

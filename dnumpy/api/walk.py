@@ -16,6 +16,7 @@ from dnumpy.api.array import exported, facts, ghost, is_managed_dtype, ndarray
 from dnumpy.api.callables import Constructor
 from dnumpy.api.composites import transpose
 from dnumpy.api.flat import Line, flatiter
+from dnumpy.api.stands import standing
 from dnumpy.api.take import is_far
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class ndenumerate(_base):  # type: ignore[misc]  # noqa: D101 - its documentatio
             self.iter = flatiter(arr)
             self._places = product(*map(range, facts(arr).shape))
         else:
-            super().__init__(arr)
+            super().__init__(standing(arr))
 
     def __next__(self) -> Any:
         """Return the next index and the element there."""

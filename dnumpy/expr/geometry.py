@@ -145,6 +145,17 @@ def copies_over_itself(target: Geometry, source: Geometry) -> bool:
     return out_of > into if backwards else out_of < into
 
 
+def overlaps_itself(geometry: Geometry) -> bool:
+    """Say whether elements of a view may share bytes with others of it."""
+    reach = geometry.dtype.itemsize
+    for stride, extent in sorted(zip(map(abs, geometry.strides), geometry.shape, strict=True)):
+        if extent > 1:
+            if stride < reach:
+                return True
+            reach += (extent - 1) * stride
+    return False
+
+
 def over(geometry: tuple[Any, ...], memory: np.ndarray) -> np.ndarray:
     """Return the view of ``memory`` that a geometry, or a plain tuple of its fields, describes."""
     offset, shape, strides, dtype = geometry

@@ -23,13 +23,29 @@ is_basic(PyObject *key)
     return 1;
 }
 
+/* Whether a part of an index is of a class of the program's, of which NumPy may ask for an array. */
+static int
+has_objects(PyObject *key)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); k++) {
+        PyObject *part = PyTuple_GET_ITEM(key, k);
+        if (PyType_HasFeature(Py_TYPE(part), Py_TPFLAGS_HEAPTYPE) && !IS_ARRAY(part)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* What NumPy is given as the index of a small array, borrowed; NULL where Python has to look. */
 static PyObject *
 plain_key(PyObject *key)
 {
-    if (LIKELY(PyLong_CheckExact(key) || PyTuple_CheckExact(key) || PySlice_Check(key)) ||
-        key == Py_None || key == Py_Ellipsis) {
+    if (LIKELY(PyLong_CheckExact(key) || PySlice_Check(key)) || key == Py_None ||
+        key == Py_Ellipsis) {
         return key;
+    }
+    if (PyTuple_CheckExact(key)) {
+        return has_objects(key) ? NULL : key;
     }
     if (PyList_CheckExact(key)) {
         for (Py_ssize_t k = 0; k < PyList_GET_SIZE(key); k++) {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
-from dnumpy.expr.geometry import Geometry, RowMap
+from dnumpy.expr.geometry import Geometry, RowMap, overlaps_itself
 from dnumpy.ops import families
 from dnumpy.ops.blocked import WRAP
 from dnumpy.ops.families import Contraction, Elementwise, Leaf, Random, Reduction
@@ -218,6 +218,7 @@ def _place(state: _Cut, expr: Expr) -> None:
             isinstance(value, Expr)
             and _has_no_other_use(state, value)
             and (region.shape, region.dtype) == (value.shape, value.dtype)
+            and not overlaps_itself(region)  # else an element may be read after it was written
         ):
             assert isinstance(base, Expr)
             ready = 0 if base.value is not None else state.level[id(base)] + 1

@@ -11,8 +11,8 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+from cmath import isfinite
 from functools import lru_cache
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -60,7 +60,7 @@ class StepFault(NamedTuple):
 def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[StepFault]:
     """Return the faults that the error state at recording does not ignore."""
     found: list[StepFault] = []
-    for number, kind in sorted(faults):
+    for number, kind in sorted(faults, key=_turn):
         expr = steps[number]
         for origin in expr.origin.places if expr.origin is not None else ():
             answer = dict(origin.errors).get(_SETTING.get(kind, ""))
@@ -69,6 +69,16 @@ def collect(steps: Sequence[Expr], faults: Iterable[tuple[int, str]]) -> list[St
                 name = "cast" if casts else origin.told_as or _name(expr)
                 found.append(StepFault(kind, name, str(answer), origin))
     return found
+
+
+def _turn(fault: tuple[int, str]) -> tuple[int, int]:
+    """Return by what faults are ordered: as NumPy looks at the flags after each operation.
+
+    What a cast is told of comes before all else that its operation is, since nothing is divided by
+    zero beside an infinity.
+    """
+    number, kind = fault
+    return number, _FLAG.get(kind, 0)
 
 
 def _overflows_itself(expr: Expr) -> bool:
@@ -80,9 +90,13 @@ def _overflows_itself(expr: Expr) -> bool:
     if not isinstance(expr.op, Elementwise) or not dtypes:
         return False
     dtype = np.result_type(*dtypes)
-    written = [a.value for a in expr.args if type(a) is Const and type(a.value) in (float, complex)]
+    written = [a.value for a in expr.args if type(a) is Const and type(a.value) in _WRITTEN]
+    finite = [x for x in written if type(x) is int or isfinite(x)]
     with np.errstate(all="ignore"):
-        return any(isfinite(abs(x)) and np.isinf(np.asarray(x, dtype)) for x in written)
+        return any(np.isinf(np.asarray(x, np.result_type(dtype, x))) for x in finite)
+
+
+_WRITTEN = frozenset({int, float, complex})
 
 
 def told_of(steps: Sequence[Expr]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dnumpy.cost.work import Work
-from dnumpy.expr.geometry import Geometry
+from dnumpy.expr.geometry import Geometry, overlaps_itself
 from dnumpy.kernels.blocked import grid_rows
 from dnumpy.ops.blocked import PERMUTE, PermuteParams
 from dnumpy.ops.families import Blocked, Fold, RowParams, rowwise_of
@@ -78,7 +78,6 @@ from dnumpy.runtime.regions import (
     exchanged_axes,
     last_view,
     memory_order,
-    overlaps,
     rows_beginning,
     seen_through,
     value_for,
@@ -294,7 +293,7 @@ class Layout:
         if base.views or base.source is None or nothing:
             return self._whole_update(expr, base, value)
         row_map = region.row_map(expr.shape, expr.dtype)
-        if overlaps(ordered) and row_map is None:
+        if overlaps_itself(region) and row_map is None:
             return self._whole_update(expr, base, value)
         updated: UpdatedRows | SpannedRows
         if row_map is None:

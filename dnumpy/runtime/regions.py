@@ -42,17 +42,6 @@ def with_axes(geometry: Geometry, axes: Axes) -> Geometry:
     return Geometry(geometry.offset, shape, strides, geometry.dtype)
 
 
-def overlaps(ordered: Geometry) -> bool:
-    """Say whether elements of a region, its axes in memory order, may share bytes."""
-    reach = ordered.dtype.itemsize
-    for extent, stride in zip(reversed(ordered.shape), reversed(ordered.strides), strict=True):
-        if extent > 1:
-            if abs(stride) < reach:
-                return True
-            reach += (extent - 1) * abs(stride)
-    return False
-
-
 def seen_through(operand: Operand, geometry: Geometry) -> Operand:
     """Return an operand whose last view is replaced."""
     return operand._replace(views=(*operand.views[:-1], geometry))

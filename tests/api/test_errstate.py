@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import subprocess
 import sys
 import textwrap
@@ -477,3 +478,49 @@ def test_variances_overflow_under_numpys_names(unit: complex, name: str, size: i
         return {str(w.message) for w in seen}
 
     assert told(dnumpy, dnumpy.array(values)) == told(np, values)
+
+
+_OPERATIONS = {
+    name: getattr(operator, name)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "eq", "ge")
+}
+
+
+@pytest.mark.parametrize("name", _OPERATIONS)
+@pytest.mark.parametrize("size", [40, 300_000])
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [("f4", 1e300), ("f2", 70_000), ("f2", 1e6), ("f4", 1e300j), ("f4", 10**60)],
+)
+def test_what_a_cast_is_told_of_comes_first_as_in_numpy(
+    name: str, size: int, dtype: str, number: Any
+) -> None:
+    def told(xp: Any, *, reflected: bool) -> Any:
+        x = xp.arange(size, dtype="f4").astype(dtype) if dtype == "f4" else xp.ones(size, dtype)
+        given = (number, x) if reflected else (x, number)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            try:
+                np.asarray(_OPERATIONS[name](*given))
+            except TypeError:
+                return TypeError
+        return list(dict.fromkeys(str(w.message) for w in seen))
+
+    for reflected in (False, True):
+        assert told(dnumpy, reflected=reflected) == told(np, reflected=reflected)
+
+
+@pytest.mark.parametrize("size", [40, 300_000])
+def test_faults_of_one_operation_are_told_in_numpys_order(size: int) -> None:
+    def told(xp: Any) -> list[str]:
+        x, y = xp.full(size, 1e300), xp.full(size, 1e300)
+        x[:3], y[:3] = (0, 1, np.inf), (0, 0, 0)
+        y[3] = 1e-300
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            np.asarray(x / y)
+            np.asarray(x * y)
+        return [str(w.message) for w in seen]
+
+    assert told(dnumpy) == told(np)
+    assert len(told(np)) > 3

@@ -538,3 +538,15 @@ def test_a_sum_that_does_not_fit_is_refused_as_by_numpy(total: int) -> None:
         return None, np.asarray(target).tolist()
 
     assert outcome(dnumpy) == outcome(np)
+
+
+@pytest.mark.parametrize("repeats", [-1, [-1], [-2, 1], [[1]]])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_numpy_says_what_is_wrong_with_repeats(repeats: Any, axis: int | None) -> None:
+    def told(xp: Any) -> str:
+        given = [2, -1] if repeats == [-2, 1] else repeats
+        with pytest.raises(ValueError, match=r"negative|sequence|broadcast") as caught:
+            np.asarray(xp.repeat(xp.arange(12.0).reshape(6, 2), given, axis=axis))
+        return str(caught.value)
+
+    assert told(dnumpy) == told(np)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy
@@ -125,7 +126,7 @@ def test_a_class_of_another_library_meets_numpy() -> None:
 
 def test_a_function_that_numpy_does_not_dispatch_meets_the_ufunc_of_the_class() -> None:
     ufunc, _, inputs, _ = np.strings.lstrip(Logged())
-    assert type(ufunc) is numpy.ufunc
+    assert type(ufunc) is np.ufunc
     assert type(inputs[0]) is Logged
 
 
@@ -238,3 +239,38 @@ def test_a_priority_is_what_numpy_reads_as_a_number(kind: type) -> None:
     expected = numpy.arange(3) + kind()
     found = np.arange(3) + kind()
     assert type(found) is str if type(expected) is str else found.tolist() == expected.tolist()
+
+
+class Handled:
+    """Answers every function with the function; NumPy's sees it too."""
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return [func]
+
+
+_DISPATCHING = [
+    (module, name)
+    for module in ("", "linalg", "fft", "lib.stride_tricks", "strings", "char", "emath")
+    for name, f in vars(operator.attrgetter(module)(numpy) if module else numpy).items()
+    if isinstance(f, type(numpy.sum)) and not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize(("module", "name"), _DISPATCHING)
+def test_the_handler_is_given_the_very_function_of_the_namespace(module: str, name: str) -> None:
+    def answered(xp: Any, places: str) -> Any:
+        function = getattr(operator.attrgetter(module)(xp) if module else xp, name)
+        x, z = Handled(), xp.zeros(3)
+        given: list[Any] = [{"x": x, "z": z, "l": [x, x], "n": 0}[place] for place in places]
+        try:
+            found = function(*given)
+        except Exception as error:  # noqa: BLE001 - any, as NumPy's
+            return type(error)
+        if type(found) is not list or len(found) != 1:
+            return type(found).__name__
+        if not callable(found[0]):
+            return "a list"
+        return found[0] is function, {function: 1}.get(found[0])
+
+    for places in ("x", "xx", "xn", "nx", "xxx", "l", "lx", "zx", "znx", "nnx", "zxx", "xnn"):
+        assert answered(np, places) == answered(numpy, places), places

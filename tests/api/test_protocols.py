@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import io
+import operator
 import pickle
 import sys
 from typing import Any
@@ -244,3 +245,31 @@ def test_matplotlib_draws_columns_as_columns() -> None:
     expected = cbook._reshape_2D(values, "x")
     found = cbook._reshape_2D(dnumpy.array(values) + 0, "x")
     assert [list(map(float, column)) for column in found] == [list(c) for c in expected]
+
+
+class _Rows:
+    """A sequence of arrays that is neither a list nor an array itself."""
+
+    def __init__(self, xp: Any) -> None:
+        self._rows = xp.array([[1, 2], [3, 4]])
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, at: int) -> Any:
+        return self._rows[at]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "histogramdd",
+        "lexsort", "mean", "sum", "cov", "block", "array", "sort", "unique", "linalg.norm",
+    ],
+)  # fmt: skip
+def test_a_function_takes_a_sequence_of_another_kind_that_holds_arrays(name: str) -> None:
+    theirs, ours = (operator.attrgetter(name)(xp)(_Rows(xp)) for xp in (np, dnumpy))
+    if type(theirs) is not tuple:
+        theirs, ours = (theirs,), (ours,)
+    for x, y in zip(theirs, ours, strict=True):
+        assert np.array_equal(np.asarray(y), np.asarray(x))

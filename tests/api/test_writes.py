@@ -268,3 +268,36 @@ def test_memory_of_another_library_is_never_ours(monkeypatch: pytest.MonkeyPatch
     assert ours._buf.shared
     ours[0] = 9.0
     assert np.frombuffer(content)[0] == 9.0
+
+
+_ONTO_ITSELF: dict[str, Any] = {
+    "add one": lambda _xp, _x, v: v.__iadd__(1),
+    "double": lambda _xp, _x, v: v.__imul__(2),
+    "add itself": lambda _xp, _x, v: v.__iadd__(v),
+    "add a shifted array": lambda _xp, x, v: v.__iadd__(x[1:, None]),
+    "add a row": lambda xp, _x, v: v.__iadd__(xp.arange(2)),
+    "less the most": lambda _xp, _x, v: v.__isub__(v.max()),
+    "into out": lambda xp, _x, v: xp.negative(v, out=v),
+    "where": lambda xp, x, v: xp.add(v, 1, out=v, where=x[1:, None] > 3),
+    "by mask": lambda _xp, _x, v: v.__setitem__(v > 5, v[v > 5] + 1),
+    "back to front": lambda _xp, _x, v: v.__setitem__(..., v[::-1]),
+    "other values": lambda xp, _x, v: v.__setitem__(..., xp.arange(v.size).reshape(v.shape)),
+    "copyto": lambda xp, _x, v: xp.copyto(v, v[::-1]),
+}
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["first", "after a column"])
+@pytest.mark.parametrize("size", [40, 60_000])
+@pytest.mark.parametrize("name", _ONTO_ITSELF)
+def test_a_write_to_an_array_that_overlaps_itself_reads_what_was_there_before(
+    name: str, size: int, before: bool
+) -> None:
+    def written(xp: Any) -> Any:
+        x = xp.arange(size)
+        seen = xp.lib.stride_tricks.as_strided(x, (size - 1, 2), (8, 8))
+        if before:
+            seen[:, 0] += 1
+        _ONTO_ITSELF[name](xp, x, seen)
+        return np.asarray(x).tolist()
+
+    assert written(dnumpy) == written(np)
