@@ -26,41 +26,119 @@
         return NAME##_pairwise(squares, n);                                                        \
     }
 
+/* Sums along the middle one of three axes, or of squares beside means: of adjacent elements as above,
+   else row after row. */
+#define DEFINE_ALONG(T, NAME)                                                                      \
+    FOR_EACH_CPU static void NAME##_along(const T *a, Py_ssize_t outer, Py_ssize_t n,              \
+                                          Py_ssize_t inner, const T *means, T *sums)               \
+    {                                                                                              \
+        for (Py_ssize_t k = 0; k < outer; k++, a += n * inner, sums += inner) {                    \
+            const T *mean = means == NULL ? NULL : means + k * inner;                              \
+            if (inner == 1) {                                                                      \
+                sums[0] = (mean == NULL ? NAME##_pairwise(a, n) : NAME##_apart(a, n, *mean)) + (T)0; \
+                continue;                                                                          \
+            }                                                                                      \
+            for (Py_ssize_t j = 0; j < inner; j++) {                                               \
+                sums[j] = 0;                                                                       \
+            }                                                                                      \
+            for (Py_ssize_t i = 0; i < n; i++) {                                                   \
+                const T *row = a + i * inner;                                                      \
+                for (Py_ssize_t j = 0; mean == NULL && j < inner; j++) {                           \
+                    sums[j] += row[j];                                                             \
+                }                                                                                  \
+                for (Py_ssize_t j = 0; mean != NULL && j < inner; j++) {                           \
+                    T apart = row[j] - mean[j];                                                    \
+                    sums[j] += apart * apart;                                                      \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    FOR_EACH_CPU static void NAME##_finished(T *sums, Py_ssize_t count, T n, int is_root)          \
+    {                                                                                              \
+        for (Py_ssize_t k = 0; k < count; k++) {                                                   \
+            sums[k] /= n;                                                                          \
+        }                                                                                          \
+        for (Py_ssize_t k = 0; is_root && k < count; k++) {                                        \
+            sums[k] = NAME##_root(sums[k]);                                                        \
+        }                                                                                          \
+    }
+
+#define doubles_root sqrt
+#define floats_root sqrtf
+
 DEFINE_PAIRWISE(double, doubles)
 DEFINE_PAIRWISE(float, floats)
 DEFINE_MOMENTS(double, doubles)
 DEFINE_MOMENTS(float, floats)
+DEFINE_ALONG(double, doubles)
+DEFINE_ALONG(float, floats)
 
 enum { MEAN, VARIANCE, DEVIATION, SUM, LARGEST, SMALLEST };
 #define FEW 512 /* elements of which the largest is found as fast as by NumPy's loop */
+#define SEVERAL 4096 /* the same of several extrema */
 
-/* Take `(a, axis=None, dtype=None, out=None, ddof=0)`, all but the first and last at their defaults;
-   0 where NumPy has to look. Only two have a ddof, and two no dtype. */
+/* What a call asks for, beside its array. */
+typedef struct {
+    int has_axis, keeps; /* whether it is over one axis, and keeps that */
+    Py_ssize_t axis, ddof;
+} Asked;
+
 static int
-takes_all(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what, Py_ssize_t *ddof)
+take_number(PyObject *value, Py_ssize_t *place)
+{
+    if (!PyLong_CheckExact(value)) {
+        return 0;
+    }
+    *place = PyLong_AsSsize_t(value);
+    int fits = PyErr_Occurred() == NULL;
+    PyErr_Clear();
+    return fits;
+}
+
+static int
+take_axis(PyObject *value, Asked *asked)
+{
+    if (value == Py_None) {
+        return 1;
+    }
+    asked->has_axis = 1;
+    return take_number(value, &asked->axis);
+}
+
+static int
+take_named(PyObject *name, PyObject *value, int what, Asked *asked)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "axis") == 0) {
+        return take_axis(value, asked);
+    }
+    if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0) {
+        asked->keeps = value == Py_True;
+        return PyBool_Check(value);
+    }
+    int counts = what == VARIANCE || what == DEVIATION;
+    return counts && PyUnicode_CompareWithASCIIString(name, "ddof") == 0 &&
+           take_number(value, &asked->ddof);
+}
+
+/* Take `(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False)`; 0 where NumPy has to look. Only
+   two have a ddof, and two no dtype. */
+static int
+take_asked(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what, Asked *asked)
 {
     Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    *ddof = 0;
     if (count < 1 || count > (what < LARGEST ? 4 : 3) || !IS_NUMPYS(args[0])) {
         return 0;
     }
     for (Py_ssize_t k = 1; k < count; k++) {
-        if (args[k] != Py_None) {
+        if (k == 1 ? !take_axis(args[k], asked) : args[k] != Py_None) {
             return 0;
         }
     }
     for (Py_ssize_t k = 0; k < named; k++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[count + k];
-        if ((what == VARIANCE || what == DEVIATION) && PyUnicode_CompareWithASCIIString(name, "ddof") == 0 &&
-            PyLong_CheckExact(value)) {
-            *ddof = PyLong_AsSsize_t(value);
-            if (PyErr_Occurred()) {
-                PyErr_Clear();
-                return 0;
-            }
-        }
-        else if (count > 1 || value != Py_None ||
-                 PyUnicode_CompareWithASCIIString(name, "axis") != 0) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k);
+        int twice = count > 1 && PyUnicode_CompareWithASCIIString(name, "axis") == 0;
+        if (twice || !take_named(name, args[count + k], what, asked)) {
             return 0;
         }
     }
@@ -75,8 +153,6 @@ takes_all(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what, 
         }                                                                                          \
         result = what == DEVIATION ? NAME##_root(found) : found;                                   \
     }
-#define doubles_root sqrt
-#define floats_root sqrtf
 
 static PyObject *
 float_of(double value, int type)
@@ -159,59 +235,156 @@ whole_sum_of(PyArrayObject *a)
     return scalar;
 }
 
-/* The largest or smallest of a few, new; NULL without an error of others, of what is no number, and of
-   zeros, which have a sign that depends on the order in which they are looked at. */
-#define EXTREMUM_OF(T)                                                                             \
+/* The largest or smallest along the middle one of three axes; 0 where something is no number, or where
+   zeros have a sign, which depends on the order in which they are looked at. */
+#define DEFINE_EXTREMA(NAME, T, IS_NEGATIVE)                                                       \
+    FOR_EACH_CPU static int NAME(const T *a, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner,     \
+                                 int is_largest, T *found)                                         \
     {                                                                                              \
-        const T *a = data;                                                                         \
-        T found = a[0];                                                                            \
-        int is_number = a[0] == a[0];                                                              \
-        for (Py_ssize_t i = 1; i < n; i++) {                                                       \
-            is_number &= a[i] == a[i];                                                             \
-            found = (what == LARGEST ? a[i] > found : a[i] < found) ? a[i] : found;                \
+        int told = 1;                                                                              \
+        for (Py_ssize_t i = 0; i < outer * n * inner; i++) {                                       \
+            told &= a[i] == a[i] && !(a[i] == 0 && IS_NEGATIVE(a[i]));                             \
         }                                                                                          \
-        if (is_number && (found != 0 || is_whole)) {                                               \
-            return PyArray_Scalar(&found, PyArray_DESCR(x), NULL);                                 \
+        for (Py_ssize_t k = 0; k < outer; k++, a += n * inner, found += inner) {                   \
+            memcpy(found, a, inner * sizeof(T));                                                   \
+            for (Py_ssize_t i = 1; i < n; i++) {                                                   \
+                const T *row = a + i * inner;                                                      \
+                for (Py_ssize_t j = 0; is_largest && j < inner; j++) {                             \
+                    found[j] = row[j] > found[j] ? row[j] : found[j];                              \
+                }                                                                                  \
+                for (Py_ssize_t j = 0; !is_largest && j < inner; j++) {                            \
+                    found[j] = row[j] < found[j] ? row[j] : found[j];                              \
+                }                                                                                  \
+            }                                                                                      \
         }                                                                                          \
+        return told;                                                                               \
     }
 
+#define NEVER(x) 0
+DEFINE_EXTREMA(extrema_of_doubles, double, signbit)
+DEFINE_EXTREMA(extrema_of_floats, float, signbit)
+DEFINE_EXTREMA(extrema_of_longs, npy_int64, NEVER)
+DEFINE_EXTREMA(extrema_of_ints, npy_int32, NEVER)
+
+static int
+find_extrema(PyArrayObject *x, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int what, void *to)
+{
+    int kind = PyArray_DESCR(x)->kind, bytes = (int)PyArray_ITEMSIZE(x), largest = what == LARGEST;
+    const void *data = PyArray_DATA(x);
+    if (kind != 'f' && kind != 'i') {
+        return 0;
+    }
+    if (bytes == 8) {
+        return kind == 'f' ? extrema_of_doubles(data, outer, n, inner, largest, to)
+                           : extrema_of_longs(data, outer, n, inner, largest, to);
+    }
+    if (bytes == 4) {
+        return kind == 'f' ? extrema_of_floats(data, outer, n, inner, largest, to)
+                           : extrema_of_ints(data, outer, n, inner, largest, to);
+    }
+    return 0;
+}
+
+/* The largest or smallest of a few, new; NULL without an error of others. */
 static PyObject *
 extremum_of(PyArrayObject *x, int what)
 {
-    Py_ssize_t n = PyArray_SIZE(x);
-    const void *data = PyArray_DATA(x);
-    int kind = PyArray_DESCR(x)->kind, bytes = (int)PyArray_ITEMSIZE(x), is_whole = kind == 'i';
-    if (n > FEW) {
+    char found[8];
+    int is_found = PyArray_SIZE(x) <= FEW && PyArray_ITEMSIZE(x) <= 8 &&
+                   find_extrema(x, 1, PyArray_SIZE(x), 1, what, found);
+    return is_found ? PyArray_Scalar(found, PyArray_DESCR(x), NULL) : NULL;
+}
+
+#define ALONG(NAME, T)                                                                             \
+    {                                                                                              \
+        T *means = what == SUM ? NULL : (T *)out, *sums = squares == NULL ? (T *)out : squares;    \
+        NAME##_along(data, outer, n, inner, NULL, out);                                            \
+        if (what != SUM) {                                                                         \
+            NAME##_finished(means, outer * inner, (T)n, 0);                                        \
+        }                                                                                          \
+        if (squares != NULL) {                                                                     \
+            NAME##_along(data, outer, n, inner, means, sums);                                      \
+            NAME##_finished(sums, outer * inner, (T)(n - asked->ddof), what == DEVIATION);         \
+            memcpy(out, sums, outer * inner * sizeof(T));                                          \
+        }                                                                                          \
+    }
+
+/* The same along one axis of several, an array, new; NULL as above. */
+static PyObject *
+folded_along(PyArrayObject *a, int what, const Asked *asked)
+{
+    int dimensions = PyArray_NDIM(a), type = PyArray_TYPE(a), kept = 0, faults;
+    Py_ssize_t axis = asked->axis + (asked->axis < 0 ? dimensions : 0), outer = 1, inner = 1;
+    npy_intp shape[NPY_MAXDIMS];
+    int is_float = type == NPY_DOUBLE || type == NPY_FLOAT, is_extremum = what > SUM;
+    if (axis < 0 || axis >= dimensions || !PyArray_IS_C_CONTIGUOUS(a) ||
+        (is_extremum ? PyArray_SIZE(a) > SEVERAL : !is_float)) {
         return NULL;
     }
-    if (kind == 'f' && bytes == 8) {
-        EXTREMUM_OF(double)
+    Py_ssize_t n = PyArray_DIM(a, (int)axis);
+    for (int k = 0; k < dimensions; k++) {
+        outer *= k < axis ? PyArray_DIM(a, k) : 1;
+        inner *= k > axis ? PyArray_DIM(a, k) : 1;
+        if (k != axis || asked->keeps) {
+            shape[kept++] = k == axis ? 1 : PyArray_DIM(a, k);
+        }
     }
-    else if (kind == 'f' && bytes == 4) {
-        EXTREMUM_OF(float)
+    int is_squared = what == VARIANCE || what == DEVIATION;
+    if (n <= asked->ddof || asked->ddof < 0) {
+        return NULL;
     }
-    else if (is_whole && bytes == 8) {
-        EXTREMUM_OF(npy_int64)
+    Py_INCREF(PyArray_DESCR(a));
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), kept, shape, NULL, NULL, 0,
+                                          NULL);
+    if (made != NULL && is_extremum) {
+        if (!find_extrema(a, outer, n, inner, what, PyArray_DATA((PyArrayObject *)made))) {
+            Py_CLEAR(made);
+        }
+        return made;
     }
-    else if (is_whole && bytes == 4) {
-        EXTREMUM_OF(npy_int32)
+    void *squares = made == NULL || !is_squared ? NULL : malloc(outer * inner * sizeof(double));
+    if (made == NULL || (is_squared && squares == NULL)) {
+        Py_XDECREF(made);
+        return NULL;
     }
-    return NULL;
+    const void *data = PyArray_DATA(a);
+    void *out = PyArray_DATA((PyArrayObject *)made);
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(PyArray_SIZE(a));
+    clear_faults();
+    if (type == NPY_DOUBLE) {
+        ALONG(doubles, double)
+    }
+    else {
+        ALONG(floats, float)
+    }
+    faults = faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO | FE_UNDERFLOW);
+    clear_faults();
+    NPY_END_THREADS;
+    free(squares);
+    if (faults) {
+        Py_CLEAR(made);
+    }
+    return made;
 }
 
 static PyObject *
-folded_of(PyArrayObject *a, int what, Py_ssize_t ddof)
+folded_of(PyArrayObject *a, int what, const Asked *asked)
 {
     int type = PyArray_TYPE(a);
     if (PyArray_SIZE(a) < 1 || !PyArray_ISALIGNED(a) || !PyArray_ISNOTSWAPPED(a) ||
         !(PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a))) {
         return NULL;
     }
+    int is_whole = !asked->has_axis || (PyArray_NDIM(a) == 1 && asked->axis >= -1 && asked->axis < 1);
+    if (!is_whole || asked->keeps) {
+        return asked->has_axis ? folded_along(a, what, asked) : NULL;
+    }
     if (what == LARGEST || what == SMALLEST) {
         return extremum_of(a, what);
     }
     if (type == NPY_DOUBLE || type == NPY_FLOAT) {
-        return moment_of(a, what, ddof);
+        return moment_of(a, what, asked->ddof);
     }
     return what == SUM ? whole_sum_of(a) : NULL;
 }
@@ -220,9 +393,9 @@ static PyObject *
 moment(int what, const char *owner, const char *name, PyObject **numpys, PyObject *const *args,
        Py_ssize_t count, PyObject *kwnames)
 {
-    Py_ssize_t ddof;
-    if (takes_all(args, count, kwnames, what, &ddof)) {
-        PyObject *found = folded_of((PyArrayObject *)args[0], what, ddof);
+    Asked asked = {0};
+    if (take_asked(args, count, kwnames, what, &asked)) {
+        PyObject *found = folded_of((PyArrayObject *)args[0], what, &asked);
         if (found != NULL || PyErr_Occurred()) {
             return found;
         }
