@@ -22,6 +22,7 @@ from dnumpy.api import (
     picks,
     printing,
     quick,
+    receivers,
     row_blocks,
     sorting,
     ufuncs,
@@ -224,10 +225,17 @@ def _resize_managed(self: ndarray, new_shape: tuple[Any, ...], *, refcheck: bool
         _refuse_referenced()
     resized = concrete(self).copy()
     resized.resize(*new_shape, refcheck=False)
-    made = wrap(resized)
-    self._np = made._np
+    _become(self, wrap(resized))
+
+
+def _become(array: ndarray, made: ndarray) -> None:
+    """Let an array be what another, which nobody else has, is."""
+    array._np = made._np
     if made._np is None:
-        self._buf, self._geo, self._base, self._readonly = made._buf, None, None, False
+        array._buf, array._base, array._readonly = made._buf, made._base, made._readonly
+        array._geo = made._geo
+    else:
+        array._base = None
 
 
 def _to_numpy(self: ndarray) -> np.ndarray:
@@ -280,6 +288,23 @@ def _reduce(self: ndarray) -> Any:
         with while_pickled():
             concrete(self)
     return wrap, (np.array(concrete(self), copy=False),)
+
+
+def _reduce_ex(self: ndarray, protocol: Any, /) -> Any:
+    if type(protocol) is not int:
+        np.empty(0).__reduce_ex__(protocol)  # raises for what is no protocol
+    return _reduce(self)
+
+
+def _setstate(self: ndarray, state: Any, /) -> None:
+    """Take the content of NumPy's pickles, as of classes that add to an array's state."""
+    made = np.empty(0)
+    made.__setstate__(state)
+    _become(self, wrap(made))
+
+
+def _array_finalize(_self: ndarray, other: Any, /) -> None:
+    np.empty(0).__array_finalize__(other)
 
 
 def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
@@ -430,9 +455,9 @@ def install() -> None:
         native.give(ndarray, name, function, _LOOPS.get(name))
     for name in _NUMPYS_OF_SMALL:
         function = vars(ndarray)[name]
-        setattr(
-            ndarray, name, native.method(function, getattr(_np_array, name), writes=name == "fill")
-        )
+        numpys, arrays = getattr(_np_array, name), name not in _WITHOUT_ARRAYS
+        short = native.method(function, numpys, writes=name in _CHANGING, arrays=int(arrays))
+        setattr(ndarray, name, short)
 
 
 def _array_wrap(
@@ -457,6 +482,7 @@ _DIRECT: dict[str, Any] = {
     "__repr__": printing.repr_of,
     "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
+    "__reduce_ex__": _reduce_ex, "__setstate__": _setstate, "__array_finalize__": _array_finalize,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
@@ -465,7 +491,11 @@ _DIRECT: dict[str, Any] = {
     "setflags": attributes.setflags,
 }  # fmt: skip
 _LOOPS = {"__matmul__": np.matmul, "__pow__": np.power}
-_NUMPYS_OF_SMALL = ("astype", "copy", "fill", "flatten", "reshape", "transpose", "view")
+_WITHOUT_ARRAYS = ("__copy__", "conj", "conjugate", "setflags")  # or with one to write to
+_CHANGING = ("fill", "setflags")
+_NUMPYS_OF_SMALL = (
+    "astype", "copy", "fill", "flatten", "reshape", "transpose", "view", *_WITHOUT_ARRAYS,
+)  # fmt: skip
 
 install()
 native.bind(
@@ -489,5 +519,6 @@ native.bind(
     may_move=lone.may_move,
     out_position=calls.out_position,
     views=lone.VIEW_METHODS,
+    elsewhere=receivers.called,
 )
 quick.bind()

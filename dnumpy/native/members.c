@@ -80,6 +80,88 @@ member_made(PyTypeObject *type, PyObject *slow, PyObject *numpys)
     return made;
 }
 
+/* Say whether what a method of NumPy's gives stays NumPy's: `__array__` does for those who ask. */
+static int
+gives_numpys(PyObject *numpys)
+{
+    PyObject *name = PyObject_GetAttrString(numpys, "__name__");
+    int found = name == NULL || PyUnicode_CompareWithASCIIString(name, "__array__") == 0;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return found;
+}
+
+/* What NumPy's method makes of one of its arrays, or of a subclass, and plain values. It counts who
+   else holds the array when that is resized. */
+static PyObject *
+plainly(PyObject *numpys, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    PyObject *r = PyObject_Vectorcall(numpys, args, count, kwnames);
+    int holds = r != NULL && (IS_NUMPYS(r) || PyTuple_CheckExact(r) || PyList_CheckExact(r));
+    if (!holds || r == args[0] || gives_numpys(numpys)) {
+        return r;
+    }
+    return wrapped(r, args, count);
+}
+
+/* Say whether an argument holds no array of ours, and nothing that holds one. */
+static int
+holds_none(PyObject *x)
+{
+    Py_ssize_t k = 0;
+    while (PyList_CheckExact(x) && k < PyList_GET_SIZE(x) && PyLong_CheckExact(PyList_GET_ITEM(x, k))) {
+        k++;
+    }
+    return PyList_CheckExact(x) ? k == PyList_GET_SIZE(x) : IS_NUMPYS(x) || is_plain(world.plain, x);
+}
+
+/* What Python makes of NumPy's method where the first argument, if there is one, is no array of ours:
+   one of NumPy's, of a subclass of that, or what NumPy refuses. */
+PyObject *
+elsewhere(PyObject *numpys, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), plain = 1;
+    while (plain < total && holds_none(args[plain])) {
+        plain++;
+    }
+    if (count > 0 && plain >= total && PyArray_Check(args[0])) {
+        return plainly(numpys, args, count, kwnames);
+    }
+    PyObject *given = PyTuple_New(count), *named = PyDict_New(), *r = NULL;
+    for (Py_ssize_t k = 0; given != NULL && k < count; k++) {
+        PyTuple_SET_ITEM(given, k, Py_NewRef(args[k]));
+    }
+    int done = given == NULL || named == NULL ? -1 : 0;
+    for (Py_ssize_t k = 0; done == 0 && kwnames != NULL && k < PyTuple_GET_SIZE(kwnames); k++) {
+        done = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, k), args[count + k]);
+    }
+    if (done == 0) {
+        r = PyObject_CallFunctionObjArgs(world.elsewhere, numpys, given, named, NULL);
+    }
+    Py_XDECREF(given);
+    Py_XDECREF(named);
+    return r;
+}
+
+/* Say whether a call is for NumPy's class; before Python has named ours, none is. */
+int
+is_elsewhere(PyObject *const *args, Py_ssize_t count)
+{
+    return world.elsewhere != NULL && (count == 0 || !IS_ARRAY(args[0]));
+}
+
+/* What the method of Python's gives, for arrays of ours. */
+static PyObject *
+own_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Member *self = (Member *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (is_elsewhere(args, count)) {
+        return elsewhere(self->numpys, args, count, kwnames);
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
 /* ---------------------------------------------------------------- methods */
 
 /* What NumPy's method is given for an argument, new; NULL without an error where Python looks. */
@@ -161,7 +243,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
             return ours(self->slow, large, args, count, kwnames);
         }
     }
-    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+    return own_call(callable, args, nargsf, kwnames);
 }
 
 /* What NumPy's method of a ufunc or a random stream made of plain values and small arrays. */
@@ -260,15 +342,14 @@ stream_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyO
 static PyObject *
 protocol_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    Member *self = (Member *)callable;
     if (kwnames == NULL && PyVectorcall_NARGS(nargsf) == 5 && PyUnicode_Check(args[2]) &&
-        PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
+        IS_ARRAY(args[0]) && PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
         PyObject *r = call_now(args[1], args[3], args[4]);
         if (r != NULL || PyErr_Occurred()) {
             return r;
         }
     }
-    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+    return own_call(callable, args, nargsf, kwnames);
 }
 
 static PyObject *
@@ -289,6 +370,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         vectorcallfunc call;
     } kinds[] = {
         {"array", method_call},
+        {"own", own_call},
         {"ufunc", ufunc_method_call},
         {"stream", stream_method_call},
         {"protocol", protocol_call},
@@ -316,6 +398,17 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)made;
 }
 
+static PyObject *
+method_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return PyObject_GetAttrString(((Member *)self)->slow, "__qualname__");
+}
+
+static PyMethodDef method_methods[] = {
+    {"__reduce__", method_reduce, METH_NOARGS, "Pickle by name."},
+    {NULL, NULL, 0, NULL},
+};
+
 PyTypeObject Method_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dnumpy.native.Method",
@@ -332,12 +425,47 @@ PyTypeObject Method_Type = {
     .tp_getattro = member_get,
     .tp_setattro = member_set,
     .tp_repr = member_repr,
+    .tp_methods = method_methods,
     .tp_descr_get = method_bound,
 };
 
 /* ---------------------------------------------------------------- attributes */
 
 enum { FACT = 1, VIEW };
+
+/* NumPy's attribute by the name of one, new. */
+static PyObject *
+numpys_attribute(PyObject *self)
+{
+    return PyObject_GetAttr((PyObject *)&PyArray_Type, ((Member *)self)->numpys);
+}
+
+/* What NumPy's attribute makes of what is no array of ours; `how`: what is done with it. */
+static PyObject *
+attribute_elsewhere(PyObject *self, const char *how, PyObject *object, PyObject *value)
+{
+    PyObject *attribute = numpys_attribute(self);
+    PyObject *does = attribute == NULL ? NULL : PyObject_GetAttrString(attribute, how);
+    PyObject *args[] = {object, value};
+    PyObject *r = does == NULL ? NULL : elsewhere(does, args, value == NULL ? 1 : 2, NULL);
+    Py_XDECREF(does);
+    Py_XDECREF(attribute);
+    return r;
+}
+
+/* What the property of Python's has; of a class, the attribute itself. */
+static PyObject *
+property_get(PyObject *self, PyObject *array, PyObject *type)
+{
+    if (array == NULL || array == Py_None) {
+        return Py_NewRef(self);
+    }
+    if (is_elsewhere(&array, 1)) {
+        return attribute_elsewhere(self, "__get__", array, NULL);
+    }
+    PyObject *slow = ((Member *)self)->slow;
+    return Py_TYPE(slow)->tp_descr_get(slow, array, type);
+}
 
 static PyObject *
 attribute_get(PyObject *callable, PyObject *array, PyObject *type)
@@ -348,6 +476,9 @@ attribute_get(PyObject *callable, PyObject *array, PyObject *type)
     }
     PyObject *own = IS_ARRAY(array) ? small_of(array) : NULL;
     if (own == NULL) {
+        if (!IS_ARRAY(array)) {
+            return property_get(callable, array, type);
+        }
         PyObject *told = self->marked == FACT ? managed_fact((Handle *)array, self->numpys)
                          : self->marked == VIEW ? viewed_by_attribute(self->numpys, array)
                                                 : NULL;
@@ -369,7 +500,36 @@ static int
 attribute_set(PyObject *callable, PyObject *array, PyObject *value)
 {
     PyObject *slow = ((Member *)callable)->slow;
+    if (is_elsewhere(&array, 1)) {
+        const char *how = value == NULL ? "__delete__" : "__set__";
+        PyObject *done = attribute_elsewhere(callable, how, array, value);
+        Py_XDECREF(done);
+        return done == NULL ? -1 : 0;
+    }
     return Py_TYPE(slow)->tp_descr_set(slow, array, value);
+}
+
+/* What the property tells, or else what NumPy's attribute does. */
+static PyObject *
+attribute_told(PyObject *self, PyObject *name)
+{
+    PyObject *found = member_get(self, name);
+    if (found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        PyObject *attribute = numpys_attribute(self);
+        found = attribute == NULL ? NULL : PyObject_GetAttr(attribute, name);
+        Py_XDECREF(attribute);
+    }
+    return found;
+}
+
+static PyObject *
+attribute_repr(PyObject *self)
+{
+    PyObject *attribute = numpys_attribute(self);
+    PyObject *text = attribute == NULL ? NULL : PyObject_Repr(attribute);
+    Py_XDECREF(attribute);
+    return text;
 }
 
 static PyObject *
@@ -405,8 +565,26 @@ PyTypeObject Attribute_Type = {
     .tp_dealloc = (destructor)member_dealloc,
     .tp_traverse = (traverseproc)member_traverse,
     .tp_clear = (inquiry)member_clear,
-    .tp_getattro = member_get,
+    .tp_getattro = attribute_told,
     .tp_setattro = member_set,
+    .tp_repr = attribute_repr,
     .tp_descr_get = attribute_get,
+    .tp_descr_set = attribute_set,
+};
+
+PyTypeObject Property_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Property",
+    .tp_doc = "An attribute of arrays: what a property says.",
+    .tp_basicsize = sizeof(Member),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = attribute_new,
+    .tp_dealloc = (destructor)member_dealloc,
+    .tp_traverse = (traverseproc)member_traverse,
+    .tp_clear = (inquiry)member_clear,
+    .tp_getattro = attribute_told,
+    .tp_setattro = member_set,
+    .tp_repr = attribute_repr,
+    .tp_descr_get = property_get,
     .tp_descr_set = attribute_set,
 };
