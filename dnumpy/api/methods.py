@@ -327,10 +327,15 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
         return calls.wrap_result(to_numpy(self) ** other, (self, other))
     if not operators.is_operand(other):
         return operators.left_to(other, "__rpow__", operator.pow, self)
-    fast = _fast_power(self, other)
+    found = operators.asked_first(other, "__rpow__", self)
+    return _power(self, other) if found is NotImplemented else found
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    fast = _fast_power(base, exponent)
     if fast is None:
-        return ufuncs.call(np.power, (self, other), {})
-    return ufuncs.of(fast)(self)
+        return ufuncs.call(np.power, (base, exponent), {})
+    return ufuncs.of(fast)(base)
 
 
 def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
@@ -374,6 +379,12 @@ def _matmul(self: Any, other: Any) -> Any:
             return ufuncs.as_ours(a @ b)
     if not (operators.is_operand(self) and operators.is_operand(other)):
         return NotImplemented
+    if type(self) is ndarray:
+        found = operators.asked_first(other, "__rmatmul__", self)
+        if found is not NotImplemented:
+            return found
+    if overrides.overridden((self, other), "__array_ufunc__"):
+        return ufuncs.of(np.matmul)(self, other)
     if is_lazy(self) or is_lazy(other):
         found = recorded_by(contractions.matmul, (self, other), {})
         if found is not NotImplemented:
@@ -422,14 +433,24 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
                 return r
         if not operators.is_operand(other):
             return operators.left_to(other, theirs, plain, self)
+        if overrides.overridden((other,), "__array_ufunc__"):
+            return _overridden(wrapped, theirs, self, other)
         return _compared(wrapped, plain, self, other)
 
     return method
 
 
+def _overridden(wrapped: np.ufunc, theirs: str, x: Any, y: Any) -> Any:
+    """Compare with an operand whose class overrides ufuncs; a subclass of NumPy's goes first."""
+    found = operators.asked_first(y, theirs, x)
+    if found is not NotImplemented:
+        return found
+    if isinstance(y, _np_array) and getattr(type(y), theirs) is getattr(_np_array, theirs):
+        return ufuncs.call(operators.COMPARE[theirs.strip("_")], (y, x), {})
+    return ufuncs.call(wrapped, (x, y), {})
+
+
 def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> Any:
-    if overrides.overridden((y,), "__array_ufunc__"):
-        return ufuncs.call(wrapped, (x, y), {})
     if (is_lazy(x) or is_lazy(y)) and not operators.has_own_operators(y):
         try:
             return ufuncs.call(wrapped, (x, y), {})

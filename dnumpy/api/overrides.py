@@ -57,6 +57,16 @@ def _is_asked(kind: type, protocol: str) -> bool:
     return found
 
 
+def _has_numpys(kind: type, protocol: str) -> bool:
+    """Say whether a class has what NumPy's array does for functions, which NumPy asks in its turn.
+
+    That knows the classes of the other operands, but not of what stands for them.
+    """
+    if protocol != "__array_function__":
+        return False
+    return getattr(kind, protocol) is np.ndarray.__array_function__
+
+
 def _imports_dnumpy(kind: type, protocol: str) -> bool:
     override = getattr(kind, protocol)
     if override is None or override is getattr(np.ndarray, protocol) or kind in _UNREMARKABLE:
@@ -196,9 +206,9 @@ def _replacer(public: Any, protocol: str) -> Callable[[Any], Any]:
             return kind([replaced(e) for e in x])
         if kind is dict:
             return {k: replaced(v) for k, v in x.items()}
-        if not hasattr(kind, protocol) or not _is_asked(kind, protocol):
-            return x
-        return _standing_for(kind, protocol)(x, public)
+        if hasattr(kind, protocol) and (_is_asked(kind, protocol) or _has_numpys(kind, protocol)):
+            return _standing_for(kind, protocol)(x, public)
+        return x
 
     return replaced
 
