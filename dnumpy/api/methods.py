@@ -39,7 +39,7 @@ from dnumpy.api.array import (
     small,
     wrap,
 )
-from dnumpy.api.buffer import LOCKS, Buffer
+from dnumpy.api.buffer import LOCKS, Buffer, owns
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.lending import recorded_by
 from dnumpy.api.locks import writing
@@ -218,7 +218,7 @@ def _refuse_referenced() -> None:
 
 
 def _resize_managed(self: ndarray, new_shape: tuple[Any, ...], *, refcheck: bool) -> None:
-    if self._base is not None:
+    if self._base is not None or not owns(self._buf):
         msg = "cannot resize this array: it does not own its data"
         raise ValueError(msg)
     if refcheck and sys.getrefcount(self._buf) >= _REFERENCES:
