@@ -18,6 +18,7 @@ from dnumpy.api import methods as _methods
 from dnumpy.api import namespace as _namespace
 from dnumpy.api import neighbours as _neighbours
 from dnumpy.api import protocols as _protocols
+from dnumpy.api import receivers as _receivers
 from dnumpy.api.array import ndarray
 from dnumpy.api.explain import explain
 from dnumpy.api.introspect import from_dask, report, to_dask_array
@@ -46,6 +47,7 @@ _faults.pass_on_warnings()
 _memory.let_malloc_keep()
 _namespace.find_mirrors()
 _neighbours.watch()
+_receivers.install()
 globals().update(_namespace.build())
 EXTRA = (
     CPU,

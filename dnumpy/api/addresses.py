@@ -6,7 +6,8 @@ read and written at once, for good.
 
 NumPy too looks for the two interfaces, before ``__array__``, when it is given an array that is not
 its own, and then nobody would know when it has let go. So they are shown to code that names them.
-Each look costs it half a microsecond, so before Python 3.12 there is but the one that programs use.
+Each look costs it half a microsecond: where it cannot ask for the memory itself before, which takes
+Python 3.12 or the module in C, there is but the one that programs use.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api.array import exported, ndarray
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def install() -> None:
     """Give the class what tells where it lies; run once when the package is imported."""
     ndarray.ctypes = property(_pointers)
     ndarray.__array_interface__ = _interface("__array_interface__")
-    if sys.version_info >= (3, 12):  # where NumPy asks for the memory itself before
+    if native.built or sys.version_info >= (3, 12):  # where NumPy asks for the memory before
         ndarray.__array_struct__ = _interface("__array_struct__")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy import engine
-from dnumpy.api.buffer import Buffer
+from dnumpy.api.buffer import Buffer, Export, holders
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
 from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_dtype
@@ -303,6 +303,8 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     buffer = Buffer(
         leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign
     )
+    if outside and type(root.base) is not Export:
+        holders[buffer] = root.base
     if array is root:
         geometry = None if array is memory else geometry_of(array, memory)
         return managed(buffer, geometry, readonly=not array.flags.writeable)

@@ -9,6 +9,7 @@ import numpy as np
 from dnumpy import native
 from dnumpy.api import calls, composites
 from dnumpy.api.array import bare, concrete, exported, ghost, ghost_geometry, ndarray, small
+from dnumpy.api.buffer import holders
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.flags import Flags, set_writeable
 from dnumpy.api.flat import fill, flatiter
@@ -113,7 +114,7 @@ def _part(name: str) -> property:
 def _base(self: ndarray) -> Any:
     a = self._np
     if a is None:
-        return self._base
+        return holders.get(self._buf) if self._base is None and holders else self._base
     base = a.base
     if base is None:
         return None

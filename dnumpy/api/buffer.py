@@ -246,6 +246,15 @@ class Buffer:
         return leaf(copied, copied.shape, copied.dtype)
 
 
+# what holds the memory that a Buffer was made over, where that is no array: a file, bytes
+holders: weakref.WeakKeyDictionary[Buffer, Any] = weakref.WeakKeyDictionary()
+
+
+def owns(buffer: Buffer) -> bool:
+    """Say whether the memory is the base's own, as NumPy's flag says."""
+    return not holders or buffer not in holders
+
+
 def recorded(expr: Expr) -> Buffer:
     """Return the Buffer of an Expr recorded where nobody asks for faults at once."""
     buffer: Buffer = _new(Buffer)

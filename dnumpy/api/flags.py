@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.api.array import ghost
+from dnumpy.api.buffer import owns
 
 if TYPE_CHECKING:
     from dnumpy.api.array import ndarray
@@ -35,8 +36,8 @@ class Flags:
 
     @property
     def owndata(self) -> bool:
-        """Whether this is the base itself."""
-        return self._array._base is None
+        """Whether this is the base itself, and its memory nobody else's."""
+        return self._array._base is None and owns(self._array._buf)
 
     @property
     def writeable(self) -> bool:

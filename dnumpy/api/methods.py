@@ -22,6 +22,7 @@ from dnumpy.api import (
     picks,
     printing,
     quick,
+    receivers,
     row_blocks,
     sorting,
     ufuncs,
@@ -38,7 +39,7 @@ from dnumpy.api.array import (
     small,
     wrap,
 )
-from dnumpy.api.buffer import LOCKS, Buffer
+from dnumpy.api.buffer import LOCKS, Buffer, owns
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.lending import recorded_by
 from dnumpy.api.locks import writing
@@ -218,17 +219,24 @@ def _refuse_referenced() -> None:
 
 
 def _resize_managed(self: ndarray, new_shape: tuple[Any, ...], *, refcheck: bool) -> None:
-    if self._base is not None:
+    if self._base is not None or not owns(self._buf):
         msg = "cannot resize this array: it does not own its data"
         raise ValueError(msg)
     if refcheck and sys.getrefcount(self._buf) >= _REFERENCES:
         _refuse_referenced()
     resized = concrete(self).copy()
     resized.resize(*new_shape, refcheck=False)
-    made = wrap(resized)
-    self._np = made._np
+    _become(self, wrap(resized))
+
+
+def _become(array: ndarray, made: ndarray) -> None:
+    """Let an array be what another, which nobody else has, is."""
+    array._np = made._np
     if made._np is None:
-        self._buf, self._geo, self._base, self._readonly = made._buf, None, None, False
+        array._buf, array._base, array._readonly = made._buf, made._base, made._readonly
+        array._geo = made._geo
+    else:
+        array._base = None
 
 
 def _to_numpy(self: ndarray) -> np.ndarray:
@@ -283,6 +291,23 @@ def _reduce(self: ndarray) -> Any:
     return wrap, (np.array(concrete(self), copy=False),)
 
 
+def _reduce_ex(self: ndarray, protocol: Any, /) -> Any:
+    if type(protocol) is not int:
+        np.empty(0).__reduce_ex__(protocol)  # raises for what is no protocol
+    return _reduce(self)
+
+
+def _setstate(self: ndarray, state: Any, /) -> None:
+    """Take the content of NumPy's pickles, as of classes that add to an array's state."""
+    made = np.empty(0)
+    made.__setstate__(state)
+    _become(self, wrap(made))
+
+
+def _array_finalize(_self: ndarray, other: Any, /) -> None:
+    np.empty(0).__array_finalize__(other)
+
+
 def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:
         return NotImplemented
@@ -303,10 +328,15 @@ def _pow(self: ndarray, other: Any, modulo: Any = None) -> Any:
         return calls.wrap_result(to_numpy(self) ** other, (self, other))
     if not operators.is_operand(other):
         return operators.left_to(other, "__rpow__", operator.pow, self)
-    fast = _fast_power(self, other)
+    found = operators.asked_first(other, "__rpow__", self)
+    return _power(self, other) if found is NotImplemented else found
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    fast = _fast_power(base, exponent)
     if fast is None:
-        return ufuncs.call(np.power, (self, other), {})
-    return ufuncs.of(fast)(self)
+        return ufuncs.call(np.power, (base, exponent), {})
+    return ufuncs.of(fast)(base)
 
 
 def _fast_power(base: Any, exponent: Any) -> np.ufunc | None:
@@ -350,6 +380,12 @@ def _matmul(self: Any, other: Any) -> Any:
             return ufuncs.as_ours(a @ b)
     if not (operators.is_operand(self) and operators.is_operand(other)):
         return NotImplemented
+    if type(self) is ndarray:
+        found = operators.asked_first(other, "__rmatmul__", self)
+        if found is not NotImplemented:
+            return found
+    if overrides.overridden((self, other), "__array_ufunc__"):
+        return ufuncs.of(np.matmul)(self, other)
     if is_lazy(self) or is_lazy(other):
         found = recorded_by(contractions.matmul, (self, other), {})
         if found is not NotImplemented:
@@ -398,14 +434,24 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
                 return r
         if not operators.is_operand(other):
             return operators.left_to(other, theirs, plain, self)
+        if overrides.overridden((other,), "__array_ufunc__"):
+            return _overridden(wrapped, theirs, self, other)
         return _compared(wrapped, plain, self, other)
 
     return method
 
 
+def _overridden(wrapped: np.ufunc, theirs: str, x: Any, y: Any) -> Any:
+    """Compare with an operand whose class overrides ufuncs; a subclass of NumPy's goes first."""
+    found = operators.asked_first(y, theirs, x)
+    if found is not NotImplemented:
+        return found
+    if isinstance(y, _np_array) and getattr(type(y), theirs) is getattr(_np_array, theirs):
+        return ufuncs.call(operators.COMPARE[theirs.strip("_")], (y, x), {})
+    return ufuncs.call(wrapped, (x, y), {})
+
+
 def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> Any:
-    if overrides.overridden((y,), "__array_ufunc__"):
-        return ufuncs.call(wrapped, (x, y), {})
     if (is_lazy(x) or is_lazy(y)) and not operators.has_own_operators(y):
         try:
             return ufuncs.call(wrapped, (x, y), {})
@@ -431,9 +477,9 @@ def install() -> None:
         native.give(ndarray, name, function, _LOOPS.get(name))
     for name in _NUMPYS_OF_SMALL:
         function = vars(ndarray)[name]
-        setattr(
-            ndarray, name, native.method(function, getattr(_np_array, name), writes=name == "fill")
-        )
+        numpys, arrays = getattr(_np_array, name), name not in _WITHOUT_ARRAYS
+        short = native.method(function, numpys, writes=name in _CHANGING, arrays=int(arrays))
+        setattr(ndarray, name, short)
 
 
 def _array_wrap(
@@ -458,6 +504,7 @@ _DIRECT: dict[str, Any] = {
     "__repr__": printing.repr_of,
     "__str__": printing.str_of, "__format__": printing.format_of, "__hash__": None,
     "__copy__": _copy_protocol, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
+    "__reduce_ex__": _reduce_ex, "__setstate__": _setstate, "__array_finalize__": _array_finalize,
     "__pow__": _pow, "__rpow__": _rpow, "__ipow__": _ipow, "__matmul__": _matmul,
     "__rmatmul__": _rmatmul, "__imatmul__": _imatmul,
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
@@ -466,7 +513,11 @@ _DIRECT: dict[str, Any] = {
     "setflags": attributes.setflags,
 }  # fmt: skip
 _LOOPS = {"__matmul__": np.matmul, "__pow__": np.power}
-_NUMPYS_OF_SMALL = ("astype", "copy", "fill", "flatten", "reshape", "transpose", "view")
+_WITHOUT_ARRAYS = ("__copy__", "conj", "conjugate", "setflags")  # or with one to write to
+_CHANGING = ("fill", "setflags")
+_NUMPYS_OF_SMALL = (
+    "astype", "copy", "fill", "flatten", "reshape", "transpose", "view", *_WITHOUT_ARRAYS,
+)  # fmt: skip
 
 install()
 native.bind(
@@ -491,5 +542,6 @@ native.bind(
     may_move=lone.may_move,
     out_position=calls.out_position,
     kinds=lone.KINDS,
+    elsewhere=receivers.called,
 )
 quick.bind()

@@ -85,7 +85,8 @@ def _operator(  # noqa: C901 - every step counts
             return calls.wrap_result(plain(to_numpy(self), other), (self, other))
         if not is_operand(other):
             return left_to(other, theirs, plain, self)
-        return call(wrapped, (self, other), {})
+        found = asked_first(other, theirs, self)
+        return call(wrapped, (self, other), {}) if found is NotImplemented else found
 
     return method
 
@@ -108,6 +109,17 @@ def left_to(other: Any, theirs: str, plain: Callable[..., Any], ours: Any) -> An
         if not _REFUSED.search(str(problem)):
             raise
         return NotImplemented  # Python says so itself, of the operator as it was written
+
+
+def asked_first(other: Any, theirs: str, ours: Any) -> Any:
+    """Return what Python asks for before it asks an array of NumPy's; NotImplemented if nothing.
+
+    That is a subclass of NumPy's array, where it has a reflected operator of its own.
+    """
+    kind = type(other)
+    if not issubclass(kind, _np_array) or getattr(kind, theirs) is getattr(_np_array, theirs):
+        return NotImplemented
+    return getattr(kind, theirs)(other, ours)
 
 
 def has_own_operators(other: Any) -> bool:

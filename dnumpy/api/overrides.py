@@ -45,6 +45,16 @@ def overridden(values: Iterable[Any], protocol: str) -> bool:
     return False
 
 
+def _has_numpys(kind: type, protocol: str) -> bool:
+    """Say whether a class has what NumPy's array does for functions, which NumPy asks in its turn.
+
+    That knows the classes of the other operands, but not of what stands for them.
+    """
+    if protocol != "__array_function__":
+        return False
+    return getattr(kind, protocol) is np.ndarray.__array_function__
+
+
 def register(wrapped: Any, public: Any) -> None:
     """Remember which function of ours stands for NumPy's; what is unhashable is never looked up."""
     if getattr(type(wrapped), "__hash__", None) is not None:
@@ -81,6 +91,6 @@ def _replaced(x: Any, protocol: str) -> Any:
         return kind([_replaced(e, protocol) for e in x])
     if kind is dict:
         return {k: _replaced(v, protocol) for k, v in x.items()}
-    if hasattr(kind, protocol) and speaks(kind, protocol):
+    if hasattr(kind, protocol) and (speaks(kind, protocol) or _has_numpys(kind, protocol)):
         return stand_for(x)
     return standing(x)

@@ -82,6 +82,10 @@ def _array_namespace(_self: ndarray, *, api_version: str | None = None) -> Any:
 _TO_WRITE = 1  # the flag of who asks for a buffer to write to: inspect.BufferFlags.WRITABLE
 
 
+def _priority(_self: ndarray) -> float:
+    return 0.0
+
+
 def _buffer(self: ndarray, flags: int) -> memoryview:
     """Return the memory that code in C asks for, through the module in C or PEP 688.
 
@@ -148,10 +152,10 @@ def _repr_html(self: ndarray) -> str:
 def install() -> None:
     """Give the class its protocols; run once when the package is imported."""
     ndarray.__array__ = _array
-    ndarray.__array_ufunc__ = native.method(_array_ufunc, None, "protocol")
+    ndarray.__array_ufunc__ = native.method(_array_ufunc, np.ndarray.__array_ufunc__, "protocol")
     ndarray.__array_function__ = _array_function
     ndarray.__array_namespace__ = _array_namespace
-    ndarray.__array_priority__ = 0.0
+    ndarray.__array_priority__ = native.attribute(property(_priority), "__array_priority__")
     ndarray.__buffer__ = _buffer
     ndarray.__numpy_dtype__ = property(_numpy_dtype)
     ndarray.__bytes__ = _bytes

@@ -102,7 +102,9 @@ else:
     Handle, Callable, Node = _module.Handle, _module.Callable, _module.Node
 
 OF_PYTHON: tuple[type, ...] = (_module.Method, _module.Function) if built else ()
-PROPERTIES: tuple[type, ...] = (property, _module.Attribute) if built else (property,)
+PROPERTIES: tuple[type, ...] = (
+    (property, _module.Attribute, _module.Property) if built else (property,)
+)
 
 
 def fold(name: str, *given: Any) -> bool:
@@ -223,9 +225,9 @@ def method(
         What is called with all others.
     numpys : callable
         NumPy's method.
-    of : {"array", "ufunc", "stream", "protocol"}
+    of : {"array", "own", "ufunc", "stream", "protocol"}
         What it is a method of: of a random stream, draws of few values take the short path; of the
-        protocols ``__array_ufunc__`` does.
+        protocols ``__array_ufunc__`` does; of arrays, one that is its ``own`` has none.
     writes : bool
         Whether it writes to its array.
     arrays : int
@@ -241,6 +243,16 @@ def attribute(slow: property, name: str, *, is_fact: bool = False, is_view: bool
     *view* is one of the array's memory, or the array itself.
     """
     return _module.Attribute(slow, name, is_fact, is_view) if built else slow
+
+
+def property_(slow: property, name: str) -> Any:
+    """Return an attribute of arrays that a property of Python's is, and NumPy's for NumPy's."""
+    return _module.Property(slow, name) if built else slow
+
+
+def show_special(numpys: Any) -> None:
+    """Let the class of arrays show the special method that one of its slots is, as NumPy's does."""
+    _module.show_special(numpys)
 
 
 def function(

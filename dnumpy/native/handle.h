@@ -60,6 +60,7 @@ typedef struct {
     PyObject *same_bits;        /* methods of NumPy's arrays that give the same bits as ours */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
+    PyObject *elsewhere;        /* (method of NumPy's, arguments, by name) -> the result, of no array of ours */
 } World;
 
 extern World world;
@@ -72,6 +73,8 @@ extern PyObject *item_slow[ITEMS];
 extern PyTypeObject Handle_Type;
 extern PyTypeObject Method_Type;
 extern PyTypeObject Attribute_Type;
+extern PyTypeObject Property_Type;
+extern PyTypeObject Special_Type;
 extern PyTypeObject Function_Type;
 extern PyTypeObject Callable_Type;
 
@@ -188,6 +191,9 @@ PyObject *small_temporary(PyObject *x);
 int keeps_type(PyObject *memory, PyObject *other);
 int take_operator(const char *name, PyObject *function, PyObject *loop, PyObject *row);
 void array_dealloc(PyObject *array);
+int is_elsewhere(PyObject *const *args, Py_ssize_t count); /* see elsewhere.c */
+PyObject *elsewhere(PyObject *numpys, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *show_special(PyObject *module, PyObject *numpys);
 
 /* views of large memory: see views.c */
 PyObject *viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);

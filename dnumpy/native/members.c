@@ -80,6 +80,18 @@ member_made(PyTypeObject *type, PyObject *slow, PyObject *numpys)
     return made;
 }
 
+/* What the method of Python's gives, for arrays of ours. */
+static PyObject *
+own_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Member *self = (Member *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (is_elsewhere(args, count)) {
+        return elsewhere(self->numpys, args, count, kwnames);
+    }
+    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+}
+
 /* ---------------------------------------------------------------- methods */
 
 /* What NumPy's method is given for an argument, new; NULL without an error where Python looks. */
@@ -190,7 +202,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
             return ours(self->slow, large, args, count, kwnames);
         }
     }
-    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+    return own_call(callable, args, nargsf, kwnames);
 }
 
 /* What NumPy's method of a ufunc or a random stream made of plain values and small arrays. */
@@ -289,15 +301,14 @@ stream_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyO
 static PyObject *
 protocol_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    Member *self = (Member *)callable;
     if (kwnames == NULL && PyVectorcall_NARGS(nargsf) == 5 && PyUnicode_Check(args[2]) &&
-        PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
+        IS_ARRAY(args[0]) && PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
         PyObject *r = call_now(args[1], args[3], args[4]);
         if (r != NULL || PyErr_Occurred()) {
             return r;
         }
     }
-    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+    return own_call(callable, args, nargsf, kwnames);
 }
 
 static PyObject *
@@ -318,6 +329,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         vectorcallfunc call;
     } kinds[] = {
         {"array", method_call},
+        {"own", own_call},
         {"ufunc", ufunc_method_call},
         {"stream", stream_method_call},
         {"protocol", protocol_call},
@@ -345,6 +357,17 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)made;
 }
 
+static PyObject *
+method_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return PyObject_GetAttrString(((Member *)self)->slow, "__qualname__");
+}
+
+static PyMethodDef method_methods[] = {
+    {"__reduce__", method_reduce, METH_NOARGS, "Pickle by name."},
+    {NULL, NULL, 0, NULL},
+};
+
 PyTypeObject Method_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dnumpy.native.Method",
@@ -361,12 +384,47 @@ PyTypeObject Method_Type = {
     .tp_getattro = member_get,
     .tp_setattro = member_set,
     .tp_repr = member_repr,
+    .tp_methods = method_methods,
     .tp_descr_get = method_bound,
 };
 
 /* ---------------------------------------------------------------- attributes */
 
 enum { FACT = 1, VIEW };
+
+/* NumPy's attribute by the name of one, new. */
+static PyObject *
+numpys_attribute(PyObject *self)
+{
+    return PyObject_GetAttr((PyObject *)&PyArray_Type, ((Member *)self)->numpys);
+}
+
+/* What NumPy's attribute makes of what is no array of ours; `how`: what is done with it. */
+static PyObject *
+attribute_elsewhere(PyObject *self, const char *how, PyObject *object, PyObject *value)
+{
+    PyObject *attribute = numpys_attribute(self);
+    PyObject *does = attribute == NULL ? NULL : PyObject_GetAttrString(attribute, how);
+    PyObject *args[] = {object, value};
+    PyObject *r = does == NULL ? NULL : elsewhere(does, args, value == NULL ? 1 : 2, NULL);
+    Py_XDECREF(does);
+    Py_XDECREF(attribute);
+    return r;
+}
+
+/* What the property of Python's has; of a class, the attribute itself. */
+static PyObject *
+property_get(PyObject *self, PyObject *array, PyObject *type)
+{
+    if (array == NULL || array == Py_None) {
+        return Py_NewRef(self);
+    }
+    if (is_elsewhere(&array, 1)) {
+        return attribute_elsewhere(self, "__get__", array, NULL);
+    }
+    PyObject *slow = ((Member *)self)->slow;
+    return Py_TYPE(slow)->tp_descr_get(slow, array, type);
+}
 
 static PyObject *
 attribute_get(PyObject *callable, PyObject *array, PyObject *type)
@@ -377,6 +435,9 @@ attribute_get(PyObject *callable, PyObject *array, PyObject *type)
     }
     PyObject *own = IS_ARRAY(array) ? small_of(array) : NULL;
     if (own == NULL) {
+        if (!IS_ARRAY(array)) {
+            return property_get(callable, array, type);
+        }
         PyObject *told = self->marked == FACT ? managed_fact((Handle *)array, self->numpys)
                          : self->marked == VIEW ? viewed_by_attribute(self->numpys, array)
                                                 : NULL;
@@ -398,7 +459,36 @@ static int
 attribute_set(PyObject *callable, PyObject *array, PyObject *value)
 {
     PyObject *slow = ((Member *)callable)->slow;
+    if (is_elsewhere(&array, 1)) {
+        const char *how = value == NULL ? "__delete__" : "__set__";
+        PyObject *done = attribute_elsewhere(callable, how, array, value);
+        Py_XDECREF(done);
+        return done == NULL ? -1 : 0;
+    }
     return Py_TYPE(slow)->tp_descr_set(slow, array, value);
+}
+
+/* What the property tells, or else what NumPy's attribute does. */
+static PyObject *
+attribute_told(PyObject *self, PyObject *name)
+{
+    PyObject *found = member_get(self, name);
+    if (found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        PyObject *attribute = numpys_attribute(self);
+        found = attribute == NULL ? NULL : PyObject_GetAttr(attribute, name);
+        Py_XDECREF(attribute);
+    }
+    return found;
+}
+
+static PyObject *
+attribute_repr(PyObject *self)
+{
+    PyObject *attribute = numpys_attribute(self);
+    PyObject *text = attribute == NULL ? NULL : PyObject_Repr(attribute);
+    Py_XDECREF(attribute);
+    return text;
 }
 
 static PyObject *
@@ -434,8 +524,26 @@ PyTypeObject Attribute_Type = {
     .tp_dealloc = (destructor)member_dealloc,
     .tp_traverse = (traverseproc)member_traverse,
     .tp_clear = (inquiry)member_clear,
-    .tp_getattro = member_get,
+    .tp_getattro = attribute_told,
     .tp_setattro = member_set,
+    .tp_repr = attribute_repr,
     .tp_descr_get = attribute_get,
+    .tp_descr_set = attribute_set,
+};
+
+PyTypeObject Property_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dnumpy.native.Property",
+    .tp_doc = "An attribute of arrays: what a property says.",
+    .tp_basicsize = sizeof(Member),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = attribute_new,
+    .tp_dealloc = (destructor)member_dealloc,
+    .tp_traverse = (traverseproc)member_traverse,
+    .tp_clear = (inquiry)member_clear,
+    .tp_getattro = attribute_told,
+    .tp_setattro = member_set,
+    .tp_repr = attribute_repr,
+    .tp_descr_get = property_get,
     .tp_descr_set = attribute_set,
 };

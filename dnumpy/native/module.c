@@ -45,17 +45,17 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                                "buffer_type", "expr_type", "full", "watched", "same_bits",
                                "seen_of", "locks", "wrap", "wrap_result", "result_of",
                                "turn_of", "may_be_numpys", "run_ours", "may_move",
-                               "out_position", "kinds", NULL};
+                               "out_position", "kinds", "elsewhere", NULL};
     PyObject *type;
     World told = {0};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!OO!O!OO!O!OO!O!OO!OOOOOOOOO!", keywords, &PyType_Type, &type,
+            args, kwargs, "$O!OO!O!OO!O!OO!O!OO!OOOOOOOOO!O", keywords, &PyType_Type, &type,
             &told.config, &PyFrozenSet_Type, &told.immediate, &PyFrozenSet_Type, &told.plain,
             &told.as_seen, &PyType_Type, &told.buffer_type, &PyType_Type, &told.expr_type,
             &told.full, &PyDict_Type, &told.watched, &PyFrozenSet_Type, &told.same_bits,
             &told.seen_of, &PyTuple_Type, &told.locks, &told.wrap, &told.wrap_result, &told.result_of,
             &told.turn_of, &told.may_be_numpys, &told.run_ours, &told.may_move, &told.out_position,
-            &PyDict_Type, &told.kinds)) {
+            &PyDict_Type, &told.kinds, &told.elsewhere)) {
         return NULL;
     }
     if (!PyType_IsSubtype((PyTypeObject *)type, &Handle_Type)) {
@@ -86,7 +86,8 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                         told.buffer_type, told.expr_type, told.full, told.watched,
                         told.same_bits, told.seen_of, told.locks, told.wrap,
                         told.wrap_result, told.result_of, told.turn_of,
-                        told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.kinds};
+                        told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.kinds,
+                        told.elsewhere};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
@@ -115,6 +116,8 @@ static PyMethodDef functions[] = {
     {"take", take, METH_VARARGS,
      "Keep what Python does for a special method, its ufunc, and the row that records it; False for "
      "others."},
+    {"show_special", show_special, METH_O,
+     "Let the class of arrays show one of its slots by a name, and for NumPy's arrays too."},
     {"take_expr", take_expr, METH_O,
      "Keep the class of Exprs."},
     {"count_interned", count_interned, METH_NOARGS, "Return how many Exprs equal ones find."},
@@ -209,8 +212,8 @@ PyMODINIT_FUNC
 PyInit__native(void)
 {
     import_array();
-    PyTypeObject *types[] = {&Handle_Type, &Node_Type, &Method_Type, &Attribute_Type, &Callable_Type,
-                             &Function_Type};
+    PyTypeObject *types[] = {&Handle_Type, &Node_Type, &Method_Type, &Attribute_Type, &Property_Type,
+                             &Special_Type, &Callable_Type, &Function_Type};
     PyObject *module = PyModule_Create(&definition);
     for (size_t k = 0; module != NULL && k < sizeof types / sizeof *types; k++) {
         if (PyModule_AddType(module, types[k]) < 0) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -9,6 +11,7 @@ import pytest
 
 import dnumpy
 from dnumpy.api.flags import Flags
+from tests.comparison import assert_as_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,3 +63,53 @@ def test_flags_name_what_numpys_name() -> None:
     found = dnumpy.ones((5, 8)).flags
     assert type(found) is Flags
     assert {n for n in dir(numpy.ones(3).flags) if not n.startswith("_")} <= set(dir(found))
+
+
+def held(x: Any) -> Any:
+    """Return what the flags and the base of an array say of who holds its memory."""
+    return x.flags.owndata, x.flags.num, x.flags.writeable, type(x.base).__name__
+
+
+def held_throughout(x: Any) -> list[Any]:
+    """Return the same of an array, of views of it, and of it once it was written to."""
+    found = [held(x), held(x[1:]), held(x[2:].base), held(x.reshape(2, -1)), held(x.copy())]
+    try:
+        x.resize(5)
+    except ValueError as error:
+        found.append(str(error))
+    if x.flags.writeable:
+        x += 1
+        found.append(held(x))
+        x.sort()
+        found.append(held(x))
+        x.setflags(write=False)
+    return [*found, held(x), held(x + 1)]
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("size", [10, 1000, 300_000])
+def test_pickled_memory_is_held_as_by_numpy(size: int, protocol: int) -> None:
+    assert_as_numpy(
+        lambda xp: held_throughout(pickle.loads(pickle.dumps(xp.arange(size), protocol)))
+    )
+    assert_as_numpy(lambda xp: held_throughout(copy.deepcopy(xp.arange(size))))
+    assert_as_numpy(lambda xp: held_throughout(copy.copy(xp.arange(size))))
+
+
+@pytest.mark.parametrize("size", [10, 1000, 300_000])
+def test_memory_pickled_apart_is_held_as_by_numpy(size: int) -> None:
+    def program(xp: Any) -> Any:
+        apart: list[pickle.PickleBuffer] = []
+        text = pickle.dumps(xp.arange(size), 5, buffer_callback=apart.append)
+        memory = [bytearray(x.raw()) for x in apart]
+        return held_throughout(pickle.loads(text, buffers=memory)), len(memory)
+
+    assert_as_numpy(program)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+@pytest.mark.parametrize("size", [16, 800_000])
+def test_memory_that_is_no_arrays_is_held_as_by_numpy(size: int, kind: Any) -> None:
+    assert_as_numpy(lambda xp: held_throughout(xp.frombuffer(kind(size), "<i4")))
+    assert_as_numpy(lambda xp: held_throughout(xp.ndarray((size // 4,), "<i4", kind(size))))
+    assert_as_numpy(lambda xp: held_throughout(xp.asarray(memoryview(kind(size)).cast("i"))))

@@ -60,7 +60,12 @@ def test_most_names_have_a_signature_to_compare() -> None:
     assert told > (450 if TELLS_OF_C else 250)
 
 
-FUNCTIONS = (types.FunctionType, types.WrapperDescriptorType, *OF_PYTHON)
+FUNCTIONS = (
+    types.FunctionType,
+    types.WrapperDescriptorType,
+    *OF_PYTHON,
+    type(dnumpy.ndarray.__add__),
+)
 UFUNCS = sorted(n for n, f in vars(np).items() if isinstance(f, np.ufunc))
 
 
