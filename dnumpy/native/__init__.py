@@ -175,7 +175,8 @@ if built:
     rebuild: Any = _module.rebuild
 # functions of NumPy's, methods of its arrays and of its ufuncs, and what gives the same sooner
 _FASTER = ("cumprod", "cumsum", "max", "mean", "min", "std", "sum", "var")
-FASTER = {name: getattr(_module, name) for name in (*_FASTER, "cross", "where")} if built else {}
+_OTHERS = ("allclose", "cross", "isclose", "where")
+FASTER = {name: getattr(_module, name) for name in (*_FASTER, *_OTHERS)} if built else {}
 FASTER_OF_ARRAYS = {name: getattr(_module, f"{name}_of") for name in _FASTER} if built else {}
 FASTER_OF_UFUNCS = {"accumulate": _module.accumulate_of} if built else {}
 

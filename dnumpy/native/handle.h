@@ -226,6 +226,8 @@ PyObject *smallest(PyObject *module, PyObject *const *args, Py_ssize_t count, Py
 PyObject *sum_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *largest_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *smallest_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *allclose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *isclose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *scan(PyObject *module, PyObject *args); /* see scans.c */
 PyObject *scan_jointly(PyObject *module, PyObject *args);
