@@ -7,6 +7,7 @@
 
 #define BLOCK 512
 #define COLUMNS 256 /* that are folded at once: a few buffers of them stay in the first cache */
+#define WIDE 2048   /* the same of one buffer: what is read of a row is long enough to be foreseen */
 #define LEVELS 40   /* of a tree with more leaves than any memory has rows of tiles */
 
 /* A row of lanes: compilers keep one in registers that are told so, and do not always see it. */
@@ -64,9 +65,9 @@
     {                                                                                              \
         for (Py_ssize_t first = 0; first < count; first += tile, sums += width) {                  \
             Py_ssize_t last = first + tile < count ? first + tile : count;                         \
-            for (Py_ssize_t at = 0; at < width; at += COLUMNS) {                                   \
-                Py_ssize_t n = width - at < COLUMNS ? width - at : COLUMNS;                        \
-                T sum[COLUMNS];                                                                    \
+            for (Py_ssize_t at = 0; at < width; at += WIDE) {                                      \
+                Py_ssize_t n = width - at < WIDE ? width - at : WIDE;                              \
+                T sum[WIDE];                                                                       \
                 for (Py_ssize_t j = 0; j < n; j++) {                                               \
                     sum[j] = (T)0;                                                                 \
                 }                                                                                  \
@@ -171,10 +172,10 @@
     {                                                                                              \
         for (Py_ssize_t first = 0; first < count; first += tile, sums += width) {                  \
             Py_ssize_t last = first + tile < count ? first + tile : count;                         \
-            for (Py_ssize_t at = 0; at < width; at += COLUMNS) {                                   \
-                Py_ssize_t n = width - at < COLUMNS ? width - at : COLUMNS;                        \
-                T sum[COLUMNS];                                                                    \
-                memset(sum, 0, sizeof sum);                                                        \
+            for (Py_ssize_t at = 0; at < width; at += WIDE) {                                      \
+                Py_ssize_t n = width - at < WIDE ? width - at : WIDE;                              \
+                T sum[WIDE];                                                                       \
+                memset(sum, 0, n * sizeof(T));                                                     \
                 for (Py_ssize_t k = first; k < last; k++) {                                        \
                     const T *row = (const T *)(rows + k * stride) + at, *mean = means + at;        \
                     for (Py_ssize_t j = 0; j < n; j++) {                                           \

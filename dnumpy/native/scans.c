@@ -6,6 +6,8 @@
 
 #include "pairwise.h"
 
+#include <float.h>
+
 #define SUM(a, b) ((a) + (b))
 #define PRODUCT(a, b) ((a) * (b))
 #define LARGER(a, b) ((a) >= (b) || (a) != (a) ? (a) : (b))
@@ -236,12 +238,12 @@ take_call(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, PyObject *
            (is_none(given[1]) || PyLong_CheckExact(given[1]));
 }
 
-/* The running folds of an array by the dtype that NumPy gives them, new; NULL without an error where
-   that has no loop here, or had a fault of which NumPy has to tell. */
+/* The running folds of an array by the dtype that NumPy gives them, new, and their faults; NULL without
+   an error where that has no loop here. */
 static PyObject *
-run_over(const char *ufunc, PyArrayObject *x, PyObject *axis)
+run_over(const char *ufunc, PyArrayObject *x, PyObject *axis, int *raised)
 {
-    int dimensions = PyArray_NDIM(x), along = is_none(axis) ? 0 : PyLong_AsLong(axis), raised;
+    int dimensions = PyArray_NDIM(x), along = is_none(axis) ? 0 : PyLong_AsLong(axis);
     Py_ssize_t outer = 1, inner = 1, size = PyArray_SIZE(x);
     along += along < 0 ? dimensions : 0;
     if (PyErr_Occurred() || size == 0 || along < 0 || along >= dimensions ||
@@ -274,30 +276,80 @@ run_over(const char *ufunc, PyArrayObject *x, PyObject *axis)
     clear_faults();
     loop->scan(PyArray_BYTES(x), PyArray_BYTES((PyArrayObject *)out), NULL, outer,
                size / outer / inner, inner);
-    raised = faults_among(loop->faults);
+    *raised = faults_among(loop->faults);
     clear_faults();
     NPY_END_THREADS;
-    if (raised) {
-        Py_CLEAR(out);
-    }
     return out;
 }
+
+/* Two elements whose running folds have one fault and no other, new. */
+static PyObject *
+worst_of(const char *ufunc, int type, int fault)
+{
+    double largest = type == NPY_FLOAT ? FLT_MAX : DBL_MAX, least = type == NPY_FLOAT ? FLT_MIN : DBL_MIN;
+    double first = fault == FE_OVERFLOW ? largest : fault == FE_UNDERFLOW ? least : INFINITY, second = first;
+    if (fault == FE_INVALID) {
+        second = strcmp(ufunc, "add") == 0 ? -INFINITY : 0;
+    }
+    npy_intp two = 2;
+    PyObject *made = PyArray_SimpleNew(1, &two, type);
+    if (made != NULL && type == NPY_FLOAT) {
+        float *x = PyArray_DATA((PyArrayObject *)made);
+        x[0] = (float)first;
+        x[1] = (float)second;
+    }
+    else if (made != NULL) {
+        double *x = PyArray_DATA((PyArrayObject *)made);
+        x[0] = first;
+        x[1] = second;
+    }
+    return made;
+}
+
+/* Have NumPy tell of the faults of a loop, by its own function of two elements that have the same; -1
+   with the error that it may raise. `args` has room for the elements at the end. */
+static int
+have_told(const char *ufunc, int type, int raised, PyObject *numpys, PyObject **args, Py_ssize_t count)
+{
+    static const int kinds[] = {FE_OVERFLOW, FE_UNDERFLOW, FE_INVALID}; /* in NumPy's order */
+    for (int k = 0; k < 3; k++) {
+        if (raised & kinds[k]) {
+            PyObject *told = NULL;
+            args[count - 1] = worst_of(ufunc, type, kinds[k]);
+            if (args[count - 1] != NULL) {
+                told = PyObject_Vectorcall(numpys, args, count, NULL);
+                Py_DECREF(args[count - 1]);
+            }
+            if (told == NULL) {
+                return -1;
+            }
+            Py_DECREF(told);
+        }
+    }
+    return 0;
+}
+
 
 static PyObject *
 running(const char *ufunc, const char *owner, const char *name, PyObject **numpys,
         PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    PyObject *given[4] = {NULL};
+    PyObject *given[4] = {NULL}, *two[1];
+    int raised = 0;
+    if (*numpys == NULL && (*numpys = numpys_own(owner, name)) == NULL) {
+        return NULL;
+    }
     if (take_call(args, count, kwnames, given)) {
-        PyObject *made = run_over(ufunc, (PyArrayObject *)args[0], given[1]);
+        PyArrayObject *x = (PyArrayObject *)args[0];
+        PyObject *made = run_over(ufunc, x, given[1], &raised);
+        if (made != NULL && raised && have_told(ufunc, PyArray_TYPE(x), raised, *numpys, two, 1) < 0) {
+            Py_CLEAR(made);
+        }
         if (made != NULL || PyErr_Occurred()) {
             return made;
         }
     }
-    if (*numpys == NULL) {
-        *numpys = numpys_own(owner, name);
-    }
-    return *numpys == NULL ? NULL : PyObject_Vectorcall(*numpys, args, count, kwnames);
+    return PyObject_Vectorcall(*numpys, args, count, kwnames);
 }
 
 #define DEFINE_RUNNING(NAME, UFUNC, OWNER, NUMPYS)                                                 \
@@ -337,21 +389,27 @@ accumulate_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t cou
               PyObject *kwnames)
 {
     static PyObject *numpys;
-    PyObject *given[4] = {NULL};
+    PyObject *given[4] = {NULL}, *two[2];
     const char *name = count > 1 ? run_by(args[0]) : NULL;
+    int raised = 0;
+    if (numpys == NULL && (numpys = numpys_own("ufunc", "accumulate")) == NULL) {
+        return NULL;
+    }
     if (name != NULL && take_call(args + 1, count - 1, kwnames, given) && given[1] != Py_None &&
         PyArray_NDIM((PyArrayObject *)args[1]) > 0) {
+        PyArrayObject *x = (PyArrayObject *)args[1];
         PyObject *first = given[1] == NULL ? PyLong_FromLong(0) : Py_NewRef(given[1]);
-        PyObject *made = first == NULL ? NULL : run_over(name, (PyArrayObject *)args[1], first);
+        PyObject *made = first == NULL ? NULL : run_over(name, x, first, &raised);
         Py_XDECREF(first);
+        two[0] = args[0];
+        if (made != NULL && raised && have_told(name, PyArray_TYPE(x), raised, numpys, two, 2) < 0) {
+            Py_CLEAR(made);
+        }
         if (made != NULL || PyErr_Occurred()) {
             return made;
         }
     }
-    if (numpys == NULL) {
-        numpys = numpys_own("ufunc", "accumulate");
-    }
-    return numpys == NULL ? NULL : PyObject_Vectorcall(numpys, args, count, kwnames);
+    return PyObject_Vectorcall(numpys, args, count, kwnames);
 }
 
 #if defined(__GNUC__) && !defined(_WIN32)
