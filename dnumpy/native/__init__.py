@@ -7,9 +7,10 @@ handle of the result. Every other case is handed to the function in Python that 
 name, which is the whole method and is the same where the module was not built: semantics live
 there, and the C files only leave out what would not be found. Tests run both (``DNUMPY_NATIVE``).
 
-Where NumPy takes most of its time to come to its loop (sums, means, deviations, extrema, comparisons
-within a tolerance, cross products: ``moments.c``, ``close.c``, ``vectors.c``), or its loop has each
-fold from memory (``scans.c``), the loop is here, with NumPy's bits; a fault is NumPy's to tell.
+Where NumPy takes most of its time to come to its loop (sums, means, deviations, extrema,
+comparisons within a tolerance, cross products: ``moments.c``, ``close.c``, ``vectors.c``), or its
+loop has each fold from memory (``scans.c``), the loop is here, with NumPy's bits; a fault is
+NumPy's to tell.
 
 Operations that wait are recorded in C where nothing special is to be seen (``record.c``), as
 :mod:`dnumpy.api.quick` records them.

@@ -109,7 +109,7 @@ static const Loop loops[] = {
     {"add", "f", "f", 4, 4, sum_floats, sum_floats_joined, FE_INVALID | FE_OVERFLOW},
     {"add", "iu", "iu", 8, 8, sum_longs, sum_longs_joined, 0},
     {"add", "i", "i", 4, 8, sum_ints, sum_ints_joined, 0},
-    {"add", "bu", "iu", 1, 8, sum_bytes, sum_bytes_joined, 0},
+    {"add", "ub", "iu", 1, 8, sum_bytes, sum_bytes_joined, 0},
     {"multiply", "f", "f", 8, 8, multiply_doubles, multiply_doubles_joined, FE_INVALID | FE_OVERFLOW | FE_UNDERFLOW},
     {"multiply", "f", "f", 4, 4, multiply_floats, multiply_floats_joined, FE_INVALID | FE_OVERFLOW | FE_UNDERFLOW},
     {"multiply", "iu", "iu", 8, 8, multiply_longs, multiply_longs_joined, 0},
