@@ -141,7 +141,8 @@ def test_an_override_of_a_subclass_is_handed_our_ufunc(name: str, code: str) -> 
         log: list[Any] = []
         x = xp.arange(4.0).view(_classes(xp, log)[name])
         found = eval(code, {"np": xp, "x": x})  # noqa: S307
-        told.append((type(found).__name__, str(found), log))
+        scalar = isinstance(found, numpy.float64)  # which may wait
+        told.append(("float64" if scalar else type(found).__name__, str(found), log))
     assert told[1] == told[0]
 
 
