@@ -81,10 +81,7 @@ closeness(int all, const char *name, PyObject **numpys, PyObject *const *args, P
         }
         Py_XDECREF(made);
     }
-    if (*numpys == NULL) {
-        *numpys = numpys_own(NULL, name);
-    }
-    return *numpys == NULL ? NULL : PyObject_Vectorcall(*numpys, args, count, kwnames);
+    return left_to_numpy(numpys, NULL, name, args, count, kwnames);
 }
 
 PyObject *

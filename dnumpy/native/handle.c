@@ -81,6 +81,17 @@ numpys_own(const char *owner, const char *name)
     return found;
 }
 
+/* What a function or method of NumPy's gives, which is found at the first call and kept. */
+PyObject *
+left_to_numpy(PyObject **numpys, const char *owner, const char *name, PyObject *const *args,
+              Py_ssize_t count, PyObject *kwnames)
+{
+    if (*numpys == NULL) {
+        *numpys = numpys_own(owner, name);
+    }
+    return *numpys == NULL ? NULL : PyObject_Vectorcall(*numpys, args, count, kwnames);
+}
+
 /* Say whether an argument holds no array: one of some types, or a tuple of integers. */
 int
 is_plain(PyObject *types, PyObject *x)

@@ -153,6 +153,8 @@ PyObject *view_of(PyObject *r, PyObject *handle, PyObject *own);
 PyObject *managed_fact(Handle *handle, PyObject *name);
 PyObject *intern(PyObject **place, const char *text);
 PyObject *numpys_own(const char *owner, const char *name); /* new */
+PyObject *left_to_numpy(PyObject **numpys, const char *owner, const char *name, PyObject *const *args,
+                        Py_ssize_t count, PyObject *kwnames);
 int holds_type(PyObject *types, PyObject *x);
 PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if it is not here */
 PyObject *shown_of(Handle *x, PyObject *memory);

@@ -413,12 +413,7 @@ where(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyOb
             return made;
         }
     }
-    if (numpys == NULL) {
-        PyObject *numpy = PyImport_ImportModule("numpy");
-        numpys = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "where");
-        Py_XDECREF(numpy);
-    }
-    return numpys == NULL ? NULL : PyObject_Vectorcall(numpys, args, count, kwnames);
+    return left_to_numpy(&numpys, NULL, "where", args, count, kwnames);
 }
 
 /* `take_by_mask(x, mask, out)`, `put_by_mask(x, mask, new)`: the same for parts of arrays that one

@@ -400,10 +400,7 @@ moment(int what, const char *owner, const char *name, PyObject **numpys, PyObjec
             return found;
         }
     }
-    if (*numpys == NULL) {
-        *numpys = numpys_own(owner, name);
-    }
-    return *numpys == NULL ? NULL : PyObject_Vectorcall(*numpys, args, count, kwnames);
+    return left_to_numpy(numpys, owner, name, args, count, kwnames);
 }
 
 #define DEFINE_MOMENT(NAME, WHAT, OWNER, NUMPYS)                                                   \

@@ -83,8 +83,5 @@ cross(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyOb
             return made;
         }
     }
-    if (numpys == NULL) {
-        numpys = numpys_own(NULL, "cross");
-    }
-    return numpys == NULL ? NULL : PyObject_Vectorcall(numpys, args, count, kwnames);
+    return left_to_numpy(&numpys, NULL, "cross", args, count, kwnames);
 }
