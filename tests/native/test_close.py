@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import product
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dnumpy
+from tests.native.told import told
 
 pytestmark = pytest.mark.modeless("small arrays run at once")
 
@@ -31,30 +31,11 @@ TOLERANCES: list[dict[str, Any]] = [
 ]
 
 
-def told(call: Any) -> Any:
-    """Return what a call gives and tells of, or its error."""
-    faults: list[str] = []
-    try:
-        with (
-            warnings.catch_warnings(record=True) as caught,
-            np.errstate(over="call", call=lambda kind, _flag: faults.append(kind)),
-        ):
-            warnings.simplefilter("always")
-            found = call()
-    except Exception as error:  # noqa: BLE001 - whatever NumPy raises
-        return type(error), str(error)
-    kind = None if isinstance(found, dnumpy.ndarray) else type(found)
-    told_of = [str(w.message) for w in caught]
-    return kind, np.asarray(found).tolist(), np.shape(found), faults, told_of
-
-
 def assert_alike(a: Any, b: Any, *more: Any, **named: Any) -> None:
     first, second = (dnumpy.asarray(x) if isinstance(x, np.ndarray) else x for x in (a, b))
     for name in ("isclose", "allclose"):
         expected = told(lambda name=name: getattr(np, name)(a, b, *more, **named))
         found = told(lambda name=name: getattr(dnumpy, name)(first, second, *more, **named))
-        if isinstance(expected[0], type) and expected[0] is np.ndarray:
-            expected = (None, *expected[1:])
         assert found == expected
 
 

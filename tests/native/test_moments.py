@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dnumpy
+from tests.native.told import told
 
 pytestmark = pytest.mark.modeless("small arrays run at once")
 
@@ -56,25 +57,6 @@ def numbers(seed: int, dtype: str, shape: tuple[int, ...], specials: float) -> A
         if "f" in dtype:
             x = np.where(draw.random(shape) < specials, draw.choice(SPECIALS, shape), x)
         return x.astype(dtype)
-
-
-def told(call: Any) -> tuple[Any, ...]:
-    """Return type, bytes and faults of what a call gives, or the error."""
-    faults: list[str] = []
-    try:
-        with (
-            warnings.catch_warnings(record=True) as caught,
-            np.errstate(all="call", call=lambda kind, _flag: faults.append(kind)),
-        ):
-            warnings.simplefilter("always")
-            found = call()
-    except Exception as error:  # noqa: BLE001 - whatever NumPy raises
-        return type(error), str(error)
-    given = np.asarray(found)
-    told_of = sorted({str(w.message) for w in caught})
-    content = given.tolist() if given.dtype.hasobject else given.tobytes()
-    kind = type(found) if isinstance(found, np.generic) else None
-    return kind, given.dtype, given.shape, content, faults, told_of
 
 
 @given(
