@@ -28,7 +28,7 @@ from rich.table import Table
 import dnumpy
 from benchmarks.flame import Flame, sampled
 from benchmarks.machine import as_installed, machine
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.config import config
 from dnumpy.expr import race
 from dnumpy.kernels.compile import Compiled
@@ -174,31 +174,35 @@ def evaluation(
     before = after = math.inf
     for _ in range(WARMUPS):
         evaluate(body, arrays)
-    with noted_kernels() as runs:
+    with noted_kernels() as times:
         for _ in range(rounds):
-            runs.clear()
+            times.clear()
             started, ended = evaluate(body, arrays)
-            before = min(before, runs[0][0] - started)
-            after = min(after, ended - runs[-1][1])
+            before = min(before, times[0] - started)
+            after = min(after, ended - times[-1])
     return Evaluation(before, after)
 
 
 @contextmanager
-def noted_kernels() -> Iterator[list[tuple[float, float]]]:
-    """Note when each run of machine code begins and ends."""
-    runs: list[tuple[float, float]] = []
+def noted_kernels() -> Iterator[list[float]]:
+    """Note when each run of machine code begins, and then when it ends."""
+    times: list[float] = []
     call = Compiled.__call__
 
     def noted(self: Compiled, *args: int) -> None:
-        started = time.perf_counter()
+        times.append(time.perf_counter())
         call(self, *args)
-        runs.append((started, time.perf_counter()))
+        times.append(time.perf_counter())
 
     Compiled.__call__ = noted  # type: ignore[method-assign, assignment]
+    if native.built:
+        native.note_runs(times, time.perf_counter)
     try:
-        yield runs
+        yield times
     finally:
         Compiled.__call__ = call  # type: ignore[method-assign]
+        if native.built:
+            native.note_runs(None, None)
 
 
 @contextmanager

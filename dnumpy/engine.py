@@ -23,6 +23,7 @@ from dnumpy.expr import unread
 from dnumpy.expr.expr import Expr, make
 from dnumpy.expr.origin import may_raise_at_once, told_at_once
 from dnumpy.expr.recipe import Recipe, write_down
+from dnumpy.expr.survey import survey
 from dnumpy.expr.walk import (
     base_of,
     live_among,
@@ -37,7 +38,14 @@ from dnumpy.runtime import chunked, direct, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.files import file_of
-from dnumpy.runtime.find import LEAST_BYTES, cluster_for, current_client, home_of, users_cluster
+from dnumpy.runtime.find import (
+    LEAST_BYTES,
+    cluster_for,
+    current_client,
+    has_threads_alone,
+    home_of,
+    users_cluster,
+)
 from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
@@ -47,7 +55,7 @@ from dnumpy.runtime.forecast import (
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.profiles import load_or_measure
-from dnumpy.runtime.raced import Entry, entry_of
+from dnumpy.runtime.raced import Entry, entry_from, entry_of
 from dnumpy.runtime.stored import StoredRows
 from dnumpy.runtime.window import HELD_BYTES, Window
 
@@ -55,6 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from dnumpy.cost import DeviceProfile
+    from dnumpy.expr.origin import Site
     from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.failures import Failure
@@ -87,11 +96,13 @@ def note(expr: Expr, owner: weakref.ref[Any], key: int, *, settles: bool = False
 
 def grain() -> Grain:
     """Return the sizes that shape stages, from the settings."""
-    smallest = 1 if config.mode != "default" else min(config.eager_below, 16_384)
-    return _grain_of(max(smallest, 1), config.tile_bytes, config.tile_rows_max)
+    return _grain_of(config.mode, config.eager_below, config.tile_bytes, config.tile_rows_max)
 
 
-_grain_of = lru_cache(maxsize=8)(Grain)
+@lru_cache(maxsize=8)
+def _grain_of(mode: str, eager_below: int, tile_bytes: int, tile_rows_max: int) -> Grain:
+    smallest = 1 if mode != "default" else min(eager_below, 16_384)
+    return Grain(max(smallest, 1), tile_bytes, tile_rows_max)
 
 
 def compute(roots: Iterable[Expr], *, if_it_fits: bool = False) -> None:
@@ -102,8 +113,8 @@ def compute(roots: Iterable[Expr], *, if_it_fits: bool = False) -> None:
     of it may pass.
     """
     with lock:
-        roots = list(roots)
-        if not [root for root in roots if root.value is None]:
+        roots = [root for root in roots if root.value is None]
+        if not roots:
             return
         asked = [weakref.ref(root) for root in roots]  # which do not keep memory from being reused
         found, failed, more = _evaluate_along(roots)
@@ -199,43 +210,53 @@ def _evaluate(
     """
     started = time.perf_counter()
     order = pending_in_order(roots)
-    _tell_sites(order)
-    entry = entry_of(order)
+    sites, exprs, nbytes, most, multiplies, home, wanted = survey(order)
+    _tell_sites(order, sites, exprs)
+    entry = entry_from(sites, exprs, nbytes, most, multiplies)
     unread.note_operands(order)
-    known = {id(e) for e in left}
+    known = {id(e) for e in left} if left else set()
     if asked is not None and (needed := unread.note_wanted(order)):
         known -= {id(e) for e in needed}
         del needed
-    if direct.is_direct(order) and order[-1] in roots:
+    if exprs == 1 and direct.is_direct(order) and order[-1] in roots:
+        wanted.clear()
         return _evaluate_directly(order.pop(), roots, entry)
     sizes = grain()
-    wanted = live_among(order)
     if alone and asked is not None:
         wanted = [e for e in wanted if id(e) in asked]
     if known:
         wanted = [e for e in wanted if id(e) not in known]
-    if asked is not None:
-        if left:
-            unread.leave(left)
-        unread.watch([e for e in wanted if id(e) not in asked and e.size >= sizes.min_size])
-    known = {id(e) for e in wanted}
-    missing = [e for e in roots if id(e) not in known and e.value is None]
-    wanted += dict.fromkeys(missing)
-    del missing
+    if left and asked is not None:
+        unread.leave(left)
+    if wanted != roots:  # which are all that is computed, mostly
+        if asked is not None:
+            unread.watch([e for e in wanted if id(e) not in asked and e.size >= sizes.min_size])
+        known = {id(e) for e in wanted}
+        missing = [e for e in roots if id(e) not in known and e.value is None]
+        wanted += dict.fromkeys(missing)
+        del missing
     stages = cut_again(order, wanted, sizes)
     del order
     roots.clear()
-    looked_at = sum([e.nbytes for e in wanted if id(e) in asked]) if asked is not None else 0
-    return _evaluate_stages(stages, wanted, (entry, started), looked_at)
+    return _evaluate_stages(stages, wanted, (entry, started), asked or (), home=home)
 
 
 def _evaluate_stages(
-    stages: list[Stage], wanted: list[Expr], raced: tuple[Entry | None, float], looked_at: int = 0
+    stages: list[Stage],
+    wanted: list[Expr],
+    raced: tuple[Entry | None, float],
+    asked: Collection[int] = (),
+    *,
+    home: bool = False,
 ) -> tuple[list[StepFault], list[Failure]]:
     """Run stages that give what is wanted, emptying both lists.
 
-    So many bytes of it are about to be ``looked_at``; ``raced`` is when they began, and for whom.
+    Those ``asked`` for are about to be looked at; ``raced`` is when they began, and for whom. All
+    that is stored lies at ``home``, as far as is known.
     """
+    where = None
+    if not home or not has_threads_alone():
+        where = cluster_for(stages, sum([e.nbytes for e in wanted if id(e) in asked]))
     run: list[Record] = []
     for expr in wanted:
         handle = expr.owner() if expr.owner is not None else None
@@ -243,7 +264,6 @@ def _evaluate_stages(
             handle.run = run
         del expr
     handle = None  # memory is used again once nobody holds it
-    where = cluster_for(stages, looked_at)
     kept = set() if where is None else {id(base_of(expr)) for expr in wanted}
     wanted.clear()
     done = local.execute(stages) if where is None else _execute_on(where, stages, kept)
@@ -291,14 +311,14 @@ def compute_if_alone(expr: Expr) -> None:
         fp_faults.tell(found)
 
 
-def _tell_sites(order: Sequence[Expr]) -> None:
+def _tell_sites(order: Sequence[Expr], sites: Sequence[Site], exprs: int) -> None:
     """Tell each place of the program whether what it recorded was looked at by itself."""
-    origins = [expr.origin for expr in order if expr.op is not VIEW]
-    known = [origin.site for origin in origins if origin is not None and origin.site.alone]
-    if len(origins) == 1:
-        if origins[0] is not None:
-            origins[0].site.looked_at(alone=True)
-    elif known:  # a place that is known to wait goes on waiting
+    if exprs == 1:
+        for site in sites:
+            site.looked_at(alone=True)
+        return
+    known = [site for site in sites if site.alone]
+    if known:  # a place that is known to wait goes on waiting
         alone = direct.is_little([expr for expr in order if expr.op is not VIEW])
         for site in known:
             site.looked_at(alone=alone)

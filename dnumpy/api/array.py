@@ -15,7 +15,7 @@ from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_
 from dnumpy.native import Handle
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.files import file_of
-from dnumpy.runtime.memory import Leased
+from dnumpy.runtime.memory import OWNER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -298,7 +298,7 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     if not is_managed_dtype(memory.dtype):
         return small(array)
     engine.make_room(memory.nbytes)
-    outside = root.base is not None and type(root.base) is not Leased
+    outside = root.base is not None and type(root.base) is not OWNER
     foreign = foreign or (outside and root.flags.writeable)
     buffer = Buffer(
         leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign

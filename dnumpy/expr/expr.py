@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +53,7 @@ class Expr(native.Node):
 
     ``value`` is None while pending and the stored result afterwards; ``owner`` refers weakly to
     the Buffer whose content this is; ``origin`` is the user's file and line. None of the three is
-    part of the meaning.
+    part of the meaning. ``size`` is the number of elements, ``nbytes`` what they take.
     """
 
     __slots__ = ()
@@ -67,21 +66,13 @@ class Expr(native.Node):
     value: Any
     owner: weakref.ref[Any] | None
     origin: Origin | None
+    size: int
+    nbytes: int
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the result."""
-        return prod(self.shape) * self.dtype.itemsize
 
     def operands(self) -> list[Expr]:
         """Return the operands that are Exprs, constants left out."""

@@ -17,6 +17,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
+from dnumpy.expr.living import Living
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +35,7 @@ class _Watched(weakref.ref[Expr]):
 
 
 watched: dict[int, _Watched] = {}  # by id: what was computed along, and nobody has read yet
-_left: weakref.WeakSet[Expr] = weakref.WeakSet()  # what was left pending
+_left = Living()  # what was left pending
 
 
 def watch(exprs: Iterable[Expr]) -> None:
@@ -76,12 +77,13 @@ def is_expected(expr: Expr) -> bool:
 
 def leave(exprs: Iterable[Expr]) -> None:
     """Remember that these were left pending."""
-    _left.update(exprs)
+    for expr in exprs:
+        _left.add(expr)
 
 
 def note_wanted(order: Sequence[Expr]) -> list[Expr]:
     """Return those that were left pending before and are needed now, a mistake not made again."""
-    found = [expr for expr in order if expr in _left] if _left else []
+    found = [expr for expr in order if _left.has(expr)] if _left else []
     for expr in found:
         _left.discard(expr)
         assert expr.origin is not None

@@ -140,6 +140,7 @@ class _Record:
 
 _MOST_KERNELS = 4096
 _kernels: dict[Phase, AdaptiveKernel] = {}
+_met: dict[int, tuple[Phase, AdaptiveKernel]] = {}  # by id: a hash takes as long as all the rest
 _records: dict[str, _Record] = {}
 _records_lock = threading.Lock()
 _costs: list[float] = []  # seconds of compiling
@@ -180,11 +181,17 @@ class LoneKernel:
 
 def kernel_for(phase: Phase) -> AdaptiveKernel:
     """Return the kernel of ``phase``, the same object for equal programs."""
+    known = _met.get(id(phase))
+    if known is not None and known[0] is phase:
+        return known[1]
     found = _kernels.get(phase)
     if found is None:
         if len(_kernels) >= _MOST_KERNELS:
             _kernels.clear()
         found = _kernels.setdefault(phase, AdaptiveKernel(phase))
+    if len(_met) >= _MOST_KERNELS:
+        _met.clear()
+    _met[id(phase)] = phase, found
     return found
 
 
@@ -210,6 +217,11 @@ class AdaptiveKernel:
 
     def __init__(self, phase: Phase) -> None:
         self.phase = phase
+        self.title = phase.title()
+        self.traffic = phase.traffic_bytes()
+        self.tiles = phase.tiles
+        self.multiplies = phase.multiplies
+        self.gives_partials = any(given.partial for given in phase.outputs)
         self.lowering = "tiled"
         self._tiled = TiledKernel(phase)
         self._numba: NumbaKernel | ChainKernel | None = None
@@ -269,12 +281,12 @@ class AdaptiveKernel:
         told: Collection[str] = TOLD,
     ) -> Faults:
         """Compute rows ``lo:hi``; return the floating-point faults, by step."""
-        if self.stays_tiled:
-            return self._run_tiled(values, outs, lo, hi, origin)
         if config.kernels == "numba":
-            kernel = self._compiled()
+            kernel = self._numba or self._compiled()
             self.lowering = kernel.lowering
             return kernel.run(values, outs, lo, hi, origin, told)
+        if self.stays_tiled:
+            return self._run_tiled(values, outs, lo, hi, origin)
         if self._total < LOWER_AFTER or not _lowerings_at_hand(self.phase, self._expected):
             return self._run_early(values, outs, lo, hi, origin)
         return self._run_measured(values, outs, lo, hi, origin, told)
@@ -315,7 +327,7 @@ class AdaptiveKernel:
 
     def _compiled(self) -> NumbaKernel | ChainKernel:
         if self._numba is None:
-            if self.phase.multiplies:
+            if self.multiplies:
                 from dnumpy.kernels.chain import ChainKernel
 
                 self._numba = ChainKernel(self.phase, self._tiled)
@@ -334,7 +346,7 @@ class AdaptiveKernel:
         origin: int,
         told: Collection[str],
     ) -> Faults:
-        kernel = self._compiled()
+        kernel = self._numba or self._compiled()
         variant = kernel.variant_for(values, outs)
         if variant is None:
             return self._run_tiled(values, outs, lo, hi, origin)
@@ -344,7 +356,7 @@ class AdaptiveKernel:
             record.tiled.observe(self._early.value or 0.0, 1)
             _consider(record, self.phase, self._expected)
         elements = (hi - lo) * self._per_row
-        started, worked = time.perf_counter(), time.thread_time()
+        started = time.perf_counter()
         if record.state == "ready" and record.prefers_numba():
             self.lowering = kernel.lowering
             fresh = not variant.ready  # its first run sets up what later ones reuse
@@ -353,6 +365,7 @@ class AdaptiveKernel:
             if not fresh:
                 record.numba.observe(time.perf_counter() - started, elements)
             return faults
+        worked = time.thread_time()
         faults = self._run_tiled(values, outs, lo, hi, origin)
         record.tiled.observe(time.perf_counter() - started, elements)
         seconds = time.thread_time() - worked

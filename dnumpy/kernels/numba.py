@@ -13,10 +13,11 @@ import os
 import threading
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.expr.geometry import address_of, overlap
 from dnumpy.kernels.compile import Compiled, compiled
 from dnumpy.kernels.emit import CHUNK, LINE, LINES, emit
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 _MOST_LOOKS = 256
+_MOST_LAUNCHES = 4  # ways in which operands lie that a kernel is told of without Python
 STREAMED_BYTES = 16 << 20  # at least, of outputs that are written past the caches
 _APART = 704  # bytes between buffers: same page offsets of loads and stores would stall
 
@@ -64,6 +66,7 @@ class NumbaKernel:
         self._known: dict[
             tuple[Any, ...], Variant | Staged | None
         ] = {}  # by what the values look like
+        self._latest: Variant | None = None
         self._lock = threading.Lock()
 
     def run(
@@ -88,6 +91,9 @@ class NumbaKernel:
         self, values: Sequence[Any], outs: Sequence[np.ndarray]
     ) -> Variant | Staged | None:
         """Return the kernel for values that lie as these do, None where only NumPy will do."""
+        latest = self._latest
+        if latest is not None and latest.fits(values, outs):
+            return latest
         looks = tuple(
             [
                 (v.shape, v.strides, v.dtype.num, v.flags.aligned)
@@ -97,13 +103,14 @@ class NumbaKernel:
             ]
         )
         try:
-            return self._known[looks]
+            found = self._known[looks]
         except KeyError:
-            pass
-        found = self._find(values, outs)
-        if len(self._known) >= _MOST_LOOKS:
-            self._known.clear()
-        self._known[looks] = found
+            found = self._find(values, outs)
+            if len(self._known) >= _MOST_LOOKS:
+                self._known.clear()
+            self._known[looks] = found
+        if type(found) is Variant:
+            self._latest = found
         return found
 
     def _find(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | Staged | None:
@@ -197,8 +204,23 @@ def kinds_of(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(kinds)
 
 
+class _Frame(NamedTuple):
+    """What one run of a kernel is told, and memory of its own; native/launch.c knows of it too."""
+
+    fields: np.ndarray
+    noted: np.ndarray  # flags: see :mod:`dnumpy.kernels.flags`
+    constants: list[Any]  # the numbers that lie in the cells
+    cells: np.ndarray  # 16 bytes each
+    plans: dict[int, np.ndarray]
+    scratch: np.ndarray
+
+
 class Variant:
-    """One kernel bound to a phase and to the way its inputs lie; compiled at the first run."""
+    """One kernel bound to a phase and to the way its inputs lie; compiled at the first run.
+
+    Runs over operands that lie as others did are told where these are by the module in C, if all
+    they have to be told is addresses, strides and numbers.
+    """
 
     def __init__(
         self, source: Unrolled, program: Program, layouts: tuple[str, ...], *, by_lines: bool
@@ -228,7 +250,9 @@ class Variant:
         )
         self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
         self._whole = tuple(k for k, (partial, *_) in enumerate(self._writes) if not partial)
-        self._local = threading.local()
+        self._tells_all = not self._steps and all(at is not None for _, _, at in self._reads)
+        self._frames: list[_Frame] = []  # those that no run has now
+        self._launches: tuple[Any, ...] = ()  # the latest first
         self._code: Compiled | None = None
         self._static: np.ndarray | None = None
 
@@ -318,34 +342,83 @@ class Variant:
         told: Collection[str] = TOLD,
     ) -> bool:
         """Compute rows ``lo:hi``; False means that NumPy must compute them (again)."""
+        if not self._plain:
+            values, outs = self.unrolled.values(values), self.unrolled.outs(outs)
+        for launch in self._launches:
+            raised = launch(values, outs, lo, hi, origin)
+            if raised >= 0:
+                break
+        else:
+            found = self._run_bound(values, outs, lo, hi, origin)
+            if found is None:
+                return False
+            raised = found
+        return not raised or not to_be_told(raised, told, truncates=self.program.truncates)
+
+    def fits(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> bool:
+        """Say whether this is known to be the kernel for values that lie as these do."""
+        if self._plain:
+            for launch in self._launches:
+                if launch.fits(values, outs):
+                    return True
+        return False
+
+    def _run_bound(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
+    ) -> int | None:
+        """Run, and return the floating-point flags raised; None means that NumPy must."""
         code = self.compile()
-        fields = self._frame()
         try:
-            if not self._plain:
-                values, outs = self.unrolled.values(values), self.unrolled.outs(outs)
-            keep = self._bind(fields, values, outs, lo, hi, origin)
+            frame = self._frames.pop()
+        except IndexError:  # each thread that runs has one
+            frame = self._lay_out()
+        try:
+            keep = self._bind(frame, values, outs, lo, hi, origin)
+            if keep and overlap(keep, outs):
+                return None
+            flags = fenv()
+            frame.noted[0] = 0
+            flags.feclearexcept(ALL_FLAGS)
+            code(address_of(frame.fields), lo, hi)
+            raised: int = flags.fetestexcept(ALL_FLAGS) | int(frame.noted[0])
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
-            return False
-        if keep and overlap(keep, outs):
-            return False
-        noted, flags = self._local.noted, fenv()
-        noted[0] = 0
-        flags.feclearexcept(ALL_FLAGS)
-        code(address_of(fields), lo, hi)
-        raised = flags.fetestexcept(ALL_FLAGS) | int(noted[0])
-        return not to_be_told(raised, told, truncates=self.program.truncates)
+            return None
+        finally:
+            self._frames.append(frame)
+        if native.built and self._tells_all:
+            self._keep_launch(code, values, outs)
+        return raised
+
+    def _keep_launch(
+        self, code: Compiled, values: Sequence[Any], outs: Sequence[np.ndarray]
+    ) -> None:
+        """Let the module in C run what lies as these do from now on."""
+        arrays = [*[values[k] for k, _, _ in self._reads], *outs]
+        if not all(type(a) is np.ndarray and a.ndim for a in arrays):
+            return
+        if any(launch.fits(values, outs) for launch in self._launches):
+            return  # and had other numbers, or no frame at hand
+        writes = [
+            (partial, *[-1 if at is None else at for at in places])
+            for partial, *places in self._writes
+        ]
+        constants = [(k, fixed, np.dtype(code).char == "d") for k, fixed, code in self._constants]
+        streamed = self._streamed
+        launch = native.Launch(
+            code.address,
+            tuple(values),
+            tuple(outs),
+            self._reads,
+            tuple(writes),
+            tuple(constants),
+            (-1, False) if streamed is None else (streamed, self._streams(outs)),
+            self._frames,
+        )
+        self._launches = (launch, *self._launches[: _MOST_LAUNCHES - 1])
 
     # binding
 
-    def _frame(self) -> np.ndarray:
-        """Return this thread's fields, with scratch memory laid out."""
-        try:
-            found: np.ndarray = self._local.fields
-        except AttributeError:
-            found = self._local.fields = self._lay_out()
-        return found
-
-    def _lay_out(self) -> np.ndarray:
+    def _lay_out(self) -> _Frame:
         assert self._static is not None
         fields = self._static.copy()
         sizes: dict[tuple[Any, ...], int] = {
@@ -379,28 +452,22 @@ class Variant:
         base = -(-address_of(scratch) // 64) * 64
         for what, offset in offsets.items():
             self._put(fields, what, base + offset)
-        self._local.scratch = scratch
-        at = base + offsets["noted",] - address_of(scratch)
-        self._local.noted = np.ndarray(2, np.int64, scratch, at)
-        self._local.constants = [None] * len(self.kernel.constants)
-        self._local.plans = {
+        begin = base - address_of(scratch)
+        plans = {
             value: np.ndarray(
-                sizes["plan", value] // 8,
-                np.int64,
-                scratch,
-                base + offsets["plan", value] - address_of(scratch),
+                sizes["plan", value] // 8, np.int64, scratch, begin + offsets["plan", value]
             )
             for kind, value in [what for what in sizes if len(what) == 2]
             if kind == "plan"
         }
-        self._local.cells = np.ndarray(
-            max(16 * self.kernel.cells, 1), np.uint8, scratch, base - address_of(scratch)
-        )
-        return fields
+        noted = np.ndarray(2, np.int64, scratch, begin + offsets["noted",])
+        cells = np.ndarray(max(16 * self.kernel.cells, 1), np.uint8, scratch, begin)
+        constants = [None] * len(self.kernel.constants)
+        return _Frame(fields, noted, constants, cells, plans, scratch)
 
     def _bind(
         self,
-        fields: np.ndarray,
+        frame: _Frame,
         values: Sequence[Any],
         outs: Sequence[np.ndarray],
         lo: int,
@@ -409,13 +476,13 @@ class Variant:
     ) -> list[np.ndarray]:
         """Enter what this run reads and writes; return what is read, to be kept alive meanwhile."""
         if self.kernel.constants:
-            self._bind_constants(values)
-        keep = []
+            self._bind_constants(frame, values)
+        keep, fields = [], frame.fields
         for k, at, stride_at in self._reads:
             value = values[k]
             if stride_at is None:
                 rows = min(self.phase.tile_rows, hi - lo)
-                keep.append(self._bind_input(fields, k, value, rows, origin))
+                keep.append(self._bind_input(frame, k, value, rows, origin))
                 continue
             stride = value.strides[0]
             fields[at] = address_of(value) - origin * stride
@@ -454,8 +521,8 @@ class Variant:
             return where.index, None, code
         return -1, self.phase.steps[where.step].params[where.index], code
 
-    def _bind_constants(self, values: Sequence[Any]) -> None:
-        last: list[Any] = self._local.constants
+    def _bind_constants(self, frame: _Frame, values: Sequence[Any]) -> None:
+        last = frame.constants
         for position, (index, fixed, code) in enumerate(self._constants):
             given = fixed if index < 0 else values[index]
             if given is last[position] and not isinstance(given, np.ndarray):
@@ -467,12 +534,12 @@ class Variant:
                 if isinstance(given, int)
                 else np.asarray(given).astype(dtype)
             )
-            cell = self._local.cells[16 * position : 16 * position + dtype.itemsize]
+            cell = frame.cells[16 * position : 16 * position + dtype.itemsize]
             cell[:] = np.frombuffer(number.tobytes(), np.uint8)
             last[position] = given
 
     def _bind_input(
-        self, fields: np.ndarray, k: int, value: np.ndarray, rows: int, origin: int
+        self, frame: _Frame, k: int, value: np.ndarray, rows: int, origin: int
     ) -> np.ndarray:
         given = self.phase.inputs[k]
         if given.access is Access.WHOLE:
@@ -481,12 +548,12 @@ class Variant:
             value = self._spread(value, rows) if whole else np.asarray(value)
         else:
             stride = value.strides[0]
-        address = address_of(value)
+        address, fields = address_of(value), frame.fields
         fields[self._position["input", k]] = address - origin * stride
         fields[self._position["stride", k]] = stride
         if self.layouts[k] == "g":
             axes = unit_axes(self.program, value) or [(1, value.itemsize)]
-            plan = self._local.plans[k]
+            plan = frame.plans[k]
             plan[2:4] = value.itemsize, len(axes)
             plan[4 : 4 + 2 * len(axes)] = [n for axis in axes for n in axis]
         return value

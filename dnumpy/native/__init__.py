@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import config
@@ -102,6 +103,17 @@ if TYPE_CHECKING or not built:
             self.value: Any = None
             self.owner: Any = None
             self.origin: Any = None
+
+        @property
+        def size(self) -> int:
+            """Number of elements."""
+            return prod(self.shape)
+
+        @property
+        def nbytes(self) -> int:
+            """Bytes of the result."""
+            found: int = prod(self.shape) * self.dtype.itemsize
+            return found
 
 else:
     Handle, Callable, Node = _module.Handle, _module.Callable, _module.Node
@@ -178,6 +190,17 @@ if built:
     held_bytes: Any = _module.held_bytes
     structure: Any = _module.structure
     rebuild: Any = _module.rebuild
+    numbered: Any = _module.numbered
+    note_runs: Any = _module.note_runs
+    lease: Any = _module.lease
+    take_ops: Any = _module.take_ops
+    survey: Any = _module.survey
+    waiting: Any = _module.waiting
+# what runs a compiled kernel over operands that lie as others did, where it is built
+Launch: Any = _module.Launch if built else None
+Lease: Any = (
+    _module.Lease if built else None
+)  # what arrays over blocks of a pool have as their base
 # functions of NumPy's, methods of its arrays and of its ufuncs, and what gives the same sooner
 _FASTER = ("cumprod", "cumsum", "max", "mean", "min", "std", "sum", "var")
 _OTHERS = ("allclose", "cross", "isclose", "where")

@@ -392,6 +392,48 @@ static PyMemberDef node_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+/* Elements, times what each takes, exactly. */
+static PyObject *
+product_of(PyObject *shape, Py_ssize_t each)
+{
+    Py_ssize_t size = elements_of(shape);
+    if (each == 0 || size <= PY_SSIZE_T_MAX / each - 1) {
+        return PyLong_FromSsize_t(size * each);
+    }
+    PyObject *found = PyLong_FromSsize_t(each);
+    for (Py_ssize_t k = 0; found != NULL && k < PyTuple_GET_SIZE(shape); k++) {
+        Py_SETREF(found, PyNumber_Multiply(found, PyTuple_GET_ITEM(shape, k)));
+    }
+    return found;
+}
+
+static PyObject *
+node_size(Node *node, void *Py_UNUSED(closure))
+{
+    if (node->shape == NULL || !PyTuple_Check(node->shape)) {
+        PyErr_SetString(PyExc_AttributeError, "shape");
+        return NULL;
+    }
+    return product_of(node->shape, 1);
+}
+
+static PyObject *
+node_nbytes(Node *node, void *Py_UNUSED(closure))
+{
+    if (node->shape == NULL || !PyTuple_Check(node->shape) || node->dtype == NULL ||
+        !PyArray_DescrCheck(node->dtype)) {
+        PyErr_SetString(PyExc_AttributeError, "shape and dtype");
+        return NULL;
+    }
+    return product_of(node->shape, PyDataType_ELSIZE((PyArray_Descr *)node->dtype));
+}
+
+static PyGetSetDef node_facts[] = {
+    {"size", (getter)node_size, NULL, "Number of elements.", NULL},
+    {"nbytes", (getter)node_nbytes, NULL, "Bytes of the result.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 PyTypeObject Node_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dnumpy.native.Node",
@@ -405,4 +447,5 @@ PyTypeObject Node_Type = {
     .tp_traverse = (traverseproc)node_traverse,
     .tp_clear = (inquiry)node_clear,
     .tp_members = node_members,
+    .tp_getset = node_facts,
 };

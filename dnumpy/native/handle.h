@@ -77,6 +77,8 @@ extern PyTypeObject Property_Type;
 extern PyTypeObject Special_Type;
 extern PyTypeObject Function_Type;
 extern PyTypeObject Callable_Type;
+extern PyTypeObject Launch_Type; /* see launch.c */
+extern PyTypeObject Lease_Type;  /* see lease.c */
 
 #define OBJECT_BYTES 16 /* addresses of objects are multiples of this: api/buffer.py, too */
 #define TAKEN_BYTES (1 << 18) /* of temporaries, at least, whose memory the next result takes */
@@ -231,6 +233,11 @@ PyObject *smallest_of(PyObject *module, PyObject *const *args, Py_ssize_t count,
 PyObject *allclose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *isclose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
+PyObject *lease(PyObject *module, PyObject *const *args, Py_ssize_t count); /* see lease.c */
+PyObject *take_ops(PyObject *module, PyObject *args);  /* see survey.c */
+PyObject *survey(PyObject *module, PyObject *order);
+PyObject *waiting(PyObject *module, PyObject *owners);
 PyObject *scan(PyObject *module, PyObject *args); /* see scans.c */
 PyObject *scan_jointly(PyObject *module, PyObject *args);
 PyObject *accumulate_of(PyObject *module, PyObject *const *args, Py_ssize_t count,

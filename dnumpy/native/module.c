@@ -21,6 +21,7 @@ PyObject *pending_in_order(PyObject *module, PyObject *roots);
 PyObject *held_bytes(PyObject *module, PyObject *waiting);
 PyObject *structure(PyObject *module, PyObject *args);
 PyObject *rebuild(PyObject *module, PyObject *args);
+PyObject *numbered(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Where objects of a class store an attribute; -1 with an error if that has no slot. */
 Py_ssize_t
@@ -199,6 +200,15 @@ static PyMethodDef functions[] = {
      "What numpy.ndarray.cumprod gives."},
     {"accumulate_of", (PyCFunction)(void (*)(void))accumulate_of, METH_FASTCALL | METH_KEYWORDS,
      "What numpy.ufunc.accumulate gives."},
+    {"numbered", (PyCFunction)(void (*)(void))numbered, METH_FASTCALL,
+     "Those of a list that a tuple of numbers names, as a tuple."},
+    {"lease", (PyCFunction)(void (*)(void))lease, METH_FASTCALL,
+     "An array over a block of a pool, which is given back once nothing lies in it."},
+    {"take_ops", take_ops, METH_VARARGS, "Take the op of a view, and the family of products."},
+    {"survey", survey, METH_O, "What an evaluation has to know of pending Exprs."},
+    {"waiting", waiting, METH_O, "The pending content of every owner that lives."},
+    {"note_runs", note_runs, METH_VARARGS,
+     "Add when each run of a kernel begins and ends to a list; None ends that."},
     {"where", (PyCFunction)(void (*)(void))where, METH_FASTCALL | METH_KEYWORDS,
      "What numpy.where gives."},
     {NULL, NULL, 0, NULL},
@@ -217,7 +227,8 @@ PyInit__native(void)
 {
     import_array();
     PyTypeObject *types[] = {&Handle_Type, &Node_Type, &Method_Type, &Attribute_Type, &Property_Type,
-                             &Special_Type, &Callable_Type, &Function_Type};
+                             &Special_Type, &Callable_Type, &Function_Type, &Launch_Type,
+                             &Lease_Type};
     PyObject *module = PyModule_Create(&definition);
     for (size_t k = 0; module != NULL && k < sizeof types / sizeof *types; k++) {
         if (PyModule_AddType(module, types[k]) < 0) {

@@ -244,14 +244,14 @@ describe(Node *node, unsigned long long met, PyObject *constants, PyObject *foun
     return failed || PyList_Append(nodes, (PyObject *)node) < 0 ? -1 : 0;
 }
 
-/* (what two evaluations share when the same stages compute them, what has a number there): see
-   rewrite/cached.py. */
+/* (what two evaluations share when the same stages compute them, what has a number there), of Exprs,
+   those that are wanted, and the op of which it matters who holds what: see rewrite/cached.py. */
 PyObject *
 structure(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *given, *asked, *r = NULL;
-    int holders;
-    if (!PyArg_ParseTuple(args, "OOp", &given, &asked, &holders)) {
+    PyObject *given, *asked, *rolls, *r = NULL;
+    int holders = 0;
+    if (!PyArg_ParseTuple(args, "OOO", &given, &asked, &rolls)) {
         return NULL;
     }
     PyObject *order = exprs_of(given), *wanted = order == NULL ? NULL : exprs_of(asked);
@@ -261,6 +261,9 @@ structure(PyObject *Py_UNUSED(module), PyObject *args)
     unsigned long long met = ++walks;
     for (Py_ssize_t k = 0; !failed && k < PySequence_Fast_GET_SIZE(wanted); k++) {
         ((Node *)PySequence_Fast_GET_ITEM(wanted, k))->asked = met;
+    }
+    for (Py_ssize_t k = 0; !failed && !holders && k < PySequence_Fast_GET_SIZE(order); k++) {
+        holders = ((Node *)PySequence_Fast_GET_ITEM(order, k))->op == rolls;
     }
     for (Py_ssize_t k = 0; !failed && k < PySequence_Fast_GET_SIZE(order); k++) {
         Node *node = (Node *)PySequence_Fast_GET_ITEM(order, k);
@@ -300,6 +303,17 @@ args_of(PyObject *nodes, PyObject *numbers)
         PyTuple_SET_ITEM(args, k, Py_NewRef(PyList_GET_ITEM(nodes, number)));
     }
     return args;
+}
+
+/* `numbered(nodes, numbers)`: those of a list that a tuple of numbers names, as a tuple. */
+PyObject *
+numbered(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2 || !PyList_CheckExact(args[0]) || !PyTuple_CheckExact(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "expected a list and a tuple of numbers");
+        return NULL;
+    }
+    return args_of(args[0], args[1]);
 }
 
 /* Say whether something is a tuple of so many; if not, with an error. */

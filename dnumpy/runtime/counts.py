@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.config import thread_count
 from dnumpy.expr.geometry import address_of
 from dnumpy.kernels import counts as kernels
@@ -91,8 +92,28 @@ def histogram(values: np.ndarray, edges: np.ndarray) -> np.ndarray | None:
         width = edges[-1] - edges[0]
     if not 0 < bins <= LARGEST or not 0 < width < np.inf:
         return None
+    edges = np.ascontiguousarray(edges)
+    if native.built:
+        return _binned(values, bins, edges)
     code = kernels.BINS.ready()
-    return None if code is None else _counted(code, values, bins, np.ascontiguousarray(edges))
+    return None if code is None else _counted(code, values, bins, edges)
+
+
+def _binned(values: np.ndarray, bins: int, edges: np.ndarray) -> np.ndarray | None:
+    """Return what the module in C counts; None where a value was in no bin that there is."""
+    count = thread_count()
+    step = -(-values.size // count)
+    counters = np.zeros((count, kernels.LANES, bins), np.intp)
+    counted = [False] * count
+
+    def run(k: int) -> None:
+        counted[k] = native.count_bins(values[k * step : (k + 1) * step], edges, counters[k])
+
+    share_out(run, range(count))
+    if not all(counted):
+        return None
+    found: np.ndarray = counters.sum(axis=(0, 1))
+    return found
 
 
 def _counted(

@@ -42,9 +42,12 @@ LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter
 
 
 def donor(stage: FusedStage, k: int) -> Expr | None:
-    """Return an operand in whose memory output ``k`` may be computed, None if there is none."""
+    """Return an operand in whose memory output ``k`` may be computed, None if there is none.
+
+    The output has at least ``LEAST_BYTES``.
+    """
     expr = stage.outputs[k]
-    if expr.nbytes < LEAST_BYTES or pool.has(expr.nbytes):
+    if pool.has(expr.nbytes):
         return None
     for number, given in enumerate(stage.phase.inputs):
         by_row = given.access is Access.ROWS and given.shape[0] == expr.shape[0]

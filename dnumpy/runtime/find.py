@@ -10,6 +10,8 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dnumpy.config import config
 from dnumpy.errors import ClusterWarning
 from dnumpy.expr.expr import Expr
@@ -56,6 +58,8 @@ def cluster_for(
     limited = config.memory_limit > 0
     stored = _stored(stages)
     for value in stored:
+        if type(value) is np.ndarray:
+            continue
         if type(value) is Chunked:
             if value.home.gone:
                 _bring_what_is_lost(stages)
@@ -76,6 +80,13 @@ def cluster_for(
     from dnumpy.runtime.at_home import limited_home
 
     return limited_home(nbytes, stored)
+
+
+def has_threads_alone() -> bool:
+    """Say whether what reads arrays in memory here can be for this process's threads alone."""
+    if config.mode != "default" or config.memory_limit or gpus.might_be():
+        return False
+    return "distributed" not in sys.modules
 
 
 def is_only_here(nbytes: int) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,8 +89,8 @@ def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
         _bring(stage)
     if isinstance(stage, FusedStage):
         phase, call = stage.phase, None
-        found, lowering = _run_fused(stage)
-        what, rows, size = phase.title(), phase.rows, phase.traffic_bytes()
+        found, kernel = _run_fused(stage)
+        what, rows, size, lowering = kernel.title, phase.rows, kernel.traffic, kernel.lowering
     else:
         phase, call = None, call_of(stage.expr)
         what, rows, size = stage.expr.op.name, _rows(stage.expr), stage.expr.nbytes
@@ -135,10 +134,12 @@ def _rows(expr: Expr) -> int:
     return expr.shape[0] if expr.shape else 1
 
 
-def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
+def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
     phase = stage.phase
     outs, targets, staged = _allocate(stage)
-    values = [value_of(e) for e in stage.inputs]
+    values = [
+        value_of(e) if type(e) is not Expr or e.value is None else e.value for e in stage.inputs
+    ]
     kernel = kernel_for(phase)
     told = told_of(stage.steps)
     if staged:
@@ -150,21 +151,24 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], str]:
         )
         with donation.uninterrupted():
             found = _run_rows(kernel, phase, run)
-    else:
-        with one_blas_thread() if phase.multiplies else nullcontext():
+    elif kernel.multiplies:
+        with one_blas_thread():
             found = _run_rows(kernel, phase, _runner(kernel, phase, values, outs, told))
-    first = len(phase.inputs)
-    for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
-        if given.partial:
-            number = given.slot - first
-            note = _noting(found, number)
-            settle(expr, combine(phase.steps[number], out, note))
-    faults = collect(stage.steps, found)
+    else:
+        found = _run_rows(kernel, phase, _runner(kernel, phase, values, outs, told))
+    if len(targets) < len(outs):
+        first = len(phase.inputs)
+        for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
+            if given.partial:
+                number = given.slot - first
+                note = _noting(found, number)
+                settle(expr, combine(phase.steps[number], out, note))
+    faults = collect(stage.steps, found) if found else []
     for expr, memory in targets.values():
         if expr.op is WRAP:
             fill_margins(memory, *_place_of(expr))
         settle(expr, memory)  # a placed value has no memory of its own and stays pending
-    return faults, kernel.lowering
+    return faults, kernel
 
 
 def _place_of(wrap: Expr) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -206,7 +210,10 @@ def _allocate(
             outs.append(Geometry(*update.params).over(memory))
             targets[k] = (update, memory)
         else:
-            memory, read = _row_memory(stage, k, targets)
+            if stage.outputs[k].nbytes < donation.LEAST_BYTES:
+                memory, read = pool.empty(stage.outputs[k].shape, stage.outputs[k].dtype), False
+            else:
+                memory, read = _row_memory(stage, k, targets)
             if read:
                 staged.append(k)
             outs.append(memory)
@@ -225,7 +232,7 @@ def _placed_memory(stage: FusedStage, update: Expr) -> tuple[np.ndarray, bool]:
 def _row_memory(
     stage: FusedStage, k: int, taken: dict[int, tuple[Expr, np.ndarray]]
 ) -> tuple[np.ndarray, bool]:
-    """Return memory for an output, and whether the stage reads it."""
+    """Return memory for a large output, and whether the stage reads it."""
     expr = stage.outputs[k]
     found = donation.donor(stage, k)
     if found is not None:
@@ -243,8 +250,11 @@ def _runner(
     told: frozenset[str],
 ) -> Runner:
     """Return what computes rows ``lo:hi``."""
+    partial = kernel.gives_partials
 
     def compute(lo: int, hi: int) -> Faults:
+        if not partial:
+            return kernel.run(values, outs, lo, hi, told=told)
         number = lo // phase.tile_rows
         mine = [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
         return kernel.run(values, mine, lo, hi, told=told)
@@ -253,8 +263,10 @@ def _runner(
 
 
 def _run_rows(kernel: AdaptiveKernel, phase: Phase, compute: Runner) -> Faults:
-    threads = min(thread_count(), phase.tiles)
-    if threads == 1 or kernel.crowded:
+    if kernel.tiles == 1 or kernel.crowded:
+        return compute(0, phase.rows)
+    threads = min(thread_count(), kernel.tiles)
+    if threads == 1:
         return compute(0, phase.rows)
     sharing = kernel.sharing(phase.rows)
     shared = sharing.pays(guess=not _takes_little(phase))

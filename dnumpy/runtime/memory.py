@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.config import config
 from dnumpy.expr.geometry import address_of
 from dnumpy.expr.walk import REFERENCES
@@ -63,14 +64,15 @@ def let_malloc_keep() -> None:
 
 
 class Block(NamedTuple):
-    """Memory, and as something that is no array."""
+    """Memory, and as something that is no array, and where that begins."""
 
     memory: np.ndarray
     buffer: Any
     nbytes: int
+    address: int
 
 
-class Leased(np.ndarray):
+class _Leased(np.ndarray):
     """The bytes of a block while some array lies in them; the last to die gives the block back.
 
     NumPy makes it the base of every array over the block, since its own base is no array.
@@ -85,6 +87,20 @@ class Leased(np.ndarray):
     def __del__(self) -> None:
         """Return the block."""
         self.pool.give_back(self.block, self.spare)
+
+
+def _lease(
+    pool: Pool, block: Block, _address: int, spare: int, shape: tuple[int, ...], dtype: np.dtype
+) -> np.ndarray:
+    """Return an array over a block, which the pool is given back once nothing lies in it."""
+    leased = _new(_Leased, (block.nbytes,), _BYTE, block.buffer)
+    leased.block, leased.pool, leased.spare = block, pool, spare
+    return np.ndarray(shape, dtype, leased)
+
+
+# which of the two there are makes no difference but in time: see native/lease.c
+lease: Callable[..., np.ndarray] = native.lease if native.built else _lease
+OWNER: type = native.Lease if native.built else _Leased  # the base of arrays over blocks
 
 
 class Pool:
@@ -121,18 +137,22 @@ class Pool:
         if nbytes < SMALLEST or config.pool_bytes == 0 or dtype.hasobject:
             return np.empty(shape, dtype)
         block = self._block(nbytes)
-        leased = _new(Leased, (block.nbytes,), _BYTE, block.buffer)
-        leased.block, leased.pool, leased.spare = block, self, block.nbytes - nbytes
-        return np.ndarray(shape, dtype, leased)
+        return lease(self, block, block.address, block.nbytes - nbytes, shape, dtype)
 
     def _block(self, nbytes: int) -> Block:
         with self._lock:
-            found = nbytes if nbytes in self._free else self._fitting(nbytes)
-            if found is not None:
-                self._live += found
-                self._spare += found - nbytes
-                block = self._pop(found)
-                self.least_unused = min(self.least_unused, self.unused)
+            blocks = self._free.get(nbytes)
+            if blocks is None:
+                found = self._fitting(nbytes)
+                if found is not None:
+                    blocks = self._free[found]
+            if blocks is not None:
+                block = self._pop(blocks)
+                self._live += block.nbytes
+                self._spare += block.nbytes - nbytes
+                unused = self._bytes + self._spare
+                if unused < self.least_unused:
+                    self.least_unused = unused
                 return block
             self._live += nbytes
             self._most = max(self._most, self._live)
@@ -173,12 +193,12 @@ class Pool:
         """Return the bytes that the process holds beyond what it may while it keeps any."""
         return machine.resident_bytes() - self.most_resident
 
-    def _pop(self, size: int) -> Block:
-        blocks = self._free[size]
+    def _pop(self, blocks: list[Block]) -> Block:
+        """Take the last of those that are free and have one size."""
         block = blocks.pop()
-        self._bytes -= size
+        self._bytes -= block.nbytes
         if not blocks:
-            del self._free[size]
+            del self._free[block.nbytes]
         return block
 
     def _trim_to(self, most: int) -> None:
@@ -187,7 +207,7 @@ class Pool:
             return
         with self.trimming():
             while self._bytes > most:
-                self._pop(next(iter(self._free)))
+                self._pop(next(iter(self._free.values())))
             self.least_unused = min(self.least_unused, self.unused)
 
     def trim(self) -> int:
@@ -207,7 +227,7 @@ def is_private(expr: Expr) -> bool:
     owner = memory.base
     if owner is None:
         return bool(memory.flags.owndata)
-    ours = type(owner) is Leased or (type(owner) is np.ndarray and owner.flags.owndata)
+    ours = type(owner) is OWNER or (type(owner) is np.ndarray and owner.flags.owndata)
     return ours and sys.getrefcount(owner) <= REFERENCES
 
 
@@ -222,8 +242,8 @@ def fresh(nbytes: int) -> Block:
         return _in_huge_pages(nbytes)
     memory = np.empty(nbytes + LINE, _BYTE)
     address = address_of(memory)
-    buffer = (ctypes.c_char * nbytes).from_address(address + -address % LINE)
-    return Block(memory, buffer, nbytes)
+    address += -address % LINE
+    return Block(memory, (ctypes.c_char * nbytes).from_address(address), nbytes, address)
 
 
 def _in_huge_pages(nbytes: int) -> Block:
@@ -240,11 +260,12 @@ def _in_huge_pages(nbytes: int) -> Block:
     except OSError as error:
         raise MemoryError(str(error)) from error
     memory = np.frombuffer(pages, _BYTE)
-    start = -address_of(memory) % HUGE_PAGE
+    address = address_of(memory)
+    start = -address % HUGE_PAGE
     with suppress(OSError):  # a kernel without them
         pages.madvise(mmap.MADV_HUGEPAGE, start, whole)
     buffer = (ctypes.c_char * nbytes).from_buffer(pages, start)
-    return Block(memory, buffer, nbytes)
+    return Block(memory, buffer, nbytes, address + start)
 
 
 pool = Pool()

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.config import config
 from dnumpy.expr import race
-from dnumpy.expr.expr import Expr
+from dnumpy.expr.survey import survey
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.ops.families import Contraction
-from dnumpy.ops.table import VIEW
 from dnumpy.runtime import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnumpy.expr.expr import Expr
     from dnumpy.expr.origin import Site
     from dnumpy.runtime.records import Record
 
@@ -44,24 +43,18 @@ class Entry(NamedTuple):
 
 def entry_of(order: Sequence[Expr]) -> Entry | None:
     """Return what is to be compared of an evaluation; None of much, or where others may run it."""
-    if len(order) > race.MOST_EXPRS or race.is_held() or config.kernels != "auto":
+    return entry_from(*survey(order)[:5])
+
+
+def entry_from(
+    sites: tuple[Site, ...], exprs: int, nbytes: int, most: int, multiplies: bool
+) -> Entry | None:
+    """Return the same from what is known of the Exprs.
+
+    A product of matrices takes no part: of operands that lie here it might have other bits.
+    """
+    if not sites or multiplies or exprs > race.MOST_EXPRS or nbytes > race.MOST_BYTES:
         return None
-    sites: dict[Site, None] = {}
-    total = most = exprs = 0
-    for expr in order:
-        if expr.op is VIEW:
-            continue
-        if type(expr.op) is Contraction:  # of operands that lie here it might have other bits
-            return None
-        if expr.origin is not None:  # else it was put in by a rewrite, or is a part of another
-            sites[expr.origin.site] = None
-        nbytes = expr.nbytes
-        for arg in expr.args:
-            if type(arg) is Expr:
-                nbytes += arg.nbytes
-        total += nbytes
-        exprs += 1
-        most = max(most, nbytes)
-    if not sites or total > race.MOST_BYTES or not find.is_only_here(total):
+    if race.is_held() or config.kernels != "auto" or not find.is_only_here(nbytes):
         return None
-    return Entry(tuple(sites), total, most, exprs)
+    return Entry(sites, nbytes, most, exprs)

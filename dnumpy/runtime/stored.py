@@ -13,9 +13,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakSet
 
 from dnumpy.expr.expr import Expr, leaf
+from dnumpy.expr.living import Living
 from dnumpy.expr.walk import base_of
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Seen:
         return all(self._known.get((w, identity), False) for w in workers)
 
 
-unread: WeakSet[Expr] = WeakSet()  # leaves whose value is not in memory
+unread = Living()  # leaves whose value is not in memory
 
 
 def leaf_of(stored: StoredRows) -> Expr:

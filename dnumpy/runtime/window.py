@@ -11,6 +11,7 @@ import numpy as np
 
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr.expr import Expr
+from dnumpy.expr.survey import waiting
 from dnumpy.expr.walk import held_bytes, is_live
 from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import VIEW
@@ -189,17 +190,17 @@ class Window:
 
     def waiting(self) -> list[Expr]:
         """Return the pending content of every live Buffer that this thread recorded."""
-        self._enter(get_ident())
-        found = []
-        for ref in list(self.owners.values()):
-            buffer = ref()
-            if buffer is not None and buffer.expr is not None and buffer.expr.value is None:
-                found.append(buffer.expr)
-        return found
+        thread = get_ident()
+        if thread != self.thread:
+            self._enter(thread)
+        return waiting(self.owners)
 
     def drain(self) -> list[Expr]:
         """Return the pending content of every live Buffer and start a new window."""
-        found = self.waiting()
+        thread = get_ident()
+        if thread != self.thread:
+            self._enter(thread)
+        found = waiting(self.owners)
         self.owners.clear()
         self.passed.clear()
         self.exprs = self.elements = self.elements_of_little = self.picked = self.little = 0

@@ -14,6 +14,7 @@ from dnumpy import native
 from dnumpy.expr import walk
 from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
+from dnumpy.ops.blocked import WRAP
 from dnumpy.ops.families import elementwise_of
 from dnumpy.rewrite import cached
 from dnumpy.rewrite.cached import cut_again
@@ -28,7 +29,7 @@ DTYPE = np.dtype(float)
 
 
 def structure(order: list[Expr], wanted: list[Expr]) -> tuple[Any, ...]:
-    return structure_and_nodes(order, wanted, False)[0]
+    return structure_and_nodes(order, wanted, None)[0]
 
 
 @settings(max_examples=150)
@@ -126,8 +127,8 @@ def test_walks_in_c_are_those_in_python(exprs: list[Expr], data: st.DataObject) 
     order = pending_in_order(roots)
     assert list(map(id, order)) == list(map(id, walk._pending_in_order(roots)))
     wanted = [e for e in roots if e.value is None]
-    for holders in (False, True):
-        one, other = (f(order, wanted, holders) for f in (native.structure, cached._structure))
+    for op in (WRAP, *{e.op for e in order[-1:]}):
+        one, other = (f(order, wanted, op) for f in (native.structure, cached._structure))
         assert one[0] == other[0]
         assert list(map(id, one[1])) == list(map(id, other[1]))
     del exprs, one, other
