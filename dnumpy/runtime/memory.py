@@ -151,8 +151,7 @@ class Pool:
                 self._live += block.nbytes
                 self._spare += block.nbytes - nbytes
                 unused = self._bytes + self._spare
-                if unused < self.least_unused:
-                    self.least_unused = unused
+                self.least_unused = min(self.least_unused, unused)
                 return block
             self._live += nbytes
             self._most = max(self._most, self._live)

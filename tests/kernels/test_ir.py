@@ -117,6 +117,7 @@ def outcome(bound: p.Bound, way: Any) -> list[Any]:
                 return
             variant.compile()
             code = made(way, variant.source)
+            variant._tells_all = False  # each run asks Python for its code
             variant._code = lambda *given: flags.append(flagged(code, *given))
             variant.run(values, outs, lo, hi, origin, ())  # or not, if a constant does not fit
 

@@ -13,7 +13,6 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.kernels.choose import AdaptiveKernel
-from dnumpy.kernels.sharing import Sharing
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import Grain, cut
@@ -131,18 +130,14 @@ def test_an_error_on_a_thread_is_raised_here(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(local, "INLINE_BYTES", 0)
     monkeypatch.setattr(config, "threads", 2)
 
-    class Failing:
-        lowering = "failing"
+    class Failing(AdaptiveKernel):
         at_once, crowded, stays_tiled = 1, False, False
-
-        def sharing(self, _rows: int) -> Sharing:
-            return Sharing()
 
         def run(self, *_args: Any, **_kwargs: Any) -> Any:
             msg = "from a thread"
             raise ArithmeticError(msg)
 
-    monkeypatch.setattr(local, "kernel_for", lambda _phase: Failing())
+    monkeypatch.setattr(local, "kernel_for", Failing)
     y = make(elementwise_of(np.sqrt), (stored(np.arange(500.0)),), (), (500,), FLOAT)
     *_, failures = local.execute(cut(pending_in_order([y]), [y], GRAIN))
     assert [(repr(f.error), f.exprs) for f in failures] == [
