@@ -18,6 +18,7 @@ from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr import unread
 from dnumpy.expr.expr import leaf, make
+from dnumpy.expr.geometry import Geometry
 from dnumpy.expr.origin import Site, here, told_at_once
 from dnumpy.kernels import sums
 from dnumpy.ops.families import reduction_of
@@ -32,6 +33,9 @@ def now(array: Any, axis: Any, keepdims: Any) -> Any:
     memory = _memory_of(array, axis)
     if memory is None:
         return None
+    turned = array._place is not None
+    if turned:
+        axis = _other(axis)
     site = here().site
     race = site.race
     takes_turn = race is not None and race.by_numpy and race.apart
@@ -41,7 +45,7 @@ def now(array: Any, axis: Any, keepdims: Any) -> Any:
     found = _summed(memory, _axes(memory, axis), keepdims=bool(keepdims))
     if takes_turn and found is not None:
         site.took(time.perf_counter() - started)
-    return _given(array, found)
+    return _given(array, found.T if turned and found is not None else found)
 
 
 def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
@@ -52,6 +56,9 @@ def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
     memory = _memory_of(array, axis)
     if memory is None:
         return None
+    turned = array._place is not None
+    if turned:
+        axis = _other(axis)
     axes = _axes(memory, axis)
     count = memory.size if axis is None else memory.shape[axis]
     faults: list[str] = []
@@ -62,14 +69,21 @@ def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
         means = total / count
         folded = _summed(memory, axes, keepdims=bool(keepdims), means=means)
         found = None if folded is None else np.asarray(folded / max(count - ddof, 0))
-    return None if faults else _given(array, found)
+    if faults or found is None:
+        return None
+    return _given(array, found.T if turned else found)
 
 
 def _memory_of(array: Any, axis: Any) -> np.ndarray | None:
-    """Return the memory of a whole array of floats that lies here and fits a cache."""
-    if type(array) is not ndarray or array._place is not None or type(array._buf) is not Buffer:
+    """Return the memory of a whole array of floats that lies here and fits a cache.
+
+    That of a matrix may be seen the other way round: it is summed in the order in which it lies.
+    """
+    if type(array) is not ndarray or type(array._buf) is not Buffer:
         return None
     memory = array._buf.expr.value
+    if array._place is not None and not _is_turned(array._place, memory):
+        return None
     if (
         type(memory) is not np.ndarray
         or memory.dtype.char not in "fd"
@@ -80,9 +94,29 @@ def _memory_of(array: Any, axis: Any) -> np.ndarray | None:
         return None
     if axis is not None and not (-memory.ndim <= axis < memory.ndim):
         return None  # NumPy says why
-    if not sums.has_total(memory.shape, _axes(memory, axis)):
+    along = axis if array._place is None else _other(axis)
+    if not sums.has_total(memory.shape, _axes(memory, along)):
         return None
     return None if told_at_once() or not lone.is_free(memory.nbytes) else memory
+
+
+def _is_turned(place: Any, memory: Any) -> bool:
+    """Say whether a view is the transpose of a matrix, and not of one row or column."""
+    return (
+        type(place) is Geometry
+        and type(memory) is np.ndarray
+        and memory.ndim == 2
+        and min(memory.shape) > 1
+        and place.shape == memory.shape[::-1]
+        and place.strides == memory.strides[::-1]
+        and place.offset == 0
+        and place.dtype == memory.dtype
+    )
+
+
+def _other(axis: int | None) -> int | None:
+    """Return the axis of a matrix that is ``axis`` of its transpose."""
+    return None if axis is None else 1 - axis % 2
 
 
 def _axes(memory: np.ndarray, axis: int | None) -> tuple[int, ...]:

@@ -138,8 +138,10 @@ def _name(expr: Expr) -> str:
     return _NUMPYS_NAMES.get(first, first)
 
 
-def tell(faults: Iterable[StepFault]) -> None:
+def tell(faults: Sequence[StepFault]) -> None:
     """Answer each fault once, warnings first; raises FloatingPointError where that is asked."""
+    if not faults:
+        return
     once = {(f.kind, f.name, f.answer, f.origin.file, f.origin.line): f for f in faults}
     for fault in sorted(once.values(), key=lambda f: f.answer == "raise"):
         match fault.answer:

@@ -87,3 +87,22 @@ def test_what_is_not_there_is_zero_and_never_less() -> None:
     x = dnumpy.array(np.full(SIZE, -0.0))
     for _ in range(ROUNDS):
         assert not np.signbit(np.asarray(x.sum()))
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.sampled_from((2, 16, 512, 600)),
+    st.sampled_from("fd"),
+    st.sampled_from((None, 0, 1, -1, -2)),
+    st.booleans(),
+)
+def test_a_transpose_is_summed_as_its_matrix_is(width, kind, axis, keepdims):
+    theirs = np.random.default_rng(width).normal(size=(SIZE // width + 1, width)).astype(kind)
+    x = dnumpy.array(theirs)
+    along = None if axis is None else 1 - axis % 2
+    for name in ("sum", "mean", "var", "std"):
+        expected = np.asarray(getattr(x, name)(axis=along, keepdims=keepdims)).T
+        for _ in range(ROUNDS):
+            ours = np.asarray(getattr(x.T, name)(axis=axis, keepdims=keepdims))
+            assert (ours.shape, ours.dtype) == (expected.shape, expected.dtype)
+            assert ours.tobytes() == expected.tobytes(), name
