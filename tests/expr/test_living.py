@@ -10,7 +10,7 @@ import pytest
 from dnumpy.expr.expr import leaf
 from dnumpy.expr.living import Living
 
-pytestmark = pytest.mark.modeless
+pytestmark = pytest.mark.modeless("nothing here is of a mode")
 
 
 def test_what_dies_is_forgotten_and_what_is_left_out_stays_out():

@@ -16,7 +16,7 @@ from dnumpy.expr.survey import _survey, _waiting, survey, waiting
 from dnumpy.expr.walk import pending_in_order
 from tests.kernels import phases as p
 
-pytestmark = pytest.mark.modeless
+pytestmark = pytest.mark.modeless("nothing here is of a mode")
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
