@@ -30,6 +30,7 @@ extern PyTypeObject *expr_class; /* which Python derived; NULL until it has told
 #define IS_PENDING(node) ((node)->value == Py_None)
 
 void forget(Node *node); /* let no equal one find it */
+PyObject *referred(PyObject *ref); /* see walk.c */
 PyObject *new_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObject *dtype);
 PyObject *make_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape,
                     PyObject *dtype);

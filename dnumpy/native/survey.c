@@ -18,29 +18,13 @@ take_ops(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* What a weak reference is to, new; NULL without an error where that is gone. */
-static PyObject *
-alive(PyObject *ref)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject *found;
-    if (PyWeakref_GetRef(ref, &found) < 0) {
-        return NULL;
-    }
-    return found;
-#else
-    PyObject *found = PyWeakref_GetObject(ref);
-    return found == NULL || found == Py_None ? NULL : Py_NewRef(found);
-#endif
-}
-
 /* The Expr whose content the owner that a weak reference is to has now, new; NULL, with or without
    an error, if there is none. */
 static PyObject *
 content_of(PyObject *ref)
 {
     static PyObject *expr_name;
-    PyObject *owner = ref == NULL || !PyWeakref_Check(ref) ? NULL : alive(ref);
+    PyObject *owner = ref == NULL || !PyWeakref_Check(ref) ? NULL : referred(ref);
     if (owner == NULL) {
         return NULL;
     }

@@ -204,20 +204,26 @@ number_of(PyObject *arg, unsigned long long met, PyObject *constants, PyObject *
     return number;
 }
 
+/* What a weak reference is to, new; NULL without an error where that is gone. */
+PyObject *
+referred(PyObject *ref)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *found;
+    return PyWeakref_GetRef(ref, &found) < 0 ? NULL : found;
+#else
+    PyObject *found = PyWeakref_GetObject(ref);
+    return found == NULL || found == Py_None ? NULL : Py_NewRef(found);
+#endif
+}
+
 static int
 is_held(Node *node)
 {
-    if (node->owner == NULL || node->owner == Py_None) {
-        return 0;
-    }
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject *owner;
-    int alive = PyWeakref_GetRef(node->owner, &owner) > 0;
+    int has_owner = node->owner != NULL && node->owner != Py_None;
+    PyObject *owner = has_owner ? referred(node->owner) : NULL;
     Py_XDECREF(owner);
-    return alive;
-#else
-    return PyWeakref_GetObject(node->owner) != Py_None;
-#endif
+    return owner != NULL;
 }
 
 /* Add to what was found what one Expr is; -1 with an error. */
