@@ -33,7 +33,17 @@ def grid_rows(op: Blocked | Fold, shapes: Shapes, params: Params, rows: int, row
 def fold_rows(rows: int, row_bytes: int) -> int:
     """Return the rows of one block of a fold or scan: few enough blocks that merging is cheap."""
     block = max(1, BLOCK_BYTES // max(row_bytes, 1), -(-rows // MOST_BLOCKS))
-    return max(1, min(rows, config.tile_rows_max, block))
+    return max(1, min(rows, config.tile_rows_max, _whole_tiles(block, row_bytes)))
+
+
+def _whole_tiles(rows: int, row_bytes: int) -> int:
+    """Return so many rows or more, as many as whole tiles of a phase over such rows have.
+
+    What nodes are given is cut between blocks here, and between tiles there: were these not the
+    same places, a node would copy all it has to join a few rows of its neighbour's.
+    """
+    tile = max(1, config.tile_bytes // max(row_bytes, 1))
+    return -(-rows // tile) * tile
 
 
 def scan_rows(shape: tuple[int, ...], itemsize: int) -> int:
@@ -44,7 +54,7 @@ def scan_rows(shape: tuple[int, ...], itemsize: int) -> int:
     row_bytes = max(prod(shape[1:]) * itemsize, 1)
     # what goes before each block is small beside the block
     block = max(BLOCK_BYTES // row_bytes, -(-rows // MOST_BLOCKS), LEAST_ROWS)
-    return max(1, min(rows, block, most_rows(rows)))
+    return max(1, min(rows, _whole_tiles(block, row_bytes), most_rows(rows)))
 
 
 def most_rows(rows: int) -> int:

@@ -13,11 +13,13 @@ loop has each fold from memory (``scans.c``), the loop is here, with NumPy's bit
 NumPy's to tell.
 
 Operations that wait are recorded in C where nothing special is to be seen (``record.c``), as
-:mod:`dnumpy.api.quick` records them.
+:mod:`dnumpy.api.quick` records them. An evaluation walks over them there (``walk.c``,
+``survey.c``), its results lie in blocks that come back by themselves (``lease.c``), and a kernel
+over operands that lie as they did before is told where they are (``launch.c``).
 
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
-from), :class:`Node` (which ``Expr`` derives from), ``Method``, ``Attribute`` and ``Function``,
-which stand before a function or property of Python's and answer for it when they are asked for
+from), :class:`Node` (which ``Expr`` derives from), ``Launch`` and ``Lease``, and ``Method``,
+``Attribute`` and ``Function``, which stand before a function or property of Python's and answer for it when they are asked for
 documentation or signature.
 
 To add a short path: give it in C, name the function in Python that does the rest, and add its line

@@ -131,6 +131,7 @@ STEPS: list[Any] = [
 @example([1], (1.0, 0.4), [1.0, 1.0, 0.0])
 @example([5], (1.0, 0.4), [1.0, 1.0, 0.0])
 @example([0], (1.0, 0.4), [1.0, 0.4, 0.0])
+@example([6, 9], (1.0, 0.4), [1.0, 1.0, 0.0])  # a running sum, and what reads it row by row
 def test_a_plan_counts_about_what_its_graph_needs(
     steps: list[int], speeds: tuple[float, ...], shares: list[float]
 ) -> None:
