@@ -19,8 +19,8 @@ over operands that lie as they did before is told where they are (``launch.c``).
 
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
 from), :class:`Node` (which ``Expr`` derives from), ``Launch`` and ``Lease``, and ``Method``,
-``Attribute`` and ``Function``, which stand before a function or property of Python's and answer for it when they are asked for
-documentation or signature.
+``Attribute`` and ``Function``, which stand before a function or property of Python's and answer for
+it when they are asked for documentation or signature.
 
 To add a short path: give it in C, name the function in Python that does the rest, and add its line
 to ``tests/native``. ``python -m dnumpy.native`` builds the module in place, which installing
