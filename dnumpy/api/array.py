@@ -241,6 +241,21 @@ def peek(array: ndarray) -> np.ndarray | None:
     return None if config.memory_limit and reaches_far(shown) else shown
 
 
+def lying_here(array: ndarray) -> np.ndarray | None:
+    """Return what an array shows of memory in this process, None where it is yet to be computed."""
+    if array._np is not None:
+        return array._np
+    buffer, place = array._buf, array._place
+    memory = buffer.memory_here() if type(buffer) is Buffer else None
+    if memory is None or place is None:
+        return memory
+    seen = array._seen
+    if seen is not None and seen[0] is memory:
+        shown: np.ndarray = seen[1]
+        return shown
+    return place.over(memory) if type(place) is Geometry else None
+
+
 def runs_at_once(size: int, itemsize: int) -> bool:
     """Say whether NumPy is done with a computed array before anything else has begun.
 

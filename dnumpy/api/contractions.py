@@ -13,8 +13,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from dnumpy import engine
-from dnumpy.api import blocks, installed, pairwise, products, ufuncs
-from dnumpy.api.array import from_expr, is_managed_dtype, ndarray
+from dnumpy.api import blocks, calls, installed, lone, pairwise, products, ufuncs
+from dnumpy.api.array import from_expr, is_managed_dtype, lying_here, ndarray
 from dnumpy.api.composites import through_ghost
 from dnumpy.api.layout import contracted_order, restored
 from dnumpy.api.record import Unmanaged, operand, record, resolve, result_of
@@ -158,7 +158,7 @@ def _tensordot_axes(
         return None
 
 
-def einsum(  # noqa: C901 - one way out for each thing that NumPy must answer
+def einsum(  # noqa: C901, PLR0912 - one way out for each thing that NumPy must answer
     *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
 ) -> Any:
     """Einstein summation; the order of contraction comes from opt_einsum."""
@@ -166,6 +166,8 @@ def einsum(  # noqa: C901 - one way out for each thing that NumPy must answer
         return NotImplemented
     if type(optimize) is not bool and optimize not in ("greedy", "optimal"):
         return NotImplemented
+    if not optimize and (found := _einsum_now(operands)) is not None:
+        return found
     from opt_einsum.parser import parse_einsum_input
 
     try:
@@ -210,11 +212,43 @@ def _einsum(
             return _by_products(pairs, operands[1:], dtype, tells=tells)
     shape = tuple(sizes[label] for label in output)
     params = (("subscripts", subscripts), ("optimize", bool(optimize) or len(exprs) > 2))
+    if at_home and not optimize and len(exprs) <= 2:
+        _note_loop(operands)
     if tells:
         with told_as(_numpys_step(inputs, output)):
             return _contract(EINSUM, exprs, params, shape, dtype)
     with np.errstate(all="ignore"):
         return _contract(EINSUM, exprs, params, shape, dtype)
+
+
+_MOST_KNOWN = 1024
+_loops: set[tuple[Any, ...]] = set()  # Einstein sums of arrays here that are NumPy's own loop
+
+
+def _looks(operands: Sequence[Any]) -> tuple[Any, ...]:
+    settings = config.reproducible, config.eager_below, config.mode
+    return operands[0], settings, *[(x.shape, x.dtype) for x in operands[1:]]
+
+
+def _note_loop(operands: Sequence[Any]) -> None:
+    if len(_loops) >= _MOST_KNOWN:
+        _loops.clear()
+    _loops.add(_looks(operands))
+
+
+def _einsum_now(operands: Sequence[Any]) -> Any:
+    """Return an Einstein sum for which all that would be recorded is NumPy's loop; None of others.
+
+    To look into what is summed, to record it and to evaluate that takes longer than the loop over a
+    few 100,000 elements.
+    """
+    arrays = operands[1:]
+    if not all(type(x) is ndarray for x in arrays) or _looks(operands) not in _loops:
+        return None
+    lying: list[Any] = [lying_here(x) for x in arrays]
+    if any(x is None for x in lying) or not lone.is_free(sum([x.nbytes for x in arrays])):
+        return None
+    return calls.wrap_result(np.einsum(operands[0], *lying))
 
 
 def _numpys_step(inputs: str, output: str) -> str:

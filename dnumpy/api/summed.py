@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from dnumpy.api import lone
-from dnumpy.api.array import ndarray, small
+from dnumpy.api.array import SEEN, ndarray, small
 from dnumpy.api.buffer import Buffer
 from dnumpy.config import config
 from dnumpy.expr import unread
 from dnumpy.expr.expr import leaf, make
-from dnumpy.expr.geometry import Geometry
+from dnumpy.expr.geometry import Geometry, address_of
 from dnumpy.expr.origin import Site, here, told_at_once
 from dnumpy.kernels import sums
 from dnumpy.ops.families import reduction_of
@@ -82,7 +82,7 @@ def _memory_of(array: Any, axis: Any) -> np.ndarray | None:
     if type(array) is not ndarray or type(array._buf) is not Buffer:
         return None
     memory = array._buf.expr.value
-    if array._place is not None and not _is_turned(array._place, memory):
+    if array._place is not None and not _is_turned(array, memory):
         return None
     if (
         type(memory) is not np.ndarray
@@ -100,17 +100,23 @@ def _memory_of(array: Any, axis: Any) -> np.ndarray | None:
     return None if told_at_once() or not lone.is_free(memory.nbytes) else memory
 
 
-def _is_turned(place: Any, memory: Any) -> bool:
-    """Say whether a view is the transpose of a matrix, and not of one row or column."""
+def _is_turned(array: ndarray, memory: Any) -> bool:
+    """Say whether an array is the transpose of a matrix, and not of one row or column."""
+    if type(memory) is not np.ndarray or memory.ndim != 2 or min(memory.shape) < 2:
+        return False
+    shown: Any = array._place
+    if shown is SEEN:
+        shown = array._seen[1] if array._seen is not None and array._seen[0] is memory else None
+    begins = (
+        address_of(shown) == address_of(memory)
+        if type(shown) is np.ndarray
+        else type(shown) is Geometry and shown.offset == 0
+    )
     return (
-        type(place) is Geometry
-        and type(memory) is np.ndarray
-        and memory.ndim == 2
-        and min(memory.shape) > 1
-        and place.shape == memory.shape[::-1]
-        and place.strides == memory.strides[::-1]
-        and place.offset == 0
-        and place.dtype == memory.dtype
+        begins
+        and shown.shape == memory.shape[::-1]
+        and shown.strides == memory.strides[::-1]
+        and shown.dtype == memory.dtype
     )
 
 

@@ -56,3 +56,36 @@ def test_where_a_limit_is_set_large_operands_are_the_engines(
     monkeypatch.setattr(config, "memory_limit", 1 << 30)
     found = dnp.array(matrix()) @ np.ones(N)
     assert found._np is None
+
+
+@pytest.mark.parametrize(
+    "subscripts", ["ij,ij->i", "ij,j", "ij->j", "ij,ij->", "ji,ji->i", "ij,kj"]
+)
+def test_an_einstein_sum_met_again_is_numpys_loop_over_what_lies_here(subscripts):
+    rng = np.random.default_rng(8)
+    rows = config.eager_below // 90 + 20 if config.mode == "default" else 30
+    theirs = rng.random((rows, 90)), rng.random((rows, 90)), rng.random(90), rng.random((3, 90))
+    x, y, row, few = (dnp.array(a) for a in theirs)
+    for k in range(6):
+        if k == 3:  # what is written to meanwhile, and what is yet to be computed
+            x[5:, 3] = theirs[0][5:, 3] = 0.25
+        if k == 4:
+            x, y = x * 2.0, y - 0.5
+            theirs = theirs[0] * 2.0, theirs[1] - 0.5, *theirs[2:]
+        if k == 5:
+            x, y, theirs = x[::-1], y[1:-1:2], (theirs[0][::-1], theirs[1][1:-1:2], *theirs[2:])
+            x, theirs = x[: len(y)], (theirs[0][: len(theirs[1])], *theirs[1:])
+        a, b, line, short = theirs
+        given = {
+            "ij,j": ((x, row), (a, line)),
+            "ij->j": ((x,), (a,)),
+            "ji,ji->i": ((x.T, y.T), (a.T, b.T)),
+            "ij,kj": ((x, few), (a, short)),
+        }
+        mine, numpys = given.get(subscripts, ((x, y), (a, b)))
+        found, expected = dnp.einsum(subscripts, *mine), np.einsum(subscripts, *numpys)
+        assert np.shape(found) == expected.shape
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
+        with pytest.raises(ValueError, match=r"einstein|operand|broadcast|dimension"):
+            dnp.einsum(subscripts, *(m[..., :-1] if k else m for k, m in enumerate(mine)), mine[0])
