@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, calls, composites, factors, spectral, subspaces, ufuncs
-from dnumpy.api.array import ndarray
+from dnumpy.api import blocks, calls, composites, factors, lone, spectral, subspaces, ufuncs
+from dnumpy.api.array import lying_here, ndarray
 from dnumpy.api.creation import asarray
 from dnumpy.api.polar import product
 from dnumpy.api.transplant import put_in_place, transplanted
@@ -355,7 +355,22 @@ ALONE: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], Results | None]] = 
     "eig": _eig(vectors=True), "eigvals": _eig(vectors=False),
 }  # fmt: skip
 
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    """Return the 2-norm of all that an array shows here: the root of NumPy's product with itself.
+
+    All other norms, and those of what is yet to be computed, are NumPy's code over our names.
+    """
+    if ord is not None or axis is not None or keepdims is not False or type(x) is not ndarray:
+        return NotImplemented
+    memory = lying_here(x)
+    if memory is None or memory.dtype.kind != "f" or config.reproducible:
+        return NotImplemented
+    return np.linalg.norm(memory) if lone.is_free(memory.nbytes) else NotImplemented
+
+
 NATIVE: dict[str, Callable[..., Any]] = {
+    "linalg.norm": _norm,
     "linalg.qr": _qr,
     "linalg.pinv": transplanted(np.linalg.pinv, matmul=_times),
 }

@@ -11,11 +11,18 @@ bytes_of(PyObject *x)
     return x != NULL && IS_NUMPYS(x) ? PyArray_NBYTES((PyArrayObject *)x) : 0;
 }
 
+static int
+is_vector(PyObject *x)
+{
+    return x != NULL && IS_NUMPYS(x) && PyArray_NDIM((PyArrayObject *)x) == 1;
+}
+
 int
 is_little_product(PyObject *a, PyObject *b)
 {
     Py_ssize_t bytes = bytes_of(a) + bytes_of(b);
-    return bytes <= LITTLE_BYTES && slot_of(world.config, world.reproducible_at) == Py_False &&
+    Py_ssize_t most = is_vector(a) && is_vector(b) ? VECTORS_BYTES : LITTLE_BYTES;
+    return bytes <= most && slot_of(world.config, world.reproducible_at) == Py_False &&
            may_move(bytes);
 }
 

@@ -89,3 +89,30 @@ def test_an_einstein_sum_met_again_is_numpys_loop_over_what_lies_here(subscripts
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
         with pytest.raises(ValueError, match=r"einstein|operand|broadcast|dimension"):
             dnp.einsum(subscripts, *(m[..., :-1] if k else m for k, m in enumerate(mine)), mine[0])
+
+
+def test_norms_are_numpys():
+    rng = np.random.default_rng(9)
+    size = config.eager_below + 10 if config.mode == "default" else 60
+    for theirs in (
+        rng.random(size),
+        rng.random((size // 6, 6)).astype("f4"),
+        rng.random((6, size)).T,
+    ):
+        x = dnp.array(theirs)
+        for shown, numpys in ((x, theirs), (x[::2], theirs[::2]), (x + 1.0, theirs + 1.0)):
+            for given in (
+                {},
+                {"ord": None},
+                {"axis": 0},
+                {"ord": 1, "axis": 0},
+                {"keepdims": True},
+            ):
+                found, expected = (
+                    m.linalg.norm(a, **given) for m, a in ((dnp, shown), (np, numpys))
+                )
+                assert np.shape(found) == np.shape(expected)
+                assert found.dtype == expected.dtype
+                np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5)
+    with pytest.raises(ValueError, match="Invalid norm order"):
+        dnp.linalg.norm(dnp.array(rng.random((size // 6, 6))), "such")
