@@ -293,7 +293,9 @@ def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
 def _set_basic(array: ndarray, key: Any, value: Any) -> None:
     seen = seen_at(array, key)
     kind = type(value)
-    if kind is list or kind is tuple:
+    one = picks_one(array, key)
+    sequence = kind is list or kind is tuple
+    if sequence and not one:
         value = np.array(calls.unwrap(value), seen.dtype)  # element by element, as NumPy assigns
     elif (
         kind is DeferredScalar
@@ -301,7 +303,8 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
         and not np.can_cast(value.dtype, seen.dtype)
     ):
         value = value.force()  # NumPy refuses a NaN, an infinity, or what is out of bounds
-    fits = not picks_one(array, key) or not getattr(value, "shape", ())  # else NumPy says why not
+    many = sequence or bool(getattr(value, "shape", ()))
+    fits = not (one and many)  # else NumPy says why not
     over_itself = _copies_over_itself(array, seen, value)
     fits = fits and not array._buf.shared and not over_itself
     if fits and (is_lazy(value) or not _cheap_now(array, seen)):
@@ -370,6 +373,13 @@ def _converted(value: Const, dtype: np.dtype) -> Const:
     return Const(cell[()])
 
 
+def _forced(value: Const, dtype: np.dtype) -> Const:
+    """Return the constant as NumPy writes it through a mask: scalars of its own are just cast."""
+    cell = np.empty(1, dtype)
+    cell[np.ones(1, bool)] = value.value
+    return Const(cell[0])
+
+
 def raise_or_warn_complex(dtype: np.dtype) -> None:
     """Warn as NumPy does when an assignment discards imaginary parts."""
     np.empty(1, dtype)[...] = np.zeros(1, complex)
@@ -408,7 +418,7 @@ def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
     if not shape:
         return False
     if isinstance(new, Const):
-        new = _converted(new, dtype)
+        new = _forced(new, dtype)
     before = operand(array)
     write(array, where(mask, new, before))
     return True

@@ -46,14 +46,15 @@ def take(values: np.ndarray, places: np.ndarray) -> np.ndarray | None:
     if min(lows) < -count or max(highs) >= count:
         return None
     rest = values.shape[1:]
-    out = pool.empty((line.size, *rest), values.dtype)
+    out = pool.empty((*places.shape, *rest), values.dtype)
+    rows = out.reshape((line.size, *rest))
 
     def fill(start: int) -> None:
         block = line[start : start + BLOCK].astype(np.intp, copy=False)
         if lows[start // BLOCK] < 0:
             block = np.where(block < 0, block + count, block)
         # all are in bounds: NumPy need not keep a copy in case one is not
-        np.take(values, block, 0, out[start : start + BLOCK], "clip")
+        np.take(values, block, 0, rows[start : start + BLOCK], "clip")
 
     share_out(fill, starts)
-    return out.reshape((*places.shape, *rest))
+    return out
