@@ -19,6 +19,7 @@ from dnumpy.api.array import (
     looked_at,
     ndarray,
     peek,
+    room,
     runs_at_once,
     view_of,
     view_seen,
@@ -175,7 +176,7 @@ def taken_here(values: Any, key: Any) -> ndarray | None:
     """Return what many places at home show; None where NumPy is to say."""
     if type(key) is ndarray:
         key = concrete(key)
-    found = places.take(values, key) if places.applies(values, key) else None
+    found = places.take(values, key, room) if places.applies(values, key) else None
     return None if found is None else wrap(found)
 
 
@@ -204,7 +205,7 @@ def _over(array: ndarray, memory: np.ndarray) -> np.ndarray:
 def _get_advanced(array: ndarray, key: Any) -> Any:
     values = concrete(array)
     if masks.applies(values, key):
-        return wrap(masks.take(values, key))
+        return wrap(masks.take(values, key, room))
     found = taken_here(values, key)
     if found is not None:
         return found

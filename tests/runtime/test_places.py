@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dnumpy
 from dnumpy.config import config
-from dnumpy.runtime import places
+from dnumpy.runtime import memory, places
 
 TABLES: dict[str, np.ndarray] = {
     "numbers": np.arange(40) * 0.5,
@@ -99,10 +99,12 @@ def test_what_is_no_array_of_places_is_left_to_numpy() -> None:
 
 @pytest.mark.parametrize("shape", [(12,), (3, 4)])
 @pytest.mark.parametrize("read", ["index", "take"])
+@pytest.mark.parametrize("eager_below", [0, 20], ids=["managed", "small"])
 def test_what_was_read_owns_its_memory(
-    shape: tuple[int, ...], read: str, monkeypatch: pytest.MonkeyPatch
+    shape: tuple[int, ...], read: str, eager_below: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(config, "eager_below", 0)
+    monkeypatch.setattr(config, "eager_below", eager_below)
+    monkeypatch.setattr(memory, "SMALLEST", 1)
     table, at = np.arange(40) * 0.5, (np.arange(12) * 7 % 40).reshape(shape)
 
     def outcome(xp: Any) -> tuple[Any, ...]:
