@@ -15,7 +15,7 @@ from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides, same_
 from dnumpy.native import Handle
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.runtime.files import file_of
-from dnumpy.runtime.memory import OWNER
+from dnumpy.runtime.memory import OWNER, pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -290,6 +290,13 @@ def wrap(array: np.ndarray) -> ndarray:
     if array.size < config.eager_below or not is_managed_dtype(array.dtype):
         return small(array)
     return _wrap_managed(array, foreign=False)
+
+
+def room(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return memory to ``wrap``: the pool's where a Buffer will hold it and shows no lease."""
+    if prod(shape) < config.eager_below or not is_managed_dtype(dtype):
+        return np.empty(shape, dtype)
+    return pool.empty(shape, dtype)
 
 
 def adopt(array: np.ndarray) -> ndarray:

@@ -532,16 +532,17 @@ def _copied_where(dst: ndarray, src: Any, casting: Any, mask: Any) -> bool:
         return False
     if not {np.shape(src), np.shape(mask)} <= {shape, ()}:
         return False
-    try:  # NumPy is asked whether the cast is allowed
-        given = np.empty(0, src.dtype) if type(src) is ndarray else src
-        np.copyto(np.empty(0, dtype), given, casting=casting)
-    except (TypeError, OverflowError):
-        return False
     try:
         chosen, chooser, before = operand(src), operand(mask), operand(dst)
     except Unmanaged:
         return False
-    if isinstance(chosen, Const):
-        chosen = Const(np.asarray(chosen.value).astype(dtype)[()])
+    constant = isinstance(chosen, Const)
+    cell = np.empty(int(constant), dtype)
+    try:  # NumPy is asked whether the cast is allowed, and casts what is at hand
+        np.copyto(cell, chosen.value if constant else np.empty(0, src.dtype), casting=casting)
+    except (TypeError, OverflowError):
+        return False
+    if constant:
+        chosen = Const(cell[0])
     write(dst, where_expr(chooser, chosen, before))
     return True

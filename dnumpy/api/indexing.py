@@ -19,6 +19,7 @@ from dnumpy.api.array import (
     looked_at,
     ndarray,
     peek,
+    room,
     runs_at_once,
     view_of,
     view_seen,
@@ -175,7 +176,7 @@ def taken_here(values: Any, key: Any) -> ndarray | None:
     """Return what many places at home show; None where NumPy is to say."""
     if type(key) is ndarray:
         key = concrete(key)
-    found = places.take(values, key) if places.applies(values, key) else None
+    found = places.take(values, key, room) if places.applies(values, key) else None
     return None if found is None else wrap(found)
 
 
@@ -204,7 +205,7 @@ def _over(array: ndarray, memory: np.ndarray) -> np.ndarray:
 def _get_advanced(array: ndarray, key: Any) -> Any:
     values = concrete(array)
     if masks.applies(values, key):
-        return wrap(masks.take(values, key))
+        return wrap(masks.take(values, key, room))
     found = taken_here(values, key)
     if found is not None:
         return found
@@ -293,7 +294,9 @@ def is_same_view(array: ndarray, key: Any, value: Any) -> bool:
 def _set_basic(array: ndarray, key: Any, value: Any) -> None:
     seen = seen_at(array, key)
     kind = type(value)
-    if kind is list or kind is tuple:
+    one = picks_one(array, key)
+    sequence = kind is list or kind is tuple
+    if sequence and not one:
         value = np.array(calls.unwrap(value), seen.dtype)  # element by element, as NumPy assigns
     elif (
         kind is DeferredScalar
@@ -301,7 +304,8 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
         and not np.can_cast(value.dtype, seen.dtype)
     ):
         value = value.force()  # NumPy refuses a NaN, an infinity, or what is out of bounds
-    fits = not picks_one(array, key) or not getattr(value, "shape", ())  # else NumPy says why not
+    many = sequence or bool(getattr(value, "shape", ()))
+    fits = not (one and many)  # else NumPy says why not
     over_itself = _copies_over_itself(array, seen, value)
     fits = fits and not array._buf.shared and not over_itself
     if fits and (is_lazy(value) or not _cheap_now(array, seen)):
@@ -370,6 +374,13 @@ def _converted(value: Const, dtype: np.dtype) -> Const:
     return Const(cell[()])
 
 
+def _forced(value: Const, dtype: np.dtype) -> Const:
+    """Return the constant as NumPy writes it through a mask: scalars of its own are just cast."""
+    cell = np.empty(1, dtype)
+    cell[np.ones(1, bool)] = value.value
+    return Const(cell[0])
+
+
 def raise_or_warn_complex(dtype: np.dtype) -> None:
     """Warn as NumPy does when an assignment discards imaginary parts."""
     np.empty(1, dtype)[...] = np.zeros(1, complex)
@@ -408,7 +419,7 @@ def _set_masked(array: ndarray, key: Any, value: Any) -> bool:
     if not shape:
         return False
     if isinstance(new, Const):
-        new = _converted(new, dtype)
+        new = _forced(new, dtype)
     before = operand(array)
     write(array, where(mask, new, before))
     return True

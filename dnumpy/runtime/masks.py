@@ -18,6 +18,8 @@ from dnumpy.runtime.threads import share_out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnumpy.runtime.memory import Empty
+
 SMALLEST = 1 << 18  # elements; below this waking threads costs more than it gains
 _BLOCKS_PER_THREAD = 4
 
@@ -35,8 +37,8 @@ def applies(values: np.ndarray, mask: object) -> bool:
     )
 
 
-def take(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return ``values[mask]``."""
+def take(values: np.ndarray, mask: np.ndarray, empty: Empty = pool.empty) -> np.ndarray:
+    """Return ``values[mask]`` in new memory."""
     flat, chosen = values.reshape(-1), mask.reshape(-1)
     blocks = _blocks(flat.size)
     counts = [0] * len(blocks)
@@ -46,7 +48,7 @@ def take(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
     share_out(count, range(len(blocks)))
     starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
-    out = pool.empty((starts[-1],), values.dtype)
+    out = empty((starts[-1],), values.dtype)
 
     def fill(k: int) -> None:
         mine, part = out[starts[k] : starts[k + 1]], blocks[k]

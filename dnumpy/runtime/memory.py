@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    Empty = Callable[[tuple[int, ...], np.dtype], np.ndarray]  # makes memory of a shape and dtype
+
     from dnumpy.expr.expr import Expr
 
 SMALLEST = 1 << 18  # bytes; below this malloc itself reuses memory well

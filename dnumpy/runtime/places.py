@@ -6,10 +6,15 @@ the extremes of some places, and then takes; what is out of bounds is left for N
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.threads import share_out
+
+if TYPE_CHECKING:
+    from dnumpy.runtime.memory import Empty
 
 SMALLEST = 1 << 17  # places; below this waking threads costs more than it gains
 BLOCK = 1 << 16  # places: what is brought into bounds lies in the cache when it is read
@@ -31,8 +36,8 @@ def applies(values: object, places: object) -> bool:
     )
 
 
-def take(values: np.ndarray, places: np.ndarray) -> np.ndarray | None:
-    """Return ``values[places]``; None where a place is out of bounds."""
+def take(values: np.ndarray, places: np.ndarray, empty: Empty = pool.empty) -> np.ndarray | None:
+    """Return ``values[places]`` in new memory; None where a place is out of bounds."""
     line = places.reshape(-1)
     starts = range(0, line.size, BLOCK)
     count = len(values)
@@ -46,14 +51,15 @@ def take(values: np.ndarray, places: np.ndarray) -> np.ndarray | None:
     if min(lows) < -count or max(highs) >= count:
         return None
     rest = values.shape[1:]
-    out = pool.empty((line.size, *rest), values.dtype)
+    out = empty((*places.shape, *rest), values.dtype)
+    rows = out.reshape((line.size, *rest))
 
     def fill(start: int) -> None:
         block = line[start : start + BLOCK].astype(np.intp, copy=False)
         if lows[start // BLOCK] < 0:
             block = np.where(block < 0, block + count, block)
         # all are in bounds: NumPy need not keep a copy in case one is not
-        np.take(values, block, 0, out[start : start + BLOCK], "clip")
+        np.take(values, block, 0, rows[start : start + BLOCK], "clip")
 
     share_out(fill, starts)
-    return out.reshape((*places.shape, *rest))
+    return out

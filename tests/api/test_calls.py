@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -239,3 +240,16 @@ def test_arrays_inside_an_item_are_views_of_the_operand() -> None:
     item = records.item(0)
     assert type(item[0]) is dnumpy.ndarray
     assert item[0].base is records
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("value", [1j, np.complex128(3 + 1j), np.array(2 + 1j)])
+def test_a_masked_copy_warns_of_an_imaginary_part_once(value: Any) -> None:
+    def outcome(xp: Any) -> tuple[list[str], list[float]]:
+        target = xp.arange(20.0) + 1
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            xp.copyto(target, value, where=target > 4, casting="unsafe")
+        return [str(w.message) for w in told], np.asarray(target).tolist()
+
+    assert outcome(dnumpy) == outcome(np)

@@ -540,6 +540,46 @@ def test_a_sum_that_does_not_fit_is_refused_as_by_numpy(total: int) -> None:
     assert outcome(dnumpy) == outcome(np)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:Casting complex")
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "f4", "F"])
+@pytest.mark.parametrize("viewed", [False, True])
+@pytest.mark.parametrize(
+    "value",
+    [300, 300.7, np.int64(300), np.float64(300.7), np.uint64(2**63 + 5), 1j, np.complex64(3 + 1j)],
+)
+def test_a_mask_casts_numpys_scalars_and_checks_pythons(
+    dtype: str, viewed: bool, value: Any
+) -> None:
+    def outcome(xp: Any) -> tuple[Any, list[Any]]:
+        target = xp.array(np.arange(40).astype(dtype))
+        region = target.reshape(20, 2)[:, 0] if viewed else target
+        try:
+            region[region.real > 7] = value
+        except (OverflowError, TypeError) as error:
+            return (type(error), str(error)), np.asarray(target).tolist()
+        return None, np.asarray(target).tolist()
+
+    assert outcome(dnumpy) == outcome(np)
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("dtype", ["i1", "f8", "F", "?"])
+@pytest.mark.parametrize("value", [[300], (300,), [1, 2], [], [[3]]])
+def test_a_sequence_in_the_place_of_one_element_is_refused_as_by_numpy(
+    dtype: str, value: Any
+) -> None:
+    def outcome(xp: Any) -> tuple[Any, list[Any]]:
+        target = xp.array(np.arange(20).astype(dtype)) * 1
+        try:
+            target[5] = value
+        except (TypeError, ValueError) as error:
+            return (type(error), str(error)), np.asarray(target).tolist()
+        return None, np.asarray(target).tolist()
+
+    assert outcome(dnumpy) == outcome(np)
+
+
 @pytest.mark.parametrize("repeats", [-1, [-1], [-2, 1], [[1]]])
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_numpy_says_what_is_wrong_with_repeats(repeats: Any, axis: int | None) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dnumpy
 from dnumpy.config import config
-from dnumpy.runtime import places
+from dnumpy.runtime import memory, places
 
 TABLES: dict[str, np.ndarray] = {
     "numbers": np.arange(40) * 0.5,
@@ -95,3 +95,23 @@ def test_what_is_no_array_of_places_is_left_to_numpy() -> None:
     assert not places.applies(table[::2], np.array([1]))
     assert not places.applies(np.empty(0), np.array([1]))
     assert not places.applies(np.array([None] * 3), np.array([1]))
+
+
+@pytest.mark.parametrize("shape", [(12,), (3, 4)])
+@pytest.mark.parametrize("read", ["index", "take"])
+@pytest.mark.parametrize("eager_below", [0, 20], ids=["managed", "small"])
+def test_what_was_read_owns_its_memory(
+    shape: tuple[int, ...], read: str, eager_below: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "eager_below", eager_below)
+    monkeypatch.setattr(memory, "SMALLEST", 1)
+    table, at = np.arange(40) * 0.5, (np.arange(12) * 7 % 40).reshape(shape)
+
+    def outcome(xp: Any) -> tuple[Any, ...]:
+        values, chosen = xp.array(table), xp.array(at)
+        found = values[chosen] if read == "index" else values.take(chosen)
+        owned = found.base is None, found.flags.owndata
+        found.resize((5,), refcheck=False)
+        return owned, found.tolist()
+
+    assert outcome(dnumpy) == outcome(np)
