@@ -28,6 +28,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf
 from dnumpy.expr.walk import stored_operands
 
+_ONE_RESULT: Any = (ndarray, DeferredScalar, np.generic)  # and no list or tuple of several
 GAINS_BYTES = 1 << 24  # of an array of NumPy's: what is less NumPy itself passes as fast
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def _written_out(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     out = kwargs["out"]
     if out.dtype.char == "e" or not (out.flags.c_contiguous and out.flags.writeable):
         return NotImplemented
-    found = call(ours, args, {name: value for name, value in kwargs.items() if name != "out"})
-    if not isinstance(found, ndarray | DeferredScalar | np.generic):
+    found: Any = call(ours, args, {name: value for name, value in kwargs.items() if name != "out"})
+    if not isinstance(found, _ONE_RESULT):
         return NotImplemented
     if (found.dtype, found.shape) != (out.dtype, out.shape):
         return NotImplemented
