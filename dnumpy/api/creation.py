@@ -24,7 +24,7 @@ from dnumpy.api.buffer import unmade
 from dnumpy.api.composites import astype
 from dnumpy.api.composites import copy as copy_of
 from dnumpy.api.flat import flatiter
-from dnumpy.api.layout import permuted, restored
+from dnumpy.api.layout import kept_order, permuted, restored
 from dnumpy.api.record import Unmanaged, content, fresh, is_lazy, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.row_blocks import as_ours, copied_to, memmap
@@ -443,8 +443,11 @@ logspace = _ranged(np.logspace)
 geomspace = _ranged(np.geomspace)
 
 
-def _shaped_like(maker: Any) -> Any:
-    """Return zeros_like and its kin for managed arrays; NumPy runs what asks for another layout."""
+def _shaped_like(wrapped: Any, maker: Any) -> Any:
+    """Return zeros_like and its kin for managed arrays, of whose values they read none.
+
+    What is to lie in another order than C is made by NumPy, which is given the strides alone.
+    """
 
     def make(
         a: Any,
@@ -454,21 +457,30 @@ def _shaped_like(maker: Any) -> Any:
         shape: Any = None,
         **kwargs: Any,
     ) -> Any:
-        if type(a) is not ndarray or a._geo is not None or order != "K" or kwargs:
+        if type(a) is not ndarray or a._np is not None:
             return NotImplemented
+        if order != "K" or kwargs or (a._geo is not None and kept_order(a) is not None):
+            return wrap(wrapped(ghost(a), dtype, order, subok, shape, **kwargs))
         return maker(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
 
     return make
 
 
-zeros_like = _shaped_like(partial(zeros, None))
-ones_like = _shaped_like(ones)
-empty_like = _shaped_like(partial(empty, None))
+zeros_like = _shaped_like(np.zeros_like, partial(zeros, None))
+ones_like = _shaped_like(np.ones_like, ones)
+empty_like = _shaped_like(np.empty_like, partial(empty, None))
 
 
 def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     """As ``numpy.full_like`` for managed arrays."""
-    return _shaped_like(lambda shape, dtype: full(shape, fill_value, dtype))(a, *args, **kwargs)
+
+    def filled(stands: Any, *asked: Any, **named: Any) -> Any:
+        return np.full_like(stands, calls.unwrap(fill_value), *asked, **named)
+
+    def maker(shape: Any, dtype: Any) -> Any:
+        return full(shape, fill_value, dtype)
+
+    return _shaped_like(filled, maker)(a, *args, **kwargs)
 
 
 def load(*args: Any, **kwargs: Any) -> Any:

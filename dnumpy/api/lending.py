@@ -28,6 +28,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf
 from dnumpy.expr.walk import stored_operands
 
+_ONE_RESULT: Any = (ndarray, DeferredScalar, np.generic)  # and no list or tuple of several
 GAINS_BYTES = 1 << 24  # of an array of NumPy's: what is less NumPy itself passes as fast
 
 if TYPE_CHECKING:
@@ -44,9 +45,30 @@ def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if not takes(ours, len(args), kwargs):
         return NotImplemented
     try:
-        return call(ours, args, kwargs)
+        found = call(ours, args, kwargs)
+        if found is NotImplemented and type(kwargs.get("out")) is ndarray:
+            return _written_out(ours, args, kwargs)
     except Unmanaged:
         return NotImplemented
+    return found
+
+
+def _written_out(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return ``out``, which is assigned what the call gives without it.
+
+    NumPy's functions agree that this is what they do where nothing is cast and the rows of ``out``
+    follow each other; half precision is left to NumPy, whose means round what they add up there.
+    """
+    out = kwargs["out"]
+    if out.dtype.char == "e" or not (out.flags.c_contiguous and out.flags.writeable):
+        return NotImplemented
+    found: Any = call(ours, args, {name: value for name, value in kwargs.items() if name != "out"})
+    if not isinstance(found, _ONE_RESULT):
+        return NotImplemented
+    if (found.dtype, found.shape) != (out.dtype, out.shape):
+        return NotImplemented
+    out[...] = found
+    return out
 
 
 def takes(function: Callable[..., Any], count: int, names: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -16,6 +17,7 @@ from dnumpy.runtime.operands import Made
 from dnumpy.runtime.relay import open_station
 
 TASKS = ("glue", "replicas")  # modules of tasks, which the first that needs one imported otherwise
+OUR_KEYS = "dnp"  # how the keys of tasks begin
 KEPT_SHARE = 0.6  # of a worker's limit, up to which it keeps memory for reuse
 
 
@@ -73,11 +75,22 @@ def count_once() -> None:
         return int(sizeof(rows) + sizeof(made.partials))
 
 
+def is_told_nowhere_else(record: logging.LogRecord) -> bool:
+    """Say whether a worker's log has to tell this.
+
+    An error of a task of ours is raised at the user's line, where it may be expected and caught (a
+    singular matrix), or is met by computing it elsewhere; the log told of both.
+    """
+    failed = isinstance(record.msg, str) and record.msg.startswith("Compute Failed")
+    key = record.args[0] if isinstance(record.args, tuple) and record.args else ""
+    return not (failed and str(key).startswith(OUR_KEYS))
+
+
 class NodeSetup(WorkerPlugin):
     """The worker's heartbeats say how much memory is free, within all limits that it runs under.
 
     Its tasks say how much memory they took. Arrays that it receives lie aligned in memory. It takes
-    part in relays.
+    part in relays. Errors that are raised at the user's line are not in its log too.
 
     BLAS in a worker uses one thread: the worker's own threads are the parallelism.
 
@@ -96,6 +109,7 @@ class NodeSetup(WorkerPlugin):
         worker.metrics[machine.FREE_METRIC] = free_bytes_of
         open_station(worker)
         count_once()
+        logging.getLogger("distributed.worker").addFilter(is_told_nowhere_else)
         if (socket.gethostname(), os.getpid()) != self.client:
             from threadpoolctl import threadpool_limits
 

@@ -513,7 +513,8 @@ def contraction_granule(shape: Shape, itemsize: int, columns: int) -> int:
     row_bytes = max(prod(shape[1:]) * itemsize, 1)
     rows = max(CONTRACTION_ROWS, CONTRACTION_BYTES // row_bytes)
     if columns <= FEW_COLUMNS and CONTRACTION_ROWS * row_bytes > CONTRACTION_BYTES:
-        rows = max(LONG_ROWS, 1 << (CONTRACTION_BYTES // row_bytes).bit_length() - 1)
+        fitting = max(CONTRACTION_BYTES // row_bytes, 1)
+        rows = max(LONG_ROWS, 1 << fitting.bit_length() - 1)
     return max(1, min(rows, config.tile_rows_max, shape[0]))
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import dnumpy
 from dnumpy.config import config
+from tests.gathering import on_nodes, spread_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,10 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "histogram": lambda xp, x: xp.histogram(x),
     "asfortranarray": lambda xp, x: xp.asfortranarray(x),
     "ascontiguousarray": lambda xp, x: xp.ascontiguousarray(x),
+    "zeros_like": lambda xp, x: [xp.zeros_like(x, order=order) for order in "CFKA"],
+    "ones_like of a dtype": lambda xp, x: [xp.ones_like(x, "i2", order) for order in "CFKA"],
+    "zeros_like of a shape": lambda xp, x: [xp.zeros_like(x, shape=s) for s in (5, (3, 4), ())],
+    "full_like": lambda xp, x: [xp.full_like(x, 7), xp.full_like(x, xp.arange(x.shape[1]))],
     "squeeze": lambda xp, x: xp.squeeze(x),
     "squeeze one axis": lambda xp, x: xp.squeeze(x[None], 0),
     "cov": lambda xp, x: xp.cov(x) if x.size else (),
@@ -67,6 +72,19 @@ def test_results_lie_in_memory_as_numpys(given: str, name: str) -> None:
     function = {**FUNCTIONS, **AT_HOME}[name]
     found, expected = (seen(function(xp, INPUTS[given](xp))) for xp in (dnumpy, np))
     assert found == expected
+
+
+@pytest.mark.parametrize("order", "KCFA")
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])
+def test_an_array_like_another_reads_none_of_its_values(name: str, order: str) -> None:
+    values = np.random.default_rng(4).random((60, 30))
+    with spread_out() as meter:
+        x = on_nodes(values)
+        meter.gathered.clear()
+        for see in (lambda a: a[1:], lambda a: a.T, lambda a: a[::2, ::3], lambda a: a[::-1]):
+            found = getattr(dnumpy, name)(see(x), order=order)
+            assert found.strides == getattr(np, name)(see(values), order=order).strides
+        assert not meter.gathered
 
 
 def test_a_view_of_all_axes_as_they_are_is_the_array_where_it_is_numpys() -> None:

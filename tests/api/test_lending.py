@@ -12,6 +12,7 @@ import dnumpy as np
 from dnumpy import engine
 from dnumpy.api import buffer, lending, record
 from dnumpy.errors import FallbackWarning
+from tests.gathering import on_nodes, spread_out
 
 ROWS, COLUMNS = 3_000, 40  # 960 kB: more than is copied
 TABLE = numpy.random.default_rng(7).random((ROWS, COLUMNS))
@@ -327,3 +328,56 @@ def test_what_was_written_before_an_error_is_what_it_was(monkeypatch):
         lending.call(fails, (ours, target), {})
     outside[...] = -1.0
     numpy.testing.assert_array_equal(target, 2.0 * LINE)
+
+
+OUT_CALLS = {
+    "sum": lambda np, x, o: np.sum(x, axis=0, out=o),
+    "sum of the array's own rows": lambda np, x, o: np.sum(x, axis=0, out=x[0]),
+    "mean": lambda np, x, o: x.mean(axis=0, out=o),
+    "std": lambda np, x, o: np.std(x, axis=0, out=o),
+    "max": lambda np, x, o: np.max(x, axis=0, out=o),
+    "all at once": lambda np, x, o: np.sum(x, out=o[:1].reshape(())),
+    "median": lambda np, x, o: np.median(x, axis=0, out=o),
+    "concatenate": lambda np, x, o: np.concatenate([x[:5], x[5:]], out=np.zeros(x.shape)),
+    "einsum": lambda np, x, o: np.einsum("ij->j", x, out=o),
+    "dot": lambda np, x, o: np.dot(x.T, x[:, 0], out=o),
+    "cast": lambda np, x, o: np.sum(x, axis=0, out=o.astype("f4")),
+    "cast to whole": lambda np, x, o: np.mean(x, axis=0, out=o.astype(int)),
+    "another shape": lambda np, x, o: np.sum(x, axis=1, out=o),
+    "read-only": lambda np, x, o: np.sum(x, axis=0, out=np.broadcast_to(o, o.shape)),
+    "dot in columns": lambda np, x, o: np.dot(x.T, x, out=np.ones((o.size, 2 * o.size))[:, ::2]),
+    "half": lambda np, x, o: np.mean((x * 900).astype("f2"), axis=0, out=o.astype("f2")),
+    "argmax": lambda np, x, o: np.argmax(x, axis=0, out=np.zeros(o.shape, np.intp)),
+}
+
+
+def rounded(values):
+    return numpy.asarray(values).astype(float).round(11).tolist()
+
+
+@pytest.mark.parametrize("name", OUT_CALLS)
+def test_what_lies_on_nodes_is_not_gathered_to_be_written_out(name: str) -> None:
+    values = numpy.random.default_rng(3).random((60, 30))
+    told = []
+    with spread_out(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        for xp, x in ((np, on_nodes(values)), (numpy, values.copy())):
+            out = xp.zeros(30)
+            try:
+                found = numpy.asarray(OUT_CALLS[name](xp, x, out))
+                told.append((found.dtype, rounded(found)))
+            except (TypeError, ValueError) as error:
+                told.append((type(error), str(error)))
+            told.append((rounded(out), rounded(x)))
+    assert told[:2] == told[2:]
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "std", "max", "einsum", "argmax"])
+def test_only_what_is_written_out_comes_home(name: str) -> None:
+    with spread_out() as meter:
+        x = on_nodes(numpy.random.default_rng(3).random((60, 30)))
+        out = np.zeros(30)
+        meter.gathered.clear()
+        found = OUT_CALLS[name](np, x, out)
+        assert meter.most() < x.nbytes
+        assert name == "argmax" or found is out

@@ -7,6 +7,7 @@ import pytest
 
 import dnumpy
 from dnumpy.config import EAGER_BELOW, config
+from dnumpy.runtime import find
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -43,3 +44,24 @@ def test_arrays_that_one_task_makes_count_once_in_the_workers_memory(
     n = np.arange(ROWS)
     np.testing.assert_allclose(totals[0], (n * 0.5).sum())
     np.testing.assert_allclose(totals[4], (n * 3.0).sum())
+
+
+def test_an_error_that_the_program_catches_is_not_in_the_workers_logs(
+    client: distributed.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "mode", "default")
+    monkeypatch.setattr(config, "eager_below", EAGER_BELOW)
+    monkeypatch.setattr(find, "_is_worth_it", lambda *_, **__: True)
+    singular = dnumpy.zeros((1500, 1500)) + dnumpy.arange(1500.0)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        np.asarray(dnumpy.linalg.inv(singular))
+
+    def fail() -> None:
+        raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011 - it is the user's own
+        client.submit(fail, key="theirs").result()
+    logged = "".join(line for lines in client.get_worker_logs().values() for _, line in lines)
+    assert "theirs" in logged
+    assert "LinAlgError" not in logged
+    assert "Key:       dnp" not in logged

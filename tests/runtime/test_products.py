@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dnumpy
 from dnumpy.config import config
 from dnumpy.runtime import layout, products
 from dnumpy.runtime.graph import Range
 from dnumpy.runtime.producers import contraction_granule
 from dnumpy.runtime.products import Party, Sizes, Way, best_way, shares, ways
 from dnumpy.runtime.virtual import VirtualCluster
-from tests.gathering import computed, on_nodes
+from tests.gathering import computed, on_nodes, spread_out
 from tests.traffic import metered_nodes
 
 SPEEDS = [(1.0, 1.0), (5.0, 3.0, 2.0), (4.0, 3.0, 3.0, 1.0, 1.0), (1.0,) * 9]
@@ -166,8 +167,25 @@ def test_no_way_but_by_rows_where_bits_must_not_depend_on_the_nodes(
     assert taken == []
 
 
+@pytest.mark.parametrize("name", ["vector", "columns", "corrcoef"])
+def test_rows_of_which_none_fits_in_one_librarys_call_are_multiplied(name: str) -> None:
+    values = np.random.default_rng(2).random((3, 80_000))
+
+    def products(xp: Any, x: Any) -> Any:
+        right = xp.arange(160_000.0).reshape(80_000, 2)
+        return {
+            "vector": lambda: x @ right[:, 0],
+            "columns": lambda: x @ right,
+            "corrcoef": lambda: xp.corrcoef(x[0], x[1]),
+        }[name]()
+
+    with spread_out():
+        found = np.asarray(products(dnumpy, on_nodes(values)))
+    np.testing.assert_allclose(found, products(np, values), rtol=1e-12)
+
+
 @pytest.mark.skipif(config.tile_rows_max < 256, reason="the mode reads five rows at a time")
-@given(st.integers(1, 20_000), st.integers(1, 9))
+@given(st.integers(1, 200_000), st.integers(1, 9))
 def test_long_rows_that_meet_a_vector_are_read_a_power_of_two_at_a_time(
     columns: int, right: int
 ) -> None:
