@@ -40,6 +40,7 @@ from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.files import file_of
 from dnumpy.runtime.find import (
     LEAST_BYTES,
+    bringing_seconds,
     cluster_for,
     current_client,
     has_threads_alone,
@@ -49,6 +50,7 @@ from dnumpy.runtime.find import (
 from dnumpy.runtime.forecast import (
     Forecast,
     Prediction,
+    brought_first,
     forecast_local,
     prediction_of,
 )
@@ -381,6 +383,9 @@ def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int]:
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut_again(pending_in_order(pending), pending, grain())
+        bringing = bringing_seconds(stages)
+        if bringing is not None:
+            return brought_first(bringing, forecast_local(stages, learn())), 0
         where = cluster_for(stages, sum([expr.nbytes for expr in pending]), counts=False)
         if where is not None:
             here = None if where.predicts else profile_here()

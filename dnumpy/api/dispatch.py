@@ -12,9 +12,8 @@ import numpy as np
 from dnumpy import native
 from dnumpy.api import callables, calls, docs, lending, lone, overrides
 from dnumpy.api.array import ndarray, peek, wrap
-from dnumpy.api.lending import recorded_by
+from dnumpy.api.lending import asks_engine, recorded_by
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
-from dnumpy.api.record import is_lazy
 from dnumpy.api.stored import with_stored
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
@@ -220,26 +219,6 @@ def _small_sequence(sequence: Any) -> Any:
     if len(found) < len(sequence):
         return None
     return found if type(sequence) is list else tuple(found)
-
-
-def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Say whether an operand, or one in a list of operands, is managed."""
-    for a in args:
-        kind = type(a)
-        if kind is ndarray:
-            if a._np is None and is_lazy(a):
-                return True
-        elif (kind is list or kind is tuple) and a and _holds_managed(a):
-            return True
-    return bool(kwargs) and any(is_lazy(v) for v in kwargs.values())
-
-
-def _holds_managed(sequence: Any) -> bool:
-    for e in sequence:
-        kind = type(e)
-        if ((kind is list or kind is tuple) and _holds_managed(e)) or is_lazy(e):
-            return True
-    return False
 
 
 def _note_gather(qualified: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

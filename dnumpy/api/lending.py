@@ -22,7 +22,7 @@ from dnumpy import engine
 from dnumpy.api import calls
 from dnumpy.api.array import adopt, concrete, is_managed_dtype, managed, ndarray, wrap
 from dnumpy.api.buffer import LARGE_BYTES, Buffer, SharedRead, readers
-from dnumpy.api.record import Unmanaged
+from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf
@@ -53,6 +53,26 @@ def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return found
 
 
+def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Say whether an operand, or one in a list of operands, is managed."""
+    for a in args:
+        kind = type(a)
+        if kind is ndarray:
+            if a._np is None and is_lazy(a):
+                return True
+        elif (kind is list or kind is tuple) and a and _holds_managed(a):
+            return True
+    return bool(kwargs) and any(is_lazy(v) for v in kwargs.values())
+
+
+def _holds_managed(sequence: Any) -> bool:
+    for e in sequence:
+        kind = type(e)
+        if ((kind is list or kind is tuple) and _holds_managed(e)) or is_lazy(e):
+            return True
+    return False
+
+
 def _written_out(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return ``out``, which is assigned what the call gives without it.
 
@@ -62,7 +82,10 @@ def _written_out(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     out = kwargs["out"]
     if out.dtype.char == "e" or not (out.flags.c_contiguous and out.flags.writeable):
         return NotImplemented
-    found: Any = call(ours, args, {name: value for name, value in kwargs.items() if name != "out"})
+    others = {name: value for name, value in kwargs.items() if name != "out"}
+    if not asks_engine(args, others):  # which what is recorded may take for granted
+        return NotImplemented
+    found: Any = call(ours, args, others)
     if not isinstance(found, _ONE_RESULT):
         return NotImplemented
     if (found.dtype, found.shape) != (out.dtype, out.shape):

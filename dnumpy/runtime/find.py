@@ -144,6 +144,22 @@ def _comes_home(stages: Sequence[Stage], cluster: Cluster) -> bool:
     return bring_home(stages, theirs, min(theirs.round_trip, LONGEST_TRIP))
 
 
+def bringing_seconds(stages: Sequence[Stage]) -> float | None:
+    """Return what bringing home first what the stages read would take; None if they would not."""
+    if config.mode != "default" or config.memory_limit > 0:
+        return None
+    elsewhere = (value for value in _stored(stages) if type(value) is not np.ndarray)
+    first = next(elsewhere, None)
+    if not isinstance(first, Chunked):
+        return None
+    theirs = users_cluster()
+    if theirs is None or first.home is not theirs or theirs.gone:
+        return None
+    from dnumpy.runtime.returning import bringing_seconds as seconds_of
+
+    return seconds_of(stages, theirs, min(theirs.round_trip, LONGEST_TRIP))
+
+
 def _devices_for(stages: Sequence[Stage], looked_at: int, *, counts: bool) -> Devices | None:
     """Return this machine's devices, if a GPU among them is worth sending it what is read."""
     if not gpus.might_be():

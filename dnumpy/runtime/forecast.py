@@ -124,6 +124,16 @@ def forecast_local(stages: Sequence[Stage], profile: DeviceProfile) -> list[Fore
     return with_reads(stages, found)
 
 
+def brought_first(bringing: float, stages: Sequence[Forecast]) -> list[Forecast]:
+    """Return the forecast where the first stage waits so long for its operands to come here."""
+    if not stages:
+        return []
+    first, *others = stages
+    took = tuple(bringing + each for each in first.node_seconds)
+    low, middle, high = (bringing + each for each in (first.low, first.seconds, first.high))
+    return [replace(first, seconds=middle, node_seconds=took, low=low, high=high), *others]
+
+
 def _local(stage: Stage, profile: DeviceProfile, held: int) -> Forecast:
     kind = (
         learnt.phase_kind(stage.phase, stage.phase.title())

@@ -12,7 +12,7 @@ Source: the rental of skis, as there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.errors import WorkerLost
 from dnumpy.rewrite.stages import owners_of
@@ -47,11 +47,13 @@ class Account:
 
         Say whether the operands are worth ``bringing`` seconds to be brought home first.
         """
-        self.seconds = max(self.seconds + lost, 0.0)
-        if lost <= 0 or self.seconds <= max(bringing, PATIENCE_SECONDS):
-            return False
-        self.seconds = 0.0
-        return True
+        returns = self.would_return(lost, bringing)
+        self.seconds = 0.0 if returns else max(self.seconds + lost, 0.0)
+        return returns
+
+    def would_return(self, lost: float, bringing: float) -> bool:
+        """Say what ``returns`` would, and note nothing."""
+        return lost > 0 and self.seconds + lost > max(bringing, PATIENCE_SECONDS)
 
     def took(self, seconds: float) -> None:
         """Note what the evaluation took that was let go: more than expected is lost too."""
@@ -60,35 +62,71 @@ class Account:
             self.expected = None
 
 
-def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bool:
-    """Bring home what the stages read from a cluster where that pays; say whether it is here now.
+class _Compared(NamedTuple):
+    """What is read on workers, and the seconds of the evaluation there and here."""
 
-    Asking the cluster takes ``trip`` seconds. What is large, or has no room here, stays there.
-    """
+    read: list[Expr]
+    there: float
+    here: float
+    bringing: float
+
+    @property
+    def lost(self) -> float:
+        return self.there - self.here
+
+    def largest(self) -> Chunked:
+        """Return the value that keeps the account."""
+        value: Chunked = max(self.read, key=lambda owner: owner.nbytes).value
+        return value
+
+
+def _compared(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> _Compared | None:
+    """Return the comparison; None where what is read is to stay, or has no room here."""
     if not cluster.home_bytes:  # not even little results are to come home
-        return False
+        return None
     read = owners(stages)
     nbytes = sum(owner.nbytes for owner in read)
     works = [work_of(stage) for stage in stages]
     taken = nbytes + sum(work.rows * work.bytes_per_row for work in works)
     known = cluster.here_and_there(works)
     if known is None or nbytes > MUCH_BYTES or taken > MUCH * machine.free_bytes():
-        return False
+        return None
     here, there = known
-    largest: Chunked = max(read, key=lambda owner: owner.nbytes).value
+    return _Compared(read, there + trip, here, trip + cluster.sending_seconds(nbytes))
+
+
+def bring_home(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> bool:
+    """Bring home what the stages read from a cluster where that pays; say whether it is here now.
+
+    Asking the cluster takes ``trip`` seconds. What is large, or has no room here, stays there.
+    """
+    compared = _compared(stages, cluster, trip)
+    if compared is None:
+        return False
+    largest = compared.largest()
     account = largest.account
     if account is None:
         account = largest.account = Account()
-    if not account.returns(there + trip - here, trip + cluster.sending_seconds(nbytes)):
-        account.expected = there + trip
+    if not account.returns(compared.lost, compared.bringing):
+        account.expected = compared.there
         chunked.account[0] = account  # of what is about to be made
         return False
     try:
-        for owner in read:
+        for owner in compared.read:
             chunked.read(owner)
     except WorkerLost:  # is told by the evaluation there, which may do without what is lost
         return False
     return True
+
+
+def bringing_seconds(stages: Sequence[Stage], cluster: DaskCluster, trip: float) -> float | None:
+    """Return what bringing the operands home would take; None where they would stay there."""
+    compared = _compared(stages, cluster, trip)
+    if compared is None:
+        return None
+    account = compared.largest().account or Account()
+    returns = account.would_return(compared.lost, compared.bringing)
+    return compared.bringing if returns else None
 
 
 def note_seconds(seconds: float) -> None:

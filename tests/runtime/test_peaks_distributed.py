@@ -253,7 +253,10 @@ def undershot(result: Any) -> int:
     return max((seen - told.get(node, 0) for node, seen in taken.items()), default=0)
 
 
-def test_a_prediction_says_what_the_run_will_be_held_to(arrays: tuple[Any, Any]) -> None:
+def test_a_prediction_says_what_the_run_will_be_held_to(
+    arrays: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DaskCluster, "_refresh_memory", lambda _: None)  # else plans may change
     for name, program in PROGRAMS.items():
         result = program(*arrays)
         told = result.predict().bytes
@@ -261,7 +264,7 @@ def test_a_prediction_says_what_the_run_will_be_held_to(arrays: tuple[Any, Any])
         for record in computed(result):
             for (node, _), size in zip(record.where, record.predicted_peak_bytes, strict=False):
                 most[node] = max(most.get(node, 0), size)
-        assert all(told[node] >= size for node, size in most.items()), name
+        assert all(told[node] >= size for node, size in most.items()), (name, told, most)
         assert name == "picked rows" or most, name
 
 

@@ -112,6 +112,24 @@ def test_what_is_looked_at_again_and_again_comes_home(client: Client) -> None:
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
 @pytest.mark.modeless("only the default mode asks a client's workers")
+def test_a_prediction_knows_where_it_will_be_done(client: Client) -> None:
+    made = made_there(12_000_000)
+    told, ran = [], []
+    for k in range(1000):
+        asked = (made[: 300_000 + k] * 2.0).sum()
+        told.append(set(asked.predict().bytes) == {"local"})
+        float(asked)
+        ran.append(type(made._buf.expr.value) is np.ndarray)
+        if ran[-1]:
+            break
+    assert told == [False] * (len(told) - 1) + [True]
+    assert told == ran
+    assert client.status == "running"
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(120)
+@pytest.mark.modeless("only the default mode asks a client's workers")
 def test_what_is_large_stays_there(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dnumpy.runtime.returning.MUCH_BYTES", 1 << 20)
     made = made_there(12_000_000)
