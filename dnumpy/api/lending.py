@@ -85,6 +85,8 @@ def _written_out(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     others = {name: value for name, value in kwargs.items() if name != "out"}
     if not asks_engine(args, others):  # which what is recorded may take for granted
         return NotImplemented
+    if "dtype" in others and isinstance(args[0], (list, tuple)):
+        return NotImplemented  # what joins arrays takes one or the other, as NumPy will say
     found: Any = call(ours, args, others)
     if not isinstance(found, _ONE_RESULT):
         return NotImplemented

@@ -104,9 +104,13 @@ def _buffer(self: ndarray, flags: int) -> memoryview:
 def _is_told(dtype: np.dtype, _char: str) -> bool:
     """Say whether a buffer's format tells all of a dtype, of which several may be equal."""
     try:
-        found = np.asarray(np.empty(1, dtype).data).dtype
+        memory = np.empty(1, dtype).data
     except (ValueError, TypeError, BufferError):
         return True  # there is no such buffer, as NumPy will say
+    try:
+        found = np.asarray(memory).dtype
+    except ValueError:  # NumPy writes formats of subarrays with several axes that it cannot read
+        return False
     same = found == dtype and found.char == dtype.char
     return same and found.isalignedstruct == dtype.isalignedstruct
 

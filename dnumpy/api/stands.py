@@ -31,6 +31,7 @@ _verdicts: weakref.WeakKeyDictionary[type, dict[str, bool]] = weakref.WeakKeyDic
 _classes: weakref.WeakKeyDictionary[type, type[Stand]] = weakref.WeakKeyDictionary()
 _alive: weakref.WeakValueDictionary[int, Stand] = weakref.WeakValueDictionary()
 _asked: weakref.WeakKeyDictionary[type, type[Stand] | None] = weakref.WeakKeyDictionary()
+MOST_AXES = 64  # of an array
 _NEVER = (  # NumPy has a look at these, or at what they derive from, before it asks for an array
     np.ndarray, np.generic, int, float, complex, str, bytes, tuple, type, DeferredScalar,
 )  # fmt: skip
@@ -265,10 +266,15 @@ def put_back(found: np.ndarray) -> None:
             found[index] = item._operand
 
 
-def any_in(values: Iterable[Any]) -> bool:
-    """Say whether there is a stand among the values, or in a list of them."""
+def any_in(values: Iterable[Any], depth: int = MOST_AXES) -> bool:
+    """Say whether there is a stand among the values, or in a list of them.
+
+    What lies deeper than NumPy looks for axes is none: a list may even hold itself.
+    """
     return any(
-        any_in(x) if type(x) is list or type(x) is tuple else type(type(x)) is StandType
+        (depth > 0 and any_in(x, depth - 1))
+        if type(x) is list or type(x) is tuple
+        else type(type(x)) is StandType
         for x in values
     )
 

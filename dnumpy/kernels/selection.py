@@ -62,6 +62,8 @@ def _bits_pay(condition: np.ndarray, dtype: np.dtype) -> bool:
     """Say whether numbers are words whose bits are selected faster than a copy by this mask."""
     if dtype.kind not in "biufcmM" or dtype.itemsize not in _WORDS:
         return False
+    if condition.view(np.uint8).max(initial=0) > 1:  # other memory that is called booleans
+        return False
     if not condition.flags.c_contiguous:
         return True
     flat = condition.reshape(-1).view(np.uint8)

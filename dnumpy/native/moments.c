@@ -194,19 +194,22 @@ moment_of(PyArrayObject *a, int what, Py_ssize_t ddof)
     return faults ? NULL : float_of(result, type);
 }
 
-#define DEFINE_WHOLE_SUM(NAME, FROM, T)                                                            \
+#define SAME(x) (x)
+#define IS_TRUE(x) ((x) != 0) /* a boolean made of other memory may be any byte */
+
+#define DEFINE_WHOLE_SUM(NAME, FROM, T, TAKEN)                                                            \
     FOR_EACH_CPU static T NAME(const FROM *a, Py_ssize_t n)                                        \
     {                                                                                              \
         T sum = 0;                                                                                 \
         for (Py_ssize_t i = 0; i < n; i++) {                                                       \
-            sum += (T)a[i];                                                                        \
+            sum += (T)TAKEN(a[i]);                                                                     \
         }                                                                                          \
         return sum;                                                                                \
     }
 
-DEFINE_WHOLE_SUM(sum_of_longs, npy_uint64, npy_uint64) /* of either sign: they wrap around alike */
-DEFINE_WHOLE_SUM(sum_of_ints, npy_int32, npy_int64)
-DEFINE_WHOLE_SUM(sum_of_bools, npy_uint8, npy_int64)
+DEFINE_WHOLE_SUM(sum_of_longs, npy_uint64, npy_uint64, SAME) /* of either sign: they wrap around alike */
+DEFINE_WHOLE_SUM(sum_of_ints, npy_int32, npy_int64, SAME)
+DEFINE_WHOLE_SUM(sum_of_bools, npy_uint8, npy_int64, IS_TRUE)
 
 /* The sum of whole numbers or booleans, new; NULL without an error of others. */
 static PyObject *

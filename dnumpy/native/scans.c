@@ -13,9 +13,12 @@
 #define LARGER(a, b) ((a) >= (b) || (a) != (a) ? (a) : (b))
 #define SMALLER(a, b) ((a) <= (b) || (a) != (a) ? (a) : (b))
 
+#define GIVEN(T, x) ((T)(x))
+#define TRUTH(T, x) ((T)((x) != 0)) /* of a boolean, which may be any byte: of memory made for others */
+
 /* `outer` times `n` rows of `inner` elements, each row joined with the one before; `before`, which may
    be NULL, has `inner` elements, and `outer` is 1 then. */
-#define DEFINE_SCAN(NAME, FROM, T, JOIN)                                                           \
+#define DEFINE_SCAN_OF(NAME, FROM, T, JOIN, TAKEN)                                                 \
     FOR_EACH_CPU static void NAME##_joined(const void *joined, void *to, Py_ssize_t n,             \
                                            Py_ssize_t inner)                                       \
     {                                                                                              \
@@ -44,31 +47,31 @@
         T *out = to;                                                                               \
         for (Py_ssize_t k = 0; k < outer; k++, x += n * inner, out += n * inner) {                 \
             if (inner == 1) {                                                                      \
-                T last = (T)x[0];                                                                  \
+                T last = TAKEN(T, x[0]);                                                           \
                 out[0] = before == NULL ? last : JOIN(before[0], last);                            \
                 if (before == NULL) {                                                              \
                     for (Py_ssize_t i = 1; i < n; i++) {                                           \
-                        last = JOIN(last, (T)x[i]);                                                \
+                        last = JOIN(last, TAKEN(T, x[i]));                                         \
                         out[i] = last;                                                             \
                     }                                                                              \
                     continue;                                                                      \
                 }                                                                                  \
                 const T first = before[0];                                                         \
                 for (Py_ssize_t i = 1; i < n; i++) {                                               \
-                    last = JOIN(last, (T)x[i]);                                                    \
+                    last = JOIN(last, TAKEN(T, x[i]));                                             \
                     out[i] = JOIN(first, last);                                                    \
                 }                                                                                  \
                 continue;                                                                          \
             }                                                                                      \
             for (Py_ssize_t j = 0; j < inner; j++) {                                               \
-                out[j] = (T)x[j];                                                                  \
+                out[j] = TAKEN(T, x[j]);                                                           \
             }                                                                                      \
             for (Py_ssize_t i = 1; i < n; i++) {                                                   \
                 const T *above = out + (i - 1) * inner;                                            \
                 const FROM *row = x + i * inner;                                                   \
                 T *restrict here = out + i * inner;                                                \
                 for (Py_ssize_t j = 0; j < inner; j++) {                                           \
-                    here[j] = JOIN(above[j], (T)row[j]);                                           \
+                    here[j] = JOIN(above[j], TAKEN(T, row[j]));                                    \
                 }                                                                                  \
             }                                                                                      \
             if (before != NULL) {                                                                  \
@@ -77,11 +80,14 @@
         }                                                                                          \
     }
 
+#define DEFINE_SCAN(NAME, FROM, T, JOIN) DEFINE_SCAN_OF(NAME, FROM, T, JOIN, GIVEN)
+
 DEFINE_SCAN(sum_doubles, double, double, SUM)
 DEFINE_SCAN(sum_floats, float, float, SUM)
 DEFINE_SCAN(sum_longs, npy_uint64, npy_uint64, SUM) /* of either sign: they wrap around alike */
 DEFINE_SCAN(sum_ints, npy_int32, npy_int64, SUM)
 DEFINE_SCAN(sum_bytes, npy_uint8, npy_uint64, SUM)
+DEFINE_SCAN_OF(sum_truths, npy_uint8, npy_uint64, SUM, TRUTH)
 DEFINE_SCAN(multiply_doubles, double, double, PRODUCT)
 DEFINE_SCAN(multiply_floats, float, float, PRODUCT)
 DEFINE_SCAN(multiply_longs, npy_uint64, npy_uint64, PRODUCT)
@@ -109,7 +115,8 @@ static const Loop loops[] = {
     {"add", "f", "f", 4, 4, sum_floats, sum_floats_joined, FE_INVALID | FE_OVERFLOW},
     {"add", "iu", "iu", 8, 8, sum_longs, sum_longs_joined, 0},
     {"add", "i", "i", 4, 8, sum_ints, sum_ints_joined, 0},
-    {"add", "ub", "iu", 1, 8, sum_bytes, sum_bytes_joined, 0},
+    {"add", "u", "iu", 1, 8, sum_bytes, sum_bytes_joined, 0},
+    {"add", "b", "iu", 1, 8, sum_truths, sum_truths_joined, 0},
     {"multiply", "f", "f", 8, 8, multiply_doubles, multiply_doubles_joined, FE_INVALID | FE_OVERFLOW | FE_UNDERFLOW},
     {"multiply", "f", "f", 4, 4, multiply_floats, multiply_floats_joined, FE_INVALID | FE_OVERFLOW | FE_UNDERFLOW},
     {"multiply", "iu", "iu", 8, 8, multiply_longs, multiply_longs_joined, 0},

@@ -348,6 +348,7 @@ OUT_CALLS = {
     "dot in columns": lambda np, x, o: np.dot(x.T, x, out=np.ones((o.size, 2 * o.size))[:, ::2]),
     "half": lambda np, x, o: np.mean((x * 900).astype("f2"), axis=0, out=o.astype("f2")),
     "argmax": lambda np, x, o: np.argmax(x, axis=0, out=np.zeros(o.shape, np.intp)),
+    "with a dtype": lambda np, x, o: np.concatenate([x, x], out=np.zeros((120, 30)), dtype="f8"),
     "of a list": lambda np, x, o: np.einsum("i->i", [1.0] * 30, out=o),
     "of a list, of another shape": lambda np, x, o: np.einsum("ij->ij", [[1, 2]], out=o),
 }

@@ -125,6 +125,25 @@ def test_memory_that_is_no_buffer_is_refused_as_numpy_refuses_it() -> None:
             memoryview(module.zeros(2, "M8[s]"))
 
 
+def test_numpys_functions_read_fields_of_several_axes() -> None:
+    dtype = [("c", "f8", (2, 5)), ("n", "i4")]
+    written, expected = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array(written, dnumpy.zeros(3, dtype))
+    np.lib.format.write_array(expected, np.zeros(3, dtype))
+    assert written.getvalue() == expected.getvalue()
+
+
+def test_a_list_that_holds_itself_is_an_object() -> None:
+    first: list[object] = []
+    first.append([first])
+    for module in (np, dnumpy):
+        held = module.array([None])
+        held[0] = first
+        with pytest.raises(ValueError, match="datetime"):
+            held.astype("M8")
+        assert held[0] is first
+
+
 def test_the_buffer_protocol_dlpack_and_interfaces_show_the_values() -> None:
     x = made()
     assert memoryview(x.data).nbytes == x.nbytes
