@@ -26,6 +26,7 @@ from dnumpy.config import config
 from dnumpy.kernels import cached
 from dnumpy.kernels.compilers import compilers
 from dnumpy.kernels.sharing import Sharing
+from dnumpy.kernels.staged import run_in_c
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Reduction
 
@@ -305,6 +306,33 @@ class AdaptiveKernel:
             _note_tiled(seconds)
         self._rows_done += hi - lo
         return faults
+
+    def run_staged(
+        self,
+        values: list[Any],
+        outs: list[np.ndarray],
+        targets: list[tuple[np.ndarray, ...] | None],
+        rows: tuple[int, int, int, int],
+        told: Collection[str],
+    ) -> int:
+        """Compute rows by way of scratch memory in C: see native/launch.c; return how far it got.
+
+        That is nowhere, the first of ``rows``, where it is not known how or would not be compiled.
+        """
+        kernel, record = self._numba, self._record
+        variant = getattr(kernel, "latest", None)  # chains of products have none
+        if kernel is None or variant is None or self.stays_tiled:
+            return rows[0]
+        if config.kernels == "auto" and (record is None or not record.is_compiled()):
+            return rows[0]
+        started = time.perf_counter()
+        done = run_in_c(variant, values, outs, targets, rows, told)
+        if done > rows[0]:
+            self.lowering = kernel.lowering
+            if record is not None:
+                elements = (done - rows[0]) * self._per_row
+                record.numba.observe(time.perf_counter() - started, elements)
+        return done
 
     def missed(self, seconds: float) -> None:
         """Note what a tiled run would have taken, had NumPy not had its turn.

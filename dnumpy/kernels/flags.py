@@ -78,3 +78,9 @@ def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:
     if truncates and raised & bits["invalid"]:
         return True  # the integer that stands for what does not fit is NumPy's to choose
     return any(raised & bits[kind] for kind in told)
+
+
+def flags_to_be_told(told: Collection[str], *, truncates: bool) -> int:
+    """Return the flags after which NumPy must run again."""
+    bits = _FLAGS[platform.machine()].values()
+    return sum(bit for bit in bits if to_be_told(bit, told, truncates=truncates))

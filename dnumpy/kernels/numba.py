@@ -66,7 +66,7 @@ class NumbaKernel:
         self._known: dict[
             tuple[Any, ...], Variant | Staged | None
         ] = {}  # by what the values look like
-        self._latest: Variant | None = None
+        self.latest: Variant | None = None
         self._lock = threading.Lock()
 
     def run(
@@ -91,7 +91,7 @@ class NumbaKernel:
         self, values: Sequence[Any], outs: Sequence[np.ndarray]
     ) -> Variant | Staged | None:
         """Return the kernel for values that lie as these do, None where only NumPy will do."""
-        latest = self._latest
+        latest = self.latest
         if latest is not None and latest.fits(values, outs):
             return latest
         looks = tuple(
@@ -110,7 +110,7 @@ class NumbaKernel:
                 self._known.clear()
             self._known[looks] = found
         if type(found) is Variant:
-            self._latest = found
+            self.latest = found
         return found
 
     def _find(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> Variant | Staged | None:
@@ -238,7 +238,7 @@ class Variant:
             else emit_rolled(program, rolled, layouts, halves)
         )
         plain = tuple((k, None) for k in range(len(self.phase.inputs)))
-        self._plain = source.sources == plain and source.targets is None
+        self.plain = source.sources == plain and source.targets is None
         self._position = {what: k for k, what in enumerate(self.kernel.fields)}
         self._streamed = self._position.get(("streams",))
         self._constants = tuple(map(self._constant, self.kernel.constants))
@@ -252,7 +252,7 @@ class Variant:
         self._whole = tuple(k for k, (partial, *_) in enumerate(self._writes) if not partial)
         self._tells_all = not self._steps and all(at is not None for _, _, at in self._reads)
         self._frames: list[_Frame] = []  # those that no run has now
-        self._launches: tuple[Any, ...] = ()  # the latest first
+        self.launches: tuple[Any, ...] = ()  # the latest first
         self._code: Compiled | None = None
         self._static: np.ndarray | None = None
 
@@ -342,9 +342,9 @@ class Variant:
         told: Collection[str] = TOLD,
     ) -> bool:
         """Compute rows ``lo:hi``; False means that NumPy must compute them (again)."""
-        if not self._plain:
+        if not self.plain:
             values, outs = self.unrolled.values(values), self.unrolled.outs(outs)
-        for launch in self._launches:
+        for launch in self.launches:
             raised = launch(values, outs, lo, hi, origin)
             if raised >= 0:
                 break
@@ -357,8 +357,8 @@ class Variant:
 
     def fits(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> bool:
         """Say whether this is known to be the kernel for values that lie as these do."""
-        if self._plain:
-            for launch in self._launches:
+        if self.plain:
+            for launch in self.launches:
                 if launch.fits(values, outs):
                     return True
         return False
@@ -396,7 +396,7 @@ class Variant:
         arrays = [*[values[k] for k, _, _ in self._reads], *outs]
         if not all(type(a) is np.ndarray and a.ndim for a in arrays):
             return
-        if any(launch.fits(values, outs) for launch in self._launches):
+        if any(launch.fits(values, outs) for launch in self.launches):
             return  # and had other numbers, or no frame at hand
         writes = [
             (partial, *[-1 if at is None else at for at in places])
@@ -414,7 +414,7 @@ class Variant:
             (-1, False) if streamed is None else (streamed, self._streams(outs)),
             self._frames,
         )
-        self._launches = (launch, *self._launches[: _MOST_LAUNCHES - 1])
+        self.launches = (launch, *self.launches[: _MOST_LAUNCHES - 1])
 
     # binding
 

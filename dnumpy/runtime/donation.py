@@ -6,6 +6,10 @@ memory that stays in the cache, and each block is then copied over the operand's
 know: until a block is done its operand is whole, so that it can be computed again. One loop of
 NumPy's needs no block, since it may write where it reads.
 
+So are regions of an array that are computed from their neighbours, ``u[1:-1] = u[:-2] + u[2:]``:
+the last rows of a block, which the next one reads as they were, are written when that one is done,
+and those at the ends of what a thread draws when all are. A plate of 128 MB takes 128 MB less so.
+
 A block that is done cannot be computed a second time, which is why interrupts wait until all are.
 """
 
@@ -16,12 +20,12 @@ import sys
 import threading
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dnumpy.expr.expr import Expr
-from dnumpy.expr.geometry import address_of
+from dnumpy.expr.geometry import Geometry, address_of
 from dnumpy.expr.walk import REFERENCES
 from dnumpy.kernels.staged import Scratch, block_rows, in_blocks
 from dnumpy.kernels.steps import is_plain
@@ -30,7 +34,7 @@ from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.memory import is_private, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.kernels.tiled import Faults
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.stages import FusedStage
 
 BLOCK_BYTES = 1 << 21  # of an output that is computed before it is copied
+NEAR_BLOCK_BYTES = 1 << 19  # likewise, where neighbours are read: they are to be in the cache still
+HELD_BATCHES = 64  # at whose ends rows are held back, about
+HELD_SHARE = 0.25  # of all rows, at most
 LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter
 
 
@@ -101,29 +108,63 @@ def _is_only_here(stage: FusedStage, number: int) -> bool:
     return sys.getrefcount(operand) <= uses + 1 + REFERENCES
 
 
-def memory_of_base(stage: FusedStage, update: Expr) -> np.ndarray | None:
+class Reach(NamedTuple):
+    """How many rows above, and below, the one that it writes a stage reads of the same memory."""
+
+    above: int = 0
+    below: int = 0
+
+    def joined(self, other: Reach) -> Reach:
+        """Return the reach of both."""
+        return Reach(max(self.above, other.above), max(self.below, other.below))
+
+
+def memory_of_base(stage: FusedStage, update: Expr) -> tuple[np.ndarray, Reach] | None:
     """Return the memory that ``update`` may write in place although the stage reads it.
 
-    It may when the stage reads there only what it writes, row by row, and nobody else holds it.
+    It may when nobody else holds it and the stage reads it by rows, those that it writes or others
+    at a distance of a few: the second of what is returned.
     """
     base = update.args[0]
     assert type(base) is Expr
-    held = 0  # by views of what is written
+    held, reach = 0, Reach()  # by views of what is written
     for number, given in enumerate(stage.phase.inputs):
         operand = stage.inputs[number]
         if type(operand) is Expr and _shows(operand, base):
-            same = operand.params == update.params and given.access is Access.ROWS
-            if operand is base or not same or operand.args[0] is not base:
+            if operand is base or given.access is not Access.ROWS or operand.args[0] is not base:
                 return None
-            if not _is_only_here(stage, number):
+            seen = _reach_of(operand, update, base)
+            if seen is None or not _is_only_here(stage, number):
                 return None
+            reach = reach.joined(seen)
             held += 1
     if not held or sys.getrefcount(base) > held + REFERENCES or not is_private(base):
         return None
-    if not _is_closed(stage):
+    if not _is_closed(stage) or not _is_near(stage, update, reach):
         return None
     memory: np.ndarray = base.value
-    return memory
+    return memory, reach
+
+
+def _reach_of(view: Expr, update: Expr, base: Expr) -> Reach | None:
+    """Return how far from the rows written lie those that a view shows; None if it varies."""
+    if view.params == update.params:
+        return Reach()
+    read = Geometry(*view.params).row_map(base.shape, base.dtype)
+    written = Geometry(*update.params).row_map(base.shape, base.dtype)
+    if read is None or written is None or read.step != written.step or read.step < 0:
+        return None
+    apart = read.start - written.start
+    return Reach(max(-(apart // read.step), 0), max(-(-apart // read.step), 0))
+
+
+def _is_near(stage: FusedStage, update: Expr, reach: Reach) -> bool:
+    """Say whether what has to be held back of what is written is little."""
+    if not any(reach):
+        return True
+    rows = stage.phase.rows
+    held = sum(reach) * HELD_BATCHES
+    return update.nbytes >= LEAST_BYTES and held <= rows * HELD_SHARE
 
 
 def _shows(operand: Expr, base: Expr) -> bool:
@@ -149,27 +190,136 @@ def is_one_loop(phase: Phase, values: Sequence[Any], outs: Sequence[np.ndarray])
     )
 
 
-def run_staged(
-    kernel: AdaptiveKernel,
-    phase: Phase,
-    values: Sequence[Any],
-    outs: Sequence[np.ndarray],
-    staged: Sequence[int],
-    told: frozenset[str],
-) -> Callable[[int, int], Faults]:
-    """Return what computes rows ``lo:hi`` of all outputs, those ``staged`` by way of scratch."""
-    size = block_rows(phase, outs, staged, BLOCK_BYTES)
-    scratch = Scratch(outs, dict.fromkeys(staged, min(size, phase.rows)))
+class StagedRun:
+    """Computes rows of all outputs, those ``staged`` by way of scratch.
 
-    def compute(lo: int, hi: int) -> Faults:
+    A row that others are still to read as it was is held back: within a batch until the next block
+    is done, and at a batch's ends, beside which other threads may be at work, until all are.
+    """
+
+    def __init__(
+        self,
+        kernel: AdaptiveKernel,
+        phase: Phase,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        staged: Mapping[int, Reach],
+        told: frozenset[str],
+    ) -> None:
+        self._kernel, self._phase, self._values, self._outs = kernel, phase, values, outs
+        self._told = told
+        self._staged = staged
+        farthest = max(max(reach) for reach in staged.values())
+        nbytes = NEAR_BLOCK_BYTES if farthest else BLOCK_BYTES
+        tiles = -(-farthest // phase.tile_rows) * phase.tile_rows
+        self._size = max(block_rows(phase, outs, list(staged), nbytes), tiles)
+        self._scratch = Scratch(outs, dict.fromkeys(staged, min(self._size, phase.rows)))
+        self._held: list[tuple[np.ndarray, np.ndarray]] = []  # rows, and what belongs there
+
+    def __call__(self, lo: int, hi: int) -> Faults:
+        """Compute rows ``lo:hi``, a batch."""
         faults: Faults = set()
-        number = lo // phase.tile_rows
-        mine = [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
-        for b in in_blocks(phase, values, mine, scratch.held, (lo, hi, 0), size):
-            faults |= kernel.run(b.values, b.outs, b.lo, b.hi, b.lo, told=told)
+        phase, size = self._phase, self._size
+        edges = {k: self._edges(k, lo, hi) for k in self._staged}
+        done = self._in_c(edges, lo, hi)
+        waiting = [rows for edge in edges.values() for rows in edge.left(lo, done, size)]
+        scratch, mine = self._scratch.held, self._beginning_at(done)
+        rows = done, hi, 0
+        for b in in_blocks(phase, self._values, mine, scratch, rows, size, write=False):
+            faults |= self._kernel.run(b.values, b.outs, b.lo, b.hi, b.lo, told=self._told)
+            for target, made in waiting:
+                target[...] = made
+            waiting = [
+                held
+                for k, edge in edges.items()
+                for held in edge.write(b.outs[k], lo, (b.lo, b.hi), last=b.hi == hi)
+            ]
+        for edge in edges.values():
+            self._held += edge.held(lo, hi)
         return faults
 
-    return compute
+    def _beginning_at(self, row: int) -> list[np.ndarray]:
+        """Return the outputs, the partial ones from the tile on that begins with a row."""
+        number = row // self._phase.tile_rows
+        given = zip(self._outs, self._phase.outputs, strict=True)
+        return [o[number:] if g.partial else o for o, g in given]
+
+    def _edges(self, k: int, lo: int, hi: int) -> _Edges:
+        out, (above, below) = self._outs[k], self._staged[k]
+        head = min(lo + below, hi) if lo else lo
+        tail = max(hi - above, head) if hi < self._phase.rows else hi
+        shape = out.shape[1:]
+        first, last, waiting = (
+            np.empty((n, *shape), out.dtype) for n in (head - lo, hi - tail, above)
+        )
+        return _Edges(out, first, last, waiting, head, tail)
+
+    def _in_c(self, edges: Mapping[int, _Edges], lo: int, hi: int) -> int:
+        """Compute rows without the interpreter's lock; return the row at which it is to go on."""
+        held, tile = self._scratch.held, self._phase.tile_rows
+        outs = [held.get(k, o) for k, o in enumerate(self._beginning_at(lo))]
+        targets = [edges[k].given() if k in edges else None for k in range(len(outs))]
+        rows = lo, hi, self._size, tile
+        return self._kernel.run_staged(list(self._values), outs, targets, rows, self._told)
+
+    def end(self) -> None:
+        """Write what was held back, when all rows are done."""
+        for rows, made in self._held:
+            rows[...] = made
+        self._held.clear()
+
+
+class _Edges(NamedTuple):
+    """What is held back of an output in a batch: until its end, and from block to block.
+
+    Others read the rows before ``head_end`` and from ``tail_start`` on as they were.
+    """
+
+    out: np.ndarray
+    head: np.ndarray
+    tail: np.ndarray
+    waiting: np.ndarray
+    head_end: int
+    tail_start: int
+
+    def given(self) -> tuple[np.ndarray, ...]:
+        """Return what the module in C takes."""
+        return self.out, self.head, self.tail, self.waiting
+
+    def _written(self, block: tuple[int, int], *, last: bool) -> tuple[int, int, int]:
+        """Return the rows of a block: from the first to the second at once, to the third later."""
+        start, stop = block
+        first = min(max(self.head_end, start), stop)
+        beyond = min(max(self.tail_start, first), stop)
+        above = 0 if last else len(self.waiting)
+        return first, beyond if last else min(max(stop - above, first), beyond), beyond
+
+    def write(
+        self, made: np.ndarray, lo: int, block: tuple[int, int], *, last: bool
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Write what may be written of a block; give the rows that wait for the next one."""
+        start, stop = block
+        first, until, beyond = self._written(block, last=last)
+        self.head[start - lo : first - lo] = made[: first - start]
+        self.out[first:until] = made[first - start : until - start]
+        if beyond < stop:
+            self.tail[beyond - self.tail_start : stop - self.tail_start] = made[beyond - start :]
+        if until < beyond:
+            yield self.out[until:beyond], made[until - start : beyond - start].copy()
+
+    def left(self, lo: int, done: int, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give the rows that wait where the module in C stopped before a block."""
+        if done > lo and done < self.tail_start + len(self.tail):
+            _, until, beyond = self._written((done - size, done), last=False)
+            if until < beyond:
+                yield self.out[until:beyond], self.waiting[: beyond - until]
+
+    def held(self, lo: int, hi: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give the rows that wait for the end of all batches."""
+        if lo < self.head_end:
+            yield self.out[lo : self.head_end], self.head
+        if self.tail_start < hi:
+            yield self.out[self.tail_start : hi], self.tail
 
 
 @contextmanager

@@ -144,13 +144,13 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
     told = told_of(stage.steps)
     if staged:
         over = kernel.stays_tiled and donation.is_one_loop(phase, values, outs)
-        run = (
-            _runner(kernel, phase, values, outs, told)
-            if over
-            else donation.run_staged(kernel, phase, values, outs, staged, told)
-        )
         with donation.uninterrupted():
-            found = _run_rows(kernel, phase, run)
+            if over:
+                found = _run_rows(kernel, phase, _runner(kernel, phase, values, outs, told))
+            else:
+                run = donation.StagedRun(kernel, phase, values, outs, staged, told)
+                found = _run_rows(kernel, phase, run)
+                run.end()
     elif kernel.multiplies:
         with one_blas_thread():
             found = _run_rows(kernel, phase, _runner(kernel, phase, values, outs, told))
@@ -182,16 +182,16 @@ def _noting(found: Faults, number: int) -> Callable[[str, int], None]:
 
 def _allocate(
     stage: FusedStage,
-) -> tuple[list[np.ndarray], dict[int, tuple[Expr, np.ndarray]], list[int]]:
+) -> tuple[list[np.ndarray], dict[int, tuple[Expr, np.ndarray]], dict[int, donation.Reach]]:
     """Return where each output goes, and the row outputs' Exprs with their whole memory.
 
-    The last is the numbers of those that lie in memory which is read meanwhile.
+    The last is the numbers of those that lie in memory which is read meanwhile, and how far away.
     """
     phase = stage.phase
     first = len(phase.inputs)
     outs: list[np.ndarray] = []
     targets: dict[int, tuple[Expr, np.ndarray]] = {}
-    staged: list[int] = []
+    staged: dict[int, donation.Reach] = {}
     for k, given in enumerate(phase.outputs):  # no name for an Expr: references are counted
         if given.partial:
             step = phase.steps[given.slot - first]
@@ -205,8 +205,11 @@ def _allocate(
             targets[k] = (wrap, memory)
         elif k in stage.placed:
             update = stage.placed[k]
-            memory, read = _placed_memory(stage, update)
-            staged += [k] if read else []
+            found = donation.memory_of_base(stage, update)
+            if found is None:
+                memory = _updated_memory(update, [b for b in stage.inputs if isinstance(b, Expr)])
+            else:
+                memory, staged[k] = found
             outs.append(Geometry(*update.params).over(memory))
             targets[k] = (update, memory)
         else:
@@ -215,18 +218,10 @@ def _allocate(
             else:
                 memory, read = _row_memory(stage, k, targets)
             if read:
-                staged.append(k)
+                staged[k] = donation.Reach()
             outs.append(memory)
             targets[k] = (stage.outputs[k], memory)
     return outs, targets, staged
-
-
-def _placed_memory(stage: FusedStage, update: Expr) -> tuple[np.ndarray, bool]:
-    """Return the memory of an updated array, and whether the stage reads what it writes there."""
-    memory = donation.memory_of_base(stage, update)
-    if memory is not None:
-        return memory, True
-    return _updated_memory(update, [b for b in stage.inputs if isinstance(b, Expr)]), False
 
 
 def _row_memory(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import dnumpy as np
 from dnumpy import engine
 from dnumpy.config import config
+from dnumpy.kernels.sharing import Sharing
 from dnumpy.runtime import direct, donation
 from dnumpy.runtime.memory import pool
 from tests.programs import Program, check
@@ -167,6 +171,109 @@ def test_neighbours_are_read_before_they_are_written() -> None:
     expected[1:-1] = expected[:-2] + expected[2:]
     expected[:, 1:] += expected[:, :-1]
     assert numpy.array_equal(numpy.asarray(m), expected)
+
+
+@st.composite
+def stencils(draw: st.DrawFn) -> tuple[Any, Any, list[Any]]:
+    """Give a shape, where it is written, and where it is read: all regions of one shape."""
+    rows, step = draw(st.integers(20, 90)), draw(st.sampled_from([1, 1, 2]))
+    inner = draw(st.sampled_from([(), (7,), (4, 3)]))
+    far = draw(st.integers(0, 4))
+    count = rows - 2 * far
+    at = st.integers(0, 2 * far)
+
+    def region() -> tuple[slice, ...]:
+        first = draw(at)
+        cut = [slice(first, first + count, step)]
+        for extent in inner:
+            aside = draw(st.integers(0, 2))
+            cut.append(slice(aside, extent - 2 + aside))
+        return tuple(cut)
+
+    return (rows, *inner), region(), [region() for _ in range(draw(st.integers(1, 4)))]
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("kernels", ["tiled", "numba"])
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    stencils(),
+    st.integers(1, 3),
+    st.sampled_from([1, 200, 1 << 19]),
+    st.booleans(),
+    st.sampled_from([1, 3]),
+)
+def test_rows_that_neighbours_are_to_read_are_held_back(
+    monkeypatch: pytest.MonkeyPatch,
+    kernels: str,
+    stencil: tuple[Any, Any, list[Any]],
+    sweeps: int,
+    block: int,
+    beside: bool,
+    threads: int,
+) -> None:
+    shape, target, sources = stencil
+    monkeypatch.setattr(donation, "LEAST_BYTES", 0)
+    monkeypatch.setattr(donation, "HELD_SHARE", inf)
+    monkeypatch.setattr(donation, "NEAR_BLOCK_BYTES", block)
+    monkeypatch.setattr(config, "kernels", kernels)
+    monkeypatch.setattr(config, "threads", threads)
+    monkeypatch.setattr(Sharing, "pays", lambda *_, **__: True)  # in batches, taken in any order
+    written = []
+    ends = donation.StagedRun.end
+    monkeypatch.setattr(donation.StagedRun, "end", lambda self: written.append(self) or ends(self))
+    start = numpy.random.default_rng(2).random(shape)
+    expected, found = start.copy(), np.array(start)
+    rows = []
+    for xp, x in ((numpy, expected), (np, found)):
+        for k in range(sweeps):
+            total = 0.25 * x[sources[0]]
+            for source in sources[1:]:
+                total = total + x[source] * (k + 1.0)
+            if beside:
+                rows.append(xp.maximum(total, 0.5).sum())
+            x[target] = total
+            del total
+    numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+    half = len(rows) // 2
+    numpy.testing.assert_allclose([float(r) for r in rows[half:]], rows[:half])
+    IN_PLACE.append(len(written) == sweeps)
+
+
+IN_PLACE: list[bool] = []
+
+
+@pytest.mark.usefixtures("managed")
+def test_neighbours_are_read_before_they_are_written_over() -> None:
+    assert sum(IN_PLACE) > 20, IN_PLACE
+
+
+@pytest.mark.usefixtures("managed")
+@pytest.mark.parametrize("at", [1, 30, 62, 63, 64, 118])
+def test_a_fault_among_rows_held_back_is_told_and_leaves_them_right(
+    monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    monkeypatch.setattr(donation, "LEAST_BYTES", 0)
+    monkeypatch.setattr(donation, "HELD_SHARE", inf)
+    monkeypatch.setattr(donation, "NEAR_BLOCK_BYTES", 1)
+    monkeypatch.setattr(config, "kernels", "numba")
+    start = numpy.ones((120, 3))
+    for turn in range(3):  # the first one finds out how the kernel is called
+        expected, found = start.copy(), np.array(start)
+        if turn == 2:
+            expected[at] = found[at] = 0.0
+        with numpy.errstate(divide="ignore"):
+            expected[2:-2] = 1.0 / expected[:-4] + 2.0 / expected[4:]
+        found[2:-2] = 1.0 / found[:-4] + 2.0 / found[4:]
+        told: list[Any] = []
+        monkeypatch.setattr(engine.fp_faults, "tell", told.extend)
+        numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+        assert bool(told) == (turn == 2)
 
 
 def test_a_fold_and_a_mask_beside_the_result_see_the_operand_whole() -> None:
