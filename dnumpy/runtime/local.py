@@ -143,7 +143,8 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
     kernel = kernel_for(phase)
     told = told_of(stage.steps)
     if staged:
-        over = kernel.stays_tiled and donation.is_one_loop(phase, values, outs)
+        near = any(any(reach) for reach in staged.values())
+        over = not near and kernel.stays_tiled and donation.is_one_loop(phase, values, outs)
         with donation.uninterrupted():
             if over:
                 found = _run_rows(kernel, phase, _runner(kernel, phase, values, outs, told))

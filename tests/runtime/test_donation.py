@@ -196,7 +196,7 @@ def stencils(draw: st.DrawFn) -> tuple[Any, Any, list[Any]]:
 @pytest.mark.usefixtures("managed")
 @pytest.mark.parametrize("kernels", ["tiled", "numba"])
 @settings(
-    max_examples=60,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -207,6 +207,7 @@ def stencils(draw: st.DrawFn) -> tuple[Any, Any, list[Any]]:
     st.sampled_from([1, 200, 1 << 19]),
     st.booleans(),
     st.sampled_from([1, 3]),
+    st.booleans(),
 )
 def test_rows_that_neighbours_are_to_read_are_held_back(
     monkeypatch: pytest.MonkeyPatch,
@@ -216,6 +217,7 @@ def test_rows_that_neighbours_are_to_read_are_held_back(
     block: int,
     beside: bool,
     threads: int,
+    plain: bool,
 ) -> None:
     shape, target, sources = stencil
     monkeypatch.setattr(donation, "LEAST_BYTES", 0)
@@ -232,7 +234,7 @@ def test_rows_that_neighbours_are_to_read_are_held_back(
     rows = []
     for xp, x in ((numpy, expected), (np, found)):
         for k in range(sweeps):
-            total = 0.25 * x[sources[0]]
+            total = x[sources[0]] - x[target] if plain else 0.25 * x[sources[0]]
             for source in sources[1:]:
                 total = total + x[source] * (k + 1.0)
             if beside:
@@ -274,6 +276,24 @@ def test_a_fault_among_rows_held_back_is_told_and_leaves_them_right(
         monkeypatch.setattr(engine.fp_faults, "tell", told.extend)
         numpy.testing.assert_array_equal(numpy.asarray(found), expected)
         assert bool(told) == (turn == 2)
+
+
+@pytest.mark.parametrize("kernels", ["auto", "tiled", "numba"])
+@pytest.mark.parametrize("above", [1, 0])
+def test_one_loop_does_not_write_what_neighbours_read(
+    monkeypatch: pytest.MonkeyPatch, kernels: str, above: int
+) -> None:
+    monkeypatch.setattr(config, "kernels", kernels)
+    x, expected = owned(), numpy.arange(float(SIZE))
+    for v in (x, expected):
+        first, last = v[:-1], v[1:]
+        if above:
+            v[1:] = first - last
+        else:
+            v[:-1] = last - first
+        del first, last
+    lies(x)
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)
 
 
 def test_a_fold_and_a_mask_beside_the_result_see_the_operand_whole() -> None:
