@@ -160,15 +160,18 @@ def _holds_others(roots: Sequence[Expr]) -> bool:
         return any(id(e) not in known for e in live_among(pending_in_order(pending)))
 
 
-def compute_apart(roots: Iterable[Expr], *, alone: bool = False) -> None:
+def compute_apart(
+    roots: Iterable[Expr], *, alone: bool = False, passing: Collection[int] = ()
+) -> None:
     """Give every root its value; what live arrays are waiting for stays pending.
 
     Where the roots are computed ``alone``, so does what these pass on the way and could keep:
-    there may be no room for it.
+    there may be no room for it. Of what is ``passing``, by id, nobody will look at the value.
     """
     with lock:
         asked = list(roots)
-        found, failed = _evaluate(list(asked), {id(root) for root in asked}, alone=alone)
+        ids = {id(root) for root in asked}
+        found, failed = _evaluate(list(asked), ids, alone=alone, passing=passing)
     fp_faults.tell(found)
     if failed:
         raise_for(asked, failed)
@@ -204,11 +207,13 @@ def _evaluate(
     left: Sequence[Expr] = (),
     *,
     alone: bool = False,
+    passing: Collection[int] = (),
 ) -> tuple[list[StepFault], list[Failure]]:
     """Run what the roots wait for, emptying the list of roots.
 
     ``asked`` has the ids of those that somebody wants to look at, None where nobody does; what is
-    ``left`` may stay pending, and all else where they are to be computed ``alone``.
+    ``left`` may stay pending, what is ``passing`` does, and all else where they are to be computed
+    ``alone``.
     """
     started = time.perf_counter()
     order = pending_in_order(roots)
@@ -226,8 +231,8 @@ def _evaluate(
     sizes = grain()
     if alone and asked is not None:
         wanted = [e for e in wanted if id(e) in asked]
-    if known:
-        wanted = [e for e in wanted if id(e) not in known]
+    if known or passing:
+        wanted = [e for e in wanted if id(e) not in known and id(e) not in passing]
     if left and asked is not None:
         unread.leave(left)
     if wanted != roots:  # which are all that is computed, mostly

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,8 +90,20 @@ def for_writing(x: Any) -> Any:
     return unwrap(x)
 
 
+waiting: dict[int, Any] = {}  # thread -> what it has waiting over memory that NumPy may write to
+
+
+def settle() -> None:
+    """Compute what waits over lent memory, before this thread runs anything but this library."""
+    loans = waiting.get(get_ident())
+    if loans is not None and not loans.busy:
+        loans.settled(None)
+
+
 def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call NumPy's ``function`` now; ``out`` is written in place."""
+    if waiting:
+        settle()
     placed = args[out_position(function) :] if len(args) > 1 else ()
     if placed or "out" in kwargs:
         with writing(*placed, kwargs.get("out")):
@@ -167,6 +180,8 @@ def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
 
 def run_writing(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a NumPy function that writes to its first argument."""
+    if waiting:
+        settle()
     with writing(*args[:1], *[kwargs[name] for name in _TARGETS.intersection(kwargs)]):
         return _run_writing(function, args, kwargs)
 

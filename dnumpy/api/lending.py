@@ -4,8 +4,12 @@ What is recorded must say what its operands were then. Of memory that only this 
 that is so; a NumPy array of the program's, or one of ours that was handed out (to pandas, to a
 plot), may have changed by the time it is read. It is copied while it is little. What is large is
 *lent*: the call is made again with handles that stand over the same memory as if it were ours, and
-all that was recorded with them is computed before the program goes on. A copy of 80 MB takes as
+all that was recorded with them is computed before other code goes on. A copy of 80 MB takes as
 long as ten products with a vector.
+
+Where the program's next operation is sure to come here too, and nothing but this library runs until
+then (:mod:`dnumpy.api.ahead`), what was recorded waits for it: ``(a * b + c).sum()`` passes over
+what is lent once.
 """
 
 from __future__ import annotations
@@ -13,26 +17,33 @@ from __future__ import annotations
 import inspect
 import weakref
 from functools import cache
-from math import inf
+from math import inf, prod
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls
-from dnumpy.api.array import adopt, concrete, is_managed_dtype, managed, ndarray, wrap
+from dnumpy.api.ahead import Lookout
+from dnumpy.api.array import adopt, concrete, facts, is_managed_dtype, managed, ndarray, wrap
 from dnumpy.api.buffer import LARGE_BYTES, Buffer, SharedRead, readers
 from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf
+from dnumpy.expr.origin import users_frame
 from dnumpy.expr.walk import stored_operands
+from dnumpy.ops.table import LEAF
 
 _ONE_RESULT: Any = (ndarray, DeferredScalar, np.generic)  # and no list or tuple of several
 GAINS_BYTES = 1 << 24  # of an array of NumPy's: what is less NumPy itself passes as fast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from types import CodeType
+
+    from dnumpy.api.ahead import Place
 
 
 def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -140,12 +151,18 @@ def call(
     Raises Unmanaged where one of the arguments is an output, ``outs`` or a keyword, that is shared:
     NumPy writes to it.
     """
+    loans = calls.waiting.get(get_ident()) if calls.waiting else None
+    if loans is not None and not loans.goes_on():
+        loans = None
     if not _any_shared(args) and not (kwargs and _any_shared(kwargs.values())):
-        return ours(*args, **kwargs)
+        return ours(*args, **kwargs) if loans is None else _with(loans, ours, args, kwargs)
     if _any_shared((*outs, kwargs.get("out"))):
+        calls.settle()
         raise Unmanaged
     if not _lends():
         return ours(*args, **kwargs)
+    if loans is not None:
+        return _with(loans, ours, args, kwargs)
     before, readers.refuse = getattr(readers, "refuse", False), True
     try:
         return ours(*args, **kwargs)
@@ -153,7 +170,7 @@ def call(
         pass
     finally:
         readers.refuse = before
-    return _with_loans(ours, args, kwargs)
+    return _with(_Loans(), ours, args, kwargs)
 
 
 def adopted(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -246,7 +263,7 @@ class _Loan:
             return found
         if x._buf is self.handle._buf:
             return self._shown(x)
-        if np.may_share_memory(x._buf.memory(), self._memory):
+        if not x._buf.pending and np.may_share_memory(x._buf.memory(), self._memory):
             x._buf.set(x._buf.snapshot(None))
         return x
 
@@ -259,10 +276,24 @@ class _Loan:
 
 
 class _Loans:
-    """What is lent for one call."""
+    """What one thread has lent, for one call or for several in a row, and what waits over it."""
 
     def __init__(self) -> None:
+        self.busy = False  # recording: calls within are part of that
         self._made: dict[int, _Loan] = {}
+        self._noted: list[tuple[Place, weakref.ref[Any]]] = []  # Buffers and scalars
+        self._lookout = Lookout(_is_asked_about)
+        self._next: tuple[CodeType, int] | None = None  # the operation that is sure to come
+
+    def goes_on(self) -> bool:
+        """Say whether the call being made is the one waited for; if not, nothing waits any more."""
+        if self.busy:
+            return False
+        frame = users_frame(_DEPTH)
+        if self._next == (frame.f_code, frame.f_lasti):
+            return True
+        self.settled(None)
+        return False
 
     def of(self, x: Any) -> Any:
         """Return ``x`` with what is shared lent, inside lists and tuples too."""
@@ -277,10 +308,77 @@ class _Loans:
         self._made[id(x)] = found
         return found.handle
 
-    def settled(self, result: Any) -> Any:
-        """Return the result, computed, as what it is once nothing is lent any longer."""
-        engine.compute_apart([e for e in _exprs_of(result) if e.value is None])
+    def passed(self, result: Any) -> Any:
+        """Return the result, as what it is once nothing is lent any longer.
+
+        What it waits for is computed, unless the program's next operation comes here.
+        """
+        if not self._may_wait(result):
+            return self.settled(result)
+        frame = users_frame(_DEPTH)
+        following = self._lookout.next_asked(frame)
+        if following is None:
+            return self.settled(result, self._lookout.last_reads(frame))
+        waits = result
+        if type(result) is ndarray:
+            waits = result._buf
+            waits._export = _nobody
+        self._noted.append(((id(frame), frame.f_lasti), weakref.ref(waits)))
+        for k, (place, ref) in enumerate(self._noted if self._lookout.left else ()):
+            if place in self._lookout.left:
+                self._noted[k] = _NOWHERE, ref
+        self._lookout.left.clear()
+        self._next = following
+        return result
+
+    def _may_wait(self, result: Any) -> bool:
+        kind = type(result)
+        if kind is DeferredScalar:
+            return bool(result.is_pending)
+        if kind is not ndarray or result._np is not None or type(result._buf) is not Buffer:
+            return False
+        buffer = result._buf
+        return buffer.pending and (buffer._export is None or buffer._export is _nobody)
+
+    def settled(self, result: Any, last: Collection[Place] = ()) -> Any:
+        """Return the result, computed, as what it is once nothing is lent any longer.
+
+        Of the operations that were read ``last`` by this one nobody will see what they gave.
+        """
+        thread = get_ident()
+        if calls.waiting.get(thread) is self:
+            del calls.waiting[thread]
+        noted = [(at, x) for at, ref in self._noted if (x := ref()) is not None]
+        own = result._buf if type(result) is ndarray and result._np is None else None
+        kept = [x for at, x in noted if at not in last]
+        spent = [
+            x
+            for at, x in noted
+            if at in last and type(x) is Buffer and x is not own and not any(x is k for k in kept)
+        ]
+        exprs = [*_exprs_of(result), *[x.expr for x in kept if x.expr is not None]]
+        try:
+            engine.compute_apart(
+                [e for e in exprs if e.value is None], passing={id(x.expr) for x in spent}
+            )
+        finally:
+            for _, x in noted:
+                if type(x) is Buffer and x._export is _nobody:
+                    x._export = None
+            for x in spent:  # which would keep what is lent
+                x.expr = Expr(LEAF, (), (), x.shape, x.dtype)
+            del exprs
         result = self._returned(result)
+        for x in kept:
+            if type(x) is Buffer:
+                self._part(x)
+            else:
+                x.force()
+        self._end()
+        return result
+
+    def _end(self) -> None:
+        """Bring home what was written, and see that nobody keeps what was lent."""
         for loan in self._made.values():
             loan.give_back()
             del loan.handle
@@ -288,7 +386,12 @@ class _Loans:
             engine.compute_apart(self._waiting())
         for expr in self._alive():  # somebody keeps the operand itself
             expr.value = expr.value.copy()
-        return result
+
+    def _part(self, buffer: Buffer) -> None:
+        """Let what was computed not lie in memory that was lent."""
+        memory = buffer.memory()
+        if any(np.may_share_memory(memory, loan._memory) for loan in self._made.values()):
+            buffer.set(buffer.snapshot(None))
 
     def _returned(self, x: Any) -> Any:
         kind = type(x)
@@ -310,6 +413,24 @@ class _Loans:
         return [e for e in engine.window.waiting() if not lent.isdisjoint(stored_operands([e]))]
 
 
+_NOWHERE = 0, 0  # where what a function returned is: it is seen later
+_DEPTH = 4  # frames of this package at least
+
+
+def _nobody() -> None:
+    """Stand for the export of a Buffer that waits over lent memory: it is read here alone."""
+
+
+def _is_asked_about(x: ndarray) -> bool:
+    """Say whether an operation on an array is sure to be a call that may lend."""
+    if x._np is not None:
+        return False
+    if x._buf._export is _nobody:
+        return True
+    shape, dtype = facts(x)
+    return prod(shape) * dtype.itemsize >= LARGE_BYTES and _is_shared(x)
+
+
 def _exprs_of(result: Any) -> Iterator[Expr]:
     kind = type(result)
     if kind is list or kind is tuple:
@@ -321,15 +442,28 @@ def _exprs_of(result: Any) -> Iterator[Expr]:
         yield result._buf.expr
 
 
-def _with_loans(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    loans = _Loans()
+def _with(
+    loans: _Loans, ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return the call's result with what is shared lent."""
+    thread = get_ident()
+    outer = calls.waiting.get(thread)
+    calls.waiting[thread] = loans
+    loans.busy = True
     taken = loans.of(args)
     try:
         result = ours(*taken, **{name: loans.of(x) for name, x in kwargs.items()})
-    except Unmanaged:
-        raise  # before anything was recorded
     except BaseException:
+        del taken
         loans.settled(None)
         raise
+    finally:
+        loans.busy = False
+        if outer is not None and outer is not loans:
+            calls.waiting[thread] = outer
     del taken
-    return result if result is NotImplemented else loans.settled(result)
+    if result is NotImplemented:
+        loans.settled(None)
+        return result
+    within = outer is not None and outer is not loans  # a part of a call that is being made
+    return loans.settled(result) if within else loans.passed(result)

@@ -200,6 +200,16 @@ def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
         known, errors, listens, origin = found
         if known is code and errors is state and listens is watched:
             return origin
+    return _origin_of(_outside(frame), state, watched)
+
+
+def users_frame(depth: int) -> FrameType:
+    """Return the frame of the program's that called, at least ``depth`` above this one."""
+    return _outside(_frame_at(depth))
+
+
+def _outside(frame: FrameType) -> FrameType:
+    """Return the first frame from here outside the libraries."""
     while frame.f_back is not None:
         name = frame.f_code.co_filename
         inside = libraries.get(name)
@@ -208,7 +218,7 @@ def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
         if not inside:
             break
         frame = frame.f_back
-    return _origin_of(frame, state, watched)
+    return frame
 
 
 def site_of(frame: FrameType) -> Site | None:
