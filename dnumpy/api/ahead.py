@@ -1,4 +1,4 @@
-"""What a program does next, read from its bytecode: whether nothing but this library runs until then.
+"""What a program does next, read from its bytecode: whether none but this library runs until then.
 
 What is recorded over memory that other code may write to (:mod:`dnumpy.api.lending`) has to be
 computed before other code runs. In ``(a * b + c).sum()`` none does between the product and the sum,
@@ -10,10 +10,9 @@ an attribute of another object, a jump, an instruction of a newer Python) the an
 
 from __future__ import annotations
 
-import dis
 import inspect
 import sys
-from functools import cache
+from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,62 +21,44 @@ import numpy as np
 from dnumpy.api import calls
 from dnumpy.api.array import ndarray
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.expr.straight import END, UNKNOWN, Step, Symbol, kept_of, line_of, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import CodeType, FrameType
 
-# methods and functions that only read what they are given, and call nobody back
-METHODS = frozenset({
-    "all", "any", "argmax", "argmin", "astype", "clip", "conj", "conjugate", "cumprod", "cumsum",
-    "dot", "max", "mean", "min", "prod", "ravel", "reshape", "round", "std", "sum", "swapaxes",
-    "transpose", "var",
+# methods and functions that only read what they are given, and call nobody back. All ask
+ASKING_METHODS = frozenset({
+    "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "dot", "max", "mean", "min",
+    "prod", "round", "std", "sum", "var",
 })  # fmt: skip
-FUNCTIONS = frozenset({
-    "abs", "absolute", "all", "amax", "amin", "any", "argmax", "argmin", "around", "average",
-    "broadcast_to", "clip", "concatenate", "count_nonzero", "cumprod", "cumsum", "diff", "dot",
-    "einsum", "empty_like", "expand_dims", "flip", "full_like", "hstack", "inner", "max", "mean",
-    "min", "moveaxis", "ones_like", "outer", "prod", "ptp", "ravel", "reshape", "roll", "round",
-    "squeeze", "stack", "std", "sum", "swapaxes", "tensordot", "transpose", "var", "vdot", "vstack",
-    "where", "zeros_like",
+ASKING_FUNCTIONS = frozenset({
+    "all", "amax", "amin", "any", "argmax", "argmin", "around", "average", "clip", "concatenate",
+    "count_nonzero", "cumprod", "cumsum", "diff", "dot", "einsum", "hstack", "inner", "max", "mean",
+    "min", "outer", "prod", "ptp", "roll", "round", "stack", "std", "sum", "tensordot", "var",
+    "vdot", "vstack", "where",
 })  # fmt: skip
-_ARRAYS = frozenset({"T", "mT", "real", "imag"})  # attributes
+# but these, which read nothing, or show their operand in another way
+SHOWING_METHODS = frozenset({"astype", "ravel", "reshape", "swapaxes", "transpose"})
+SHOWING_FUNCTIONS = frozenset({
+    "broadcast_to", "empty_like", "expand_dims", "flip", "full_like", "moveaxis", "ones_like",
+    "ravel", "reshape", "squeeze", "swapaxes", "transpose", "zeros_like",
+})  # fmt: skip
+_WITHOUT_OUT = frozenset({"where", "einsum"})  # by position
+METHODS = ASKING_METHODS | SHOWING_METHODS
+_VIEWS = frozenset({"T", "mT"})  # attributes
 _FACTS = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes"})
 _WRITING = frozenset({"out"})  # keywords
 
 # what an operand is: one whose operation is sure to ask ``lending`` (HELD), another array of ours
 # or a scalar of it, what is no array, anything else
 HELD, OURS, PLAIN, OTHER = "held", "ours", "plain", "other"
-SEVERAL = "several"  # a sequence in which arrays of ours are
+SEVERAL = "several"  # a sequence in which arrays are
+NUMPYS = "numpys"  # an array of NumPy's
+_ARRAYS = frozenset({HELD, OURS, NUMPYS, SEVERAL})
 
 Place = tuple[int, int]  # a frame, by id, and an instruction
-
-
-class Symbol(NamedTuple):
-    """Where a value on the stack comes from: a variable, a constant, an earlier instruction."""
-
-    kind: str
-    value: Any = None
-    of: tuple[Symbol, ...] = ()
-    stored: int = -1  # of a variable: the instruction that stores what it is made ``of``
-
-
-class Step(NamedTuple):
-    """An instruction that may run code: ``operator``, ``index``, ``call``, ``attribute``, ``return``.
-
-    What follows ``end`` may be anything.
-    """
-
-    kind: str
-    offset: int
-    operands: tuple[Symbol, ...] = ()
-    callee: Symbol | None = None
-    names: tuple[str, ...] = ()
-    guarded: bool = False  # what it raises may be caught in the same function
-
-
-_UNKNOWN, _NULL = Symbol("unknown"), Symbol("null")
-_END = Step("end", -1)
+Way = Sequence[tuple["CodeType", int]]  # the operations up to one that asks
 
 
 class Lookout:
@@ -88,17 +69,21 @@ class Lookout:
         self.places: set[Place] = set()  # of the operations whose results wait
         self.left: set[Place] = set()  # of functions that have returned
 
-    def next_asked(self, frame: FrameType) -> tuple[CodeType, int] | None:
-        """Return where the next operation is that is sure to ask; None if other code may run.
+    def next_asked(self, frame: FrameType) -> Way | None:
+        """Return the way to the next operation that is sure to ask; None if other code may run.
 
         The frame is about to go on after its current instruction, whose result waits.
         """
         found = self._standing(frame)
         if found is None or not _only_reads(found.step, found.scope):
             return None
-        found.scope.kinds[frame.f_lasti] = HELD
+        scope = found.scope
+        scope.kinds[frame.f_lasti] = HELD
         self.places.add((id(frame), frame.f_lasti))
-        return self._following(found, _MOST_CALLS)
+        scope.stores = any(
+            owner == id(frame) and at in kept_of(scope.code) for owner, at in self.places
+        )
+        return self._following(found, [], _MOST_CALLS)
 
     def _standing(self, frame: FrameType) -> _Standing | None:
         """Return where a frame is, with what is known of the results before."""
@@ -114,25 +99,30 @@ class Lookout:
                 scope.kinds[step.offset] = OURS if found in (HELD, SEVERAL) else found
         return _Standing(scope, line, at)
 
-    def _following(self, start: _Standing, calls_left: int) -> tuple[CodeType, int] | None:
+    def _following(
+        self, start: _Standing, way: list[tuple[CodeType, int]], calls_left: int
+    ) -> Way | None:
         scope = start.scope
         for step in start.line[start.at + 1 :]:
             if step.kind == "end" or not calls_left:
                 return None
+            if scope.stores and (step.guarded or not scope.is_function):
+                return None  # what raises leaves variables behind that somebody may look at
             if step.kind == "return":
-                return self._after_return(scope, step, calls_left - 1)
+                return self._after_return(scope, step, way, calls_left - 1)
             found = scope.kind_of_step(step)
             if found == OTHER:
-                return self._within(scope, step, calls_left - 1)
+                return self._within(scope, step, way, calls_left - 1)
             if step.kind != "attribute":
+                way.append((scope.code, step.offset))
                 if scope.asks:
-                    return scope.code, step.offset
-                if step.guarded:
-                    return None
+                    return way
             scope.kinds[step.offset] = found
         return None
 
-    def _within(self, scope: _Scope, call: Step, calls_left: int) -> tuple[CodeType, int] | None:
+    def _within(
+        self, scope: _Scope, call: Step, way: list[tuple[CodeType, int]], calls_left: int
+    ) -> Way | None:
         """Go on in a function of the program's, which is about to be called."""
         function = scope.value_of(call.callee) if call.callee is not None else None
         if type(function) is not FunctionType or call.names or call.guarded:
@@ -148,11 +138,11 @@ class Lookout:
         inner = _Scope(function, self.is_held)
         names = code.co_varnames
         inner.variables = {n: scope.bound(s) for n, s in zip(names, operands, strict=False)}
-        return self._following(_Standing(inner, lines_of(code)[0], -1), calls_left)
+        return self._following(_Standing(inner, lines_of(code)[0], -1), way, calls_left)
 
     def _after_return(
-        self, scope: _Scope, step: Step, calls_left: int
-    ) -> tuple[CodeType, int] | None:
+        self, scope: _Scope, step: Step, way: list[tuple[CodeType, int]], calls_left: int
+    ) -> Way | None:
         """Go on in the function that called."""
         frame = scope.frame
         caller = None if frame is None else frame.f_back
@@ -168,7 +158,7 @@ class Lookout:
         (returned,) = step.operands
         kind = scope.kind_of(returned)
         found.scope.kinds[found.step.offset] = OTHER if kind == SEVERAL else kind
-        following = self._following(found, calls_left)
+        following = self._following(found, way, calls_left)
         if following is not None:
             self._leave(frame)
             if kind == HELD:
@@ -197,7 +187,8 @@ class Lookout:
         found -= kept_of(frame.f_code)
         if following.kind == "return" and not frame.f_code.co_flags & _NO_PLAIN_FUNCTION:
             given = _results_in(following.operands[0], line)
-            found |= {at for owner, at in self.places if owner == id(frame)} - given
+            own = {at for owner, at in self.places if owner == id(frame)}
+            found |= own - given if given is not None else set()
         return {(id(frame), at) for at in found}
 
 
@@ -206,16 +197,21 @@ def _only_reads(step: Step, scope: _Scope) -> bool:
     return step.kind == "operator" or (step.kind == "call" and scope.may_call(step))
 
 
-def _results_in(symbol: Symbol, line: tuple[Step, ...]) -> set[int]:
-    """Return the operations whose results a symbol stands for, holds or may be a view of."""
+def _results_in(symbol: Symbol, line: tuple[Step, ...]) -> set[int] | None:
+    """Return the operations whose results a symbol stands for, holds or may be a view of.
+
+    None where that is not known.
+    """
     found: set[int] = set()
     to_see = [symbol]
     while to_see:
         seen = to_see.pop()
+        if seen.kind == "unknown":
+            return None
         to_see += seen.of
         if seen.kind == "result" and seen.value not in found:
             found.add(seen.value)
-            step = next((s for s in line if s.offset == seen.value), _END)
+            step = next((s for s in line if s.offset == seen.value), END)
             if step.kind != "operator":
                 to_see += step.operands
                 to_see += () if step.callee is None else step.callee.of
@@ -250,12 +246,11 @@ _NO_PLAIN_FUNCTION = (
 class _Scope:
     """What the symbols of a straight line stand for, in a frame or in a function to be called."""
 
-    def __init__(
-        self, where: FrameType | FunctionType, is_held: Callable[[ndarray], bool]
-    ) -> None:
+    def __init__(self, where: FrameType | FunctionType, is_held: Callable[[ndarray], bool]) -> None:
         self._is_held = is_held
         self.kinds: dict[int, str] = {}  # of results
         self.asks = False  # whether the last step is sure to ask
+        self.stores = False  # whether a variable has what waits
         self.variables: Mapping[str, Any] | None = None
         self.frame: FrameType | None = None
         self.last = -1  # instruction that was run
@@ -264,6 +259,7 @@ class _Scope:
         else:
             self.code, self._globals = where.f_code, where.f_globals
             self.frame, self.last = where, where.f_lasti
+        self.is_function = bool(self.code.co_flags & inspect.CO_NEWLOCALS)
 
     def kind_of_step(self, step: Step) -> str:
         """Return what the result of a step is; OTHER where it may run other code."""
@@ -278,32 +274,52 @@ class _Scope:
                 return OTHER
         elif SEVERAL in kinds[: len(kinds) if step.kind == "operator" else 1]:
             return OTHER
+        if NUMPYS in kinds and "@" in step.names:
+            return OTHER  # which NumPy multiplies, mostly: it had better be computed before
         if step.kind == "index":
             return _kind_of_item(kinds, step.operands[1])
-        self.asks = HELD in kinds or SEVERAL in kinds
+        reads = step.kind == "operator" or self._asks(step)
+        self.asks = reads and (HELD in kinds or SEVERAL in kinds)
         if self.asks:
             return HELD
-        return OURS if OURS in kinds else PLAIN
+        if step.kind != "call" and _ARRAYS.isdisjoint(kinds):
+            return PLAIN
+        return OURS if {HELD, OURS, SEVERAL}.intersection(kinds) or step.kind == "call" else NUMPYS
+
+    def _asks(self, step: Step) -> bool:
+        """Say whether a function that may be called is one that asks."""
+        callee = step.callee
+        assert callee is not None
+        if callee.kind == "attribute" and self.kind_of(callee.of[0]) in (HELD, OURS):
+            return callee.value in ASKING_METHODS
+        return id(self.value_of(callee)) not in _showing
 
     def _kind_of_attribute(self, base: Symbol, whole: Symbol | None) -> str:
         assert whole is not None
         kind = self.kind_of(base)
         if kind in (HELD, OURS):
-            known = whole.value in _ARRAYS or whole.value in _FACTS or whole.value in METHODS
+            known = whole.value in _VIEWS or whole.value in _FACTS or whole.value in METHODS
             return self.kind_of(whole) if known else OTHER
-        return OTHER if self.value_of(whole) is _UNKNOWN else PLAIN  # in a module
+        return OTHER if self.value_of(whole) is UNKNOWN else PLAIN  # in a module
 
     def may_call(self, step: Step) -> bool:
         """Say whether a call only reads, and calls nobody back."""
         callee = step.callee
         if callee is None or not _WRITING.isdisjoint(step.names):
             return False
+        given = step.operands[: len(step.operands) - len(step.names)]
         if callee.kind == "attribute" and self.kind_of(callee.of[0]) in (HELD, OURS):
-            return callee.value in METHODS and len(step.operands) <= _MOST_OF_A_METHOD
-        most = _readers().get(id(self.value_of(callee)))
-        is_read_from_module = bool(step.operands) and step.operands[0].kind == "self"
-        count = len(step.operands) - len(step.names) - is_read_from_module
-        return most is not None and count <= most
+            return callee.value in METHODS and self._are_plain(given[_MAY_BE_OUT:])
+        if given and given[0].kind == "self":  # the module that it was read from
+            given = given[1:]
+        function = id(self.value_of(callee))
+        most = _readers().get(function)
+        if most is None or len(given) > most:
+            return False
+        return function not in _with_axis or self._are_plain(given[_MAY_BE_OUT:])
+
+    def _are_plain(self, symbols: tuple[Symbol, ...]) -> bool:
+        return all(self.kind_of(s) == PLAIN for s in symbols)
 
     def kind_of(self, symbol: Symbol) -> str:
         """Return what a symbol stands for."""
@@ -330,14 +346,16 @@ class _Scope:
             return HELD if self._is_held(value) else OURS
         if kind is _Known:
             return str(value.kind)
-        if kind is DeferredScalar or kind is np.ndarray:
+        if kind is DeferredScalar:
             return OURS
+        if kind is np.ndarray:
+            return NUMPYS
         return PLAIN if _is_plain(value) else OTHER
 
     def bound(self, symbol: Symbol) -> Any:
         """Return the value of an argument, or what is known of it."""
         found = self.value_of(symbol)
-        return _Known(self.kind_of(symbol)) if found is _UNKNOWN else found
+        return _Known(self.kind_of(symbol)) if found is UNKNOWN else found
 
     def value_of(self, symbol: Symbol) -> Any:
         """Return the value that a symbol stands for, if it is there by now."""
@@ -348,22 +366,23 @@ class _Scope:
             if self.variables is None:
                 assert self.frame is not None
                 self.variables = _locals_of(self.frame)
-            found = self.variables.get(name, _UNKNOWN)
-            return self._global(name) if kind == "name" and found is _UNKNOWN else found
+            found = self.variables.get(name, UNKNOWN)
+            return self._global(name) if kind == "name" and found is UNKNOWN else found
         if kind == "global":
             return self._global(name)
         if kind == "constant":
             return name
         if kind == "attribute":
             base = self.value_of(symbol.of[0])
-            return vars(base).get(name, _UNKNOWN) if type(base) is ModuleType else _UNKNOWN
-        return _UNKNOWN
+            return vars(base).get(name, UNKNOWN) if type(base) is ModuleType else UNKNOWN
+        return UNKNOWN
 
     def _global(self, name: str) -> Any:
-        return self._globals.get(name, _UNKNOWN)  # of Python's own functions none is waited for
+        return self._globals.get(name, UNKNOWN)  # of Python's own functions none is waited for
 
 
-_MOST_OF_A_METHOD = 4  # arguments, itself included: an ``out`` by position stands behind these
+_MAY_BE_OUT = 2  # operands, itself included, behind which one may be an output
+_MOST = 8  # operands of a function
 
 
 def _kind_of_item(kinds: list[str], key: Symbol) -> str:
@@ -403,317 +422,22 @@ _OF_A_FREE_DICT = 3  # the frame, a variable, and the argument of the count
 
 
 _reading: dict[int, int] = {}
+_showing: set[int] = set()
+_with_axis: set[int] = set()  # and an output behind it, where it has one
 
 
 def _readers() -> dict[int, int]:
     """Return the ids of public functions that only read -> how many operands they take."""
     if not _reading:
-        import dnumpy
-        from dnumpy.api.ufuncs import ufunc
-
-        for name in dir(dnumpy):
-            public = getattr(dnumpy, name)
-            if type(public) is ufunc and public.signature is None:
-                _reading[id(public)] = public.nin
-            elif name in FUNCTIONS:
-                _reading[id(public)] = _MOST_OF_A_METHOD - 1
-        _reading[id(dnumpy.matmul)] = 2
+        public = sys.modules["dnumpy"]
+        for name, numpys in vars(np).items():
+            if isinstance(numpys, np.ufunc):
+                _reading[id(getattr(public, name))] = numpys.nin
+        for name in ASKING_FUNCTIONS | SHOWING_FUNCTIONS:
+            found = id(getattr(public, name))
+            _reading[found] = _MOST
+            if name in SHOWING_FUNCTIONS:
+                _showing.add(found)
+            if name not in _WITHOUT_OUT:
+                _with_axis.add(found)
     return _reading
-
-
-# ---------------------------------------------------------------- from instructions
-
-
-def line_of(code: CodeType, offset: int) -> tuple[tuple[Step, ...], int]:
-    """Return the straight line of the step at an offset, and its place there; none if unknown."""
-    key = id(code), offset
-    found = _known.get(key)
-    if found is None or found[0] is not code:
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        found = _known[key] = (code, *_found_in(code, offset))
-    return found[1], found[2]
-
-
-_known: dict[tuple[int, int], tuple[CodeType, tuple[Step, ...], int]] = {}
-_MOST_KNOWN = 4096
-
-
-def _found_in(code: CodeType, offset: int) -> tuple[tuple[Step, ...], int]:
-    # a frame that waits for a call stands at the end of that instruction's caches
-    offset = max((i.offset for i in dis.get_instructions(code) if i.offset <= offset), default=-1)
-    for line in lines_of(code):
-        for k, step in enumerate(line):
-            if step.offset == offset:
-                return line, k
-    return (), 0
-
-
-@cache
-def lines_of(code: CodeType) -> tuple[tuple[Step, ...], ...]:
-    """Return the steps of each straight line of a code object, in order."""
-    guarded = _guarded_of(code)
-    lines: list[tuple[Step, ...]] = []
-    line = _Line(code, guarded)
-    for instruction in dis.get_instructions(code):
-        if instruction.is_jump_target and line.steps:
-            lines.append((*line.steps, _END))
-        if instruction.is_jump_target:
-            line = _Line(code, guarded)
-        if not line.takes(instruction):
-            lines.append((*line.steps, _END))
-            line = _Line(code, guarded)
-    lines.append((*line.steps, _END))
-    return tuple(lines)
-
-
-@cache
-def kept_of(code: CodeType) -> frozenset[int]:
-    """Return the offsets of what is stored in a variable, or may be, as far as is known."""
-    kept: set[int] = set()
-    line = _Line(code, ())
-    for instruction in dis.get_instructions(code):
-        if instruction.is_jump_target:
-            line = _Line(code, ())
-        if not line.takes(instruction):
-            kept |= line.kept
-            line = _Line(code, ())
-        kept |= line.kept
-    return frozenset(kept)
-
-
-def _guarded_of(code: CodeType) -> tuple[tuple[int, int], ...]:
-    entries = getattr(dis.Bytecode(code), "exception_entries", ())
-    return tuple((e.start, e.end) for e in entries)
-
-
-def _reads(symbol: Symbol, name: str) -> bool:
-    """Say whether a symbol stands for what a variable held, or for something made of that."""
-    is_it = symbol.kind in ("local", "name") and symbol.value == name
-    return is_it or any(_reads(part, name) for part in symbol.of)
-
-
-class _Line:
-    """The stack along a straight line, as far as it is known."""
-
-    def __init__(self, code: CodeType, guarded: tuple[tuple[int, int], ...]) -> None:
-        self._code, self._guarded = code, guarded
-        self._stack: list[Symbol] = []
-        self._variables: dict[str, Symbol] = {}
-        self._names: tuple[str, ...] = ()
-        self.steps: list[Step] = []
-        self.kept: set[int] = set()  # results that are stored, or copied
-
-    def takes(self, instruction: dis.Instruction) -> bool:
-        """Follow an instruction; False where it may run anything, or is not known."""
-        name = instruction.opname
-        if name in _NOTHING:
-            return True
-        handler = _HANDLERS.get(name)
-        return handler is not None and handler(self, instruction)
-
-    def _pop(self) -> Symbol:
-        return self._stack.pop() if self._stack else _UNKNOWN
-
-    def _popped(self, count: int) -> tuple[Symbol, ...]:
-        return tuple(self._pop() for _ in range(count))[::-1]
-
-    def _step(
-        self,
-        kind: str,
-        at: dis.Instruction,
-        operands: tuple[Symbol, ...],
-        callee: Symbol | None = None,
-        names: tuple[str, ...] = (),
-    ) -> bool:
-        offset = at.offset
-        guarded = any(start <= offset < end for start, end in self._guarded)
-        self.steps.append(Step(kind, offset, operands, callee, names, guarded))
-        return True
-
-    def _push_result(self, at: dis.Instruction) -> bool:
-        self._stack.append(Symbol("result", at.offset))
-        return True
-
-    # what each instruction does; ``at`` is the instruction
-
-    def constant(self, at: dis.Instruction) -> bool:
-        self._stack.append(Symbol("constant", at.argval))
-        return True
-
-    def null(self, _at: dis.Instruction) -> bool:
-        self._stack.append(_NULL)
-        return True
-
-    def _load(self, name: str, kind: str = "local") -> None:
-        self._stack.append(self._variables.get(name) or Symbol(kind, name))
-
-    def _store(self, name: str, at: dis.Instruction) -> None:
-        value = self._pop()
-        self._keep(value)
-        kind = "name" if at.opname == "STORE_NAME" else "local"
-        self._stack = [_UNKNOWN if _reads(s, name) else s for s in self._stack]
-        for other, known in self._variables.items():
-            if _reads(known, name):
-                self._variables[other] = known._replace(of=(_UNKNOWN,))
-        self._variables[name] = Symbol(kind, name, (value,), at.offset)
-
-    def _keep(self, symbol: Symbol) -> None:
-        if symbol.kind == "result":
-            self.kept.add(symbol.value)
-        for part in symbol.of:
-            self._keep(part)
-
-    def local(self, at: dis.Instruction) -> bool:
-        self._load(at.argval)
-        return True
-
-    def locals_(self, at: dis.Instruction) -> bool:
-        for name in at.argval:
-            self._load(name)
-        return True
-
-    def store(self, at: dis.Instruction) -> bool:
-        self._store(at.argval, at)
-        return True
-
-    def store_load(self, at: dis.Instruction) -> bool:
-        self._store(at.argval[0], at)
-        self._load(at.argval[1])
-        return True
-
-    def store_store(self, at: dis.Instruction) -> bool:
-        for name in at.argval:
-            self._store(name, at)
-        return True
-
-    def delete(self, at: dis.Instruction) -> bool:
-        self._variables[at.argval] = Symbol("local", at.argval, (_UNKNOWN,), at.offset)
-        return True
-
-    def name(self, at: dis.Instruction) -> bool:
-        self._load(at.argval, "name")
-        return True
-
-    def global_(self, at: dis.Instruction) -> bool:
-        found = Symbol("global", at.argval)
-        with_null = (at.arg or 0) & 1
-        pushed = [found, _NULL] if sys.version_info >= (3, 13) else [_NULL, found]
-        self._stack += pushed if with_null else [found]
-        return True
-
-    def attribute(self, at: dis.Instruction) -> bool:
-        base = self._pop()
-        found = Symbol("attribute", at.argval, (base,))
-        self._step("attribute", at, (base,), found)
-        is_method = at.opname == "LOAD_METHOD" or (
-            sys.version_info >= (3, 12) and (at.arg or 0) & 1
-        )
-        self._stack += [found, Symbol("self", None, (base,))] if is_method else [found]
-        return True
-
-    def call(self, at: dis.Instruction) -> bool:
-        names, self._names = self._names, ()
-        if at.opname == "CALL_KW":
-            names = self._pop().value
-        operands = self._popped(at.arg or 0)
-        upper, lower = self._pop(), self._pop()
-        if upper == _NULL:
-            callee = lower
-        elif lower == _NULL:
-            callee = upper
-        else:
-            callee, operands = lower, (upper, *operands)
-        self._step("call", at, operands, callee, names or ())
-        return self._push_result(at)
-
-    def keywords(self, at: dis.Instruction) -> bool:
-        self._names = self._code.co_consts[at.arg or 0]
-        return True
-
-    def binary(self, at: dis.Instruction) -> bool:
-        right, left = self._pop(), self._pop()
-        if at.argrepr == "[]":
-            self._step("index", at, (left, right))
-        elif at.argrepr.endswith("="):
-            return False  # in place
-        else:
-            self._step("operator", at, (left, right))
-        return self._push_result(at)
-
-    def compare(self, at: dis.Instruction) -> bool:
-        right, left = self._pop(), self._pop()
-        if at.argrepr.startswith("bool("):
-            return False
-        self._step("operator", at, (left, right))
-        return self._push_result(at)
-
-    def index(self, at: dis.Instruction) -> bool:
-        right, left = self._pop(), self._pop()
-        self._step("index", at, (left, right))
-        return self._push_result(at)
-
-    def slice_of(self, at: dis.Instruction) -> bool:
-        bounds = self._popped(2)
-        self._step("index", at, (self._pop(), Symbol("slice", None, bounds)))
-        return self._push_result(at)
-
-    def unary(self, at: dis.Instruction) -> bool:
-        self._step("operator", at, (self._pop(),))
-        return self._push_result(at)
-
-    def sequence(self, at: dis.Instruction) -> bool:
-        self._stack.append(Symbol("tuple", None, self._popped(at.arg or 0)))
-        return True
-
-    def make_slice(self, at: dis.Instruction) -> bool:
-        self._stack.append(Symbol("slice", None, self._popped(at.arg or 0)))
-        return True
-
-    def returned(self, at: dis.Instruction) -> bool:
-        self._step("return", at, (self._pop(),))
-        return False
-
-    def pop(self, _at: dis.Instruction) -> bool:
-        self._pop()
-        return True
-
-    def copy(self, at: dis.Instruction) -> bool:
-        depth = at.arg or 1
-        found = self._stack[-depth] if depth <= len(self._stack) else _UNKNOWN
-        self._keep(found)
-        self._stack.append(found)
-        return True
-
-    def swap(self, at: dis.Instruction) -> bool:
-        depth = at.arg or 2
-        if depth > len(self._stack):
-            return False
-        self._stack[-1], self._stack[-depth] = self._stack[-depth], self._stack[-1]
-        return True
-
-    def unpack(self, at: dis.Instruction) -> bool:
-        found = self._pop()
-        if found.kind != "tuple" or len(found.of) != at.arg:
-            return False
-        self._stack += found.of[::-1]
-        return True
-
-
-_NOTHING = frozenset({"NOP", "RESUME", "CACHE", "PRECALL", "EXTENDED_ARG", "NOT_TAKEN"})
-_HANDLERS: dict[str, Callable[[_Line, dis.Instruction], bool]] = {
-    "LOAD_CONST": _Line.constant, "LOAD_SMALL_INT": _Line.constant, "PUSH_NULL": _Line.null,
-    "LOAD_FAST": _Line.local, "LOAD_FAST_CHECK": _Line.local, "LOAD_FAST_BORROW": _Line.local,
-    "LOAD_FAST_LOAD_FAST": _Line.locals_,
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _Line.locals_,
-    "STORE_FAST": _Line.store, "STORE_FAST_LOAD_FAST": _Line.store_load,
-    "STORE_FAST_STORE_FAST": _Line.store_store, "DELETE_FAST": _Line.delete,
-    "LOAD_NAME": _Line.name, "STORE_NAME": _Line.store, "LOAD_GLOBAL": _Line.global_,
-    "LOAD_ATTR": _Line.attribute, "LOAD_METHOD": _Line.attribute, "CALL": _Line.call,
-    "CALL_KW": _Line.call, "KW_NAMES": _Line.keywords, "BINARY_OP": _Line.binary,
-    "COMPARE_OP": _Line.compare, "BINARY_SUBSCR": _Line.index, "BINARY_SLICE": _Line.slice_of,
-    "UNARY_NEGATIVE": _Line.unary, "UNARY_INVERT": _Line.unary, "UNARY_POSITIVE": _Line.unary,
-    "BUILD_TUPLE": _Line.sequence, "BUILD_LIST": _Line.sequence,
-    "BUILD_SLICE": _Line.make_slice, "POP_TOP": _Line.pop, "COPY": _Line.copy,
-    "RETURN_VALUE": _Line.returned, "SWAP": _Line.swap, "UNPACK_SEQUENCE": _Line.unpack,
-}  # fmt: skip

@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from functools import cache
-from math import inf, prod
+from math import inf
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +26,7 @@ import numpy as np
 from dnumpy import engine
 from dnumpy.api import calls
 from dnumpy.api.ahead import Lookout
-from dnumpy.api.array import adopt, concrete, facts, is_managed_dtype, managed, ndarray, wrap
+from dnumpy.api.array import adopt, concrete, is_managed_dtype, managed, ndarray, wrap
 from dnumpy.api.buffer import LARGE_BYTES, Buffer, SharedRead, readers
 from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.api.scalar import DeferredScalar
@@ -41,9 +41,8 @@ GAINS_BYTES = 1 << 24  # of an array of NumPy's: what is less NumPy itself passe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from types import CodeType
 
-    from dnumpy.api.ahead import Place
+    from dnumpy.api.ahead import Place, Way
 
 
 def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -282,15 +281,15 @@ class _Loans:
         self.busy = False  # recording: calls within are part of that
         self._made: dict[int, _Loan] = {}
         self._noted: list[tuple[Place, weakref.ref[Any]]] = []  # Buffers and scalars
-        self._lookout = Lookout(_is_asked_about)
-        self._next: tuple[CodeType, int] | None = None  # the operation that is sure to come
+        self._lookout = Lookout(_waits)
+        self._way: Way = ()  # the operations up to one that is sure to come here
 
     def goes_on(self) -> bool:
-        """Say whether the call being made is the one waited for; if not, nothing waits any more."""
+        """Say whether the call being made was to come; if not, nothing waits any more."""
         if self.busy:
             return False
         frame = users_frame(_DEPTH)
-        if self._next == (frame.f_code, frame.f_lasti):
+        if (frame.f_code, frame.f_lasti) in self._way:
             return True
         self.settled(None)
         return False
@@ -328,7 +327,7 @@ class _Loans:
             if place in self._lookout.left:
                 self._noted[k] = _NOWHERE, ref
         self._lookout.left.clear()
-        self._next = following
+        self._way = following
         return result
 
     def _may_wait(self, result: Any) -> bool:
@@ -361,6 +360,12 @@ class _Loans:
             engine.compute_apart(
                 [e for e in exprs if e.value is None], passing={id(x.expr) for x in spent}
             )
+        except BaseException:
+            for loan in self._made.values():
+                del loan.handle
+            for expr in self._alive():
+                expr.value = expr.value.copy()
+            raise
         finally:
             for _, x in noted:
                 if type(x) is Buffer and x._export is _nobody:
@@ -421,14 +426,9 @@ def _nobody() -> None:
     """Stand for the export of a Buffer that waits over lent memory: it is read here alone."""
 
 
-def _is_asked_about(x: ndarray) -> bool:
-    """Say whether an operation on an array is sure to be a call that may lend."""
-    if x._np is not None:
-        return False
-    if x._buf._export is _nobody:
-        return True
-    shape, dtype = facts(x)
-    return prod(shape) * dtype.itemsize >= LARGE_BYTES and _is_shared(x)
+def _waits(x: ndarray) -> bool:
+    """Say whether an array waits over what is lent: every operation on it comes here."""
+    return x._np is None and x._buf._export is _nobody
 
 
 def _exprs_of(result: Any) -> Iterator[Expr]:
@@ -453,6 +453,8 @@ def _with(
     taken = loans.of(args)
     try:
         result = ours(*taken, **{name: loans.of(x) for name, x in kwargs.items()})
+    except Unmanaged:
+        result = Unmanaged
     except BaseException:
         del taken
         loans.settled(None)
@@ -462,8 +464,10 @@ def _with(
         if outer is not None and outer is not loans:
             calls.waiting[thread] = outer
     del taken
-    if result is NotImplemented:
+    if result is NotImplemented or result is Unmanaged:  # before anything was recorded
         loans.settled(None)
+        if result is Unmanaged:
+            raise Unmanaged
         return result
     within = outer is not None and outer is not loans  # a part of a call that is being made
     return loans.settled(result) if within else loans.passed(result)
