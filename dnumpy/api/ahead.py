@@ -78,8 +78,8 @@ class Lookout:
         if found is None or not _only_reads(found.step, found.scope):
             return None
         scope = found.scope
-        scope.kinds[frame.f_lasti] = HELD
-        self.places.add((id(frame), frame.f_lasti))
+        scope.kinds[found.step.offset] = HELD
+        self.places.add((id(frame), found.step.offset))
         scope.stores = any(
             owner == id(frame) and at in kept_of(scope.code) for owner, at in self.places
         )
@@ -103,7 +103,7 @@ class Lookout:
         self, start: _Standing, way: list[tuple[CodeType, int]], calls_left: int
     ) -> Way | None:
         scope = start.scope
-        for step in start.line[start.at + 1 :]:
+        for k, step in enumerate(start.line[start.at + 1 :], start.at + 1):
             if step.kind == "end" or not calls_left:
                 return None
             if scope.stores and (step.guarded or not scope.is_function):
@@ -112,7 +112,7 @@ class Lookout:
                 return self._after_return(scope, step, way, calls_left - 1)
             found = scope.kind_of_step(step)
             if found == OTHER:
-                return self._within(scope, step, way, calls_left - 1)
+                return self._within(_Standing(scope, start.line, k), way, calls_left - 1)
             if step.kind != "attribute":
                 way.append((scope.code, step.offset))
                 if scope.asks:
@@ -121,9 +121,10 @@ class Lookout:
         return None
 
     def _within(
-        self, scope: _Scope, call: Step, way: list[tuple[CodeType, int]], calls_left: int
+        self, caller: _Standing, way: list[tuple[CodeType, int]], calls_left: int
     ) -> Way | None:
         """Go on in a function of the program's, which is about to be called."""
+        scope, call = caller.scope, caller.step
         function = scope.value_of(call.callee) if call.callee is not None else None
         if type(function) is not FunctionType or call.names or call.guarded:
             return None
@@ -136,6 +137,7 @@ class Lookout:
         if code.co_kwonlyargcount:
             return None
         inner = _Scope(function, self.is_held)
+        inner.caller = caller
         names = code.co_varnames
         inner.variables = {n: scope.bound(s) for n, s in zip(names, operands, strict=False)}
         return self._following(_Standing(inner, lines_of(code)[0], -1), way, calls_left)
@@ -144,6 +146,10 @@ class Lookout:
         self, scope: _Scope, step: Step, way: list[tuple[CodeType, int]], calls_left: int
     ) -> Way | None:
         """Go on in the function that called."""
+        if scope.caller is not None:
+            kind = scope.kind_of(step.operands[0])
+            scope.caller.scope.kinds[scope.caller.step.offset] = OTHER if kind == SEVERAL else kind
+            return self._following(scope.caller, way, calls_left)
         frame = scope.frame
         caller = None if frame is None else frame.f_back
         if frame is None or caller is None or frame.f_code.co_flags & _NO_PLAIN_FUNCTION:
@@ -186,10 +192,16 @@ class Lookout:
             found |= {s.value for s in current.callee.of if s.kind == "result"}
         found -= kept_of(frame.f_code)
         if following.kind == "return" and not frame.f_code.co_flags & _NO_PLAIN_FUNCTION:
-            given = _results_in(following.operands[0], line)
+            given = _results_in(following.operands[0], line[:at])
             own = {at for owner, at in self.places if owner == id(frame)}
             found |= own - given if given is not None else set()
         return {(id(frame), at) for at in found}
+
+
+def offset_of(frame: FrameType) -> int:
+    """Return the offset of the instruction that a frame is at: some wait at the end of it."""
+    line, at = line_of(frame.f_code, frame.f_lasti)
+    return line[at].offset if line else frame.f_lasti
 
 
 def _only_reads(step: Step, scope: _Scope) -> bool:
@@ -200,7 +212,7 @@ def _only_reads(step: Step, scope: _Scope) -> bool:
 def _results_in(symbol: Symbol, line: tuple[Step, ...]) -> set[int] | None:
     """Return the operations whose results a symbol stands for, holds or may be a view of.
 
-    None where that is not known.
+    Those of the line are looked through. None where it is not known.
     """
     found: set[int] = set()
     to_see = [symbol]
@@ -253,6 +265,7 @@ class _Scope:
         self.stores = False  # whether a variable has what waits
         self.variables: Mapping[str, Any] | None = None
         self.frame: FrameType | None = None
+        self.caller: _Standing | None = None  # of a function to be called
         self.last = -1  # instruction that was run
         if isinstance(where, FunctionType):
             self.code, self._globals = where.__code__, where.__globals__

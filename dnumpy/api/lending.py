@@ -25,7 +25,7 @@ import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls
-from dnumpy.api.ahead import Lookout
+from dnumpy.api.ahead import Lookout, offset_of
 from dnumpy.api.array import adopt, concrete, is_managed_dtype, managed, ndarray, wrap
 from dnumpy.api.buffer import LARGE_BYTES, Buffer, SharedRead, readers
 from dnumpy.api.record import Unmanaged, is_lazy
@@ -289,7 +289,7 @@ class _Loans:
         if self.busy:
             return False
         frame = users_frame(_DEPTH)
-        if (frame.f_code, frame.f_lasti) in self._way:
+        if (frame.f_code, offset_of(frame)) in self._way:
             return True
         self.settled(None)
         return False
@@ -322,7 +322,7 @@ class _Loans:
         if type(result) is ndarray:
             waits = result._buf
             waits._export = _nobody
-        self._noted.append(((id(frame), frame.f_lasti), weakref.ref(waits)))
+        self._noted.append(((id(frame), offset_of(frame)), weakref.ref(waits)))
         for k, (place, ref) in enumerate(self._noted if self._lookout.left else ()):
             if place in self._lookout.left:
                 self._noted[k] = _NOWHERE, ref
