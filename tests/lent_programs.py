@@ -232,11 +232,13 @@ class Writer:
             found += self._line(depth)
         return found
 
-    def _line(self, depth: int) -> list[str]:  # noqa: C901 - a table of kinds
+    def _line(self, depth: int) -> list[str]:  # noqa: C901, PLR0912 - a table of kinds
         which = self._random.random()
         value, name, poke = self._expression(), self._name(), self._random.randrange(4)
-        if which < 0.58:
+        if which < 0.52:
             return [f"{self._named()} = {value}"]
+        if which < 0.58:
+            return self._chosen(value)
         if which < 0.66:
             return [f"poke({poke})"]
         if which < 0.7:
@@ -271,6 +273,22 @@ class Writer:
         other = self._name()
         new = self._named()
         return [f"{new} = {name}", f"{name} = {other} * {new}", f"{other} = {name} - {new}"]
+
+    def _chosen(self, value: str) -> list[str]:
+        """Return lines with selections by one mask."""
+        mask, kept = self._new(), self._new()
+        into, first, second = self._name(), self._name(), self._name()
+        use = self._random.choice([
+            f"{into}[{mask}] = {into}[{mask}] * 2.0 + {first}[{mask}]",
+            f"{into}[{mask}] = {first}[{mask}] * 1.5", f"{into}[{mask}] += {first}[{mask}]",
+            f"held.append({first}[{mask}] * {second}[{mask}])", f"{into}[{mask}] = 0.25",
+            f"kept.append(({first}[{mask}] + {second}[{mask}]).sum())",
+            f"{into}[3:9] = {value}[3:9]",
+            f"{kept} = {first}[{mask}]; {into}[{mask}] = {kept} * 2.0; held.append({kept})",
+            f"{kept} = {first}[{mask}]; poke(0); held.append({kept})", f"{into}[...] = {value}",
+            f"{into}[{mask}] = box.get({first}[{mask}])", f"held.append(len({first}[{mask}]))",
+        ])  # fmt: skip
+        return [f"{mask} = {value} > 0.5", use]
 
     def _named(self) -> str:
         new = self._new()

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from benchmarks.programs import Host, Program
 
-UNMODIFIED = {"numpy": "numpy", "dnumpy": "dnumpy", "again": "numpy"}  # `again` shows the noise
+# `again` shows the noise; `lent` is dnumpy over arrays of NumPy's that the program keeps
+UNMODIFIED = {"numpy": "numpy", "dnumpy": "dnumpy", "again": "numpy", "lent": "dnumpy"}
 WRITTEN = ("numba", "jax", "dask", "numexpr")
 NAMES = (*UNMODIFIED, *WRITTEN)
 
@@ -49,7 +50,7 @@ def peer(name: str) -> Peer:
         return Peer(
             name,
             exact=True,
-            arrays=lambda host: tuple(module.array(array) for array in host),
+            arrays=partial(taken_in, module) if name == "lent" else partial(copied, module),
             version=lambda program: partial(program.run, module),
         )
     written = importlib.import_module(f"benchmarks.peers.{name}")
@@ -59,6 +60,20 @@ def peer(name: str) -> Peer:
         arrays=written.arrays,
         version=lambda program: spread(written.PROGRAMS.get(program.name)),
     )
+
+
+def copied(module: Any, host: Host) -> tuple[Any, ...]:
+    """Return arrays of the module's own."""
+    return tuple(module.array(array) for array in host)
+
+
+def taken_in(module: Any, host: Host) -> tuple[Any, ...]:
+    """Return arrays of the module over memory that other code may write to at any time."""
+    _kept.append(host)
+    return tuple(module.asarray(array) for array in host)
+
+
+_kept: list[Host] = []
 
 
 def spread(function: Callable[..., Any] | None) -> Callable[[Any], Any] | None:

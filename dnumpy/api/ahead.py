@@ -80,10 +80,15 @@ class Lookout:
         scope = found.scope
         scope.kinds[found.step.offset] = HELD
         self.places.add((id(frame), found.step.offset))
-        scope.stores = any(
-            owner == id(frame) and at in kept_of(scope.code) for owner, at in self.places
-        )
+        scope.stores = self._outlasts(frame, frozenset())
         return self._following(found, [], _MOST_CALLS)
+
+    def _outlasts(self, frame: FrameType, ended: frozenset[int]) -> bool:
+        """Say whether something that waits is seen after what raises here: it is no operand."""
+        kept = kept_of(frame.f_code)
+        return any(
+            owner not in ended and (owner != id(frame) or at in kept) for owner, at in self.places
+        )
 
     def _standing(self, frame: FrameType) -> _Standing | None:
         """Return where a frame is, with what is known of the results before."""
@@ -107,7 +112,7 @@ class Lookout:
             if step.kind == "end" or not calls_left:
                 return None
             if scope.stores and (step.guarded or not scope.is_function):
-                return None  # what raises leaves variables behind that somebody may look at
+                return None  # somebody may catch what is raised, and look at what waits
             if step.kind == "return":
                 return self._after_return(scope, step, way, calls_left - 1)
             found = scope.kind_of_step(step)
@@ -138,6 +143,7 @@ class Lookout:
             return None
         inner = _Scope(function, self.is_held)
         inner.caller = caller
+        inner.stores = True
         names = code.co_varnames
         inner.variables = {n: scope.bound(s) for n, s in zip(names, operands, strict=False)}
         return self._following(_Standing(inner, lines_of(code)[0], -1), way, calls_left)
@@ -164,6 +170,8 @@ class Lookout:
         (returned,) = step.operands
         kind = scope.kind_of(returned)
         found.scope.kinds[found.step.offset] = OTHER if kind == SEVERAL else kind
+        found.scope.ended = scope.ended | {id(frame)}
+        found.scope.stores = self._outlasts(caller, found.scope.ended)
         following = self._following(found, way, calls_left)
         if following is not None:
             self._leave(frame)
@@ -206,7 +214,7 @@ def offset_of(frame: FrameType) -> int:
 
 def _only_reads(step: Step, scope: _Scope) -> bool:
     """Say whether an operation that was made only reads."""
-    return step.kind == "operator" or (step.kind == "call" and scope.may_call(step))
+    return step.kind in ("operator", "index") or (step.kind == "call" and scope.may_call(step))
 
 
 def _results_in(symbol: Symbol, line: tuple[Step, ...]) -> set[int] | None:
@@ -262,7 +270,8 @@ class _Scope:
         self._is_held = is_held
         self.kinds: dict[int, str] = {}  # of results
         self.asks = False  # whether the last step is sure to ask
-        self.stores = False  # whether a variable has what waits
+        self.stores = False  # whether what waits outlasts what raises here
+        self.ended: frozenset[int] = frozenset()  # functions that return on the way here
         self.variables: Mapping[str, Any] | None = None
         self.frame: FrameType | None = None
         self.caller: _Standing | None = None  # of a function to be called
@@ -282,22 +291,46 @@ class _Scope:
         kinds = [self.kind_of(symbol) for symbol in step.operands]
         if OTHER in kinds:
             return OTHER
-        if step.kind == "call":
-            if not self.may_call(step):
-                return OTHER
-        elif SEVERAL in kinds[: len(kinds) if step.kind == "operator" else 1]:
+        if not self._fits(step, kinds):
             return OTHER
-        if NUMPYS in kinds and "@" in step.names:
-            return OTHER  # which NumPy multiplies, mostly: it had better be computed before
         if step.kind == "index":
-            return _kind_of_item(kinds, step.operands[1])
-        reads = step.kind == "operator" or self._asks(step)
+            return self._kind_of_item(kinds, step.operands[1])
+        reads = step.kind != "call" or self._asks(step)
         self.asks = reads and (HELD in kinds or SEVERAL in kinds)
         if self.asks:
             return HELD
         if step.kind != "call" and _ARRAYS.isdisjoint(kinds):
             return PLAIN
         return OURS if {HELD, OURS, SEVERAL}.intersection(kinds) or step.kind == "call" else NUMPYS
+
+    def _fits(self, step: Step, kinds: list[str]) -> bool:
+        """Say whether a step on operands of these kinds is one of ours that runs no other code."""
+        if step.kind == "call":
+            return self.may_call(step)
+        if SEVERAL in kinds[: 1 if step.kind == "index" else len(kinds)]:
+            return False
+        if step.kind == "store":
+            into, by, value = kinds
+            return into == OURS and by != HELD and value == HELD
+        # what NumPy multiplies, mostly, had better be computed before
+        return NUMPYS not in kinds or "@" not in step.names
+
+    def _kind_of_item(self, kinds: list[str], key: Symbol) -> str:
+        """Return what ``a[key]`` is: a selection, a view, or a number whose kind is never asked."""
+        base, by = kinds
+        if base == PLAIN and by == PLAIN:
+            return PLAIN
+        if base not in (HELD, OURS) or by not in (HELD, OURS, PLAIN):
+            return OTHER
+        if by != PLAIN:
+            self.asks = HELD in kinds
+            return HELD if self.asks else OURS
+        parts = key.of if key.kind == "tuple" else (key,)
+        views = all(
+            p.kind == "slice" or (p.kind == "constant" and (p.value is None or p.value is Ellipsis))
+            for p in parts
+        )
+        return base if views or base == OURS else OTHER
 
     def _asks(self, step: Step) -> bool:
         """Say whether a function that may be called is one that asks."""
@@ -396,21 +429,6 @@ class _Scope:
 
 _MAY_BE_OUT = 2  # operands, itself included, behind which one may be an output
 _MOST = 8  # operands of a function
-
-
-def _kind_of_item(kinds: list[str], key: Symbol) -> str:
-    """Return what ``a[key]`` is: a view, or a number, of which the kind is never asked."""
-    base, by = kinds
-    if by != PLAIN:
-        return OTHER  # a selection reads the array, and asks nobody
-    if base != HELD:
-        return base
-    parts = key.of if key.kind == "tuple" else (key,)
-    views = all(
-        p.kind == "slice" or (p.kind == "constant" and (p.value is None or p.value is Ellipsis))
-        for p in parts
-    )
-    return HELD if views else OTHER
 
 
 def _is_plain(value: Any) -> bool:

@@ -42,10 +42,15 @@ class SharedRead(Exception):  # noqa: N818 - control flow, not an error
     """Large shared memory would be copied; whoever said that it ``refuse``s lends it instead."""
 
 
+def refuse_copies(nbytes: int) -> None:
+    """Raise SharedRead where so much would be copied, and whoever calls can do without."""
+    if nbytes >= LARGE_BYTES and getattr(readers, "refuse", False):
+        raise SharedRead
+
+
 def shared_copy(view: np.ndarray) -> np.ndarray:
     """Return a copy of what memory shows that others may write to; raises SharedRead."""
-    if view.nbytes >= LARGE_BYTES and getattr(readers, "refuse", False):
-        raise SharedRead
+    refuse_copies(view.nbytes)
     copied = pool.empty(view.shape, view.dtype)
     np.copyto(copied, view)
     return copied

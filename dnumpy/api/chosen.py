@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ import numpy as np
 from dnumpy import engine
 from dnumpy.api import blocks
 from dnumpy.api.array import expr_of, facts, is_managed_dtype, managed, ndarray
-from dnumpy.api.buffer import Buffer
+from dnumpy.api.buffer import Buffer, refuse_copies
 from dnumpy.api.record import Unmanaged, broadcast, cast, operand, record, resolve, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
@@ -154,6 +155,15 @@ def _deferred(chosen: Selection) -> ndarray:
 # ---------------------------------------------------------------- the compact form
 
 
+def forget(buffer: Chosen) -> None:
+    """Let go of what a selection is made of, that nobody will look at."""
+    with buffer.lock:
+        buffer._home = None
+        buffer.__class__ = Buffer  # type: ignore[assignment]
+        _SHAPE.__set__(buffer, (0,))
+        _GHOST.__set__(buffer, None)
+
+
 def become(buffer: Chosen) -> None:
     """Make a Chosen the ordinary Buffer that it stands for."""
     chosen = selection(buffer)
@@ -255,7 +265,10 @@ def _covers(array: ndarray, key: Any) -> bool:
     if type(key) is not ndarray or key._np is not None:
         return False
     buffer, mask = array._buf, key._buf
-    if type(buffer) is Chosen or type(mask) is Chosen or buffer.shared or mask.shared:
+    if type(buffer) is Chosen or type(mask) is Chosen:
+        return False
+    if buffer.shared or mask.shared:
+        refuse_copies(prod(facts(array).shape) * facts(array).dtype.itemsize)
         return False
     shape, dtype = facts(array)
     if facts(key) != (shape, _BOOL):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine, native
-from dnumpy.api import calls, chosen, take
+from dnumpy.api import calls, chosen, lending, take
 from dnumpy.api.array import (
     SEEN,
     concrete,
@@ -98,7 +98,8 @@ def get(array: ndarray, key: Any) -> Any:
     """Return ``array[key]`` for a managed array."""
     if _is_quick(key) or is_basic(key):
         return _get_basic(array, key)
-    selected = chosen.select(array, key)
+    lends = calls.waiting or array._buf.foreign or array._buf._export is not None
+    selected = lending.call(chosen.select, (array, key), {}) if lends else chosen.select(array, key)
     if selected is not None:
         return selected
     if take.is_far(array, key):
@@ -217,6 +218,14 @@ def _get_advanced(array: ndarray, key: Any) -> Any:
 
 def set_(array: ndarray, key: Any, value: Any) -> None:
     """Perform ``array[key] = value`` for a managed array."""
+    if calls.waiting:
+        with lending.storing(array):
+            _set(array, key, value)
+    else:
+        _set(array, key, value)
+
+
+def _set(array: ndarray, key: Any, value: Any) -> None:
     if array._readonly:
         msg = "assignment destination is read-only"
         raise ValueError(msg)

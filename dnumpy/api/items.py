@@ -80,6 +80,8 @@ def setitem(self: ndarray, key: Any, value: Any) -> None:
 
 def _set_other(a: np.ndarray, key: Any, value: Any) -> None:
     """Assign what is neither a small array nor a plain scalar, or to an array of objects."""
+    if calls.waiting:
+        calls.settle()
     key = _plain_key(key)
     if not (a.dtype.kind == "O" and _is_element(a, key)):
         value = calls.unwrap(value)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
+from contextlib import contextmanager
 from functools import cache
 from math import inf
 from threading import get_ident
@@ -28,6 +29,7 @@ from dnumpy.api import calls
 from dnumpy.api.ahead import Lookout, offset_of
 from dnumpy.api.array import adopt, concrete, is_managed_dtype, managed, ndarray, wrap
 from dnumpy.api.buffer import LARGE_BYTES, Buffer, SharedRead, readers
+from dnumpy.api.chosen import Chosen, forget, selection
 from dnumpy.api.record import Unmanaged, is_lazy
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import config
@@ -170,6 +172,26 @@ def call(
     finally:
         readers.refuse = before
     return _with(_Loans(), ours, args, kwargs)
+
+
+@contextmanager
+def storing(array: ndarray) -> Iterator[None]:
+    """Let what waits over lent memory be stored in an array; it is computed before this ends."""
+    thread = get_ident()
+    loans = calls.waiting.get(thread)
+    if loans is None or loans.busy:
+        yield
+        return
+    if array._buf.shared or not loans.goes_on():
+        calls.settle()
+        yield
+        return
+    try:
+        yield
+    except BaseException:
+        calls.settle()
+        raise
+    loans.stored()
 
 
 def adopted(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -334,10 +356,19 @@ class _Loans:
         kind = type(result)
         if kind is DeferredScalar:
             return bool(result.is_pending)
-        if kind is not ndarray or result._np is not None or type(result._buf) is not Buffer:
+        if kind is not ndarray or result._np is not None:
             return False
         buffer = result._buf
-        return buffer.pending and (buffer._export is None or buffer._export is _nobody)
+        if buffer._export is not None and buffer._export is not _nobody:
+            return False
+        if type(buffer) is Chosen:
+            return selection(buffer) is not None
+        return type(buffer) is Buffer and buffer.pending
+
+    def stored(self) -> None:
+        """Compute all, after what waits was read for the last time by an assignment."""
+        if calls.waiting.get(get_ident()) is self:
+            self.settled(None, self._lookout.last_reads(users_frame(_DEPTH)))
 
     def settled(self, result: Any, last: Collection[Place] = ()) -> Any:
         """Return the result, computed, as what it is once nothing is lent any longer.
@@ -350,16 +381,30 @@ class _Loans:
         noted = [(at, x) for at, ref in self._noted if (x := ref()) is not None]
         own = result._buf if type(result) is ndarray and result._np is None else None
         kept = [x for at, x in noted if at not in last]
-        spent = [
-            x
-            for at, x in noted
-            if at in last and type(x) is Buffer and x is not own and not any(x is k for k in kept)
-        ]
-        exprs = [*_exprs_of(result), *[x.expr for x in kept if x.expr is not None]]
+        shown = (own, *kept)
+        spent = [x for _, x in noted if isinstance(x, Buffer) and not any(x is y for y in shown)]
+        self._compute(result, kept, spent)
+        result = self._returned(result)
+        for x in kept:
+            if isinstance(x, Buffer):
+                self._part(x)
+            else:
+                x.force()
+        self._end()
+        return result
+
+    def _compute(self, result: Any, kept: list[Any], spent: list[Buffer]) -> None:
+        """Give all but what is spent its value; nobody waits any longer, whatever happens."""
+        passing: set[int] = set()
+        for x in spent:
+            if type(x) is Chosen:
+                forget(x)
+            else:
+                passing.add(id(x.expr))
+        own = [result._buf] if type(result) is ndarray and result._np is None else []
         try:
-            engine.compute_apart(
-                [e for e in exprs if e.value is None], passing={id(x.expr) for x in spent}
-            )
+            exprs = [*_exprs_of(result), *[x.expr for x in kept if x.expr is not None]]
+            engine.compute_apart([e for e in exprs if e.value is None], passing=passing)
         except BaseException:
             for loan in self._made.values():
                 del loan.handle
@@ -367,20 +412,12 @@ class _Loans:
                 expr.value = expr.value.copy()
             raise
         finally:
-            for _, x in noted:
-                if type(x) is Buffer and x._export is _nobody:
+            for x in (*own, *kept, *spent):
+                if isinstance(x, Buffer) and x._export is _nobody:
                     x._export = None
             for x in spent:  # which would keep what is lent
                 x.expr = Expr(LEAF, (), (), x.shape, x.dtype)
-            del exprs
-        result = self._returned(result)
-        for x in kept:
-            if type(x) is Buffer:
-                self._part(x)
-            else:
-                x.force()
-        self._end()
-        return result
+            exprs = []
 
     def _end(self) -> None:
         """Bring home what was written, and see that nobody keeps what was lent."""

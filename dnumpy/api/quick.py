@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import engine, native
-from dnumpy.api import chosen
+from dnumpy.api import calls, chosen
 from dnumpy.api.array import bare, facts, from_expr, is_managed_dtype, ndarray, reaches_far
 from dnumpy.api.buffer import Buffer, recorded
 from dnumpy.api.layout import descends
@@ -71,7 +71,7 @@ def binary(row: Elementwise, x: ndarray, y: Any) -> ndarray | None:
 def _chosen(row: Elementwise, args: tuple[Any, ...]) -> ndarray | None:
     """Return the recorded result if the first operand is a selection by a mask."""
     x = args[0]
-    if x._np is not None or type(x._buf) is not chosen.Chosen:
+    if x._np is not None or type(x._buf) is not chosen.Chosen or calls.waiting:
         return None
     found = chosen.call(row.ufunc, args, {})  # type: ignore[arg-type]
     return None if found is NotImplemented else found
@@ -89,7 +89,7 @@ def into(row: Elementwise, x: ndarray, y: Any) -> bool:
     """Record ``x op= y``; False where it takes another look."""
     if x._np is not None or x._readonly or x._place is not None:
         return False
-    if type(x._buf) is chosen.Chosen:
+    if type(x._buf) is chosen.Chosen and not calls.waiting:
         return chosen.call(row.ufunc, (x, y), {"out": x}) is x  # type: ignore[arg-type]
     if type(y) is ndarray and not _is_like(y, x):
         return False  # the error of operands that do not fit speaks of three

@@ -28,8 +28,8 @@ class Symbol(NamedTuple):
 class Step(NamedTuple):
     """An instruction that may run code; its kind is one of those below.
 
-    ``operator``, ``index``, ``call``, ``attribute``, ``return``; what follows ``end`` may be
-    anything.
+    ``operator``, ``index``, ``store``, ``call``, ``attribute``, ``return``; what follows ``end``
+    may be anything.
     """
 
     kind: str
@@ -270,6 +270,10 @@ class _Line:
         self._step("operator", at, (left, right))
         return self._push_result(at)
 
+    def store_item(self, at: dis.Instruction) -> bool:
+        key, container, value = self._pop(), self._pop(), self._pop()
+        return self._step("store", at, (container, key, value))
+
     def index(self, at: dis.Instruction) -> bool:
         right, left = self._pop(), self._pop()
         self._step("index", at, (left, right))
@@ -334,6 +338,7 @@ _HANDLERS: dict[str, Callable[[_Line, dis.Instruction], bool]] = {
     "LOAD_ATTR": _Line.attribute, "LOAD_METHOD": _Line.attribute, "CALL": _Line.call,
     "CALL_KW": _Line.call, "KW_NAMES": _Line.keywords, "BINARY_OP": _Line.binary,
     "COMPARE_OP": _Line.compare, "BINARY_SUBSCR": _Line.index, "BINARY_SLICE": _Line.slice_of,
+    "STORE_SUBSCR": _Line.store_item,
     "UNARY_NEGATIVE": _Line.unary, "UNARY_INVERT": _Line.unary, "UNARY_POSITIVE": _Line.unary,
     "BUILD_TUPLE": _Line.sequence, "BUILD_LIST": _Line.sequence,
     "BUILD_SLICE": _Line.make_slice, "POP_TOP": _Line.pop, "COPY": _Line.copy,
