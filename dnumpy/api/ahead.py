@@ -96,12 +96,8 @@ class Lookout:
         if not line:
             return None
         scope = _Scope(frame, self.is_held)
-        for step in line[:at]:
-            if (id(frame), step.offset) in self.places:
-                scope.kinds[step.offset] = HELD
-            elif step.kind != "return":
-                found = scope.kind_of_step(step)
-                scope.kinds[step.offset] = OURS if found in (HELD, SEVERAL) else found
+        scope.before = line[:at]
+        scope.kinds = {at: HELD for owner, at in self.places if owner == id(frame)}
         return _Standing(scope, line, at)
 
     def _following(
@@ -269,6 +265,7 @@ class _Scope:
     def __init__(self, where: FrameType | FunctionType, is_held: Callable[[ndarray], bool]) -> None:
         self._is_held = is_held
         self.kinds: dict[int, str] = {}  # of results
+        self.before: tuple[Step, ...] = ()  # which were made
         self.asks = False  # whether the last step is sure to ask
         self.stores = False  # whether what waits outlasts what raises here
         self.ended: frozenset[int] = frozenset()  # functions that return on the way here
@@ -373,7 +370,8 @@ class _Scope:
         if kind == "constant":
             return PLAIN if _is_plain(symbol.value) else OTHER
         if kind == "result":
-            return self.kinds.get(symbol.value, OTHER)
+            found = self.kinds.get(symbol.value)
+            return self._kind_before(symbol.value) if found is None else found
         if symbol.stored > self.last:  # a variable that is to have another value
             return self.kind_of(symbol.of[0])
         if kind in ("tuple", "slice"):
@@ -385,6 +383,17 @@ class _Scope:
         if kind == "attribute" and self.kind_of(symbol.of[0]) in (HELD, OURS):
             return PLAIN if symbol.value in _FACTS else self.kind_of(symbol.of[0])
         return self._kind_of_value(self.value_of(symbol))
+
+    def _kind_before(self, offset: int) -> str:
+        """Return what an operation gave that was made, and does not wait."""
+        step = next((s for s in self.before if s.offset == offset), None)
+        if step is None or step.kind == "return":
+            return OTHER
+        asked = self.asks
+        kind = self.kind_of_step(step)
+        self.asks = asked
+        found = self.kinds[offset] = OURS if kind in (HELD, SEVERAL) else kind
+        return found
 
     def _kind_of_value(self, value: Any) -> str:
         kind = type(value)
@@ -435,6 +444,8 @@ def _is_plain(value: Any) -> bool:
     kind = type(value)
     if kind is tuple:
         return all(map(_is_plain, value))
+    if kind is type:
+        return value.__module__ in ("builtins", "numpy")  # others may have operators of their own
     return kind in calls.PLAIN or kind is range
 
 

@@ -63,7 +63,7 @@ def _found_in(code: CodeType, offset: int) -> tuple[tuple[Step, ...], int]:
     # a frame that waits for a call stands at the end of that instruction's caches
     offset = max((i.offset for i in dis.get_instructions(code) if i.offset <= offset), default=-1)
     for line in lines_of(code):
-        for k, step in enumerate(line):
+        for k, step in enumerate(line[:-1]):  # but its end
             if step.offset == offset:
                 return line, k
     return (), 0
