@@ -10,6 +10,7 @@ an attribute of another object, a jump, an instruction of a newer Python) the an
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import sys
 from collections.abc import Sequence
@@ -69,17 +70,19 @@ class Lookout:
         self.places: set[Place] = set()  # of the operations whose results wait
         self.left: set[Place] = set()  # of functions that have returned
 
-    def next_asked(self, frame: FrameType) -> Way | None:
+    def next_asked(self, frame: FrameType, *, waits: bool) -> Way | None:
         """Return the way to the next operation that is sure to ask; None if other code may run.
 
-        The frame is about to go on after its current instruction, whose result waits.
+        The frame is about to go on after its current instruction, whose result ``waits``, or is a
+        number that is known.
         """
         found = self._standing(frame)
         if found is None or not _only_reads(found.step, found.scope):
             return None
         scope = found.scope
-        scope.kinds[found.step.offset] = HELD
-        self.places.add((id(frame), found.step.offset))
+        scope.kinds[found.step.offset] = HELD if waits else PLAIN
+        if waits:
+            self.places.add((id(frame), found.step.offset))
         scope.stores = self._outlasts(frame, frozenset())
         return self._following(found, [], _MOST_CALLS)
 
@@ -190,16 +193,28 @@ class Lookout:
         line, at = line_of(frame.f_code, frame.f_lasti)
         if not line:
             return set()
-        current, following = line[at], line[at + 1]
+        current = line[at]
         found = {s.value for s in current.operands if s.kind == "result"}
         if current.callee is not None and current.callee.kind == "attribute":
             found |= {s.value for s in current.callee.of if s.kind == "result"}
         found -= kept_of(frame.f_code)
-        if following.kind == "return" and not frame.f_code.co_flags & _NO_PLAIN_FUNCTION:
+        following = self._return_after(frame)
+        if following is not None and not frame.f_code.co_flags & _NO_PLAIN_FUNCTION:
             given = _results_in(following.operands[0], line[:at])
             own = {at for owner, at in self.places if owner == id(frame)}
             found |= own - given if given is not None else set()
         return {(id(frame), at) for at in found}
+
+    def _return_after(self, frame: FrameType) -> Step | None:
+        """Return the step that ends a function, if no operation comes before it."""
+        found = self._standing(frame)
+        if found is None:
+            return None
+        found.scope.kinds[found.step.offset] = OURS
+        for step in found.line[found.at + 1 :]:
+            if step.kind != "call" or not found.scope.looks(step):
+                return step if step.kind == "return" else None
+        return None
 
 
 def offset_of(frame: FrameType) -> int:
@@ -292,6 +307,8 @@ class _Scope:
             return OTHER
         if step.kind == "index":
             return self._kind_of_item(kinds, step.operands[1])
+        if step.kind == "call" and self.looks(step):
+            return PLAIN
         reads = step.kind != "call" or self._asks(step)
         self.asks = reads and (HELD in kinds or SEVERAL in kinds)
         if self.asks:
@@ -303,7 +320,7 @@ class _Scope:
     def _fits(self, step: Step, kinds: list[str]) -> bool:
         """Say whether a step on operands of these kinds is one of ours that runs no other code."""
         if step.kind == "call":
-            return self.may_call(step)
+            return self.may_call(step) or self.looks(step)
         if SEVERAL in kinds[: 1 if step.kind == "index" else len(kinds)]:
             return False
         if step.kind == "store":
@@ -322,12 +339,7 @@ class _Scope:
         if by != PLAIN:
             self.asks = HELD in kinds
             return HELD if self.asks else OURS
-        parts = key.of if key.kind == "tuple" else (key,)
-        views = all(
-            p.kind == "slice" or (p.kind == "constant" and (p.value is None or p.value is Ellipsis))
-            for p in parts
-        )
-        return base if views or base == OURS else OTHER
+        return base if base == OURS or _shows(key) else OTHER
 
     def _asks(self, step: Step) -> bool:
         """Say whether a function that may be called is one that asks."""
@@ -344,6 +356,15 @@ class _Scope:
             known = whole.value in _VIEWS or whole.value in _FACTS or whole.value in METHODS
             return self.kind_of(whole) if known else OTHER
         return OTHER if self.value_of(whole) is UNKNOWN else PLAIN  # in a module
+
+    def looks(self, step: Step) -> bool:
+        """Say whether a call of Python's own only looks at its operand, an array or a number."""
+        callee = step.callee
+        if callee is None or callee.kind not in ("global", "name") or len(step.operands) != 1:
+            return False
+        if self.value_of(callee) is not UNKNOWN or not hasattr(builtins, callee.value):
+            return False
+        return getattr(builtins, callee.value) in _LOOKING
 
     def may_call(self, step: Step) -> bool:
         """Say whether a call only reads, and calls nobody back."""
@@ -436,8 +457,19 @@ class _Scope:
         return self._globals.get(name, UNKNOWN)  # of Python's own functions none is waited for
 
 
+_LOOKING = (float, int, bool, complex, len)
 _MAY_BE_OUT = 2  # operands, itself included, behind which one may be an output
 _MOST = 8  # operands of a function
+
+
+def _shows(key: Symbol) -> bool:
+    """Say whether an index without arrays gives a view, whatever it is of."""
+    if key.kind == "tuple":
+        return all(map(_shows, key.of))
+    if key.kind == "constant":
+        parts = key.value if type(key.value) is tuple else (key.value,)
+        return all(p is None or p is Ellipsis or type(p) is slice for p in parts)
+    return key.kind == "slice"
 
 
 def _is_plain(value: Any) -> bool:

@@ -334,23 +334,28 @@ class _Loans:
 
         What it waits for is computed, unless the program's next operation comes here.
         """
-        if not self._may_wait(result):
+        waits = self._may_wait(result)
+        if not waits and not isinstance(result, np.generic):
             return self.settled(result)
         frame = users_frame(_DEPTH)
-        following = self._lookout.next_asked(frame)
+        following = self._lookout.next_asked(frame, waits=waits)
         if following is None:
             return self.settled(result, self._lookout.last_reads(frame))
-        waits = result
-        if type(result) is ndarray:
-            waits = result._buf
-            waits._export = _nobody
-        self._noted.append(((id(frame), offset_of(frame)), weakref.ref(waits)))
+        if waits:
+            self._note(result, (id(frame), offset_of(frame)))
         for k, (place, ref) in enumerate(self._noted if self._lookout.left else ()):
             if place in self._lookout.left:
                 self._noted[k] = _NOWHERE, ref
         self._lookout.left.clear()
         self._way = following
         return result
+
+    def _note(self, result: Any, place: Place) -> None:
+        waits = result
+        if type(result) is ndarray:
+            waits = result._buf
+            waits._export = _nobody
+        self._noted.append((place, weakref.ref(waits)))
 
     def _may_wait(self, result: Any) -> bool:
         kind = type(result)

@@ -67,6 +67,11 @@ def ordered(np, a, b):
     return np.maximum(rows, 0.5).sum(axis=1)
 
 
+def looked_at(np, a, b):
+    chosen = a[a > 0.5]
+    return float(chosen.mean()), float(chosen.std()), len(chosen)
+
+
 STRAIGHT = [chain, lines, helped, normalised, twice_named, unpacked, keyed, ordered]
 
 
@@ -95,7 +100,7 @@ def lent():
 
 
 @lends
-@pytest.mark.parametrize("function", [*STRAIGHT, shown], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [*STRAIGHT, shown, looked_at], ids=lambda f: f.__name__)
 def test_straight_lines_over_what_is_lent_are_computed_at_once(function, settled):
     memory, ours = lent()
     expected = function(numpy, *memory)
@@ -191,6 +196,9 @@ OPERATORS += [
 OPERATORS += ["c.sum() + 1.0", "-c.sum()", "c.mean() * c.std()", "c.sum() > 1.0", "c.max() % 2"]
 OPERATORS += ["np.divmod(c, 2.0)[0]", "np.modf(c)[1]", "c.shape[0] * 2", "np.zeros_like(c) + c"]
 OPERATORS += [
+    "float(c.sum()) * c",
+    "int(c.max()) + len(c)",
+    "bool((c > 1).any()) * c",
     "c.reshape(-1)[3:9]",
     "np.add(c, 1.0, out=c)",
     "c.clip(0.1, 0.2, c)",
