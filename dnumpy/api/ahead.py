@@ -194,7 +194,8 @@ class Lookout:
         if not line:
             return set()
         current = line[at]
-        found = {s.value for s in current.operands if s.kind == "result"}
+        operands = [*current.operands, *[e for s in current.operands for e in s.of]]
+        found = {s.value for s in operands if s.kind == "result"}
         if current.callee is not None and current.callee.kind == "attribute":
             found |= {s.value for s in current.callee.of if s.kind == "result"}
         found -= kept_of(frame.f_code)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dis
 import sys
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Step(NamedTuple):
 
 UNKNOWN, _NULL = Symbol("unknown"), Symbol("null")
 END = Step("end", -1)
+_MOST_KNOWN = 4096  # places, and functions
 
 
 def line_of(code: CodeType, offset: int) -> tuple[tuple[Step, ...], int]:
@@ -56,7 +57,6 @@ def line_of(code: CodeType, offset: int) -> tuple[tuple[Step, ...], int]:
 
 
 _known: dict[tuple[int, int], tuple[CodeType, tuple[Step, ...], int]] = {}
-_MOST_KNOWN = 4096
 
 
 def _found_in(code: CodeType, offset: int) -> tuple[tuple[Step, ...], int]:
@@ -69,7 +69,7 @@ def _found_in(code: CodeType, offset: int) -> tuple[tuple[Step, ...], int]:
     return (), 0
 
 
-@cache
+@lru_cache(_MOST_KNOWN)
 def lines_of(code: CodeType) -> tuple[tuple[Step, ...], ...]:
     """Return the steps of each straight line of a code object, in order."""
     guarded = _guarded_of(code)
@@ -87,7 +87,7 @@ def lines_of(code: CodeType) -> tuple[tuple[Step, ...], ...]:
     return tuple(lines)
 
 
-@cache
+@lru_cache(_MOST_KNOWN)
 def kept_of(code: CodeType) -> frozenset[int]:
     """Return the offsets of what is stored in a variable, or may be, as far as is known."""
     kept: set[int] = set()
