@@ -68,6 +68,15 @@ def apply(op: Op, args: Sequence[Any], params: Params, shape: Shape, dtype: np.d
             assert_never(family)
 
 
+def contract_into(op: Op, args: Sequence[Any], params: Params, out: np.ndarray) -> None:
+    """Compute a contraction into ``out``, C-contiguous, in no other memory where the op can."""
+    writes = isinstance(op, Contraction) and op.writes
+    if writes and all(arg.dtype == out.dtype for arg in args):
+        op.call(*args, out=out, **dict(params))  # type: ignore[attr-defined]
+    else:
+        out[...] = apply(op, args, params, out.shape, out.dtype)
+
+
 def result_of_merge(merged: Any, shape: Shape, dtype: np.dtype) -> np.ndarray:
     """Return a fold's result as an array of this shape; one of unknown size goes into a box."""
     if dtype.hasobject and not shape:

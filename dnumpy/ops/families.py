@@ -82,10 +82,14 @@ class Movement(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contraction(Op):
-    """Sums of products over shared axes; with ``folds``, over the rows of both operands."""
+    """Sums of products over shared axes; with ``folds``, over the rows of both operands.
+
+    Where it ``writes``, the call takes ``out``, contiguous and of the operands' one dtype.
+    """
 
     call: Callable[..., Any] | None = None
     folds: bool = False
+    writes: bool = False
 
 
 class Piece(NamedTuple):

@@ -135,10 +135,17 @@ for _ufunc in _ufuncs():
 
 ARGMAX = row(Reduction("argmax", call=np.argmax, loop="index"))
 ARGMIN = row(Reduction("argmin", call=np.argmin, loop="index"))
-MATMUL = row(Contraction("matmul", call=np.matmul))
-DOT = row(Contraction("dot", call=np.dot))
-# x.T @ y, of which the rows of x and y are summed over
-CROSSPROD = row(Contraction("crossprod", call=lambda x, y: np.matmul(x.T, y), folds=True))
+MATMUL = row(Contraction("matmul", call=np.matmul, writes=True))
+DOT = row(Contraction("dot", call=np.dot, writes=True))
+
+
+def _crossprod(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return ``x.T @ y``, of which the rows of x and y are summed over."""
+    product: np.ndarray = np.matmul(x.T, y, out=out)
+    return product
+
+
+CROSSPROD = row(Contraction("crossprod", call=_crossprod, folds=True, writes=True))
 TENSORDOT = row(Contraction("tensordot", call=np.tensordot))
 
 

@@ -321,6 +321,9 @@ def _run_whole(expr: Expr) -> list[StepFault]:
             value = _blocked(expr, expr.op, args)
         elif isinstance(expr.op, Fold):
             value = _folded(expr, expr.op, args)
+        elif isinstance(expr.op, Contraction) and expr.op.writes:
+            value = pool.empty(expr.shape, expr.dtype)
+            reference.contract_into(expr.op, args, expr.params, value)
         else:
             value = reference.apply(expr.op, args, expr.params, expr.shape, expr.dtype)
     settle(expr, value)

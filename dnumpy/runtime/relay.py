@@ -227,18 +227,19 @@ class Station:
         from distributed.core import Status
 
         await comm.write(TAKEN)
-        while not comm.closed():
-            try:
-                run, key, *sent = await comm.read()
-            except OSError:  # closed: who still waits for something finds out
-                break
-            running = self.running(run)
-            if running is not None:
-                try:
-                    running.take(key, sent_value(sent))
-                except Exception as problem:  # noqa: BLE001 - told to the lanes
-                    running.fail(_broken(f"a result of {comm.peer_address} is none", problem))
+        with suppress(OSError):  # closed: who still waits for something finds out
+            while not comm.closed():
+                self._take_in(*await comm.read(), peer=comm.peer_address)
         return Status.dont_reply
+
+    def _take_in(self, run: str, key: str, *sent: Any, peer: str) -> None:
+        """Take in a message; nothing of it, or of its run, is held while the next is awaited."""
+        running = self.running(run)
+        if running is not None:
+            try:
+                running.take(key, sent_value(sent))
+            except Exception as problem:  # noqa: BLE001 - told to the lanes
+                running.fail(_broken(f"a result of {peer} is none", problem))
 
     def running(self, run: str) -> _Running | None:
         """Return a run, which may have had messages before its leg arrived; None if it is over."""

@@ -273,11 +273,8 @@ def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
     first, *rest = values
     out = pool.empty(job.shape, job.dtype)
     for lo in range(0, job.shape[0], job.granule):
-        block = first[lo : lo + job.granule]
-        shape = (block.shape[0], *job.shape[1:])
-        out[lo : lo + job.granule] = reference.apply(
-            job.op, [block, *rest], job.params, shape, job.dtype
-        )
+        rows = slice(lo, lo + job.granule)
+        reference.contract_into(job.op, [first[rows], *rest], job.params, out[rows])
     return out
 
 
@@ -378,19 +375,19 @@ def run_fold(job: FoldJob, *data: Ref) -> Made:
     """Return the products of the block's granules, added up as far as they may be."""
     started = time.perf_counter()
     left, right = job.bindings.values(data)
+    op = MATMUL if job.across else CROSSPROD
     found: list[Branch] = []
     total: list[Any] = []
 
     def fold() -> None:
+        if job.any_order:  # also that of the library
+            total.append(reference.apply(op, (left, right), (), job.shape, job.dtype))
+            return
         for k, lo in enumerate(range(0, right.shape[0], job.granule)):
             rows = slice(lo, lo + job.granule)
-            op = MATMUL if job.across else CROSSPROD
             block = (left[:, rows] if job.across else left[rows], right[rows])
             product = reference.apply(op, block, (), job.shape, job.dtype)
-            if job.any_order:
-                add_to(total, product)
-            else:
-                put_on(np.add, job.total, found, Branch(0, job.first + k, product[None]))
+            put_on(np.add, job.total, found, Branch(0, job.first + k, product[None]))
 
     faults = noted(fold)
     products = total if job.any_order else Branches(job.total, tuple(found))
