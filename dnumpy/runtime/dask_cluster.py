@@ -35,6 +35,7 @@ from dnumpy.runtime.refused import NotTogether, cannot_stay, plan_within, takes_
 from dnumpy.runtime.relay import step_seconds
 from dnumpy.runtime.relayed import is_in_bounds, is_worth_it, legs_of, relayed
 from dnumpy.runtime.stored import Seen
+from dnumpy.runtime.told import Listener
 from dnumpy.runtime.trial import Trial, trial
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class DaskCluster(MeasuredNodes):
         self._copies = Copies(client)
         self._members = Members(client)
         self._runs = Runs(client, self._members)
+        self._listener = Listener(client)
         self._relays_again = self._refreshed = float("-inf")
         self._steps: dict[str, float] = {}  # seconds that a step of a relay takes besides its work
         self._trial: Trial | None = None
@@ -344,17 +346,25 @@ class DaskCluster(MeasuredNodes):
 
     def play(self, legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> dict[str, Any]:
         """Run legs under this run's name; return what ``run`` does, by the legs' own keys."""
-        relay = relayed(legs, run, external)
-        sources = list(dict.fromkeys(one.ref.key for one in relay.home.values()))
-        keys, nodes = [*relay.stay.values(), *relay.others], frozenset(relay.tasks)
+        relay = relayed(legs, run, external, self._listener.topic)
+        telling = [leg for leg in legs.nodes if leg.coming]
+        awaited = self._listener.expect(run, [leg.node for leg in telling])
         try:
-            futures, found = self._runs.results(relay.tasks, sources, keys, nodes, retries=0)
+            stay = list(relay.stay.values())
+            futures = self._runs.relayed(relay.tasks, stay, list(relay.others), awaited)
+            values = self._listener.values(awaited, [leg.node for leg in telling])
+            lost = [leg.node for leg, told in zip(telling, values, strict=True) if told is None]
+            if lost:
+                raise NodesLost(frozenset(lost), 0)  # noqa: TRY301 - as one that was lost before
         except NodesLost:
             self._relays_again = time.monotonic() + RELAY_PAUSE_SECONDS
             raise
-        results = dict(zip(sources, found, strict=True))
-        at_home = {key: results[one.ref.key][one.position] for key, one in relay.home.items()}
-        return {**{key: futures[kept] for key, kept in relay.stay.items()}, **at_home}
+        finally:
+            self._listener.forget(awaited)
+        results: dict[str, Any] = {key: futures[kept] for key, kept in relay.stay.items()}
+        for leg, told in zip(telling, values, strict=True):
+            results.update(zip(leg.coming, told or (), strict=True))
+        return results
 
     def plays(self, live_bytes: float, longest_seconds: float) -> bool:
         """Say whether what was run as a relay is to be run as one again."""

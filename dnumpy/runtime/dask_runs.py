@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
     from distributed import Client, Future
 
+    from dnumpy.runtime.told import Awaited
+
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
 SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
 LOOKS_PER_SILENCE_CHECK = 10
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 STARTING_SECONDS = 300.0  # likewise, where a cluster starts workers as they are needed
+SEND_SECONDS = 1e-3  # of gathering messages to the scheduler
 MEASURE_SECONDS = 1.0  # for a look at a worker
 T = TypeVar("T")
 
@@ -37,6 +40,17 @@ def _cancelled() -> tuple[type[BaseException], ...]:
     from asyncio import CancelledError
 
     return CancelledError, FutureCancelled
+
+
+def _hasten(client: Client) -> None:
+    """Let the client's messages wait for others no longer than a worker's do.
+
+    It gathers them for 10 ms: where the last run's results were let go of just before, as in a loop
+    that looks at each step's, the next run's tasks would wait for so long.
+    """
+    comm = client.scheduler_comm
+    if comm is not None and getattr(comm, "interval", 0.0) > SEND_SECONDS:
+        comm.interval = SEND_SECONDS
 
 
 def _let_go(problem: BaseException | None) -> None:
@@ -160,6 +174,7 @@ class Runs:
         self.client = client
         self.members = members
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
+        self._lately: list[Future[Any]] = []
 
     def results(
         self,
@@ -175,6 +190,51 @@ class Runs:
 
         A worker runs ``urgent`` ones before others, as soon as they are ready.
         """
+        wanted = list(dict.fromkeys([*home, *stay]))
+        futures = self._begun(tasks, wanted, retries=retries, urgent=urgent)
+        try:
+            self._wait(list(futures.values()), nodes)
+            brought = self.brought([futures[key] for key in home], nodes)
+        except BaseException:
+            self.client.cancel(list(futures.values()), force=True)
+            raise
+        return {key: futures[key] for key in stay}, brought
+
+    def relayed(
+        self, tasks: Mapping[str, dict[str, Any]], stay: list[str], others: list[str], run: Awaited
+    ) -> dict[str, Future[Any]]:
+        """Run the tasks of a relay; return Futures of what stays once all that is awaited was told.
+
+        What the other tasks give is of no use: that they have ended is not waited for.
+        """
+        nodes = frozenset(tasks)
+        futures = self._begun(tasks, [*stay, *others], retries=0)
+        everything = list(futures.values())
+        kept = {key: futures[key] for key in stay}
+
+        def told() -> bool:
+            if run.wait(WATCH_SECONDS) or {f.status for f in everything} == {"finished"}:
+                return True  # what was lost on the way can be asked for
+            raise TimeoutError
+
+        try:
+            self._watched(told, everything, nodes)
+            self._wait(list(kept.values()), nodes)
+        except BaseException:
+            self.client.cancel(everything, force=True)
+            raise
+        self._lately = everything  # tasks that are about to end are not to be cancelled
+        return kept
+
+    def _begun(
+        self,
+        tasks: Mapping[str, dict[str, Any]],
+        wanted: list[str],
+        *,
+        retries: int,
+        urgent: Collection[str] = (),
+    ) -> dict[str, Future[Any]]:
+        """Let tasks run, each on its node; return the Futures of those that are wanted."""
         from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
         layers: dict[str, MaterializedLayer] = {}
@@ -184,16 +244,9 @@ class Runs:
                 how = {"workers": [node], "retries": retries, "priority": priority}
                 if some:
                     layers[f"{node}-{priority}"] = MaterializedLayer(some, annotations=how)
-        wanted = list(dict.fromkeys([*home, *stay]))
         high = HighLevelGraph(layers, {node: set() for node in layers})
-        futures = dict(zip(wanted, self.client.get(high, wanted, sync=False), strict=True))
-        try:
-            self._wait(list(futures.values()), nodes)
-            brought = self.brought([futures[key] for key in home], nodes)
-        except BaseException:
-            self.client.cancel(list(futures.values()), force=True)
-            raise
-        return {key: futures[key] for key in stay}, brought
+        _hasten(self.client)
+        return dict(zip(wanted, self.client.get(high, wanted, sync=False), strict=True))
 
     def on_each(self, measure: Callable[[], float], workers: Sequence[str]) -> dict[str, float]:
         """Return what a task finds on each worker; nothing of those that are too busy for it."""
@@ -209,6 +262,9 @@ class Runs:
     def _wait(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> None:
         """Return when all are done; raise the first task's error, or NodesLost."""
         from distributed import wait
+
+        if not futures:
+            return
 
         def attempt() -> bool:
             with self.client.as_current():

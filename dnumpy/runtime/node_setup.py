@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distributed import WorkerPlugin
 
@@ -15,6 +15,9 @@ from dnumpy.runtime import gpus, machine, on_worker, peaks
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.relay import open_station
+
+if TYPE_CHECKING:
+    from dnumpy.runtime.told import Teller
 
 TASKS = ("glue", "replicas")  # modules of tasks, which the first that needs one imported otherwise
 OUR_KEYS = "dnp"  # how the keys of tasks begin
@@ -103,11 +106,12 @@ class NodeSetup(WorkerPlugin):
     def __init__(self) -> None:
         self.client = (socket.gethostname(), os.getpid())
         self._limits: Any = None
+        self._teller: Teller | None = None
 
     def setup(self, worker: Any) -> None:
         """Limit BLAS for the life of this process; report free memory, and what tasks take."""
         worker.metrics[machine.FREE_METRIC] = free_bytes_of
-        open_station(worker)
+        self._teller = open_station(worker).teller
         count_once()
         logging.getLogger("distributed.worker").addFilter(is_told_nowhere_else)
         if (socket.gethostname(), os.getpid()) != self.client:
@@ -122,3 +126,8 @@ class NodeSetup(WorkerPlugin):
             if limit := worker.memory_manager.memory_limit:
                 target = worker.memory_manager.memory_target_fraction or KEPT_SHARE
                 pool.most_resident = min(target, KEPT_SHARE) * limit
+
+    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:  # noqa: ARG002
+        """Let what a leg tells go along with the word that its task has ended."""
+        if self._teller is not None:
+            self._teller.task_is(key, finish)

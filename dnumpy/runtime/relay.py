@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from dnumpy.runtime.received import sendable, sent_value
+from dnumpy.runtime.told import ASK, Teller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,13 +77,16 @@ class Leg(NamedTuple):
     sends : dict
         To whom results go, addresses by key.
     gives : tuple of str
-        The keys whose results are the leg's.
+        The keys whose results are the leg's, which stay on the node.
+    tells : tuple of str
+        The keys whose results the client is told.
     """
 
     run: str
     steps: tuple[Step, ...]
     sends: dict[str, tuple[str, ...]]
     gives: tuple[str, ...]
+    tells: tuple[str, ...] = ()
 
 
 class NodeLeg(NamedTuple):
@@ -97,7 +101,8 @@ class NodeLeg(NamedTuple):
     lanes : int
         Threads that it can use.
     staying, coming : tuple of str
-        Keys of the results that stay there, and of those that come home: what the leg gives.
+        Keys of the results that stay there, which the leg gives, and of those that come home, which
+        it tells.
     """
 
     node: str
@@ -133,6 +138,7 @@ class _Running:
         self._steps: list[Step] = []
         self._ready: list[int] = []
         self._external: Sequence[Any] = ()
+        self._wanted: set[str] = set()
         self._missing: dict[int, int] = {}  # of each step: results that it waits for
         self._readers: dict[str, list[int]] = {}
         self._unread: dict[str, int] = {}  # of each result: steps that have not read it
@@ -150,6 +156,7 @@ class _Running:
             self._unread = {key: len(readers) for key, readers in self._readers.items()}
             self._ready = [number for number, count in self._missing.items() if not count]
             heapify(self._ready)
+            self._wanted = {*leg.gives, *leg.tells}
             self.leg = leg
             self.changed.notify_all()
 
@@ -200,7 +207,7 @@ class _Running:
         assert self.leg is not None
         with self.changed:
             self.left -= 1
-            if step.key in self.leg.gives:
+            if step.key in self._wanted:
                 self.given[step.key] = value
             self._provide(step.key, value)
             self.changed.notify_all()
@@ -217,6 +224,7 @@ class Station:
 
     def __init__(self, worker: Any) -> None:
         self.worker = worker
+        self.teller = Teller(worker)
         self._lock = threading.Lock()
         self._running: dict[str, _Running] = {}
         self._ended: deque[str] = deque(maxlen=ENDED_RUNS)
@@ -340,16 +348,19 @@ def _broken(why: str, problem: BaseException) -> RelayBroken:
 _stations: dict[str, Station] = {}  # of the workers of this process, by address
 
 
-def open_station(worker: Any) -> None:
+def open_station(worker: Any) -> Station:
     """Let a worker take part in relays."""
     station = _stations[worker.address] = Station(worker)
     worker.handlers[HAND_OVER] = station.receive
+    worker.handlers[ASK] = station.teller.asked
+    return station
 
 
-def run_leg(leg: Leg, *external: Any) -> tuple[Any, ...]:
+def run_leg(leg: Leg, *external: Any, topic: str | None = None) -> Any:
     """Run a node's part of a run, with other lanes if there are any; return what it gives.
 
-    Raises RelayBroken where that cannot be.
+    That is one result, or a tuple of any other number. What it tells goes to the ``topic``. Raises
+    RelayBroken where it cannot be run.
     """
     station = _station_here()
     running = station.running(leg.run)
@@ -362,16 +373,24 @@ def run_leg(leg: Leg, *external: Any) -> tuple[Any, ...]:
         lane.run()
         with running.changed:
             lane.wait(lambda: not running.left)
-        return tuple([running.given[key] for key in leg.gives])
+        given = tuple([running.given[key] for key in leg.gives])
+        if topic is not None:
+            told = [running.given[key] for key in leg.tells]
+            station.teller.tell(topic, leg.run, told, along=lane.key if given else None)
+        return given[0] if len(given) == 1 else given
+    except BaseException:
+        if topic is not None:
+            station.teller.tell_failed(topic, leg.run)
+        raise
     finally:
         running.fail(RelayBroken("the leg has ended"))
         station.close(leg.run)
 
 
-def run_sealed(run: str, sealed: Sealed, *external: Any) -> tuple[Any, ...]:
+def run_sealed(run: str, topic: str, sealed: Sealed, *external: Any) -> Any:
     """Run a leg that was sealed under no name, as a part of this run."""
     leg: Leg = sealed.opened()
-    return run_leg(leg._replace(run=run), *external)
+    return run_leg(leg._replace(run=run), *external, topic=topic)
 
 
 def step_seconds() -> float:

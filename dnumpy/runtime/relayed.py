@@ -18,36 +18,27 @@ MOST_MOVED = 1 << 26  # bytes that are handed over before anybody asks for them
 LONGEST_STEP = 5.0  # seconds expected of a stage: in what takes longer, waiting is little of it
 
 
-class Home(NamedTuple):
-    """Where a result comes home: entry ``position`` of what the task ``ref`` gives."""
-
-    ref: Ref
-    position: int
-
-
 class Relayed(NamedTuple):
-    """The Dask tasks of a relay, by node, and in them the results that stay and that come home.
+    """The Dask tasks of a relay, by node, and in them the results that stay.
 
     Every task's result has to be asked for, or Dask would leave it out: ``others`` are the rest.
     """
 
     tasks: dict[str, dict[str, Any]]
     stay: dict[str, str]
-    home: dict[str, Home]
     others: tuple[str, ...]
 
 
 def is_worth_it(graph: Graph, wanted: Collection[str], room: float) -> bool:
-    """Say whether tasks of the graph wait for one another, and what they give is little.
+    """Say whether what the tasks of the graph give is little, in stages that take little.
 
     That is, at most ``room`` bytes at once: what legs hold they cannot spill. The results
-    ``wanted`` they hold to the end.
+    ``wanted`` they hold to the end. Of tasks that do not wait for one another either, what comes
+    home does so sooner (:mod:`~dnumpy.runtime.told`).
     """
     if graph.moved_bytes > MOST_MOVED or any(key not in graph.node_of for key in wanted):
         return False
-    if not is_in_bounds(graph.live_bytes(wanted), graph.longest_seconds, room):
-        return False
-    return any(graph.dependencies(key) & graph.node_of.keys() for key in graph.node_of)
+    return is_in_bounds(graph.live_bytes(wanted), graph.longest_seconds, room)
 
 
 def is_in_bounds(live_bytes: float, longest_seconds: float, room: float) -> bool:
@@ -70,7 +61,7 @@ def legs_of(
         keys = sorted(graph.tasks[node], key=lambda key: key not in graph.urgent)
         staying = tuple([key for key in keys if key in stay])
         coming = tuple([key for key in keys if key in home])
-        leg, data = _leg_of(graph, keys, sends, (*staying, *coming))
+        leg, data = _leg_of(graph, keys, sends, staying, coming)
         lanes = min(graph.nodes.threads(node), len(leg.steps))
         label = graph.nodes.label(node)
         legs.append(NodeLeg(node, label, Sealed.of(leg), lanes, staying, coming))
@@ -79,7 +70,11 @@ def legs_of(
 
 
 def _leg_of(
-    graph: Graph, keys: Sequence[str], sends: dict[str, dict[str, None]], gives: tuple[str, ...]
+    graph: Graph,
+    keys: Sequence[str],
+    sends: dict[str, dict[str, None]],
+    gives: tuple[str, ...],
+    tells: tuple[str, ...],
 ) -> tuple[Leg, list[Ref]]:
     """Return a node's leg, and what it reads that the graph does not make."""
     external: dict[int | str, int] = {}
@@ -102,17 +97,18 @@ def _leg_of(
         task = graph.task(key)
         steps.append(Step(key, task.func, tuple([argument(arg) for arg in task.args])))
     to = {key: tuple(sends[key]) for key in keys if key in sends}
-    return Leg("", tuple(steps), to, gives), data
+    return Leg("", tuple(steps), to, gives, tells), data
 
 
-def relayed(legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> Relayed:
+def relayed(legs: Legs, run: str, external: Sequence[Sequence[Ref]], topic: str) -> Relayed:
     """Return the tasks of a relay; what the legs read that is not made in them is ``external``.
 
-    Results that stay are tasks, whose keys name the run.
+    Results that stay are tasks, whose keys name the run; one alone is the leg's own. What comes
+    home is told to the ``topic``.
     """
     from dask._task_spec import Task, TaskRef  # not before it is needed: it is slow to import
 
-    found = Relayed({}, {}, {}, ())
+    found = Relayed({}, {}, ())
     others: list[str] = []
     for leg, data in zip(legs.nodes, external, strict=True):
         own = found.tasks[leg.node] = {}
@@ -122,18 +118,16 @@ def relayed(legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> Relayed:
             own[key] = Task(key, *task)
             return TaskRef(key)
 
-        ref = added("leg", run_sealed, run, leg.sealed, *data)
+        ref = added("leg", run_sealed, run, topic, leg.sealed, *data)
         for _ in range(1, leg.lanes):
             added("lane", run_lane, run)
         others += own
         if leg.staying:
             others.remove(ref.key)  # nobody is to keep it for what others keep one by one
-        for position, key in enumerate(leg.staying):
-            kept = found.stay[key] = key.replace(legs.run, run)
-            own[kept] = Task(kept, getitem, ref, position)
-        first = len(leg.staying)
-        if leg.staying and leg.coming:  # what stays is not to come along
-            ref = added("home", getitem, ref, slice(first, None))
-            first = 0
-        found.home.update({key: Home(ref, first + k) for k, key in enumerate(leg.coming)})
+        if len(leg.staying) == 1:
+            found.stay[leg.staying[0]] = ref.key
+        else:
+            for position, key in enumerate(leg.staying):
+                kept = found.stay[key] = key.replace(legs.run, run)
+                own[kept] = Task(kept, getitem, ref, position)
     return found._replace(others=tuple(others))

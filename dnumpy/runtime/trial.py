@@ -70,7 +70,7 @@ def idle_legs(nodes: Sequence[str], steps: int) -> Legs:
         to = tuple([nodes[other] for other in beside])
         sends = {_key(k, step): to for step in range(steps - 1) if to}
         last = (_key(k, steps - 1),)
-        leg = Sealed.of(Leg("", tuple(own), sends, last))
+        leg = Sealed.of(Leg("", tuple(own), sends, (), last))
         found.append(NodeLeg(node, "trial", leg, 1, (), last))
     return Legs(uuid4().hex, tuple(found))
 
