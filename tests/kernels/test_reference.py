@@ -7,7 +7,7 @@ import pytest
 
 from dnumpy.kernels import reference
 from dnumpy.ops.families import lookup
-from dnumpy.ops.table import ARANGE, CAST, FULL, WHERE
+from dnumpy.ops.table import ARANGE, CAST, CROSSPROD, DOT, FULL, MATMUL, WHERE
 from dnumpy.rewrite.phase import ReduceParams
 
 
@@ -41,3 +41,17 @@ def test_generated_rows_are_numpys():
     counted = reference.apply(ARANGE, [], (1.5, 0.25), (9,), np.dtype("f8"))
     np.testing.assert_array_equal(counted, np.arange(1.5, 1.5 + 9 * 0.25, 0.25))
     assert (reference.apply(FULL, [], (7,), (2, 2), np.dtype("i2")) == 7).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64", "object"])
+@pytest.mark.parametrize("op", [MATMUL, DOT, CROSSPROD])
+def test_a_contraction_is_the_same_wherever_it_is_written(op, dtype):
+    rng = np.random.default_rng(7)
+    left, right = (rng.integers(-9, 9, (6, 6)).astype(dtype) for _ in range(2))
+    expected = reference.apply(op, (left, right), (), (6, 6), np.dtype(dtype))
+    out = np.empty((6, 6), dtype)
+    reference.contract_into(op, (left, right), (), out)
+    np.testing.assert_array_equal(out, expected, strict=True)
+    wider = np.empty((6, 6), np.result_type(dtype, "float64"))  # of another dtype than both
+    reference.contract_into(op, (left, right), (), wider)
+    np.testing.assert_array_equal(wider, expected.astype(wider.dtype))
