@@ -177,6 +177,18 @@ def stream(w: Writer, target: Value, source: Value, lines: Value) -> None:
     _count(w, "0", w.cast(lines, "i8").text, step)
 
 
+def prefetch(w: Writer, base: Value, lines: Value) -> None:
+    """Ask for a number of lines of 64 bytes, which are read soon; nothing need be there."""
+    name, there = "llvm.prefetch.p0", address(w, base)
+    w.declared[name] = f"declare void @{name}(ptr, i32, i32, i32)"
+
+    def step(number: str) -> None:
+        at = w.pointer(f"getelementptr <{_LANES} x i64>, ptr {there}, i64 {number}")
+        w.add(f"call void @{name}(ptr {at}, i32 0, i32 3, i32 1)")
+
+    _count(w, "0", w.cast(lines, "i8").text, step)
+
+
 def fence(w: Writer) -> None:
     """Let what was written past the caches be there before whatever is written later."""
     w.add("fence seq_cst")
@@ -381,6 +393,7 @@ def primitives(load_bytes: int) -> dict[str, Callable[..., Any]]:
         "copy_item": copy_item,
         "fence": fence,
         "fma": fma,
+        "prefetch": prefetch,
         "sqrt": sqrt,
         "stream": stream,
     }

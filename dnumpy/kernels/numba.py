@@ -503,15 +503,19 @@ class Variant:
         return keep
 
     def _streams(self, outs: Sequence[np.ndarray]) -> bool:
-        """Say whether to write past the caches: outputs are large and every unit begins a line."""
+        """Say whether to write past the caches: outputs are large, and so are their units.
+
+        A few lines each time are not worth it, least where a unit is walked several times.
+        """
         written = 0
         for k in self._whole:
             written += outs[k].nbytes
         if written < streamed_bytes():
             return False
+        least = LINES * LINE if len(self.kernel.schedule.passes) > 1 else 4 * LINE
         rows = self.phase.tile_rows if self.program.flat else 1
         whole = [outs[k] for k in self._whole]
-        return not any((rows * out.strides[0]) % LINE and out.ndim > 1 for out in whole)
+        return not any(out.ndim > 1 and rows * abs(out.strides[0]) < least for out in whole)
 
     def _constant(self, constant: tuple[int, str]) -> tuple[int, Any, str]:
         """Return which input a constant is, and its code; or -1 where the phase itself says it."""

@@ -271,6 +271,16 @@ def stream(_typing: Any, target: Any, source: Any, lines: Any) -> Any:
 
 
 @intrinsic
+def prefetch(_typing: Any, base: Any, lines: Any) -> Any:
+    """Ask for nothing: it would only be sooner there."""
+
+    def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+        return context.get_dummy_value()
+
+    return types.void(base, lines), codegen
+
+
+@intrinsic
 def fence(_typing: Any) -> Any:
     """Let what was written past the caches be there before whatever is written later."""
 
@@ -312,6 +322,7 @@ def namespace() -> dict[str, Any]:
         "copy_item": copy_item,
         "fence": fence,
         "fma": fma,
+        "prefetch": prefetch,
         "sqrt": math.sqrt,
         "stream": stream,
     }

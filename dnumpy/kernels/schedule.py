@@ -225,11 +225,10 @@ def summed_in_blocks(program: Program, stage: Stage) -> list[Node]:
 def streamed_values(schedule: Schedule, halves: frozenset[int]) -> set[int]:
     """Return the outputs that nothing reads again, so that caches need not hold them.
 
-    Units that are walked several times wait for memory in the first pass alone, and gain
-    nothing.
+    Of units that are walked several times, those of the last pass: there the next unit's operands
+    are fetched (:meth:`~dnumpy.kernels.emit.Emitter._fetch`), or else all of the memory's time
+    would be waited for in the first.
     """
-    if len(schedule.passes) > 1:
-        return set()
     kept = {v for v, h in schedule.homes.items() if h.kind == "out"}
     for stages in schedule.passes:
         for stage in stages:
@@ -237,5 +236,5 @@ def streamed_values(schedule: Schedule, halves: frozenset[int]) -> set[int]:
             for node in [*stage.maps, *stage.others]:
                 together = maps if node.kind == "map" else set()
                 kept -= {a.value for a in node.args} - together
-    made = {n.value for p in schedule.passes for s in p for n in s.maps}
+    made = {n.value for s in schedule.passes[-1] for n in s.maps} if schedule.passes else set()
     return {v for v in kept & made if schedule.homes[v].index not in halves}

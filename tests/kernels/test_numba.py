@@ -287,14 +287,39 @@ def test_outputs_written_past_the_caches_are_the_same(monkeypatch, shape, offset
     assert [p.bits(out) for out in outs] == [p.bits(e) for e in expected]
 
 
-def test_only_large_outputs_that_begin_with_a_line_are_written_past_the_caches(monkeypatch):
+@pytest.mark.parametrize("shape", [(9, 1000), (9, 1001), (40, 131), (3, 40_000), (7, 2, 300)])
+@pytest.mark.parametrize("offset", [0, 8])
+def test_units_walked_several_times_write_past_the_caches_too(monkeypatch, shape, offset):
+    x = stored(np.random.default_rng(9).standard_normal(shape))
+    axes = tuple(range(1, len(shape)))
+    centred = p.apply("subtract", x, p.fold("maximum", x, axes, keepdims=True))
+    shares = p.apply("divide", centred, p.fold("add", centred, axes, keepdims=True))
+    single = make(CAST, (shares,), (), shape, np.dtype("f4"))
+    (bound,) = p.bound([shares, single], 1 << 13)
+    monkeypatch.setattr(lowering, "streamed_bytes", lambda: 1)
+    quiet = Quiet(bound.phase)
+    variant = NumbaKernel(bound.phase).variant_for(bound.values, bound.allocate())
+    assert "prefetch" in variant.source
+    expected = bound.run(TiledKernel(bound.phase))
+    outs = [aligned(out.shape, out.dtype, offset) for out in bound.allocate()]
+    quiet.run(bound.values, outs, 0, bound.phase.rows)
+    assert quiet.compiled >= 1
+    assert [p.bits(out) for out in outs] == [p.bits(e) for e in expected]
+
+
+def test_only_large_outputs_in_large_units_are_written_past_the_caches(monkeypatch):
     x = stored(np.random.default_rng(7).standard_normal((40, 1000)))
     bound = only(p.apply("add", p.apply("multiply", x, Const(3.0)), x))
     variant = NumbaKernel(bound.phase).variant_for(bound.values, bound.allocate())
     assert not variant._streams([aligned((40, 1000), "f8")])
     monkeypatch.setattr(lowering, "streamed_bytes", lambda: 1)
     assert variant._streams([aligned((40, 1000), "f8")])
-    assert not variant._streams([aligned((40, 1001), "f8")[:, 1:]])  # rows begin anywhere
+    assert variant._streams([aligned((40, 1001), "f8")[:, 1:]])  # rows begin anywhere
+    narrow = stored(np.random.default_rng(7).standard_normal((40, 8)))
+    few = p.apply("divide", narrow, p.fold("add", narrow, (1,), keepdims=True))
+    bound = only(few)
+    variant = NumbaKernel(bound.phase).variant_for(bound.values, bound.allocate())
+    assert not variant._streams([aligned((40, 8), "f8")])  # of which each row is a line
 
 
 def test_an_output_over_an_input_is_left_to_numpy():
