@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SMALL_BYTES = 1 << 14  # that are copied into a message sooner than they are sent beside it
+SMALL_BYTES = 1 << 16  # that are copied into a message sooner than they are sent beside it
 
 
 class Packed(NamedTuple):
