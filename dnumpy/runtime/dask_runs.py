@@ -60,6 +60,10 @@ def _let_go(problem: BaseException | None) -> None:
         problem = problem.__cause__ or problem.__context__
 
 
+def _let_end(_: Future[Any]) -> None:
+    """Hold a Future until its task has ended, as callbacks do."""
+
+
 def _unreachable(problem: object) -> str:
     return (
         f"the scheduler does not answer ({problem}): what lies on its workers is lost; "
@@ -174,7 +178,6 @@ class Runs:
         self.client = client
         self.members = members
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
-        self._lately: list[Future[Any]] = []
 
     def results(
         self,
@@ -223,7 +226,9 @@ class Runs:
         except BaseException:
             self.client.cancel(everything, force=True)
             raise
-        self._lately = everything  # tasks that are about to end are not to be cancelled
+        for key in others:  # which are about to end, and are not to be cancelled
+            if futures[key].status == "pending":
+                futures[key].add_done_callback(_let_end)
         return kept
 
     def _begun(

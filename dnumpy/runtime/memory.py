@@ -6,7 +6,8 @@ But for a few MB, without which a loop over arrays of two sizes would give back 
 the sake of the smaller, what is kept never makes the whole larger than what live arrays alone have
 taken at their most: where fresh memory would, the blocks unused for longest are given back first.
 On a worker nothing is kept beyond the share of its limit at which Dask begins to write results to
-disk: what it then lets go of has to leave memory.
+disk: what it then lets go of has to leave memory. Below that, a part of the limit is kept however
+little was live at once: a worker serves programs whose arrays have many sizes.
 """
 
 from __future__ import annotations
@@ -116,6 +117,7 @@ class Pool:
         self._spare = 0  # bytes of blocks in use beyond what was asked for
         self.least_unused = 0  # since :meth:`forget_least_unused`
         self.most_resident = float("inf")  # bytes of the process, beyond which nothing is kept
+        self.always_kept = 0  # bytes of unused blocks, where that is more than ALWAYS_KEPT
         self.trimming: Callable[[], AbstractContextManager[object]] = nullcontext
         self._lock = threading.RLock()
 
@@ -157,7 +159,7 @@ class Pool:
                 return block
             self._live += nbytes
             self._most = max(self._most, self._live)
-            self._trim_to(self._most - self._live + ALWAYS_KEPT)
+            self._trim_to(self._most - self._live + max(ALWAYS_KEPT, self.always_kept))
         try:
             return fresh(nbytes)
         except MemoryError:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 TASKS = ("glue", "replicas")  # modules of tasks, which the first that needs one imported otherwise
 OUR_KEYS = "dnp"  # how the keys of tasks begin
 KEPT_SHARE = 0.6  # of a worker's limit, up to which it keeps memory for reuse
+ALWAYS_KEPT_SHARE = 1 / 16  # of a worker's limit, of memory that it keeps for arrays of other sizes
 
 
 def free_bytes_of(worker: Any) -> float:
@@ -126,6 +127,7 @@ class NodeSetup(WorkerPlugin):
             if limit := worker.memory_manager.memory_limit:
                 target = worker.memory_manager.memory_target_fraction or KEPT_SHARE
                 pool.most_resident = min(target, KEPT_SHARE) * limit
+                pool.always_kept = int(ALWAYS_KEPT_SHARE * limit)
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:  # noqa: ARG002
         """Let what a leg tells go along with the word that its task has ended."""

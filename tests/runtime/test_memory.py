@@ -109,6 +109,21 @@ def test_a_slightly_larger_block_serves_and_a_much_larger_one_does_not(
     assert pool._live == second.nbytes
 
 
+@pytest.mark.parametrize("kept", [0, 8 * SMALLEST])
+def test_a_worker_keeps_memory_for_arrays_of_other_sizes(
+    monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(memory, "ALWAYS_KEPT", 0)
+    pool = Pool()
+    pool.always_kept = kept
+    large = pool.empty((6 * SMALLEST,), BYTE)
+    del large
+    small = pool.empty((2 * SMALLEST,), BYTE)  # for which that block is too large
+    assert pool._bytes == (6 * SMALLEST if kept else 0)
+    del small
+    assert pool._bytes == (8 * SMALLEST if kept else 2 * SMALLEST)
+
+
 def test_a_loop_over_arrays_of_two_sizes_finds_its_memory_again() -> None:
     pool = Pool()
     seen: list[set[int]] = []
