@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy.kernels.emit_past import past_caches
 from dnumpy.kernels.emit_text import Field, Kernel, Text, cast, constant, map_text, note_flags
 from dnumpy.kernels.flags import forgets
 from dnumpy.kernels.helpers import STATE_BYTES, join_quarters, store_quarter
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from dnumpy.kernels.lower import Arg, Node, Program
 
 CHUNK = 1024  # elements walked at a time: a few buffers of them fit L1; a multiple of sums.BLOCK
-
-LINE = 64  # bytes of a line of a cache
-FETCHED_BYTES = 1 << 17  # of a unit that is fetched while the one before it is written
-LINES = 16  # collected before they are written past the caches: more, and reading waits for them
 
 
 def emit(
@@ -373,9 +370,9 @@ class Emitter:
         else:
             streamed = [n for n in stage.maps if n.value in self.streamed]
             if streamed:
-                self._lines(stage.maps, streamed)
+                past_caches(self, stage.maps, streamed)
             else:
-                self._loop(stage.maps, ("n", "i"))
+                self.loop(stage.maps, ("n", "i"))
         for node in stage.others:
             if node not in summed:
                 self._other(node)
@@ -391,7 +388,7 @@ class Emitter:
         t.depth += 1
         t.add("for k in range(4):")
         t.depth += 1
-        self._loop(maps, (str(QUARTER), f"b + {QUARTER} * k + j"))
+        self.loop(maps, (str(QUARTER), f"b + {QUARTER} * k + j"))
         for node in sums:
             address, size = self._span(node.args[0])
             at = f"{address} + (b + {QUARTER} * k) * {size}"
@@ -403,67 +400,13 @@ class Emitter:
         t.depth -= 1
         t.add("if b < n:")
         t.depth += 1
-        self._loop(maps, ("n - b", "b + j"))
+        self.loop(maps, ("n - b", "b + j"))
         for node in sums:
             address, size = self._span(node.args[0])
             self._sum_run(node, f"{address} + b * {size}", "n - b")
         t.depth -= 1
 
-    def _lines(self, maps: list[Node], streamed: list[Node]) -> None:
-        """Emit the arithmetic of a chunk whose outputs go to memory past the caches.
-
-        They are collected a few lines at a time, if they are large; what lies before the first
-        whole line is written like anything else. Lines of all of them begin with the same element.
-        """
-        t = self.text
-        sizes = {n.value: np.dtype(n.code).itemsize for n in streamed}
-        step, whole = LINES * LINE // max(sizes.values()), LINE // min(sizes.values())
-        (first, size), *_ = sizes.items()
-        t.add("b = 0")
-        t.add("full = 0")
-        t.add("plain = n")
-        t.add(f"if {self.get('streams')} != 0:")
-        t.add(f"    k = ((0 - q{first}) & {LINE - 1}) >> {size.bit_length() - 1}")
-        aligned = [f"(((q{v} + k * {s}) & {LINE - 1}) == 0)" for v, s in sizes.items()]
-        t.add(f"    if {' & '.join(['(k <= n)', *aligned])}:")
-        t.add("        plain = k")
-        t.add(f"        full = k + ((n - k) & -{whole})")
-        t.add("for part in range(2):")  # before the first whole line, and behind the last
-        t.depth += 1
-        self._loop(maps, ("plain - b", "b + j"))
-        t.add("b = plain")
-        t.add("plain = n")
-        t.add("while b < full:")
-        t.depth += 1
-        t.add("k = full - b")
-        t.add(f"if k > {step}:")
-        t.add(f"    k = {step}")
-        self._fetch()
-        self._loop(maps, ("k", "b + j"), frozenset(sizes))
-        for value, size in sizes.items():
-            line = self.get("line", value)
-            t.add(f"stream(q{value} + b * {size}, {line}, (k * {size}) >> {LINE.bit_length() - 1})")
-        t.add("b += k")
-        t.depth -= 2
-
-    def _fetch(self) -> None:
-        """Ask for what the first pass reads of the next unit, as much as is written of this one.
-
-        Where there are further passes: they wait for no memory. Units that the nearer caches
-        cannot keep as long are left alone.
-        """
-        if len(self.schedule.passes) < 2:
-            return
-        first = [n for stage in self.schedule.passes[0] for n in [*stage.maps, *stage.others]]
-        for value in sorted({a.value for n in first for a in n.args}):
-            if value < len(self.layouts) and self.layouts[value] == "d":
-                size = np.dtype(self.program.codes[value]).itemsize
-                step = self.get("step" if self.by_lines else "stride", value)
-                lines = f"(k * {size}) >> {LINE.bit_length() - 1}"
-                self.text.add(f"if length <= {FETCHED_BYTES // size}:")
-                self.text.add(f"    prefetch(p{value} + {step} + (i0 + b) * {size}, {lines})")
-
-    def _loop(
+    def loop(
         self, maps: list[Node], walk: tuple[str, str], lines: frozenset[int] = frozenset()
     ) -> None:
         """Emit one vectorised loop; ``walk`` is its count, and ``i`` in terms of its counter.

@@ -9,9 +9,7 @@ then tells.
 
 from __future__ import annotations
 
-import os
 import threading
-from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +18,8 @@ import numpy as np
 from dnumpy import native
 from dnumpy.expr.geometry import address_of, overlap
 from dnumpy.kernels.compile import Compiled, compiled
-from dnumpy.kernels.emit import CHUNK, LINE, LINES, emit
+from dnumpy.kernels.emit import CHUNK, emit
+from dnumpy.kernels.emit_past import LINE, LINES, streamed_bytes
 from dnumpy.kernels.emit_rolled import emit_rolled
 from dnumpy.kernels.flags import ALL_FLAGS, fenv, noting, tells_faults, to_be_told
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 _MOST_LOOKS = 256
 _MOST_LAUNCHES = 4  # ways in which operands lie that a kernel is told of without Python
-STREAMED_BYTES = 16 << 20  # at least, of outputs that are written past the caches
 _APART = 704  # bytes between buffers: same page offsets of loads and stores would stall
 
 
@@ -569,16 +567,6 @@ class Variant:
             value = value.reshape(value.shape[1:])  # a leading axis of extent 1
         shape = (rows, *rest) if self.program.flat else rest
         return np.ascontiguousarray(np.broadcast_to(value, shape))
-
-
-@lru_cache(maxsize=1)
-def streamed_bytes() -> int:
-    """Return the size of outputs that caches would lose before anybody reads them again."""
-    try:
-        shared = os.sysconf("SC_LEVEL3_CACHE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not Linux's C library
-        shared = 0
-    return max(shared // 2, STREAMED_BYTES)
 
 
 _codes: dict[str, Compiled] = {}

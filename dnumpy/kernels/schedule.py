@@ -225,9 +225,8 @@ def summed_in_blocks(program: Program, stage: Stage) -> list[Node]:
 def streamed_values(schedule: Schedule, halves: frozenset[int]) -> set[int]:
     """Return the outputs that nothing reads again, so that caches need not hold them.
 
-    Of units that are walked several times, those of the last pass: there the next unit's operands
-    are fetched (:meth:`~dnumpy.kernels.emit.Emitter._fetch`), or else all of the memory's time
-    would be waited for in the first.
+    Of units that are walked several times, those of the last pass: see
+    :mod:`~dnumpy.kernels.emit_past`.
     """
     kept = {v for v, h in schedule.homes.items() if h.kind == "out"}
     for stages in schedule.passes:
