@@ -513,9 +513,7 @@ STEP_BYTES = 1 << 20  # of an operand or result that one call on blocks of rows 
 BIG_PRODUCT_BYTES = 1 << 18  # from which on a node sends one sum, unless bits are to be the same
 CONTRACTION_ROWS = 256  # of the first operand in one library call, or the bytes below if more
 CONTRACTION_BYTES = 1 << 19
-CALL_BYTES = (
-    1 << 23
-)  # of a product of 1,000 columns 256 rows take 1.12 times, 1,024 1.01 times as long
+CALL_BYTES = 1 << 23  # of a call's rows: with 256 of 1,000 columns each takes 1.12 times as long
 FEW_COLUMNS = 4  # of what is multiplied by, where no row is read more often
 LONG_ROWS = 32  # in one library call, at least; a power of two, as most arrays are cut at
 
