@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import atexit
 import os
-import subprocess
 import sys
 import threading
 import time
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dnumpy.kernels import llvm_server
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 IDLE_SECONDS = 10.0
 
@@ -30,7 +33,7 @@ class Apart:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
         self._used = 0.0
         self._waiter: threading.Timer | None = None
         self.has_ended = False  # with this process, which is about to end
@@ -57,7 +60,7 @@ class Apart:
             finally:
                 self._used = time.monotonic()
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
             return self._process
         if self.has_ended:
@@ -116,7 +119,9 @@ class Apart:
         self._lock.release()
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started() -> Popen[bytes]:
+    import subprocess  # 2 ms and 0.5 MB that a program does without whose kernels are on disk
+
     spec = find_spec("llvmlite")
     name = Path(sys.executable or "").name
     if os.name != "posix" or spec is None or spec.origin is None or not name.startswith("python"):
@@ -136,7 +141,7 @@ def _started() -> subprocess.Popen[bytes]:
         raise Unavailable(msg) from error
 
 
-def _answer_of(process: subprocess.Popen[bytes], text: bytes) -> bytes:
+def _answer_of(process: Popen[bytes], text: bytes) -> bytes:
     """Return what the process makes of a text; OSError where it ends meanwhile."""
     size = llvm_server.SIZE
     assert process.stdin is not None

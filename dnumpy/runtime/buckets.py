@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dnumpy.kernels.compile import Compiled
 
 SAMPLED = 32  # elements for each bucket
-TIE_SAMPLE = 1 << 16  # elements, in which equal ones turn up where there are many
+TIE_SAMPLE = 1 << 15  # elements, in which equal ones turn up where there are many
 GROUP = 8  # buckets that a thread takes at a time
 LEAST = {"sort": 1.2e-8, "argsort": 2.5e-8, "stable": 4e-8}  # seconds an element, by way of buckets
 
@@ -133,9 +133,12 @@ def _places_in_order(code: Compiled, line: np.ndarray, places: np.ndarray, *, st
             bucket = places[lo:hi]
             values = line[bucket]
             order = values.argsort(kind=kind)
-            if not stable and not distinct(values[order]):
-                tied.append(lo)
-                return
+            if not stable:
+                values = values[order]
+                if not distinct(values):
+                    tied.append(lo)
+                    return
+            del values  # a thread holds no more than three arrays of a bucket's size at once
             places[lo:hi] = bucket[order]
 
     share_out(work, range(0, kernels.BUCKETS, GROUP))
@@ -149,7 +152,7 @@ def _group(bounds: np.ndarray, first: int) -> list[tuple[int, int]]:
 
 def _told(code: Compiled, line: np.ndarray, target: np.ndarray, what: int) -> np.ndarray:
     """Tell a line into the buckets of ``target``; return where each begins, and the end."""
-    splitters = runs.splitters_of(line, kernels.BUCKETS, SAMPLED)
+    splitters = runs.splitters_of(line, kernels.BUCKETS, SAMPLED, target)
     threads = thread_count()
     step = -(-line.size // threads)
     counters = np.zeros((threads, kernels.BUCKETS), np.int64)

@@ -2,6 +2,8 @@
 
 A 400 MB array costs 1.4 to 3 times as much to fill when its pages are fresh, so blocks of dead
 arrays are kept, up to ``config.pool_bytes``, and handed to the next array of about the same size.
+Each has room to grow a little, in pages that nobody touches until then: an array and the same array
+with a border take turns in stencils.
 But for a few MB, without which a loop over arrays of two sizes would give back the larger ones for
 the sake of the smaller, what is kept never makes the whole larger than what live arrays alone have
 taken at their most: where fresh memory would, the blocks unused for longest are given back first.
@@ -45,6 +47,8 @@ HUGE_PAGE = 1 << 21  # bytes
 MOST_WASTED = HUGE_PAGE // 8  # bytes of the last huge page that nobody uses
 ALWAYS_KEPT = 16 << 20  # bytes of unused blocks that are kept however little was live at once
 SLACK = 1.25  # times what is asked for: the largest block that serves
+ROOM = 16  # of a block's bytes, one more is there to grow into; a border of 2,000 rows is 1/500
+MOST_ROOM = 4 << 20  # bytes; address space may have a limit
 
 
 _MOST_KEPT = 16 << 20  # bytes: with 31 MB, the most that glibc takes, programs held 40 MB more
@@ -67,12 +71,16 @@ def let_malloc_keep() -> None:
 
 
 class Block(NamedTuple):
-    """Memory, and as something that is no array, and where that begins."""
+    """Memory, and as something that is no array, and where that begins.
+
+    ``nbytes`` of it were asked for at some time, and up to ``capacity`` may be.
+    """
 
     memory: np.ndarray
     buffer: Any
     nbytes: int
     address: int
+    capacity: int
 
 
 class _Leased(np.ndarray):
@@ -145,13 +153,11 @@ class Pool:
 
     def _block(self, nbytes: int) -> Block:
         with self._lock:
-            blocks = self._free.get(nbytes)
-            if blocks is None:
-                found = self._fitting(nbytes)
-                if found is not None:
-                    blocks = self._free[found]
-            if blocks is not None:
-                block = self._pop(blocks)
+            found = self._fitting(nbytes)
+            if found is not None:
+                block = self._pop(self._free[found])
+                if block.nbytes < nbytes:
+                    block = block._replace(nbytes=nbytes)
                 self._live += block.nbytes
                 self._spare += block.nbytes - nbytes
                 unused = self._bytes + self._spare
@@ -172,10 +178,14 @@ class Pool:
         return self._fitting(nbytes) is not None
 
     def _fitting(self, nbytes: int) -> int | None:
-        """Return the size of the smallest free block that serves, if there is one."""
+        """Return the size of the free block to take: the smallest that serves, or else can grow."""
         if nbytes in self._free:
             return nbytes
-        return min([n for n in self._free if nbytes <= n <= SLACK * nbytes], default=None)
+        serves = [n for n in self._free if nbytes <= n <= SLACK * nbytes]
+        if serves:
+            return min(serves)
+        grows = [n for n, blocks in self._free.items() if n < nbytes <= blocks[-1].capacity]
+        return max(grows, default=None)
 
     def give_back(self, block: Block, spare: int = 0) -> None:
         """Keep ``block`` for the next array of its size, within the cap."""
@@ -243,10 +253,12 @@ def fresh(nbytes: int) -> Block:
     """
     if nbytes >= HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
         return _in_huge_pages(nbytes)
-    memory = np.empty(nbytes + LINE, _BYTE)
+    capacity = nbytes + min(nbytes // ROOM, MOST_ROOM)
+    memory = np.empty(capacity + LINE, _BYTE)
     address = address_of(memory)
     address += -address % LINE
-    return Block(memory, (ctypes.c_char * nbytes).from_address(address), nbytes, address)
+    buffer = (ctypes.c_char * capacity).from_address(address)
+    return Block(memory, buffer, nbytes, address, capacity)
 
 
 def _in_huge_pages(nbytes: int) -> Block:
@@ -258,8 +270,9 @@ def _in_huge_pages(nbytes: int) -> Block:
         There is not so much.
     """
     whole = (nbytes + MOST_WASTED) // HUGE_PAGE * HUGE_PAGE
+    capacity = nbytes + min(nbytes // ROOM, MOST_ROOM)
     try:
-        pages = mmap.mmap(-1, nbytes + 2 * HUGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, capacity + 2 * HUGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(str(error)) from error
     memory = np.frombuffer(pages, _BYTE)
@@ -267,8 +280,8 @@ def _in_huge_pages(nbytes: int) -> Block:
     start = -address % HUGE_PAGE
     with suppress(OSError):  # a kernel without them
         pages.madvise(mmap.MADV_HUGEPAGE, start, whole)
-    buffer = (ctypes.c_char * nbytes).from_buffer(pages, start)
-    return Block(memory, buffer, nbytes, address + start)
+    buffer = (ctypes.c_char * capacity).from_buffer(pages, start)
+    return Block(memory, buffer, nbytes, address + start, capacity)
 
 
 pool = Pool()

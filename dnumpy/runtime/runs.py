@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SMALLEST = 1 << 20  # elements; below this merging costs what was gained
 SAMPLED = 4096  # elements for each part, by which these differ by some hundredths
+DRAWN = 4096  # elements of the sample at a time
 MOST_PARTS = 64
 UNEVEN = 1.5  # times its share that the largest part may have
 KINDS = frozenset("ilqILQfd")  # whose equal elements cannot be told apart, but for signs of zero
@@ -64,7 +65,7 @@ def _told_apart(line: np.ndarray, out: np.ndarray) -> bool:
     fits = line.size >= SMALLEST and 1 < threads <= MOST_PARTS
     if not native.built or not adjacent or not fits:
         return False
-    splitters = splitters_of(line, count, SAMPLED)
+    splitters = splitters_of(line, count, SAMPLED, out)
     step = -(-line.size // threads)
     shares = [line[k * step : (k + 1) * step] for k in range(threads)]
     places = np.zeros((threads, count), np.intp)
@@ -85,11 +86,17 @@ def _tell(
     native.tell_apart(values, splitters, places, out)
 
 
-def splitters_of(line: np.ndarray, parts: int, sampled: int) -> np.ndarray:
-    """Return the values between so many parts, in order, by a sample of so many for each."""
+def splitters_of(line: np.ndarray, parts: int, sampled: int, scratch: np.ndarray) -> np.ndarray:
+    """Return the values between so many parts, in order, by a sample of so many for each.
+
+    The sample lies at the beginning of ``scratch``, which is overwritten.
+    """
     draw = np.random.default_rng(line.size)
-    sample = np.sort(line[draw.integers(0, line.size, sampled * parts)])
-    sample = sample[sample == sample]  # noqa: PLR0124 - NaN are beyond all splitters
+    sample = scratch.view(line.dtype)[: sampled * parts]
+    for some in np.split(sample, range(DRAWN, sample.size, DRAWN)):
+        some[...] = line[draw.integers(0, line.size, some.size)]
+    sample.sort()
+    sample = sample[: np.count_nonzero(sample == sample)]  # noqa: PLR0124 - NaN, last, are beyond
     if not sample.size:
         return np.zeros(parts - 1, line.dtype)
     at = np.arange(1, parts) * sample.size // parts

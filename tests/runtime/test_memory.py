@@ -109,6 +109,25 @@ def test_a_slightly_larger_block_serves_and_a_much_larger_one_does_not(
     assert pool._live == second.nbytes
 
 
+@pytest.mark.parametrize("size", [SMALLEST, 2_000 * 2_000, 1_500 * 1_500 * 8])
+def test_an_array_and_the_same_with_a_border_take_turns_in_one_block(size: int) -> None:
+    pool = Pool()
+    first = pool.empty((size,), BYTE)
+    where = address(first)
+    del first
+    grown = size
+    for more in (size // 500, size // 20, size // 100):
+        bordered = pool.empty((size + more,), BYTE)
+        assert address(bordered) == where
+        bordered[:] = 3  # all of it can be written
+        grown = max(grown, size + more)
+        assert pool._live == grown
+        del bordered
+        assert pool.unused == pool._bytes >= size + more
+    larger = pool.empty((size + size // 8,), BYTE)
+    assert address(larger) != where
+
+
 @pytest.mark.parametrize("kept", [0, 8 * SMALLEST])
 def test_a_worker_keeps_memory_for_arrays_of_other_sizes(
     monkeypatch: pytest.MonkeyPatch, kept: int
