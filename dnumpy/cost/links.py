@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Link(NamedTuple):
@@ -78,11 +81,15 @@ class Links:
         times = self.between(source, target).seconds
         return self.sizes[len(times) - 1] / times[-1]
 
-    def later_by(self, latency_seconds: float) -> Links:
-        """Return the links with small messages that take at least so long, and others as longer."""
+    def later_by(self, latency_seconds: Mapping[str, float]) -> Links:
+        """Return the links with small messages that take at least so long, and others as longer.
+
+        Between two nodes it is the slower one's.
+        """
         found = []
         for link in self.links:
-            more = max(latency_seconds - link.seconds[0], 0.0)
+            ends = (latency_seconds.get(node, 0.0) for node in (link.source, link.target))
+            more = max(max(ends) - link.seconds[0], 0.0)
             found.append(link._replace(seconds=tuple([took + more for took in link.seconds])))
         return Links(self.sizes, tuple(found), self.measured_at)
 

@@ -58,10 +58,10 @@ class Timeline:
 
 @dataclass(slots=True)
 class _Transfer:
-    """One message on its way: what it waits for, and when it travels."""
+    """One message on its way: the edges that it is of, what it waits for, and when it travels."""
 
     message: Message
-    edge: int
+    edges: list[int]
     waits: int
     leads_to: list[int] = field(default_factory=list)
     start: float = 0.0
@@ -83,6 +83,7 @@ class _Run:
         self.missing = [[0] * nodes for _ in range(asks)]
         self.unfinished = [len(placed.used) for placed in placements]
         self.transfers: list[_Transfer] = []
+        self.sent: dict[tuple[object, ...], tuple[int, int]] = {}
         self.leaving: dict[tuple[int, int], list[int]] = {}
         self.barriers: list[list[int]] = [[] for _ in range(asks)]
         self.heap: list[tuple[float, int, int, int, int]] = []
@@ -98,16 +99,23 @@ class _Run:
             for n in after.used:
                 self.missing[edge.consumer][n] += 1
         first = len(self.transfers)
+        same = edge.producer, edge.access, edge.halo_rows, edge.bytes_per_row, after
+        if edge.access in SAME_ROWS and same in self.sent:  # what was sent is read again
+            for transfer in self.transfers[slice(*self.sent[same])]:
+                transfer.edges.append(index)
+                self.missing[edge.consumer][transfer.message.target] += 1
+            return
         for message in messages(self.program, edge, before, after):
             here = len(self.transfers)
             makes = before.rows[message.source] > 0
-            self.transfers.append(_Transfer(message, index, makes + len(message.after)))
+            self.transfers.append(_Transfer(message, [index], makes + len(message.after)))
             if makes:
                 self.leaving.setdefault((edge.producer, message.source), []).append(here)
             for earlier in message.after:
                 self.transfers[first + earlier].leads_to.append(here)
             if after.rows[message.target]:
                 self.missing[edge.consumer][message.target] += 1
+        self.sent[same] = first, len(self.transfers)
 
     def run(self) -> None:
         """Let everything happen."""
@@ -173,10 +181,12 @@ class _Run:
         transfer = self.transfers[index]
         for later in transfer.leads_to:
             self._release(later, now)
-        consumer, target = self.program.edges[transfer.edge].consumer, transfer.message.target
-        if self.placements[consumer].rows[target]:
-            self.missing[consumer][target] -= 1
-            self._start(target, now)
+        target = transfer.message.target
+        for edge in transfer.edges:
+            consumer = self.program.edges[edge].consumer
+            if self.placements[consumer].rows[target]:
+                self.missing[consumer][target] -= 1
+                self._start(target, now)
 
     def holds(self) -> list[list[tuple[float, int, float]]]:
         """Return per node what it takes and frees, and when."""
@@ -200,16 +210,17 @@ class _Run:
     def _assembled(self) -> dict[tuple[int, int], float]:
         """Return per edge and node the bytes of the rows that are put together there."""
         found: dict[tuple[int, int], float] = {}
-        for transfer in self.transfers:
-            edge, n = self.program.edges[transfer.edge], transfer.message.target
+        arrived = [(transfer, number) for transfer in self.transfers for number in transfer.edges]
+        for transfer, number in arrived:
+            edge, n = self.program.edges[number], transfer.message.target
             rows = self.placements[edge.consumer].rows[n]
             if not rows or edge.access == "fold" or isinf(self._memory(transfer.message.source)):
                 continue  # what comes from where arrays come from arrives in one piece
             if edge.put_together:
-                found[transfer.edge, n] = self._read_bytes(edge, rows)
+                found[number, n] = self._read_bytes(edge, rows)
             elif transfer.message.amount > self.program.message_bytes:
-                before = found.get((transfer.edge, n), 0.0)
-                found[transfer.edge, n] = before + transfer.message.amount
+                before = found.get((number, n), 0.0)
+                found[number, n] = before + transfer.message.amount
         return found
 
     def _read_bytes(self, edge: Edge, rows: int) -> float:
@@ -241,10 +252,12 @@ class _Run:
 
     def _read_until(self, transfer: _Transfer) -> float:
         """Return when what the message brought is not needed any more on its target."""
-        consumer, n = self.program.edges[transfer.edge].consumer, transfer.message.target
+        n = transfer.message.target
         passed_on = max((self.transfers[t].end for t in transfer.leads_to), default=transfer.end)
-        reads = self.placements[consumer].rows[n]
-        return max(passed_on, self._span(consumer, n)[1]) if reads else passed_on
+        readers = [self.program.edges[edge].consumer for edge in transfer.edges]
+        return max(
+            [passed_on, *(self._span(v, n)[1] for v in readers if self.placements[v].rows[n])]
+        )
 
     def _released(self) -> dict[tuple[int, int], float]:
         """Return per phase and node when its result is not needed any more."""

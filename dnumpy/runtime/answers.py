@@ -2,8 +2,9 @@
 
 An answer is good as long as the workers, their profiles and links, the epoch and the objective are
 the same, no node has become faster or slower beside the others by more than ``SAME_SECONDS``, and
-as much memory is free (or the plan was not shaped by it). Its rows stay; what it predicts for each
-node follows the factors of the day.
+as much memory is free (or the plan was not shaped by it). Where times are noisy, nodes become
+faster and slower from run to run: for ``AGAIN`` times what planning took, ``NOISE`` counts instead.
+Its rows stay; what it predicts for each node follows the factors of the day.
 
 That nothing fits is an answer too, and one that takes longest to find: it is good until more has
 become free than was missing.
@@ -11,7 +12,8 @@ become free than was missing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import time
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from dnumpy.cost.links import Links
 
 MOST_ANSWERS = 8  # to one sketch
+AGAIN = 50.0  # times what planning took, in which it is not worth being done again for a little
+NOISE = 0.25  # by which a node may differ from itself meanwhile
 MOST_MOVED = 2.0  # times: how far all nodes may become slower or faster together
 SAME_ROOM = 0.01  # of all memory: what more may be free without a refusal being thought over
 
@@ -62,6 +66,20 @@ class Joint:
     period_seconds: float = 0.0  # for throughput: after how long the next run ends, at best
 
 
+class Elsewhere(NamedTuple):
+    """Where a run would have the arrays lie that it reads.
+
+    A run that is predicted to take ``now_seconds`` would take ``then_seconds``, after moving them
+    once; ``places`` has the number of each array that moves, its rows per node, and at what
+    multiples they are cut.
+    """
+
+    now_seconds: float
+    then_seconds: float
+    moving_seconds: float
+    places: tuple[tuple[int, tuple[tuple[str, int], ...], int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a plan of a sketch depends on besides the sketch."""
@@ -81,7 +99,7 @@ class Question:
         lowerings = tuple([rating.lowering for rating in ratings])
         return cls(tuple(places), links, lowerings, factors, asked)
 
-    def is_like(self, other: Question) -> bool:
+    def is_like(self, other: Question, tolerance: float = SAME_SECONDS) -> bool:
         """Return whether an answer to the other is one to this, as far as there is room for it."""
         return (
             self.asked == other.asked
@@ -90,7 +108,7 @@ class Question:
             and len(self.places) == len(other.places)
             and all(map(_same_but_memory, self.places, other.places))
             and (
-                alike(self.factors, other.factors, SAME_SECONDS)
+                alike(self.factors, other.factors, tolerance)
                 or moved_together(self.factors, other.factors)
             )
         )
@@ -122,6 +140,8 @@ class Answer:
 
     ``fixed`` and ``busy`` are the seconds of each demand on each worker, at the question's factors;
     ``memory`` is what each worker might be given, and ``ever_held`` all that it holds at some time.
+    ``elsewhere`` was the answer, if that was asked, to where arrays had better lie. It was made at
+    some time, and is ``fresh_until`` another, in seconds of :func:`time.monotonic`.
     """
 
     question: Question
@@ -130,10 +150,13 @@ class Answer:
     busy: NDArray[np.float64]
     memory: NDArray[np.float64]
     ever_held: NDArray[np.float64]
+    fresh_until: float = 0.0
+    elsewhere: list[Elsewhere | None] = field(default_factory=list)
 
     def holds_for(self, question: Question) -> bool:
         """Return whether this answers the question."""
-        if not question.is_like(self.question):
+        fresh = time.monotonic() < self.fresh_until
+        if not question.is_like(self.question, NOISE if fresh else SAME_SECONDS):
             return False
         memory = question.memory()
         if not as_free(self.memory, memory, self.ever_held):
@@ -200,13 +223,13 @@ def refused(refusals: Sequence[Refused], question: Question) -> PlanInfeasible |
     return None if known is None else known.error()
 
 
-def find(answers: Sequence[Answer], question: Question) -> Joint | None:
-    """Return a plan among the answers that is good for the question; None where there is none."""
+def find(answers: Sequence[Answer], question: Question) -> Answer | None:
+    """Return one of the answers that is good for the question; None where there is none."""
     for answer in answers:
         if answer.holds_for(question):
             # profiles that were made anew with the memory of now are known by identity from now on
             answer.question = replace(answer.question, places=question.places)
-            return answer.at(question)
+            return answer
     return None
 
 

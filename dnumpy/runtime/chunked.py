@@ -141,10 +141,10 @@ class Chunked:
 
     ``home`` is the :class:`~dnumpy.runtime.cluster.Cluster` of those nodes. What the array holds
     never changes; where its parts lie may, when a worker is lost and its rows are computed again
-    elsewhere.
+    elsewhere, or when it is read better somewhere else.
     """
 
-    __slots__ = ("__weakref__", "account", "dtype", "home", "parts", "shape", "source")
+    __slots__ = ("__weakref__", "account", "dtype", "home", "parts", "shape", "source", "stay")
 
     def __init__(
         self,
@@ -161,6 +161,7 @@ class Chunked:
         self.home = home
         source.chunked = weakref.ref(self)
         self.account: Any = account[0]  # of what reading it costs: see runtime/returning.py
+        self.stay: Any = None  # and of where it lies: see runtime/settling.py
 
     @property
     def ndim(self) -> int:

@@ -7,12 +7,13 @@ results stay where they were made, and only partial and small results come home.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.rewrite.stages import FusedStage
-from dnumpy.runtime import sketches
+from dnumpy.runtime import settling, sketches
 from dnumpy.runtime.chunked import Chunked, Source
 from dnumpy.runtime.demands import LIGHT, Laid
 from dnumpy.runtime.failures import Failure, failure, is_ready
@@ -38,6 +39,7 @@ from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.refused import NotTogether
 from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.scores import keep_score, perform, score_for
+from dnumpy.runtime.settling import copied, moves_after
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import asked_of, sketched_again
 from dnumpy.runtime.stage_runs import Learner, StageRun
@@ -57,12 +59,13 @@ if TYPE_CHECKING:
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.records import Record
     from dnumpy.runtime.scores import Player
+    from dnumpy.runtime.settling import Move
     from dnumpy.runtime.sketch import Sketch
 
     Ran = tuple[list[Record], list[StepFault], list[Failure]]
 
 
-class Cluster(sketches.Cluster, Learner, Protocol):
+class Cluster(sketches.Cluster, settling.Planner, Learner, Protocol):
     """Nodes that tasks can be put on: they plan, make graphs and run them, and learn from that."""
 
     @property
@@ -304,7 +307,7 @@ class _Run:
             refs = [segment.arg for segment in self.graph.segments(output.source)]
             (wanted if output.home else stay).extend(refs)
         healed = [s for segments in self.graph.healed.values() for s in segments]
-        stay += [s.arg for s in healed if s.arg.key in self.graph.node_of]
+        stay += [s.arg for s in healed if getattr(s.arg, "key", "") in self.graph.node_of]
         self.replicas.drop_unread({ref.key for ref in stay}, remote=self.cluster.remote)
         home = [needed for ref in wanted for needed in self.replicas.needed_for(ref)]
         longest = max((stage.laid.plan.predicted_seconds for stage in self.stages), default=0.0)
@@ -325,7 +328,8 @@ def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[
     """Replace the lost parts by those computed again; the others stay."""
     known = {part.start: part for part in chunked.parts}
     chunked.parts = tuple(
-        part_of(s, results[s.arg.key]) if s.arg.key in results else known[s.start] for s in segments
+        part_of(s, results[s.arg.key]) if getattr(s.arg, "key", "") in results else known[s.start]
+        for s in segments
     )
 
 
@@ -498,18 +502,24 @@ def _attempt(
     joint = cluster.plan_run(sketch)
     if joint is None:
         return run_of(stages, cluster, wanted, None).finish()
+    began = time.perf_counter()
     player = cast("Player", cluster)  # what predicts performs
     score = score_for(asked, joint.plans, player)
     if score is None:
         run = run_of(stages, cluster, wanted, joint.plans)
         done = run.finish()
         keep_score(asked, joint.plans, stages, run)
-        return done
-    staying: dict[int, Source] = {}
-    if not score.comes_home:  # lost rows are computed again by what a layout tells
-        laid = _laid_out(stages, SketchLayout(cluster, cluster), cluster, wanted)
-        staying = {id(output.expr): output.source for output in laid.outputs}
-    return perform(score, stages, asked, joint.plans, staying, player)
+    else:
+        staying: dict[int, Source] = {}
+        if not score.comes_home:  # lost rows are computed again by what a layout tells
+            laid = _laid_out(stages, SketchLayout(cluster, cluster), cluster, wanted)
+            staying = {id(output.expr): output.source for output in laid.outputs}
+        done = perform(score, stages, asked, joint.plans, staying, player)
+    sketch.note_took(time.perf_counter() - began)
+    with suppress(NodesLost):  # of which the next run will hear; this one has ended
+        for move in moves_after(asked, sketch, cluster):
+            settle(move, cluster)
+    return done
 
 
 def run_of(
@@ -564,6 +574,13 @@ def _laid_out(
     run = _Run(cluster, wanted, layout, passing)
     run.add_all(stages)
     return run
+
+
+def settle(move: Move, cluster: Cluster) -> None:
+    """Copy rows of an array to where they are to lie from now on."""
+    run = _Run(cluster)
+    run.graph.healed[move.array] = copied(move, run.graph)
+    run.finish()
 
 
 def heal(chunked: Chunked, cluster: Cluster) -> list[Chunked]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.answers import Elsewhere
     from dnumpy.runtime.background import Idle
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.demands import Demand
@@ -156,14 +157,15 @@ class DaskCluster(MeasuredNodes):
         if len(there) > 1:
             found = measure_links(self.client, there, largest=largest, budget_seconds=seconds)
             self.links = self.links.merged(found)
-            hop = 0.0 if self._trial is None else self._trial.hop
-            self._relay_links = self.links.later_by(hop)
+            hops = {} if self._trial is None else self._trial.hops
+            self._relay_links = self.links.later_by(hops)
 
     def _try_relays(self) -> None:
         """Find out what runs take besides their tasks; what was learnt of the way there stays."""
         there = [address for address in self._alive if address in self.profiles]
+        there.sort(key=lambda address: -self.profiles[address].speed)
         first, self._trial = self._trial is None, trial(self, there)
-        self._relay_links = self.links.later_by(self._trial.hop)
+        self._relay_links = self.links.later_by(self._trial.hops)
         if first:
             launch = min(self.profiles[address].launch_seconds for address in there)
             self.round_trip = max(self._trial.trip - launch, LEAST_TRIP)
@@ -225,6 +227,14 @@ class DaskCluster(MeasuredNodes):
         if joint is None or takes_much(joint, places):
             self._tight = max(self._tight, 1)
         return joint
+
+    def plan_elsewhere(self, sketch: Sketch) -> Elsewhere | None:
+        """Return where a run that was planned would have its arrays lie; None if where they do."""
+        from dnumpy.runtime.jointly import plan_elsewhere  # with all that it needs of plan/
+
+        links = self._relay_links if self._may_relay(sketch) else self.links
+        ratings = self._ratings(sketch.demands)
+        return plan_elsewhere(sketch, self._places(sketch), links, ratings, self.epoch)
 
     def _ratings(self, demands: Sequence[Demand]) -> list[Rating]:
         """Return how the workers will run each demand, first runs of kernels among them."""

@@ -111,6 +111,9 @@ class Devices(MeasuredNodes):
         joint, self._refused = plan_within(sketch, places, self.links, ratings, self.epoch)
         return joint
 
+    def plan_elsewhere(self, sketch: Sketch) -> None:
+        """Return None: what lies on devices stays where it is."""
+
     def mirrored(self, owner: Expr) -> bool:
         """Say whether every device has a copy of all of a home array, or gets one in its tasks."""
         if owner.value.nbytes <= EMBED_BYTES:

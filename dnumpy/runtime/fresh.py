@@ -62,8 +62,9 @@ here = Fresh()
 
 def untouched_bytes(sizes: Sequence[int]) -> float:
     """Return how many bytes of arrays of these sizes, made now, nobody would have written to."""
-    blocks = [np.frombuffer(block_of(size).buffer, np.uint8) for size in sizes]  # all at once
-    return float(sum(_untouched(block) for block in blocks))
+    blocks = [block_of(size) for size in sizes]  # all at once
+    held = [np.frombuffer(block.buffer, np.uint8, block.nbytes) for block in blocks]
+    return float(sum(map(_untouched, held)))
 
 
 def _untouched(block: np.ndarray) -> int:

@@ -10,6 +10,7 @@ will probably be read together.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import replace
 from math import inf, lcm
@@ -24,12 +25,23 @@ from dnumpy.plan import plan_program
 from dnumpy.plan.dag import SAME_ROWS, Ask, Edge, Network, Node, Placement, Program
 from dnumpy.plan.model import Plan
 from dnumpy.plan.rates import MEMORY_SHARE, node_rate
+from dnumpy.plan.reshard import reshard_seconds
 from dnumpy.runtime import answers
-from dnumpy.runtime.answers import MOST_ANSWERS, Answer, Joint, Place, Question, Rating, Refused
+from dnumpy.runtime.answers import (
+    AGAIN,
+    MOST_ANSWERS,
+    Answer,
+    Elsewhere,
+    Joint,
+    Place,
+    Question,
+    Rating,
+    Refused,
+)
 from dnumpy.runtime.bind import MESSAGE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,9 +72,16 @@ class _Scale(NamedTuple):
 class _Builder:
     """Makes the program of a sketch: lying arrays first, then those sent once, then demands."""
 
-    def __init__(self, sketch: Sketch, places: Sequence[Place], ratings: Sequence[Rating]) -> None:
+    def __init__(
+        self,
+        sketch: Sketch,
+        places: Sequence[Place],
+        ratings: Sequence[Rating],
+        free: Collection[int] = (),
+    ) -> None:
         order = {place.profile.name: k for k, place in enumerate(places)}
         self.sketch, self.places = _in_order(sketch, order), places
+        self.free = free  # lying arrays of which it is asked where they had better lie
         self.first = len(sketch.lying)
         self.rates = [
             _rates(demand, places, rating)
@@ -146,6 +165,8 @@ class _Builder:
     def _lying(self, k: int, array: Lying) -> Ask:
         """Return an array that is there as a phase that is done."""
         scale = self.scale[k]
+        if k in self.free:
+            return self._copy(k)
         if array.where:
             counts = [0] * len(self.nodes)
             for node, rows in array.where:
@@ -157,6 +178,10 @@ class _Builder:
         nothing = (0.0,) * len(self.nodes)
         return Ask(f"array {k}", scale.rows, nothing, nothing, 1, pinned=pinned)
 
+    def lying(self, k: int) -> tuple[Lying, _Scale]:
+        """Return a lying array, and in what rows it is planned."""
+        return self.sketch.lying[k], self.scale[k]
+
     def _sent_once(self) -> list[int]:
         """Return the arrays at home that several stages read by rows."""
         readers = Counter(
@@ -166,11 +191,12 @@ class _Builder:
 
     def _copy(self, k: int) -> Ask:
         scale, array = self.scale[k], self.sketch.lying[k]
-        starts = (0.0,) * len(self.places) + (inf,)
+        starts = (0.0,) * len(self.places) + ((inf,) if self.from_home else ())
         row_bytes = array.row_bytes * array.rows / scale.rows
         zero = (0.0,) * len(self.nodes)
+        what, kept = f"copy of array {k}", k in self.free
         return Ask(
-            f"copy of array {k}", scale.rows, zero, starts, scale.granule, row_bytes, copies=False
+            what, scale.rows, zero, starts, scale.granule, row_bytes, kept=kept, copies=False
         )
 
     def _later(self, k: int) -> Ask:
@@ -302,10 +328,11 @@ def plan_together(
     question = Question.of(places, links, ratings, (epoch, objective))
     known = answers.find(sketch.answers, question)
     if known is not None:
-        return known
+        return known.at(question)
     refusal = answers.refused(sketch.refusals, question)
     if refusal is not None:
         raise refusal
+    began = time.monotonic()
     builder = _Builder(sketch, places, ratings)
     program, numbers = builder.program(links)
     try:
@@ -319,9 +346,71 @@ def plan_together(
     joint = Joint(plans, plan.predicted_seconds, held, plan.how, period)
     fixed, busy = builder.seconds(plans)
     ever_held = np.array(plan.ever_held_bytes[:count])
-    answer = Answer(question, joint, fixed, busy, question.memory(), ever_held)
+    now = time.monotonic()
+    until = now + AGAIN * (now - began)
+    answer = Answer(question, joint, fixed, busy, question.memory(), ever_held, until)
     sketch.answers = [answer, *sketch.answers[: MOST_ANSWERS - 1]]
     return joint
+
+
+def plan_elsewhere(
+    sketch: Sketch,
+    places: Sequence[Place],
+    links: Links,
+    ratings: Sequence[Rating],
+    epoch: int = 0,
+) -> Elsewhere | None:
+    """Return where the arrays had better lie that a planned run reads by rows.
+
+    Parameters as of :func:`plan_together`, which was asked before: it is planned as if they lay
+    nowhere yet, once for each answer. None where all lie as they should, or have no room elsewhere.
+    """
+    objective: Objective = config.objective  # type: ignore[assignment]
+    answer = answers.find(sketch.answers, Question.of(places, links, ratings, (epoch, objective)))
+    if answer is None:
+        return None
+    if not answer.elsewhere:
+        asked = sketch, places, links, ratings
+        answer.elsewhere.append(_elsewhere(answer.joint, *asked, epoch=epoch))
+    return answer.elsewhere[0]
+
+
+def _elsewhere(
+    joint: Joint,
+    sketch: Sketch,
+    places: Sequence[Place],
+    links: Links,
+    ratings: Sequence[Rating],
+    *,
+    epoch: int,
+) -> Elsewhere | None:
+    """Return the same, unknown as yet, for a run that was planned."""
+    now = _Builder(sketch, places, ratings)
+    by_rows = {r.producer for r in now.sketch.reads if r.lying and r.access in SAME_ROWS}
+    free = frozenset(k for k in by_rows if sketch.lying[k].where)
+    if not free or config.objective != "latency":
+        return None
+    builder = _Builder(sketch, places, ratings, free)
+    try:
+        plan = plan_program(builder.program(links)[0], epoch=epoch)
+    except PlanInfeasible:
+        return None
+    program, moving, found = now.program(links)[0], 0.0, []
+    for k in sorted(free):
+        before, after, array, scale = program.asks[k].pinned, plan.placements[k], *now.lying(k)
+        if before is None or after == before:
+            continue
+        row_bytes = array.row_bytes * array.rows / scale.rows
+        moving += reshard_seconds(program, Edge(k, k, "aligned", row_bytes), before, after)
+        granule = max(1, round(scale.granule * array.rows / scale.rows))
+        stops = _scaled(_stops(after.rows[: len(places)]), scale.rows, array.rows, granule)
+        rows = (b - a for a, b in zip([0, *stops], stops, strict=False))
+        names = (place.profile.name for place in places)
+        found.append(
+            (k, tuple((name, n) for name, n in zip(names, rows, strict=True) if n), granule)
+        )
+    took = joint.predicted_seconds, plan.predicted_seconds
+    return Elsewhere(*took, moving, tuple(found)) if found else None
 
 
 def program_of(

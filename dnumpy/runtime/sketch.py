@@ -9,7 +9,7 @@ arrays that lie on nodes already, or of arrays at home. All demands are then pla
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnumpy.plan.model import Plan
@@ -75,8 +75,10 @@ class Reads(NamedTuple):
 class Sketch:
     """The demands of a run in the order of the layout, and what they read.
 
-    ``stages`` has for each demand the number of the stage that it belongs to. The ``answers`` are
-    the plans that were made for it, the ``refusals`` when there was none, see
+    ``stages`` has for each demand the number of the stage that it belongs to. ``sources`` are the
+    lying arrays; a sketch that is kept has their ``numbers`` instead, those of
+    :class:`~dnumpy.runtime.sketches.Asked`. The fastest run ``took`` so many seconds. The
+    ``answers`` are the plans that were made for it, the ``refusals`` when there was none, see
     :mod:`dnumpy.runtime.answers`.
     """
 
@@ -85,8 +87,15 @@ class Sketch:
     lying: list[Lying] = field(default_factory=list)
     reads: list[Reads] = field(default_factory=list)
     kept: set[int] = field(default_factory=set)
+    sources: list[Source] = field(default_factory=list, init=False, repr=False, compare=False)
+    numbers: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    took: float = field(default=inf, init=False, repr=False, compare=False)
     answers: list[Answer] = field(default_factory=list, init=False, repr=False, compare=False)
     refusals: list[Refused] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def note_took(self, seconds: float) -> None:
+        """Note what a run took."""
+        self.took = min(self.took, seconds)
 
     def live_bytes(self) -> float:
         """Return the most bytes that the results of demands take at once."""
@@ -221,6 +230,7 @@ class SketchLayout(Layout):
             complete = sum(counts.values()) == rows
             where = tuple(counts.items()) if complete else ()
             self._lying[source] = len(self.sketch.lying)
+            self.sketch.sources.append(source)
             self.sketch.lying.append(Lying(rows, source.nbytes / max(rows, 1), where))
         return self._lying[source]
 

@@ -53,6 +53,13 @@ def sketched_again(asked: Asked, sketch: Callable[[], Sketch]) -> Sketch:
         found.demands = [
             replace(demand, by_rows=(), across=(), whole=()) for demand in found.demands
         ]
+        numbers = {id(source): number for number, (source, _) in asked.stored.items()}
+        found.numbers = {
+            k: numbers[id(source)]
+            for k, source in enumerate(found.sources)
+            if id(source) in numbers
+        }
+        found.sources.clear()
         _known.keep(asked.key, found)
     return found
 

@@ -80,6 +80,9 @@ class VirtualCluster:
         """Return None: rows follow the speeds, stage by stage."""
         return None
 
+    def plan_elsewhere(self, sketch: Sketch) -> None:
+        """Return None: all nodes read the same memory."""
+
     def mirrored(self, owner: Expr) -> bool:  # noqa: ARG002 - all nodes read the same memory
         """Return True: nothing is copied."""
         return True

@@ -92,12 +92,17 @@ def test_impossible_links_are_refused(links: Links) -> None:
         links.verify()
 
 
-@given(all_links(), st.floats(0.0, 1.0))
-def test_links_that_are_later_are_as_fast_for_what_is_large(links: Links, latency: float) -> None:
-    later = links.later_by(latency)
+@given(all_links(), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_links_that_are_later_are_as_fast_for_what_is_large(
+    links: Links, latency: float, other: float
+) -> None:
+    nodes = sorted({node for link in links.links for node in (link.source, link.target)})
+    hops = {node: other if k % 2 else latency for k, node in enumerate(nodes)}
+    later = links.later_by(hops)
     later.verify()
     for link in links.links:
         new = later.between(link.source, link.target).seconds
-        assert new[0] == pytest.approx(max(link.seconds[0], latency))
+        slower = max(hops[link.source], hops[link.target])
+        assert new[0] == pytest.approx(max(link.seconds[0], slower))
         steps = [b - a for a, b in pairwise(link.seconds)]
         assert [b - a for a, b in pairwise(new)] == pytest.approx(steps, abs=1e-9)

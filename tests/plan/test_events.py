@@ -110,6 +110,23 @@ def test_many_readers_of_all_rows_are_reached_by_a_tree():
     assert run.sent_bytes == (count - 1) * 4.0
 
 
+def test_rows_that_were_sent_are_there_for_the_next_reader():
+    once = [
+        ask("a", 4, [1.0, 1.0], bytes_per_row=2.0),
+        ask("b", 4, [1.0, 1.0], bytes_per_row=2.0),
+        ask("c", 4, [1.0, 1.0], bytes_per_row=2.0),
+    ]
+    edges = [Edge(0, 1, "aligned", 2.0), Edge(0, 2, "aligned", 2.0)]
+    there = [Placement((4, 0)), Placement((0, 4)), Placement((0, 4))]
+    run = simulate_program(program(once, edges), there)
+    assert run.sent_bytes == 8.0
+    arrived = 4 + LATENCY + 8 / RATE
+    assert run.spans[1:] == ((None, (arrived, arrived + 4)), (None, (arrived + 4, arrived + 8)))
+    assert run.peak_bytes[1] >= 8.0 + 8.0 + 8.0  # what arrived stays for the second reader
+    elsewhere = [Placement((4, 0)), Placement((0, 4)), Placement((2, 2))]
+    assert simulate_program(program(once, edges), elsewhere).sent_bytes == 8.0 + 4.0
+
+
 def test_an_edge_of_mere_order_moves_nothing_but_waits_for_all():
     run = simulate_program(two_phases("none"), [Placement((3, 1)), Placement((0, 4))])
     assert run.sent_bytes == 0

@@ -1,0 +1,127 @@
+"""Rows of real workers that are read again and again come to lie elsewhere, with what they held."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from dnumpy.runtime import cluster as module
+from dnumpy.runtime.answers import Elsewhere
+from dnumpy.runtime.chunked import Chunked
+from dnumpy.runtime.scores import clear_scores
+from dnumpy.runtime.sketches import clear_sketches
+from tests.runtime import programs as p
+from tests.runtime.test_cluster_distributed import LOST, client_of, kill, mortal, profiles, shared
+from tests.runtime.test_scores import Planned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.sketch import Sketch
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+__all__ = ["mortal", "profiles", "shared"]  # fixtures
+ROWS, COLUMNS = 600, 40
+
+
+class Elsewhere3(Planned):
+    """Wants all rows of the first array on the last node but for some hundred."""
+
+    moving = 1e-9
+
+    def plan_elsewhere(self, sketch: Sketch) -> Elsewhere | None:
+        first, *_, last = self._alive
+        where = ((first, 100), (last, sketch.lying[0].rows - 100))
+        return Elsewhere(1.0, 0.0, self.moving, ((0, where, 5),))
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Any]:
+    workers, client = client_of(2)
+    yield Elsewhere3(client)
+    client.close()
+    workers.close()
+
+
+@pytest.fixture
+def nodes(pair: Any) -> Any:
+    clear_scores()
+    clear_sketches()
+    pair._relays_again = float("-inf")
+    pair.refresh()
+    return pair
+
+
+def made_on(nodes: Any, seed: int = 3) -> tuple[Expr, np.ndarray]:
+    """Return rows that lie on the nodes, and their values."""
+    values = np.random.default_rng(seed).random((ROWS, COLUMNS))
+    made = p.call("negative", p.data(values))
+    p.run([made], nodes)
+    assert isinstance(made.value, Chunked)
+    return made, -values
+
+
+def read(made: Expr, nodes: Any) -> np.ndarray:
+    total = p.total(p.call("multiply", made, 2.0), (0,), keepdims=True)
+    centred = p.call("subtract", made, total)
+    p.run([centred], nodes)
+    found: np.ndarray = centred.value.gather()
+    return found
+
+
+def test_an_array_that_is_read_again_lies_elsewhere_from_then_on(nodes: Any) -> None:
+    made, values = made_on(nodes)
+    before = made.value.rows_per_node()
+    old = [part.data.key for part in made.value.parts]
+    expected = values - (values * 2.0).sum(axis=0, keepdims=True)
+    assert np.allclose(read(made, nodes), expected)
+    assert made.value.rows_per_node() == before  # the first time says nothing
+    assert np.allclose(read(made, nodes), expected)
+    first, *_, last = nodes._alive
+    assert made.value.rows_per_node() == ((first, 100), (last, ROWS - 100))
+    assert np.array_equal(made.value.gather(), values)
+    assert np.allclose(read(made, nodes), expected)
+    gc.collect()
+    held = {key for keys in nodes.client.has_what().values() for key in keys}
+    assert not held & set(old)
+
+
+def test_what_is_not_worth_moving_stays(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Elsewhere3, "moving", 1e9)
+    made, _ = made_on(nodes)
+    before = made.value.rows_per_node()
+    for _ in range(3):
+        read(made, nodes)
+    assert made.value.rows_per_node() == before
+
+
+def test_after_a_move_the_program_is_performed_as_before(
+    nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _ = made_on(nodes)
+    for _ in range(2):
+        read(made, nodes)
+    monkeypatch.setattr(Elsewhere3, "plan_elsewhere", lambda *_: None)
+    moved: list[Any] = []
+    monkeypatch.setattr(module, "settle", lambda move, _: moved.append(move))
+    results = [read(made, nodes) for _ in range(3)]
+    assert not moved
+    assert all(np.array_equal(results[0], one) for one in results)
+
+
+@LOST
+def test_rows_that_were_moved_and_lost_are_computed_again(mortal: Any, profiles: Any) -> None:
+    client, addresses = mortal.client, list(mortal._alive)
+    nodes = Elsewhere3(client)
+    nodes.profiles.update({a: profiles[0].named(a) for a in addresses})
+    nodes.refresh()
+    made, values = made_on(nodes)
+    for _ in range(2):
+        read(made, nodes)
+    assert dict(made.value.rows_per_node())[list(nodes._alive)[-1]] == ROWS - 100
+    kill(nodes, list(nodes._alive)[-1])
+    assert np.array_equal(made.value.gather(), values)
