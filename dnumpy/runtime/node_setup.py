@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed import WorkerPlugin
 
-from dnumpy.runtime import gpus, machine, on_worker, peaks
+from dnumpy.runtime import gpus, machine, on_worker, pace, peaks
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.relay import open_station
@@ -122,6 +122,7 @@ class NodeSetup(WorkerPlugin):
             on_worker.set_up(gpus.device_of_worker())
             receive_aligned()
             peaks.watch.start()
+            pace.here.threads = worker.state.nthreads
             for name in TASKS:
                 import_module(f"dnumpy.runtime.{name}")
             if limit := worker.memory_manager.memory_limit:

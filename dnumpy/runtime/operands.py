@@ -29,13 +29,15 @@ class _Made(NamedTuple):
     lowering: str
     ended: float
     memory: Taken | None
+    lasting: float
 
 
 class Made(_Made):
     """What a task gives: row outputs, partial outputs with an entry per tile, and how it went.
 
     It ``ended`` when this was made, in seconds since the epoch by the clock of its node; ``memory``
-    is what it took, where that was watched.
+    is what it took, where that was watched. Where the node has a share of a CPU only, it would take
+    ``lasting`` seconds over time, which is 0 elsewhere.
     """
 
     __slots__ = ()
@@ -49,10 +51,12 @@ class Made(_Made):
         lowering: str = "numpy",
         ended: float | None = None,
         memory: Taken | None = None,
+        lasting: float = 0.0,
     ) -> Self:
         """Return what a task that has just ended gives."""
         at = time.time() if ended is None else ended
-        return super().__new__(cls, rows, partials, seconds, faults, lowering, at, memory)
+        went = seconds, faults, lowering, at, memory, lasting
+        return super().__new__(cls, rows, partials, *went)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle so that arrays lie aligned where it arrives."""
@@ -60,7 +64,12 @@ class Made(_Made):
 
     def noting(self, memory: Taken) -> Made:
         """Return the same, with what the task took."""
-        return Made(*self[:-1], memory)
+        return self._replace(memory=memory)
+
+    @property
+    def steady_seconds(self) -> float:
+        """What the task took, or would take over time if that is more."""
+        return max(self.seconds, self.lasting)
 
     @property
     def nbytes(self) -> int:

@@ -56,7 +56,7 @@ class PlaceJob(NamedTuple):
         return found if self.base is None else (*found, self.base)
 
 
-@tasks.noting_memory
+@tasks.saying_how_it_went
 def run_placed(job: PlaceJob, *data: Ref) -> Made:
     """Return the block with the phase's rows in their region."""
     started = time.perf_counter()

@@ -237,7 +237,7 @@ class BesideJob(NamedTuple):
         return (self.bindings,)
 
 
-@tasks.noting_memory
+@tasks.saying_how_it_went
 def put_beside(job: BesideJob, *data: Ref) -> Made:
     """Return the rows of blocks put side by side."""
     started = time.perf_counter()

@@ -90,7 +90,7 @@ class SpanJob(NamedTuple):
         return (self.bindings,)
 
 
-@tasks.noting_memory
+@tasks.saying_how_it_went
 def run_span(job: SpanJob, *data: Ref) -> Made:
     """Return the block with its part of the region replaced."""
     started = time.perf_counter()

@@ -95,7 +95,7 @@ class StageRun:
         told = zip(laid.ranges, self.reports, strict=False)
         seen = [(r, one.report(results)) for r, one in told]
         if laid.as_planned:
-            took = [(r, report.seconds, report.lowering) for r, report in seen]
+            took = [(r, report.steady_seconds, report.lowering) for r, report in seen]
             cluster.learn(laid.what, laid.work, took)
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)

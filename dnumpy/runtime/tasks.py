@@ -20,6 +20,7 @@ from dnumpy.ops.table import CROSSPROD, EMPTY, MATMUL
 from dnumpy.runtime.branches import Branch, Branches, branches_of, put_on
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Made
+from dnumpy.runtime.pace import paced
 from dnumpy.runtime.peaks import Given, Taken, watched
 from dnumpy.runtime.threads import one_blas_thread
 
@@ -138,16 +139,28 @@ class Report(NamedTuple):
     nbytes: int
     ended: float
     memory: Taken | None
+    lasting: float = 0.0
+
+    @property
+    def steady_seconds(self) -> float:
+        """What the task took, or would take over time if that is more."""
+        return max(self.seconds, self.lasting)
 
 
-def noting_memory(run: Callable[..., Made]) -> Callable[..., Made]:
-    """Return the task that also says what it took, where this process is watched."""
+def saying_how_it_went(run: Callable[..., Made]) -> Callable[..., Made]:
+    """Return the task that also says what it took, and would take over time: where that is known.
+
+    See :mod:`~dnumpy.runtime.peaks` and :mod:`~dnumpy.runtime.pace`.
+    """
 
     @wraps(run)
     def task(job: Any, *data: Ref) -> Made:
         seen: list[Taken] = []
-        with watched(seen):
+        lasting: list[float] = []
+        with watched(seen), paced(lasting):
             made = run(job, *data)
+        if lasting:
+            made = made._replace(lasting=lasting[0])
         if not seen:
             return made
         jobs = job if type(job) is tuple else (job,)
@@ -158,7 +171,7 @@ def noting_memory(run: Callable[..., Made]) -> Callable[..., Made]:
     return task
 
 
-@noting_memory
+@saying_how_it_went
 def run_rows(job: RowJob, *data: Ref) -> Made:
     """Compute the job's rows of every output."""
     started = time.perf_counter()
@@ -238,7 +251,7 @@ def allocated(job: RowJob, output: Output) -> np.ndarray | None:
     return pool.empty(shape, step.dtype)
 
 
-@noting_memory
+@saying_how_it_went
 def run_update(job: UpdateJob, *data: Ref) -> Made:
     """Return the block with its part of the region replaced."""
     started = time.perf_counter()
@@ -257,7 +270,7 @@ def _assign(target: np.ndarray, value: object) -> None:
     target[...] = value
 
 
-@noting_memory
+@saying_how_it_went
 def run_whole(job: WholeJob, *data: Ref) -> Made:
     """Return the op's result."""
     started = time.perf_counter()
@@ -278,7 +291,7 @@ def _applied(job: WholeJob, values: Sequence[Any]) -> np.ndarray:
     return out
 
 
-@noting_memory
+@saying_how_it_went
 def run_blocks(job: BlockJob, *data: Ref) -> Made:
     """Compute the job's rows, block by block."""
     started = time.perf_counter()
@@ -293,13 +306,13 @@ def run_blocks(job: BlockJob, *data: Ref) -> Made:
     return Made((out,), (), time.perf_counter() - started, faults)
 
 
-@noting_memory
+@saying_how_it_went
 def run_partials(job: PartialJob, *data: Ref) -> Made:
     """Return what the fold makes of the blocks, as one partial output."""
     return _folded((job,), data)
 
 
-@noting_memory
+@saying_how_it_went
 def run_partials_together(jobs: tuple[PartialJob, ...], *data: Ref) -> Made:
     """Return what each fold makes of the blocks, a partial output for each; faults by fold."""
     return _folded(jobs, data)
@@ -370,7 +383,7 @@ def add_each(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
     return [x + y for x, y in zip(left, right, strict=True)]
 
 
-@noting_memory
+@saying_how_it_went
 def run_fold(job: FoldJob, *data: Ref) -> Made:
     """Return the products of the block's granules, added up as far as they may be."""
     started = time.perf_counter()
@@ -408,7 +421,8 @@ def noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
 
 def report_of(made: Made) -> Report:
     """Return how the task went."""
-    return Report(made.seconds, made.faults, made.lowering, made.nbytes, made.ended, made.memory)
+    went = made.seconds, made.faults, made.lowering, made.nbytes, made.ended
+    return Report(*went, made.memory, made.lasting)
 
 
 def rows_of(made: Made, position: int) -> np.ndarray:
