@@ -58,6 +58,7 @@ __all__ = ["Joint", "Place", "Rating", "plan_together"]
 HOME = "home"  # the node that arrays at home lie on
 PIECES = 8  # granules per node that a common granule of several stages must leave
 MOVING_MARGIN = 0.08  # of the time: predictions of warm programs are off by about as much
+ROOMY = 0.5  # of a node's memory: what more arrays may take where they had better lie
 MOST_APART = 24  # nodes whose links are told apart; above, those of a class count as alike
 SAMPLED = 8  # links between two classes whose median stands for all
 
@@ -363,7 +364,8 @@ def plan_elsewhere(
     """Return where the arrays had better lie that a planned run reads by rows.
 
     Parameters as of :func:`plan_together`, which was asked before: it is planned as if they lay
-    nowhere yet, once for each answer. None where all lie as they should, or have no room elsewhere.
+    nowhere yet, once for each answer. None where all lie as they should, or a node would have to
+    hold more than half of what it may.
     """
     objective: Objective = config.objective  # type: ignore[assignment]
     answer = answers.find(sketch.answers, Question.of(places, links, ratings, (epoch, objective)))
@@ -394,6 +396,8 @@ def _elsewhere(
     try:
         plan = plan_program(builder.program(links)[0], epoch=epoch)
     except PlanInfeasible:
+        return None
+    if any(a > ROOMY * n.memory_bytes for a, n in zip(plan.peak_bytes, builder.nodes, strict=True)):
         return None
     program, moving, found = now.program(links)[0], 0.0, []
     for k in sorted(free):

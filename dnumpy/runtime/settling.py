@@ -45,15 +45,21 @@ class Planner(Protocol):
 class Stay:
     """What runs lost because of where an array lies, since it was moved last."""
 
-    __slots__ = ("lost", "moves")
+    __slots__ = ("lost", "moves", "runs")
 
     def __init__(self) -> None:
         self.lost = 0.0  # seconds
         self.moves = 0
+        self.runs = 1  # of which it is not known yet what they lost
+
+    def lose(self, seconds: float) -> None:
+        """Note what a run lost; those before, of which nobody asked, lost as much."""
+        self.lost += self.runs * seconds
+        self.runs = 1
 
     def is_worth(self, moving: float, lost: float = 0.0) -> bool:
-        """Say whether moving for so many seconds is worth it, with what is ``lost`` now."""
-        return FUTURE ** (1 - self.moves) * (self.lost + lost) >= moving
+        """Say whether moving for so many seconds is worth it, with what a run loses now."""
+        return FUTURE ** (1 - self.moves) * (self.lost + self.runs * lost) >= moving
 
 
 class Move(NamedTuple):
@@ -75,13 +81,15 @@ def moves_after(asked: Asked, sketch: Sketch, cluster: Planner) -> list[Move]:
     largest = max(read.values(), key=lambda array: array.nbytes)
     if largest.stay is None:
         largest.stay = Stay()
+        largest.stay.runs += 1
         return []
     found = cluster.plan_elsewhere(sketch)
     gain = _gain(found, sketch)
     if found is None or not gain:
         return []
-    if not largest.stay.is_worth(found.moving_seconds, gain):
-        largest.stay.lost += gain
+    worth = largest.stay.is_worth(found.moving_seconds, gain)
+    largest.stay.lose(gain)
+    if not worth:
         return []
     largest.stay.lost = 0.0
     largest.stay.moves += 1
