@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from dnumpy.runtime.graph import Graph
 
 
+# Up to so many, an array at home that tasks read whole goes from here to each node that reads it.
+# Of what nodes fetch from one another Dask drops all but one copy every two seconds.
+TO_EACH_BYTES = 1 << 24
 MESSAGE_BYTES = 1 << 26  # Dask sends a longer array in parts, which are put together on arrival
 
 
@@ -214,7 +217,7 @@ class _Binder:
 
     def _read(self, want: Want, need: _Need, window: _Need) -> Read:
         if window not in self._placed:
-            self._placed[window] = self._fetch(window)
+            self._placed[window] = self._fetch(window, whole=want.lo is None)
         number = self._placed[window]
         views = want.operand.views
         if want.lo is None and len(views) == 1 and not window.source.is_here():
@@ -230,7 +233,7 @@ class _Binder:
             return Read(number, (_moved(want, window),), None, want.inner)
         return _local_read(number, want, row_map, window)._replace(inner=want.inner)
 
-    def _fetch(self, need: _Need) -> int:
+    def _fetch(self, need: _Need, *, whole: bool) -> int:
         source = need.source
         array = source.at_home()
         rows = need.stop - need.first
@@ -239,7 +242,10 @@ class _Binder:
         if file is not None:
             rows_read = slice(need.first, need.stop, need.stride)
             return self._window([Piece(file, None, rows_read, need.inner, 0, 0)])
-        if array is not None and self.graph.sends_rows(source, rows) and plain:
+        apart = self.graph.sends_rows(source, rows) and plain
+        if whole and source.nbytes <= TO_EACH_BYTES and not self.graph.segments(source):
+            apart = False
+        if array is not None and apart:
             self.graph.send_missing(source, self.node, need.first, need.stop)
         elif array is not None:
             part = isinstance(array, StoredRows) or _is_part(need, array)

@@ -82,11 +82,13 @@ class Copies:
 
     def everywhere(self, owner: Expr, alive: Collection[str]) -> bool:
         """Say whether every worker has a copy of all of a home array, or gets one in its tasks."""
-        if owner.value.nbytes <= EMBED_BYTES:
-            return True
+        return owner.value.nbytes <= EMBED_BYTES or self.holders(owner, alive) == tuple(alive)
+
+    def holders(self, owner: Expr, alive: Collection[str]) -> tuple[str, ...]:
+        """Return the workers that have a copy of all of a home array."""
         _, copies = self.of.get(id(owner), (owner, {}))
         nodes = {node for what, node in copies if not isinstance(what, Rows)}
-        return nodes.issuperset(alive)
+        return tuple([node for node in alive if node in nodes])
 
     def forget_unused(self) -> None:
         """Drop copies of arrays that nothing but they refer to."""

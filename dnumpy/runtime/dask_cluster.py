@@ -268,6 +268,10 @@ class DaskCluster(MeasuredNodes):
         """Say whether every worker has a copy of all of a home array, or gets one in its tasks."""
         return self._copies.everywhere(owner, self._alive)
 
+    def holders(self, owner: Expr) -> tuple[str, ...]:
+        """Return the workers that have a copy of all of a home array."""
+        return self._copies.holders(owner, self._alive)
+
     def room(self) -> float:
         """Return what the plan may give the worker with most free memory."""
         self.refresh()

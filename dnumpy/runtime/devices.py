@@ -123,6 +123,12 @@ class Devices(MeasuredNodes):
             self.devices
         )
 
+    def holders(self, owner: Expr) -> tuple[str, ...]:
+        """Return the devices that have a copy of all of a home array."""
+        _, copies = self._copies.get(id(owner), (owner, {}))
+        nodes = {node for what, node in copies if not isinstance(what, Rows)}
+        return tuple([device for device in self.devices if device in nodes])
+
     def sending_seconds(self, nbytes: float) -> float:
         """Return what it takes to send so much to the device that gets it soonest."""
         rates = [self.profiles[name].network_bytes_per_second for name in self.devices]

@@ -174,6 +174,9 @@ class _Builder:
                 counts[self.order[node]] = rows
             stops = _scaled(_stops(counts), max(array.rows, 1), scale.rows, 1)
             pinned = Placement(tuple(b - a for a, b in zip([0, *stops], stops, strict=False)))
+        elif array.copies:
+            held = [scale.rows * (node.name in array.copies) for node in self.nodes[:-1]]
+            pinned = Placement((*held, scale.rows), replicated=True)
         else:
             pinned = Placement((0,) * (len(self.nodes) - 1) + (scale.rows,))
         nothing = (0.0,) * len(self.nodes)

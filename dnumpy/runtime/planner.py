@@ -33,6 +33,10 @@ class Planner(Protocol):
         """Say whether every node has a copy of all of a home array."""
         ...
 
+    def holders(self, owner: Expr) -> tuple[str, ...]:
+        """Return the nodes that have a copy of all of a home array."""
+        ...
+
     def threads(self, node: str) -> int:
         """Return how many tasks the node runs at the same time."""
         ...

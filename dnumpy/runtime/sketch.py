@@ -48,11 +48,15 @@ class Promise(NamedTuple):
 
 
 class Lying(NamedTuple):
-    """An array that is there before the run: rows per node, or at home where there are none."""
+    """An array that is there before the run: rows per node, or at home where there are none.
+
+    Of what is at home some nodes have copies of the whole.
+    """
 
     rows: int
     row_bytes: float
     where: tuple[tuple[str, int], ...]
+    copies: tuple[str, ...] = ()
 
 
 class Reads(NamedTuple):
@@ -231,7 +235,11 @@ class SketchLayout(Layout):
             where = tuple(counts.items()) if complete else ()
             self._lying[source] = len(self.sketch.lying)
             self.sketch.sources.append(source)
-            self.sketch.lying.append(Lying(rows, source.nbytes / max(rows, 1), where))
+            copies: tuple[str, ...] = ()
+            if source.expr is not None and not where:
+                copies = self.planner.holders(source.expr)
+            row_bytes = source.nbytes / max(rows, 1)
+            self.sketch.lying.append(Lying(rows, row_bytes, where, copies))
         return self._lying[source]
 
 

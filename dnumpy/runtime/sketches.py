@@ -170,9 +170,10 @@ class _Key:
                 key = getattr(s.arg, "key", "")
                 self.exact += (s.item, self._given.setdefault(key, len(self._given)))
             where = [(s.start, s.stop, s.node) for s in segments]
-            home: tuple[bool, ...] = ()
+            home: tuple[Hashable, ...] = ()
             if source.expr is not None:
                 read = self._graph.file(source) is not None
-                home = (read, self._cluster.mirrored(source.expr))
+                holders = self._cluster.holders(source.expr)
+                home = (read, self._cluster.mirrored(source.expr), holders)
             self.parts.append(("array", source.shape, source.dtype, home, tuple(where)))
         return self._stored[source]

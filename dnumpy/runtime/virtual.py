@@ -87,6 +87,10 @@ class VirtualCluster:
         """Return True: nothing is copied."""
         return True
 
+    def holders(self, owner: Expr) -> tuple[str, ...]:  # noqa: ARG002 - no plan asks
+        """Return nobody: what all nodes read is nobody's."""
+        return ()
+
     def threads(self, node: str) -> int:  # noqa: ARG002 - all alike
         """Return one: the nodes share the threads of this process."""
         return 1

@@ -314,3 +314,20 @@ def test_a_closed_client_runs_nothing_and_what_lay_there_is_computed_again_here(
     finally:
         client.close()
         cluster.close()
+
+
+def test_what_each_worker_reads_whole_is_its_own_and_stays(shared):
+    left = p.call("negative", p.data(np.random.default_rng(0).normal(size=(400, 300))))
+    p.run([left], shared)
+    right = p.data(np.random.default_rng(1).normal(size=(300, 300)))
+    expected = -np.random.default_rng(0).normal(size=(400, 300)) @ right.value
+    moved = []
+    for _ in range(3):
+        found = p.matmul(left, right)
+        p.run([found], shared)
+        np.testing.assert_allclose(p.values([found])[0], expected)
+        moved.append(sum(shared.client.run(received_bytes).values()))
+        shared.client.amm.run_once()  # drops all but one copy of what workers sent one another
+    assert len(set(moved)) == 1
+    assert shared.mirrored(right)
+    assert shared.holders(right) == tuple(shared.nodes())
