@@ -32,6 +32,11 @@ PAIRS = [(a, b) for a in NODES for b in NODES if a != b]
 SLOW_LINKS = Links(SIZES, tuple(Link(a, b, (1e-4, 0.05, 3.0)) for a, b in PAIRS))
 
 
+@pytest.fixture(autouse=True)
+def rows_stay_where_they_are() -> None:
+    """They do not here."""
+
+
 def lying(where: Sequence[int], cluster: Any | None = None) -> tuple[Any, np.ndarray]:
     """Return an array whose rows lie so on three nodes of this process, and its values."""
     values = np.random.default_rng(5).random((sum(where), 50))

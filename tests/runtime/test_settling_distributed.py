@@ -28,6 +28,11 @@ __all__ = ["mortal", "profiles", "shared"]  # fixtures
 ROWS, COLUMNS = 600, 40
 
 
+@pytest.fixture(autouse=True)
+def rows_stay_where_they_are() -> None:
+    """They do not here."""
+
+
 class Elsewhere3(Planned):
     """Wants all rows of the first array on the last node but for some hundred."""
 
