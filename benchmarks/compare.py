@@ -38,7 +38,7 @@ def compare(
     row = Row(program.name, program.title)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        expected = folder / "expected.npz"
+        expected = folder / "expected"
         numpy = stack.enter_context(Remote("numpy", program.name, scale))
         row.work = numpy.work
         row.timings["numpy"] = Timing(first=numpy.run(), import_seconds=numpy.import_seconds)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy
 
-from benchmarks.measure import Local, agree_with
+from benchmarks.measure import Local, agree_with, stored_parts
 from benchmarks.peers import peer
 from benchmarks.programs import Work, chosen
 
@@ -93,15 +94,14 @@ class Remote:
         """
         own = path.with_name(f"{self.name}-{path.name}")
         self.save(own)
-        with numpy.load(own) as stored:
-            got = [stored[name] for name in stored]
+        got = [numpy.load(part) for part in stored_parts(own)]
         try:
             agree_with(path, got, self._tolerance)
         except AssertionError as error:
             msg = f"AssertionError: {error}"
             raise PeerError(msg) from error
         finally:
-            own.unlink()
+            shutil.rmtree(own)
 
     def settle(self) -> None:
         """Return when nothing is being compiled in the background."""

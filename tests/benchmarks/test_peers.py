@@ -28,8 +28,8 @@ def check(found: Peer, name: str, folder) -> None:
     numpy, other = (Local(each, program, SCALE) for each in (peer("numpy"), found))
     numpy.run()
     other.run()
-    numpy.save(folder / "expected.npz")
-    other.check(folder / "expected.npz")
+    numpy.save(folder / "expected")
+    other.check(folder / "expected")
 
 
 @pytest.mark.parametrize("name", LIBRARY_PEERS)

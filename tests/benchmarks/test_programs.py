@@ -24,8 +24,8 @@ def test_a_program_gives_the_answer_of_numpy(program: Program, tmp_path: Path) -
     numpy, ours = (Local(peer(name), program, 2e-4) for name in ("numpy", "dnumpy"))
     assert numpy.run() > 0
     assert ours.run() > 0
-    numpy.save(tmp_path / "expected.npz")
-    ours.check(tmp_path / "expected.npz")
+    numpy.save(tmp_path / "expected")
+    ours.check(tmp_path / "expected")
 
 
 def test_a_wrong_answer_is_told(tmp_path: Path) -> None:
@@ -34,9 +34,9 @@ def test_a_wrong_answer_is_told(tmp_path: Path) -> None:
     numpy, ours = (Local(peer(name), wrong, 1e-4) for name in ("numpy", "dnumpy"))
     numpy.run()
     ours.run()
-    numpy.save(tmp_path / "expected.npz")
+    numpy.save(tmp_path / "expected")
     with pytest.raises(AssertionError, match="Not equal"):
-        ours.check(tmp_path / "expected.npz")
+        ours.check(tmp_path / "expected")
 
 
 def test_an_unknown_program_is_named_with_those_that_exist() -> None:
