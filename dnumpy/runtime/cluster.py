@@ -7,11 +7,11 @@ results stay where they were made, and only partial and small results come home.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from dnumpy.errors import PlanInfeasible, WorkerLost
+from dnumpy.errors import ClusterWarning, PlanInfeasible, WorkerLost
 from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import settling, sketches
 from dnumpy.runtime.chunked import Chunked, Source
@@ -39,7 +39,7 @@ from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.refused import NotTogether
 from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.scores import keep_score, perform, score_for
-from dnumpy.runtime.settling import copied, moves_after
+from dnumpy.runtime.settling import NOT_MOVED, copied, moves_after
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import asked_of, sketched_again
 from dnumpy.runtime.stage_runs import Learner, StageRun
@@ -516,9 +516,8 @@ def _attempt(
             staying = {id(output.expr): output.source for output in laid.outputs}
         done = perform(score, stages, asked, joint.plans, staying, player)
     sketch.note_took(time.perf_counter() - began)
-    with suppress(NodesLost):  # of which the next run will hear; this one has ended
-        for move in moves_after(asked, sketch, cluster):
-            settle(move, cluster)
+    for move in moves_after(asked, sketch, cluster):
+        settle(move, cluster)
     return done
 
 
@@ -577,10 +576,15 @@ def _laid_out(
 
 
 def settle(move: Move, cluster: Cluster) -> None:
-    """Copy rows of an array to where they are to lie from now on."""
+    """Copy rows of an array to where they are to lie from now on; if that fails, they stay."""
     run = _Run(cluster)
-    run.graph.healed[move.array] = copied(move, run.graph)
-    run.finish()
+    try:
+        run.graph.healed[move.array] = copied(move, run.graph)
+        run.finish()
+    except NodesLost:  # of which the next run will hear
+        pass
+    except Exception as error:  # noqa: BLE001 - the run that they were moved after has ended well
+        warnings.warn(NOT_MOVED.format(move.array, error), ClusterWarning, stacklevel=1)
 
 
 def heal(chunked: Chunked, cluster: Cluster) -> list[Chunked]:

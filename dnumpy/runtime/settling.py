@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.sketches import Asked
 
 FUTURE = 4.0  # times what was lost so far is expected to be lost yet; each move makes that less
+NOT_MOVED = "rows of {} could not be moved to where they are read soonest, and stay: {}"
 LEAST_PART = 0.1  # of what a run takes: predictions are off by as much
 
 

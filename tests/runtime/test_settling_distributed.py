@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from dnumpy.errors import ClusterWarning
 from dnumpy.runtime import cluster as module
 from dnumpy.runtime.answers import Elsewhere
 from dnumpy.runtime.chunked import Chunked
@@ -116,6 +118,25 @@ def test_after_a_move_the_program_is_performed_as_before(
     results = [read(made, nodes) for _ in range(3)]
     assert not moved
     assert all(np.array_equal(results[0], one) for one in results)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_what_cannot_be_moved_stays_and_the_run_has_its_result(
+    nodes: Any, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    made, values = made_on(nodes)
+    read(made, nodes)
+    before = made.value.rows_per_node()
+
+    def fail(*_: Any) -> Any:
+        raise module.NodesLost(frozenset(), 0) if lost else MemoryError("no room")
+
+    monkeypatch.setattr(module, "copied", fail)
+    expected = values - (values * 2.0).sum(axis=0, keepdims=True)
+    with nullcontext() if lost else pytest.warns(ClusterWarning, match="stay: no room"):
+        assert np.allclose(read(made, nodes), expected)
+    assert made.value.rows_per_node() == before
+    assert np.array_equal(made.value.gather(), values)
 
 
 @LOST
