@@ -56,7 +56,7 @@ _UNLIKE = frozenset({
     "test", "info", "show_config", "show_runtime", "genfromtxt", "loadtxt", "seterr", "setbufsize",
     "seterrcall", "save", "savez", "savetxt", "savez_compressed", "fromfile", "load", "set_state",
     "seed", "get_state", "empty", "empty_like", "set_printoptions", "bytes", "rand", "default_rng",
-    "set_bit_generator", "open_memmap", "random", "ones", "zeros",
+    "set_bit_generator", "open_memmap", "random", "ones", "zeros", "jiffies", "memusage",
 })  # fmt: skip
 _MODULES = (
     "", "linalg", "fft", "lib.stride_tricks", "lib.array_utils", "strings", "char", "ma", "rec",
