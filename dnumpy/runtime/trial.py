@@ -73,13 +73,12 @@ def circles_of(nodes: Sequence[str]) -> list[list[Sequence[str]]]:
 
 
 def _played(cluster: Player, legs: Legs) -> tuple[float, dict[str, float]]:
-    """Return the seconds of a relay, and what each step but the first took on each node."""
+    """Return the seconds of a relay, and of each step of a longer one on each node."""
     began = time.perf_counter()
     found = cluster.play(legs, uuid4().hex, [[] for _ in legs.nodes])
     took = time.perf_counter() - began
     ends = {leg.node: [found[key] for key in leg.coming] for leg in legs.nodes}
-    steps = max(STEPS - 1, 1)
-    return took, {node: max(at[-1] - at[0], 0.0) / steps for node, at in ends.items()}
+    return took, {node: (at[-1] - at[0]) / (STEPS - 1) for node, at in ends.items()}
 
 
 def idle_legs(circles: Sequence[Sequence[str]], steps: int) -> Legs:
