@@ -183,6 +183,14 @@ def tell_apart(
     return built and bool(_module.tell_apart(values, splitters, places, out))
 
 
+def trim_heap() -> bool:
+    """Give pages that lie free in malloc's heap back to the system; say whether there were any.
+
+    Nothing happens where the C library is not glibc, and where the module in C was not built.
+    """
+    return built and bool(_module.trim_heap())
+
+
 if built:
     take_expr: Callback[[type], None] = _module.take_expr
     count_interned: Callback[[], int] = _module.count_interned

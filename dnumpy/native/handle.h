@@ -235,6 +235,7 @@ PyObject *allclose(PyObject *module, PyObject *const *args, Py_ssize_t count, Py
 PyObject *isclose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
+PyObject *trim_heap(PyObject *module, PyObject *unused); /* see memory.c */
 PyObject *lease(PyObject *module, PyObject *const *args, Py_ssize_t count); /* see lease.c */
 PyObject *take_ops(PyObject *module, PyObject *args);  /* see survey.c */
 PyObject *survey(PyObject *module, PyObject *order);

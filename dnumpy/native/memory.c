@@ -2,6 +2,10 @@
 
 #include "handle.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 /* Say whether the format of a buffer tells all of a dtype, which needs no look at it in Python. */
 static int
 is_told(PyArray_Descr *dtype)
@@ -35,3 +39,16 @@ memory_of(PyObject *x, Py_buffer *view, int flags)
 }
 
 PyBufferProcs handle_as_buffer = {.bf_getbuffer = memory_of};
+
+/* Give the pages that are free in malloc's heap back to the system; say whether there were any. */
+PyObject *
+trim_heap(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    int gave = 0;
+#ifdef __GLIBC__
+    Py_BEGIN_ALLOW_THREADS
+    gave = malloc_trim(0);
+    Py_END_ALLOW_THREADS
+#endif
+    return PyBool_FromLong(gave);
+}

@@ -204,6 +204,7 @@ static PyMethodDef functions[] = {
      "Those of a list that a tuple of numbers names, as a tuple."},
     {"lease", (PyCFunction)(void (*)(void))lease, METH_FASTCALL,
      "An array over a block of a pool, which is given back once nothing lies in it."},
+    {"trim_heap", trim_heap, METH_NOARGS, "Give what is free in the heap back to the system."},
     {"take_ops", take_ops, METH_VARARGS, "Take the op of a view, and the family of products."},
     {"survey", survey, METH_O, "What an evaluation has to know of pending Exprs."},
     {"waiting", waiting, METH_O, "The pending content of every owner that lives."},

@@ -7,6 +7,7 @@ with a border take turns in stencils.
 But for a few MB, without which a loop over arrays of two sizes would give back the larger ones for
 the sake of the smaller, what is kept never makes the whole larger than what live arrays alone have
 taken at their most: where fresh memory would, the blocks unused for longest are given back first.
+Where live arrays take more than ever, what lies free in malloc's heap goes back to the system too.
 On a worker nothing is kept beyond the share of its limit at which Dask begins to write results to
 disk: what it then lets go of has to leave memory. Below that, a part of the limit is kept however
 little was live at once: a worker serves programs whose arrays have many sizes.
@@ -49,6 +50,10 @@ ALWAYS_KEPT = 16 << 20  # bytes of unused blocks that are kept however little wa
 SLACK = 1.25  # times what is asked for: the largest block that serves
 ROOM = 16  # of a block's bytes, one more is there to grow into; a border of 2,000 rows is 1/500
 MOST_ROOM = 4 << 20  # bytes; address space may have a limit
+# Live blocks stand higher than ever by so much, and by so many times: the heap's free pages go
+# back before more are taken. That takes 0.1 ms, and a process is at few such heights.
+HIGHER_BYTES = 16 << 20
+HIGHER = 1.25
 
 
 _MOST_KEPT = 16 << 20  # bytes: with 31 MB, the most that glibc takes, programs held 40 MB more
@@ -122,6 +127,7 @@ class Pool:
         self._bytes = 0
         self._live = 0  # bytes of blocks in use
         self._most = 0  # at any time so far
+        self._next_height = HIGHER_BYTES  # bytes in use at which the heap is trimmed again
         self._spare = 0  # bytes of blocks in use beyond what was asked for
         self.least_unused = 0  # since :meth:`forget_least_unused`
         self.most_resident = float("inf")  # bytes of the process, beyond which nothing is kept
@@ -166,6 +172,11 @@ class Pool:
             self._live += nbytes
             self._most = max(self._most, self._live)
             self._trim_to(self._most - self._live + max(ALWAYS_KEPT, self.always_kept))
+            higher = self._most >= self._next_height
+            if higher:
+                self._next_height = max(round(HIGHER * self._most), self._most + HIGHER_BYTES)
+        if higher:
+            native.trim_heap()
         try:
             return fresh(nbytes)
         except MemoryError:

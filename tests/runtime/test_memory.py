@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import mmap
+import platform
 import random
 import threading
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy import native
 from dnumpy.api.array import concrete
 from dnumpy.config import config
 from dnumpy.runtime import machine, memory
@@ -224,6 +226,19 @@ def test_large_memory_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -
     for _ in range(4):
         pool.empty((1 << 26,), np.dtype(np.uint8)).fill(1)
     assert machine.resident_bytes() - before < 1 << 26
+
+
+@pytest.mark.skipif(
+    not native.built or platform.libc_ver()[0] != "glibc", reason="nobody here trims the heap"
+)
+def test_live_arrays_at_a_new_height_take_what_lay_free_in_the_heap() -> None:
+    held = [bytearray(b"x" * 100_000) for _ in range(400)]
+    del held[::2]  # 20 MB in holes that malloc keeps
+    before = machine.resident_bytes()
+    first = Pool().empty((64 << 20,), np.dtype(np.uint8))  # which nobody touches
+    assert len(first) == 64 << 20
+    assert machine.resident_bytes() < before - (10 << 20)
+    assert len(held) == 200
 
 
 def test_too_much_memory_is_refused_as_numpy_refuses_it() -> None:
