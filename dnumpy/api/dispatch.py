@@ -14,6 +14,8 @@ from dnumpy.api import callables, calls, docs, lending, lone, overrides
 from dnumpy.api.array import ndarray, peek, wrap
 from dnumpy.api.lending import asks_engine, recorded_by
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
+from dnumpy.api.record import grows as _grow
+from dnumpy.api.record import grows_in_pairs
 from dnumpy.api.stored import with_stored
 from dnumpy.config import memory_limit_bytes
 from dnumpy.errors import FallbackWarning, GatherTooLarge
@@ -111,7 +113,25 @@ def _dispatched(
             return considered(args, kwargs)
 
         return writing
-    return _quick(AT_ONCE.get(qualified.removeprefix("numpy."), wrapped), wrapped, considered)
+    quick = _quick(AT_ONCE.get(qualified.removeprefix("numpy."), wrapped), wrapped, considered)
+    grows = _GROWING.get(qualified.removeprefix("numpy."))
+    if grows is None:
+        return quick
+
+    def growing(*args: Any, **kwargs: Any) -> Any:
+        return considered(args, kwargs) if grows(*args) else quick(*args, **kwargs)
+
+    return growing
+
+
+def _pairs_grow(*args: Any) -> bool:
+    """Say whether two arrays, and nothing else, make a large one of their pairs."""
+    return len(args) == 2 and grows_in_pairs(*args)
+
+
+_GROWING: dict[str, Callable[..., bool]] = {
+    **dict.fromkeys(lone.FITTED, _grow), **dict.fromkeys(lone.IN_PAIRS, _pairs_grow),
+}  # fmt: skip
 
 
 def _quick(
@@ -159,6 +179,7 @@ def _considered(
     runner = calls.run_writing if _writes(qualified) else calls.run
     dispatches = isinstance(wrapped, callables.DISPATCHING)
     reader = None if _writes(qualified) else ours
+    grows = _GROWING.get(qualified.removeprefix("numpy."))
 
     def considered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args = with_stored(args)
@@ -166,11 +187,13 @@ def _considered(
             (*args, *kwargs.values()), "__array_function__"
         ):
             return overrides.call_function(wrapped, args, kwargs)
-        if asks_engine(args, kwargs):
+        asked = asks_engine(args, kwargs)
+        if asked or (grows is not None and grows(*args)):
             found = NotImplemented if ours is None else recorded_by(ours, args, kwargs)
             if found is not NotImplemented:
                 return found
-            _note_gather(qualified, args, kwargs)
+            if asked:
+                _note_gather(qualified, args, kwargs)
         elif reader is not None and (taken := lending.adopted(args)) is not None:
             writes = "out" in kwargs or len(args) > calls.out_position(wrapped)
             found = NotImplemented if writes else recorded_by(reader, taken, kwargs)

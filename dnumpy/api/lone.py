@@ -56,6 +56,9 @@ EXACT = frozenset({
     "tile", "tril", "triu", "union1d", "unique", "unique_counts", "unique_values", "unpackbits",
     "vander", "where",
 })  # fmt: skip
+# of them, what small arrays make a large one by: broadcast together, or an element for each pair
+FITTED = frozenset({"where"})
+IN_PAIRS = frozenset({"outer"})
 # what shows the elements of one array in another way, and never copies them. What gives the array
 # another shape is left to Python: it lives on, and must not hold memory that is to be written over
 VIEWS = frozenset({
@@ -83,6 +86,8 @@ def kind_of(key: str) -> str:
     kinds = {
         "views": VIEWS,
         "moves": MOVING,
+        "fitted": FITTED,
+        "pairs": IN_PAIRS,
         "exact": EXACT,
         "product": PRODUCTS,
         "runs": RUNS,

@@ -48,6 +48,7 @@ from dnumpy.api.record import (
     Unmanaged,
     content,
     fresh,
+    grows,
     is_lazy,
     operand,
     to_numpy,
@@ -421,7 +422,7 @@ def _comparison(name: str, wrapped: np.ufunc) -> Callable[..., Any]:
                 return found
         else:
             b = other if type(other) in IMMEDIATE else None
-            if type(other) is ndarray:
+            if type(other) is ndarray and not grows(self, other):
                 b = other._np
             if b is not None:
                 r = plain(a, b)
@@ -452,7 +453,7 @@ def _overridden(wrapped: np.ufunc, theirs: str, x: Any, y: Any) -> Any:
 
 
 def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> Any:
-    if (is_lazy(x) or is_lazy(y)) and not operators.has_own_operators(y):
+    if (is_lazy(x) or is_lazy(y) or grows(x, y)) and not operators.has_own_operators(y):
         try:
             return ufuncs.call(wrapped, (x, y), {})
         except TypeError:  # the operators compare what the ufuncs have no loop for

@@ -13,7 +13,7 @@ from dnumpy import native
 from dnumpy.api import calls, overrides, quick
 from dnumpy.api.array import bare, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.buffer import lock_of
-from dnumpy.api.record import to_numpy
+from dnumpy.api.record import grows, to_numpy
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE, as_ours, at_hand, call
 from dnumpy.config import config
@@ -59,7 +59,7 @@ def _operator(  # noqa: C901 - every step counts
             b = other
         else:
             return beside(self, other)
-        if a is None or b is None:
+        if a is None or b is None or grows(self, other):
             return managed(self, other)
         r = wrapped(a, b)
         if type(r) is _np_array:
@@ -73,7 +73,7 @@ def _operator(  # noqa: C901 - every step counts
     def managed(self: Any, other: Any) -> Any:
         """Meet an operand of which one or both are managed: small views of such are at hand."""
         a, b = at_hand(self), at_hand(other)
-        if a is None or b is None:
+        if a is None or b is None or grows(self, other):
             found = binary(row, self, other) if row is not None else None
             return call(wrapped, (self, other), {}) if found is None else found
         r = wrapped(a, b)

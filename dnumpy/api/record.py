@@ -6,6 +6,7 @@ exceptions are NumPy's own; the answers are cached by operand types.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -323,6 +324,29 @@ def converted(value: Expr | Const, dtype: np.dtype, shape: Shape) -> Expr:
 def fresh(expr: Expr) -> ndarray:
     """Return an array with memory of its own and the content of ``expr``."""
     return from_expr(_owned(expr))
+
+
+def grows(*args: Any) -> bool:
+    """Say whether arrays that NumPy reads at once make one that it is not done with at once.
+
+    They do where some are repeated along the axes of others; native/handle.c says the same.
+    """
+    shapes = [x.shape for x in args if type(x) is ndarray]
+    if len(shapes) < 2 or shapes.count(shapes[0]) == len(shapes):
+        return False
+    size = 1
+    for extents in zip_longest(*[shape[::-1] for shape in shapes], fillvalue=1):
+        others = {n for n in extents if n != 1}
+        if len(others) > 1:
+            return False
+        size *= others.pop() if others else 1
+    return size >= config.eager_below
+
+
+def grows_in_pairs(x: Any, y: Any) -> bool:
+    """Say the same of a result that has an element for each pair of theirs."""
+    both = type(x) is ndarray and type(y) is ndarray
+    return both and x.size * y.size >= config.eager_below
 
 
 def is_lazy(x: Any) -> bool:

@@ -16,6 +16,8 @@ from dnumpy.api.record import (
     Unmanaged,
     element_operand,
     facts_of,
+    grows,
+    grows_in_pairs,
     is_lazy,
     resolve,
     result_of,
@@ -121,7 +123,7 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
             return calls.wrap_result(r) if type(r) is tuple else r
         elif self._plain == 2 and len(others) == 1:
             b = at_hand(others[0])
-            if b is not None:
+            if b is not None and not grows(x, others[0]):
                 return as_ours(self._np(a, b))
         return call(self._np, others if x is _NO_VALUE else (x, *others), kwargs)
 
@@ -134,7 +136,7 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
             if not others:
                 return as_ours(self._np(a))
             b = at_hand(others[0])
-            return None if b is None else as_ours(self._np(a, b))
+            return None if b is None or grows(x, others[0]) else as_ours(self._np(a, b))
         row = self._row
         if row is None:
             return None
@@ -215,7 +217,7 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to all pairs; as ``numpy.ufunc.outer``."""
-        if len(args) == 2 and (is_lazy(args[0]) or is_lazy(args[1])):
+        if len(args) == 2 and (is_lazy(args[0]) or is_lazy(args[1]) or grows_in_pairs(*args)):
             left, right = (x if hasattr(x, "ndim") else np.asarray(x) for x in args)
             if left.ndim:
                 left = left[(..., *[None] * right.ndim)]
@@ -255,7 +257,8 @@ for _name, _arrays in {"reduce": 1, "accumulate": 1, "reduceat": 2, "outer": 2, 
     _theirs, _ours = getattr(np.ufunc, _name), _asking(_name, getattr(ufunc, _name))
     vars(_ours)["__wrapped__"] = _theirs
     _soon = native.FASTER_OF_UFUNCS.get(_name, _theirs)
-    setattr(ufunc, _name, native.method(_ours, _soon, "ufunc", arrays=_arrays))
+    _kind = "pairs" if _name == "outer" else "ufunc"
+    setattr(ufunc, _name, native.method(_ours, _soon, _kind, arrays=_arrays))
 for _name in set(dir(np.ufunc)) - set(dir(ufunc)) | {"__signature__"}:
     setattr(ufunc, _name, _Told(_name))
 
@@ -296,10 +299,8 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         given = (*args, *kwargs.values()) if kwargs else args
         if overrides.overridden(given, "__array_ufunc__"):
             return overrides.call_ufunc(of(wrapped), "__call__", args, kwargs)
-    if kwargs and not wants_engine:
-        out = kwargs.get("out")
-        outs = out if type(out) is tuple else (out,)
-        wants_engine = any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))
+    if not wants_engine:
+        wants_engine = _wants_engine_though_small(wrapped, args, kwargs)
     taken = args if wants_engine else lending.adopted(args) if remarkable else None
     if taken is not None and (wrapped.signature is not None or not errors_raise()):
         try:
@@ -307,6 +308,17 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         except Unmanaged:
             pass
     return calls.run(wrapped, args, kwargs)
+
+
+def _wants_engine_though_small(
+    wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> bool:
+    """Say whether what small operands are written to asks for the engine, or what they make."""
+    if not kwargs:
+        return len(args) == wrapped.nin and wrapped.signature is None and grows(*args)
+    out = kwargs.get("out")
+    outs = out if type(out) is tuple else (out,)
+    return any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))
 
 
 def _with_named_out(

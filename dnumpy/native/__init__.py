@@ -264,9 +264,10 @@ def method(
         What is called with all others.
     numpys : callable
         NumPy's method.
-    of : {"array", "own", "ufunc", "stream", "protocol"}
+    of : {"array", "own", "ufunc", "pairs", "stream", "protocol"}
         What it is a method of: of a random stream, draws of few values take the short path; of the
-        protocols ``__array_ufunc__`` does; of arrays, one that is its ``own`` has none.
+        protocols ``__array_ufunc__`` does; of arrays, one that is its ``own`` has none. "pairs" is
+        one of a ufunc whose result has an element for each pair of theirs.
     writes : bool
         Whether it writes to its array.
     arrays : int
@@ -311,7 +312,9 @@ def function(
         Which arguments take the short path. "arrays": small arrays and sequences of them; "views":
         the same, and one large array that lies here, of which a view is made; "moves", "exact":
         small ones, and large ones that lie here, of a function that only moves elements, or gives
-        the same bits whoever computes them, which is then a matter of time; "product": two of which
+        the same bits whoever computes them, which is then a matter of time; "fitted", "pairs": as
+        "exact", where the result is as large as the arrays together broadcast, or has an element
+        for each pair of theirs, and counts too; "product": two of which
         a product is little work; "runs": one that is run over as it lies here; "writes": small ones
         of a function that writes to them; "shape": one of few elements; "square": one or two
         extents of such; "list": a short list of numbers; "range": a short range; "itself": one

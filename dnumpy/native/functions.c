@@ -14,10 +14,13 @@ typedef struct {
     int kind;         /* which arguments make the short path: see below */
     Py_ssize_t out_position; /* of the first argument that it writes to; -1 until it is asked for */
     int binds;        /* whether it is a method of a class that holds it */
+    int grows;        /* whether small arrays make a large one, and how: see below */
     vectorcallfunc vectorcall;
 } Function;
 
 enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, RUNNING, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
+
+enum { NOT, BROADCAST, IN_PAIRS };
 
 /* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
 static Py_ssize_t
@@ -271,6 +274,12 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     PyObject *site = NULL;
     if (k == total) {
         Py_ssize_t bytes = takes_large(self) ? large_bytes(given, count) : 0;
+        if (bytes == 0 && self->grows == BROADCAST) {
+            bytes = grown_bytes(given, count);
+        }
+        else if (bytes == 0 && self->grows == IN_PAIRS && count == 2) {
+            bytes = paired_bytes(given[0], given[1]);
+        }
         *done = bytes == 0 || (self->kind == MOVING && may_move(bytes)) ||
                 (self->kind == PRODUCT && count == 2 && is_little_product(given[0], given[1])) ||
                 (self->kind == RUNNING && is_run_over(given[0], bytes));
@@ -520,7 +529,12 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                      &PyFrozenSet_Type, &as_are, &kind, &binds)) {
         return NULL;
     }
-    int found = -1;
+    int found = -1, grows = strcmp(kind, "fitted") == 0  ? BROADCAST
+                            : strcmp(kind, "pairs") == 0 ? IN_PAIRS
+                                                         : NOT;
+    if (grows != NOT) {
+        kind = "exact";
+    }
     for (int k = 0; k <= AS_IT_IS; k++) {
         found = strcmp(kind, kinds[k]) == 0 ? k : found;
     }
@@ -535,6 +549,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         made->as_are = Py_NewRef(as_are);
         made->kind = found;
         made->binds = binds;
+        made->grows = grows;
         made->out_position = -1;
         made->vectorcall = function_call;
     }

@@ -174,6 +174,8 @@ PyObject *new_handle(PyObject *np, PyObject *base); /* steals np; base may be NU
 PyObject *new_seen(Handle *of, PyObject *memory, PyObject *shown); /* the same, if it shows any */
 PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals shown */
 PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
+Py_ssize_t grown_bytes(PyObject *const *given, Py_ssize_t count);
+Py_ssize_t paired_bytes(PyObject *a, PyObject *b);
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */

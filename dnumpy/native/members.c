@@ -9,8 +9,8 @@ typedef struct {
     PyObject_HEAD
     PyObject *slow;   /* the function or property of Python's */
     PyObject *numpys; /* NumPy's method, or the attribute's name */
-    int marked; /* whether the method writes to its array; whether a managed array, too, has the
-                   attribute at hand */
+    int marked; /* whether the method writes to its array, or makes an element for each pair of its
+                   operands'; whether a managed array, too, has the attribute at hand */
     int arrays; /* how many arguments after the first may be arrays */
     const PyGetSetDef *numpys_own; /* how NumPy's arrays get the attribute, in a table of its class */
     vectorcallfunc vectorcall;
@@ -218,7 +218,7 @@ called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, P
             break;
         }
     }
-    if (k == total) {
+    if (k == total && !(self->marked && count == 3 && paired_bytes(given[1], given[2]) > 0)) {
         *done = 1;
         r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
         r = given_back(r, args, given, count);
@@ -331,6 +331,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         {"array", method_call},
         {"own", own_call},
         {"ufunc", ufunc_method_call},
+        {"pairs", ufunc_method_call},
         {"stream", stream_method_call},
         {"protocol", protocol_call},
     };
@@ -350,7 +351,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     Member *made = member_made(type, slow, numpys);
     if (made != NULL) {
-        made->marked = writes;
+        made->marked = writes || strcmp(of, "pairs") == 0;
         made->arrays = arrays;
         made->vectorcall = call;
     }

@@ -450,7 +450,15 @@ handle_compare(PyObject *x, PyObject *y, int op)
 {
     PyObject *a = at_hand(x), *site = NULL;
     PyObject *b = a == NULL ? NULL : at_hand(y);
-    if (b == NULL) {
+    PyObject *pair[] = {a, b};
+    Py_ssize_t grown = b == NULL ? 0 : grown_bytes(pair, 2);
+    if (grown > 0) {
+        site = turn_of(Py_None, grown);
+        if (site == NULL) {
+            Py_CLEAR(b);
+        }
+    }
+    else if (b == NULL) {
         Py_XSETREF(a, lying_here(x));
         b = a == NULL ? NULL : lying_here(y);
         site = b == NULL ? NULL : turn_on(Py_None, a, b);
