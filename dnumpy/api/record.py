@@ -329,7 +329,7 @@ def fresh(expr: Expr) -> ndarray:
 def grows(*args: Any) -> bool:
     """Say whether arrays that NumPy reads at once make one that it is not done with at once.
 
-    They do where some are repeated along the axes of others; native/handle.c says the same.
+    They do where some are repeated along the axes of others; native/growing.c says the same.
     """
     shapes = [x.shape for x in args if type(x) is ndarray]
     if len(shapes) < 2 or shapes.count(shapes[0]) == len(shapes):

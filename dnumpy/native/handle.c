@@ -461,69 +461,6 @@ result(PyObject *r, PyObject *x, PyObject *y)
 
 /* What a ufunc makes of operands at hand, or of large ones that lie here where the program wants each
    result by itself; NULL without an error where Python has to look. */
-static Py_ssize_t
-bytes_if_large(double size, PyArrayObject *like)
-{
-    if (size < (double)setting(world.eager_below_at)) {
-        return 0;
-    }
-    size *= (double)PyArray_ITEMSIZE(like);
-    return size < (double)PY_SSIZE_T_MAX ? (Py_ssize_t)size : PY_SSIZE_T_MAX;
-}
-
-/* Bytes of the result of arrays broadcast together, if NumPy is not done with that at once though it
-   would be with each; else 0, as where their shapes do not fit. What is no array counts for none. */
-Py_ssize_t
-grown_bytes(PyObject *const *given, Py_ssize_t count)
-{
-    npy_intp shape[NPY_MAXDIMS]; /* from the last axis */
-    PyArrayObject *first = NULL;
-    int axes = 0, differ = 0;
-    for (Py_ssize_t k = 0; k < count; k++) {
-        if (!IS_NUMPYS(given[k])) {
-            continue;
-        }
-        PyArrayObject *array = (PyArrayObject *)given[k];
-        int n = PyArray_NDIM(array);
-        if (first == NULL) {
-            first = array;
-        }
-        else if (n == PyArray_NDIM(first) &&
-                 PyArray_CompareLists(PyArray_DIMS(first), PyArray_DIMS(array), n)) {
-            continue;
-        }
-        differ += array != first;
-        for (int j = 0; j < n; j++) {
-            npy_intp p = j < axes ? shape[j] : 1, q = PyArray_DIM(array, n - 1 - j);
-            if (p != q && p != 1 && q != 1) {
-                return 0;
-            }
-            shape[j] = p == 1 ? q : p;
-        }
-        axes = n > axes ? n : axes;
-    }
-    if (!differ) {
-        return 0;
-    }
-    double size = 1; /* an integer overflows */
-    for (int j = 0; j < axes; j++) {
-        size *= (double)shape[j];
-    }
-    return bytes_if_large(size, first);
-}
-
-/* The same of a result that has an element for each pair of theirs. */
-Py_ssize_t
-paired_bytes(PyObject *a, PyObject *b)
-{
-    if (!IS_NUMPYS(a) || !IS_NUMPYS(b)) {
-        return 0;
-    }
-    PyArrayObject *first = (PyArrayObject *)a;
-    return bytes_if_large((double)PyArray_SIZE(first) * (double)PyArray_SIZE((PyArrayObject *)b),
-                          first);
-}
-
 PyObject *
 call_now(PyObject *loop, PyObject *x, PyObject *y)
 {
