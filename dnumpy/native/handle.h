@@ -85,6 +85,7 @@ extern PyTypeObject Lease_Type;  /* see lease.c */
 #define BYTES_OF_OTHERS 8 /* booleans and bytes that take as long as one other: api/array.py */
 #define WRITTEN_AT_ONCE 500 /* elements up to which NumPy holds on to the interpreter's lock */
 #define LITTLE_BYTES (8 << 20) /* of products that nothing is gained by planning */
+#define FEW_MADE (1 << 14)     /* elements of a product of larger ones, likewise: runtime/direct.py */
 #define VECTORS_BYTES (24 << 20) /* of products of two vectors, with which nothing is fused */
 #define MOST_RUN (1 << 20) /* elements that are run over as they go: kernels/blocked.py, too */
 #define MOST_ARGUMENTS 8 /* of a call that takes a short path */

@@ -17,12 +17,31 @@ is_vector(PyObject *x)
     return x != NULL && IS_NUMPYS(x) && PyArray_NDIM((PyArrayObject *)x) == 1;
 }
 
+/* Say whether the product of two arrays of at most two axes has few elements: what is computed from
+   them is computed at once too (runtime/direct.py, is_numpys). */
+static int
+gives_few(PyObject *a, PyObject *b)
+{
+    if (!IS_NUMPYS(a) || !IS_NUMPYS(b)) {
+        return 0;
+    }
+    PyArrayObject *x = (PyArrayObject *)a, *y = (PyArrayObject *)b;
+    int m = PyArray_NDIM(x), n = PyArray_NDIM(y);
+    if (m < 1 || n < 1 || m > 2 || n > 2) {
+        return 0;
+    }
+    npy_intp inner = PyArray_DIM(x, m - 1);
+    return inner > 0 && (double)(PyArray_SIZE(x) / inner) * (double)(PyArray_SIZE(y) / inner) <=
+               FEW_MADE;
+}
+
 int
 is_little_product(PyObject *a, PyObject *b)
 {
     Py_ssize_t bytes = bytes_of(a) + bytes_of(b);
     Py_ssize_t most = is_vector(a) && is_vector(b) ? VECTORS_BYTES : LITTLE_BYTES;
-    return bytes <= most && slot_of(world.config, world.reproducible_at) == Py_False &&
+    return (bytes <= most || gives_few(a, b)) &&
+           slot_of(world.config, world.reproducible_at) == Py_False &&
            may_move(bytes);
 }
 
