@@ -105,7 +105,8 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     }
     if (simple && kwnames == NULL) {
         PyObject *y = count == 2 ? args[1] : NULL, *r = call_now(self->np, args[0], y);
-        if (r == NULL && !PyErr_Occurred() && world.array_type != NULL && IS_ARRAY(args[0])) {
+        int ours = world.array_type != NULL && (IS_ARRAY(args[0]) || (y != NULL && IS_ARRAY(y)));
+        if (r == NULL && !PyErr_Occurred() && ours) {
             r = record_now(self->row, args[0], y);
         }
         if (r != NULL || PyErr_Occurred()) {

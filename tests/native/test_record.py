@@ -103,14 +103,16 @@ def test_two_operands(function: Any, second: str, by_python: list[Any]) -> None:
     assert not by_python or second in {"a row", "a column", "the same"}  # little, or known
 
 
-@pytest.mark.parametrize("function", BINARY[:6], ids=lambda f: f.__name__)
-def test_a_scalar_first(function: Any, by_python: list[Any]) -> None:
+@pytest.mark.parametrize("scalar", [2.5, np.float64(2.5)], ids=["Python's", "NumPy's"])
+@pytest.mark.parametrize("function", [*BINARY[:6], dnumpy.hypot], ids=lambda f: f.__name__)
+def test_a_scalar_first(function: Any, scalar: float, by_python: list[Any]) -> None:
     values = data()
     x = dnumpy.array(values)
+    numpys = np.hypot if function is dnumpy.hypot else function
     for _ in range(ROUNDS):
         forget(by_python)
-        found = function(2.5, x)
-        np.testing.assert_array_equal(found + 1, function(2.5, values) + 1)
+        found = function(scalar, x)
+        np.testing.assert_array_equal(found + 1, numpys(scalar, values) + 1)
         del found  # which would wait still, had it not been read so far, and be found again
     assert not by_python
 
