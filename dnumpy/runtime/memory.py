@@ -150,11 +150,14 @@ class Pool:
         self.least_unused = self.unused  # without the lock: who watches has one of its own
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Return an uninitialised C-contiguous array."""
+        """Return an uninitialised C-contiguous array; raise NumPy's error where there is no room."""
         nbytes = prod(shape) * dtype.itemsize
         if nbytes < SMALLEST or config.pool_bytes == 0 or dtype.hasobject:
             return np.empty(shape, dtype)
-        block = self._block(nbytes)
+        try:
+            block = self._block(nbytes)
+        except MemoryError:
+            return np.empty(shape, dtype)  # which says in NumPy's words what there is no room for
         return lease(self, block, block.address, block.nbytes - nbytes, shape, dtype)
 
     def _block(self, nbytes: int) -> Block:
@@ -170,7 +173,8 @@ class Pool:
                 self.least_unused = min(self.least_unused, unused)
                 return block
             self._live += nbytes
-            self._most = max(self._most, self._live)
+            most, height = self._most, self._next_height
+            self._most = max(most, self._live)
             self._trim_to(self._most - self._live + max(ALWAYS_KEPT, self.always_kept))
             higher = self._most >= self._next_height
             if higher:
@@ -182,6 +186,7 @@ class Pool:
         except MemoryError:
             with self._lock:
                 self._live -= nbytes
+                self._most, self._next_height = max(most, self._live), height
             raise
 
     def has(self, nbytes: int) -> bool:
