@@ -150,7 +150,7 @@ class Pool:
         self.least_unused = self.unused  # without the lock: who watches has one of its own
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Return an uninitialised C-contiguous array; raise NumPy's error where there is no room."""
+        """Return an uninitialised C-contiguous array, or raise as NumPy does for want of room."""
         nbytes = prod(shape) * dtype.itemsize
         if nbytes < SMALLEST or config.pool_bytes == 0 or dtype.hasobject:
             return np.empty(shape, dtype)
