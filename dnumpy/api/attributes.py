@@ -29,20 +29,38 @@ def _attribute(name: str) -> property:
         return getattr(a if a is not None else ghost(self), name)
 
     def change(self: ndarray, value: Any) -> None:
-        a = self._np
-        if a is not None:
-            setattr(a, name, value)
-            return
-        seen = ghost(self)[...]
-        setattr(seen, name, value)
-        geometry = ghost_geometry(seen)
-        whole = geometry.is_whole(self._buf.shape, self._buf.dtype)
-        self._geo = None if whole else geometry
+        _change(self, lambda array: setattr(array, name, value))
 
     def remove(self: ndarray) -> None:
         delattr(concrete(self), name)
 
     return property(read, change, remove)
+
+
+def _change(self: ndarray, how: Callable[[np.ndarray], None]) -> None:
+    """Let an array show its memory as NumPy's array does after ``how``."""
+    a = self._np
+    if a is not None:
+        how(a)
+        return
+    seen = ghost(self)[...]
+    how(seen)
+    geometry = ghost_geometry(seen)
+    whole = geometry.is_whole(self._buf.shape, self._buf.dtype)
+    self._geo = None if whole else geometry
+
+
+def _setter(name: str) -> Callable[[ndarray, Any], None]:
+    """Return NumPy's method that sets an attribute, and warns of nothing."""
+
+    def change(self: ndarray, value: Any, /) -> None:
+        _change(self, lambda array: getattr(array, name)(value))
+
+    return change
+
+
+# of NumPy 2.5 and later, in which to set the attribute is deprecated
+SETTERS = {name: _setter(name) for name in ("_set_dtype", "_set_shape") if hasattr(_np_array, name)}
 
 
 def _dtype(self: ndarray) -> np.dtype:

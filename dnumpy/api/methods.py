@@ -511,7 +511,7 @@ _DIRECT: dict[str, Any] = {
     "__class_getitem__": classmethod(_class_getitem), "__array_wrap__": _array_wrap,
     "copy": _copy, "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "conj": _conj,
     "conjugate": _conjugate, "view": _view, "resize": _resize, "fill": _fill,
-    "setflags": attributes.setflags,
+    "setflags": attributes.setflags, **attributes.SETTERS,
 }  # fmt: skip
 _LOOPS = {"__matmul__": np.matmul, "__pow__": np.power}
 _WITHOUT_ARRAYS = ("__copy__", "conj", "conjugate", "setflags")  # or with one to write to

@@ -145,5 +145,6 @@ def install() -> None:
             _own[name] = mine
             if mine is not None:
                 show(name, mine, theirs)
+    native.take_buffers()
     if not native.built:
         type(ndarray).__getattribute__ = _Shown()  # type: ignore[assignment,method-assign]

@@ -16,8 +16,13 @@ fmod, rint, floor, ceil, trunc, ldexp, frexp, modf and nextafter are exact.
 
 from __future__ import annotations
 
+import numpy as np
+
 from dnumpy.kernels.cuda_complex import COMPLEX
 from dnumpy.kernels.cuda_faults import FAULTS
+
+# of halves that are equal, as zeros of two signs are: the first before NumPy 2.5, C's since
+_EQUAL = "b" if np.signbit(np.nextafter(np.float16(0.0), np.float16(-0.0))) else "a"
 
 TYPES = r"""
 #define FN static __device__ __forceinline__
@@ -302,7 +307,7 @@ ONE(degrees, degrees_, degrees_) ONE(rad2deg, degrees_, degrees_)
 ONE(radians, radians_, radians_) ONE(deg2rad, radians_, radians_)
 FN f2 op_nextafter(f2 a, f2 b) {
   if (a.v != a.v || b.v != b.v) return half_of((u2)0x7e00);
-  if (a.v == b.v) return a;
+  if (a.v == b.v) return EQUAL_OF_HALVES;
   u2 h = half_bits(a.v);
   if (!(h & 0x7fffu)) return half_of((u2)((half_bits(b.v) & 0x8000u) | 1));
   return half_of((u2)((a.v < b.v) == (a.v > 0) ? h + 1 : h - 1));
@@ -379,7 +384,7 @@ FN i4 op_frexp_1(f2 a) { return op_frexp_1(a.v); }
 FN f4 part_(f4 a) { return copysignf(op_isinf(a) ? 0.0f : a - truncf(a), a); }
 FN f8 part_(f8 a) { return copysign(op_isinf(a) ? 0.0 : a - trunc(a), a); }
 ONE(modf, part_, part_) ONE(modf_1, truncf, trunc)
-"""
+""".replace("EQUAL_OF_HALVES", _EQUAL)
 
 PICKS = r"""
 template <class T> struct pick { T value; i8 index; };

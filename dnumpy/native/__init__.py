@@ -183,6 +183,12 @@ def tell_apart(
     return built and bool(_module.tell_apart(values, splitters, places, out))
 
 
+def take_buffers() -> None:
+    """Let the module in C be asked for buffers, once the class has its ``__buffer__``."""
+    if built:
+        _module.take_buffers()
+
+
 def trim_heap() -> bool:
     """Give pages that lie free in malloc's heap back to the system; say whether there were any.
 

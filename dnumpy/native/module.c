@@ -100,6 +100,15 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
+/* Be what is asked for buffers again, from Python 3.12 on, in which a class that is given
+   `__buffer__` has a detour for it; what NumPy refuses is refused in its words. */
+static PyObject *
+take_buffers(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    world.array_type->tp_as_buffer->bf_getbuffer = Handle_Type.tp_as_buffer->bf_getbuffer;
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 take(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -204,6 +213,8 @@ static PyMethodDef functions[] = {
      "Those of a list that a tuple of numbers names, as a tuple."},
     {"lease", (PyCFunction)(void (*)(void))lease, METH_FASTCALL,
      "An array over a block of a pool, which is given back once nothing lies in it."},
+    {"take_buffers", take_buffers, METH_NOARGS,
+     "Answer for buffers before the class's `__buffer__`, which then is asked by this module."},
     {"trim_heap", trim_heap, METH_NOARGS, "Give what is free in the heap back to the system."},
     {"take_ops", take_ops, METH_VARARGS, "Take the op of a view, and the family of products."},
     {"survey", survey, METH_O, "What an evaluation has to know of pending Exprs."},

@@ -226,6 +226,7 @@ def test_a_typed_program_is_accepted_and_each_wrong_use_reported(
         assert re.search(rf"^program\.py:{line}: error: .*\[{code}\]$", said, re.MULTILINE), wrong
 
 
+@same_numpy
 def test_types_are_numpys_with_our_array_in_the_place_of_numpys(
     checked: Callable[[str], tuple[int, str]],
 ) -> None:
