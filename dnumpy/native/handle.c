@@ -18,7 +18,9 @@ holds_type(PyObject *types, PyObject *x)
 int
 is_immediate(PyObject *x)
 {
-    if (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x)) {
+    PyTypeObject *type = Py_TYPE(x); /* most often a float or integer, of which a set knows later */
+    if (type == &PyFloat_Type || type == &PyDoubleArrType_Type || type == &PyLong_Type ||
+        type == &PyLongArrType_Type || type == &PyBool_Type) {
         return 1;
     }
     return holds_type(world.immediate, x);

@@ -406,6 +406,12 @@ mp_subscript(PyObject *x, PyObject *key)
 {
     PyObject *a = small_of(x);
     if (LIKELY(a != NULL)) {
+        if (LIKELY(is_basic(key))) { /* an element, or a view */
+            Py_INCREF(a);
+            PyObject *r = PyObject_GetItem(a, key);
+            Py_DECREF(a);
+            return r == NULL || !IS_NUMPYS(r) ? r : new_handle(r, x);
+        }
         PyObject *plain = plain_key(key);
         if (plain != NULL) {
             PyObject *index = plain_tuple(key);
@@ -448,6 +454,14 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
         if (plain == NULL && IS_ARRAY(value) &&
             PyArray_DESCR((PyArrayObject *)a)->kind != 'O') {
             plain = small_of(value);
+        }
+        if (LIKELY(plain != NULL && is_basic(key))) {
+            Py_INCREF(a);
+            Py_INCREF(plain);
+            int done = PyObject_SetItem(a, key, plain);
+            Py_DECREF(a);
+            Py_DECREF(plain);
+            return done;
         }
         PyObject *index = plain == NULL ? NULL : plain_key(key);
         if (index != NULL) {
