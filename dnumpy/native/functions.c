@@ -7,7 +7,8 @@
 typedef struct {
     PyObject_HEAD
     PyObject *slow;   /* the public function as Python has it */
-    PyObject *numpys; /* what runs on small arrays */
+    PyObject *numpys; /* what runs on arrays that lie here */
+    PyObject *direct; /* the same for small ones, which override nothing; NULL where it is the same */
     PyObject *as_are; /* types of arguments that NumPy is given as they are */
     PyObject *dict;
     PyObject *weakrefs;
@@ -298,7 +299,15 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     }
     if (*done == 1) {
         double started = site == NULL ? 0 : seconds_now();
-        r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+        if (self->direct != NULL && site == NULL && self->kind != WRITING) {
+            r = PyObject_Vectorcall(self->direct, given, count, kwnames);
+            if (r == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+                PyErr_Clear(); /* maybe of arguments that do not fit: the function says so itself */
+            }
+        }
+        if (r == NULL && !PyErr_Occurred()) {
+            r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+        }
         r = given_back(r, args, given, count);
         took(site, started);
     }
@@ -435,6 +444,7 @@ function_traverse(Function *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->slow);
     Py_VISIT(self->numpys);
+    Py_VISIT(self->direct);
     Py_VISIT(self->as_are);
     Py_VISIT(self->dict);
     return 0;
@@ -445,6 +455,7 @@ function_clear(Function *self)
 {
     Py_CLEAR(self->slow);
     Py_CLEAR(self->numpys);
+    Py_CLEAR(self->direct);
     Py_CLEAR(self->as_are);
     Py_CLEAR(self->dict);
     return 0;
@@ -546,6 +557,8 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (made != NULL) {
         made->slow = Py_NewRef(slow);
         made->numpys = Py_NewRef(numpys);
+        made->direct = PyObject_GetAttrString(numpys, "_implementation");
+        PyErr_Clear(); /* it looks for no overrides itself */
         made->as_are = Py_NewRef(as_are);
         made->kind = found;
         made->binds = binds;
