@@ -30,7 +30,7 @@ from dnumpy.api.locks import writing
 from dnumpy.api.record import Unmanaged, is_lazy, operand, view, where, write
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE
-from dnumpy.config import config
+from dnumpy.config import config, thread_count
 from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides, copies_over_itself
@@ -287,7 +287,7 @@ def _set_advanced(target: np.ndarray, key: Any, value: Any) -> None:
     if apart and masks.put(target, key, value):
         return
     by_mask = type(key) is np.ndarray and type(value) in IMMEDIATE
-    if not (by_mask and native.put_by_mask(target, key, value)):
+    if not (by_mask and native.put_by_mask(target, key, value, thread_count())):
         target[key] = value
 
 

@@ -20,12 +20,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnumpy import native
 from dnumpy.config import config
 from dnumpy.kernels import cached
 from dnumpy.kernels.compilers import compilers
+from dnumpy.kernels.joint import run_jointly
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.staged import run_in_c
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
@@ -52,25 +53,6 @@ SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is co
 FORGETTING = 0.1  # the weight of a run that took longer than the best
 TRIALS = 4  # runs before a measured time is believed
 RETIMED = 64  # runs between two looks at the slower lowering
-
-
-class Kernel(Protocol):
-    """See the package docstring for what ``run`` promises."""
-
-    @property
-    def lowering(self) -> str:
-        """Name of the lowering that ran last, or would run now."""
-        ...
-
-    def run(  # noqa: D102 - see the package docstring
-        self,
-        values: Sequence[Any],
-        outs: Sequence[np.ndarray],
-        lo: int,
-        hi: int,
-        origin: int = 0,
-        told: Collection[str] = TOLD,
-    ) -> Faults: ...
 
 
 class KernelReport(NamedTuple):
@@ -101,7 +83,7 @@ class _Rate:
     value: float | None = None
     count: int = 0
 
-    def observe(self, seconds: float, elements: int) -> None:
+    def observe(self, seconds: float, elements: float) -> None:
         self.count += 1
         rate = seconds / max(elements, 1)
         if self.value is None or rate <= self.value:
@@ -235,6 +217,7 @@ class AdaptiveKernel:
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
         self._record: _Record | None = None  # of the program that ran last
+        self._apart = False  # whether a run by threads of the module in C had to be done again
 
     def outlook(self, threads: int) -> Outlook:
         """Return how all rows would be run now, on so many threads; changes nothing."""
@@ -267,6 +250,14 @@ class AdaptiveKernel:
     def crowded(self) -> bool:
         """Whether several threads would wait for each other, as it is run now."""
         return self.lowering == "tiled" and self._tiled.crowded
+
+    @property
+    def joins(self) -> bool:
+        """Whether threads of the module in C may share out a run, as far as is known."""
+        if self._apart or self.multiplies or not native.built or self.stays_tiled:
+            return False
+        record = self._record
+        return config.kernels == "numba" or (record is not None and record.is_compiled())
 
     @property
     def stays_tiled(self) -> bool:
@@ -307,6 +298,34 @@ class AdaptiveKernel:
             _note_tiled(seconds)
         self._rows_done += hi - lo
         return faults
+
+    def run_jointly(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        batch: int,
+        threads: int,
+        told: Collection[str],
+    ) -> bool:
+        """Compute all rows in batches that threads draw in C: see :mod:`dnumpy.kernels.joint`.
+
+        False where no kernel is compiled, and where rows have to be computed otherwise.
+        """
+        kernel, record, phase = self._numba, self._record, self.phase
+        if kernel is None or not self.joins:
+            return False
+        variant = kernel.variant_for(values, outs)
+        started = time.perf_counter()
+        rows = phase.rows, batch, phase.tile_rows
+        done = run_jointly(variant, values, outs, rows, threads, told)
+        if not done:
+            self._apart = done is False
+            return False
+        self.lowering = kernel.lowering
+        if record is not None:
+            elements = phase.rows * self._per_row / threads
+            record.numba.observe(time.perf_counter() - started, elements)
+        return True
 
     def run_staged(
         self,

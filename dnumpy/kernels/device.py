@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import Geometry
-    from dnumpy.kernels.choose import Kernel
+    from dnumpy.kernels.kernel import Kernel
     from dnumpy.ops.families import Op
     from dnumpy.rewrite.phase import Phase
 

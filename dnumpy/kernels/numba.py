@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import threading
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy import native
 from dnumpy.expr.geometry import address_of, overlap
 from dnumpy.kernels.compile import Compiled, compiled
-from dnumpy.kernels.emit import CHUNK, emit
+from dnumpy.kernels.emit import emit
 from dnumpy.kernels.emit_past import LINE, LINES, streamed_bytes
 from dnumpy.kernels.emit_rolled import emit_rolled
 from dnumpy.kernels.flags import ALL_FLAGS, fenv, noting, tells_faults, to_be_told
-from dnumpy.kernels.helpers import STATE_BYTES, helper_source
+from dnumpy.kernels.frames import Frame, lay_out
+from dnumpy.kernels.helpers import helper_source
 from dnumpy.kernels.layouts import (
     by_lines,
     called_as_by_numpy,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 _MOST_LOOKS = 256
 _MOST_LAUNCHES = 4  # ways in which operands lie that a kernel is told of without Python
-_APART = 704  # bytes between buffers: same page offsets of loads and stores would stall
 
 
 class NumbaKernel:
@@ -202,17 +202,6 @@ def kinds_of(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(kinds)
 
 
-class _Frame(NamedTuple):
-    """What one run of a kernel is told, and memory of its own; native/launch.c knows of it too."""
-
-    fields: np.ndarray
-    noted: np.ndarray  # flags: see :mod:`dnumpy.kernels.flags`
-    constants: list[Any]  # the numbers that lie in the cells
-    cells: np.ndarray  # 16 bytes each
-    plans: dict[int, np.ndarray]
-    scratch: np.ndarray
-
-
 class Variant:
     """One kernel bound to a phase and to the way its inputs lie; compiled at the first run.
 
@@ -249,7 +238,7 @@ class Variant:
         self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
         self._whole = tuple(k for k, (partial, *_) in enumerate(self._writes) if not partial)
         self._tells_all = not self._steps and all(at is not None for _, _, at in self._reads)
-        self._frames: list[_Frame] = []  # those that no run has now
+        self._frames: list[Frame] = []  # those that no run has now
         self.launches: tuple[Any, ...] = ()  # the latest first
         self._code: Compiled | None = None
         self._static: np.ndarray | None = None
@@ -366,12 +355,9 @@ class Variant:
     ) -> int | None:
         """Run, and return the floating-point flags raised; None means that NumPy must."""
         code = self.compile()
+        frame = self.take_frame()
         try:
-            frame = self._frames.pop()
-        except IndexError:  # each thread that runs has one
-            frame = self._lay_out()
-        try:
-            keep = self._bind(frame, values, outs, lo, hi, origin)
+            keep = self.bind(frame, values, outs, lo, hi, origin)
             if keep and overlap(keep, outs):
                 return None
             flags = fenv()
@@ -416,56 +402,30 @@ class Variant:
 
     # binding
 
-    def _lay_out(self) -> _Frame:
-        assert self._static is not None
-        fields = self._static.copy()
-        sizes: dict[tuple[Any, ...], int] = {
-            ("cells",): 16 * self.kernel.cells,
-            ("states",): STATE_BYTES * self.kernel.states,
-            ("noted",): 16,
-        }
-        width, tile = self.program.width, self.phase.tile_rows
-        for what in self.kernel.fields:
-            match what:
-                case ("chunk", _) | ("gather", _):
-                    sizes[what] = 16 * CHUNK
-                case ("line", _):
-                    sizes[what] = LINE * LINES
-                case ("row", index):
-                    length = tile * width if self.program.flat else width
-                    sizes[what] = length * self.kernel.schedule.row_bytes[index]
-                case ("tile", index):
-                    sizes[what] = tile * width * self.kernel.schedule.tile_bytes[index]
-                case ("tilebuf", _):
-                    sizes[what] = 16 * tile
-                case ("plan", _):
-                    sizes[what] = 8 * (4 + 2 * (1 + len(self.program.rest)))
-                case _:
-                    pass
-        offsets, total = {}, 0
-        for what, size in sizes.items():
-            offsets[what] = total
-            total += -(-size // 64) * 64 + _APART
-        scratch = np.empty(total + 64, np.uint8)
-        base = -(-address_of(scratch) // 64) * 64
-        for what, offset in offsets.items():
-            self._put(fields, what, base + offset)
-        begin = base - address_of(scratch)
-        plans = {
-            value: np.ndarray(
-                sizes["plan", value] // 8, np.int64, scratch, begin + offsets["plan", value]
-            )
-            for kind, value in [what for what in sizes if len(what) == 2]
-            if kind == "plan"
-        }
-        noted = np.ndarray(2, np.int64, scratch, begin + offsets["noted",])
-        cells = np.ndarray(max(16 * self.kernel.cells, 1), np.uint8, scratch, begin)
-        constants = [None] * len(self.kernel.constants)
-        return _Frame(fields, noted, constants, cells, plans, scratch)
+    def take_frame(self) -> Frame:
+        """Return a frame that no run has; :meth:`give_frames` takes it back."""
+        try:
+            return self._frames.pop()
+        except IndexError:  # each thread that runs has one
+            assert self._static is not None
+            tile = self.phase.tile_rows
+            return lay_out(self.kernel, self.program, tile, self._position, self._static)
 
-    def _bind(
+    def give_frames(self, frames: Sequence[Frame]) -> None:
+        """Keep frames for the next runs."""
+        self._frames.extend(frames)
+
+    def partials(self, outs: Sequence[np.ndarray]) -> tuple[tuple[int, int], ...]:
+        """Return where the addresses go of outputs with an entry for each tile, and its bytes."""
+        return tuple(
+            (at, out.strides[0])
+            for (partial, at, _), out in zip(self._writes, outs, strict=True)
+            if partial and at is not None
+        )
+
+    def bind(
         self,
-        frame: _Frame,
+        frame: Frame,
         values: Sequence[Any],
         outs: Sequence[np.ndarray],
         lo: int,
@@ -523,7 +483,7 @@ class Variant:
             return where.index, None, code
         return -1, self.phase.steps[where.step].params[where.index], code
 
-    def _bind_constants(self, frame: _Frame, values: Sequence[Any]) -> None:
+    def _bind_constants(self, frame: Frame, values: Sequence[Any]) -> None:
         last = frame.constants
         for position, (index, fixed, code) in enumerate(self._constants):
             given = fixed if index < 0 else values[index]
@@ -541,7 +501,7 @@ class Variant:
             last[position] = given
 
     def _bind_input(
-        self, frame: _Frame, k: int, value: np.ndarray, rows: int, origin: int
+        self, frame: Frame, k: int, value: np.ndarray, rows: int, origin: int
     ) -> np.ndarray:
         given = self.phase.inputs[k]
         if given.access is Access.WHOLE:

@@ -154,14 +154,37 @@ def scan_jointly(ufunc: str, x: np.ndarray, out: np.ndarray, block: int, state: 
     return int(_module.scan_jointly(ufunc, x, out, block, state)) if built else -1
 
 
-def take_by_mask(x: np.ndarray, mask: np.ndarray, out: np.ndarray) -> bool:
-    """Copy what a mask over all of ``x`` shows to ``out``; False where NumPy is to do it."""
-    return built and bool(_module.take_by_mask(x, mask, out))
+def take_by_mask(
+    x: np.ndarray, mask: np.ndarray, make: Callback[[int], np.ndarray], threads: int
+) -> Any:
+    """Return what a mask over all of ``x`` shows, in what ``make`` gives for so many elements.
+
+    None where NumPy is to do it, and where the module in C was not built.
+    """
+    return _module.take_by_mask(x, mask, make, threads) if built else None
 
 
-def put_by_mask(x: np.ndarray, mask: np.ndarray, new: object) -> bool:
-    """Write to what a mask over all of ``x`` shows; False where NumPy is to do it."""
-    return built and bool(_module.put_by_mask(x, mask, new))
+def put_by_mask(x: np.ndarray, mask: np.ndarray, new: object, threads: int) -> bool:
+    """Write a number, or elements one by one, to what a mask over all of ``x`` shows.
+
+    False, with nothing written, where NumPy is to do it, and where the module was not built.
+    """
+    return built and bool(_module.put_by_mask(x, mask, new, threads))
+
+
+def run_frames(
+    address: int,
+    fields: list[np.ndarray],
+    noted: list[np.ndarray],
+    partials: tuple[tuple[int, int], ...],
+    rows: tuple[int, int, int],
+) -> int:
+    """Run the kernel at an address, a thread for each frame; return the flags raised.
+
+    ``rows`` says how many there are, and how many a batch and a tile have; ``partials`` where in
+    the fields the address of an output with an entry for each tile is, and an entry's bytes.
+    """
+    return int(_module.run_frames(address, fields, noted, partials, *rows))
 
 
 def count_bins(values: np.ndarray, edges: np.ndarray, counters: np.ndarray) -> bool:

@@ -57,6 +57,7 @@ def build() -> Path:
         include_dirs=[np.get_include()],
         define_macros=[("DNUMPY_SOURCES", digest())],
         extra_compile_args=["-O2"],
+        extra_link_args=["-pthread"] if os.name == "posix" else [],
     )
     distribution = Distribution({"name": "dnumpy", "ext_modules": [extension]})
     command = distribution.get_command_obj("build_ext")

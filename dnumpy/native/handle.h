@@ -210,8 +210,9 @@ PyObject *viewed_by_method(PyObject *method, PyObject *const *args, Py_ssize_t c
 PyObject *viewed_by_attribute(PyObject *name, PyObject *array);
 PyObject *taken_by(PyObject *array, PyObject *index); /* see masks.c */
 int put_by_mask(PyObject *array, PyObject *mask, PyObject *value);
-PyObject *take_part(PyObject *module, PyObject *args);
-PyObject *put_part(PyObject *module, PyObject *args);
+PyObject *take_shared(PyObject *module, PyObject *args);
+PyObject *put_shared(PyObject *module, PyObject *args);
+PyObject *run_frames(PyObject *module, PyObject *args); /* see joint.c */
 PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *count_bins(PyObject *module, PyObject *args); /* see bins.c */
 PyObject *tell_apart(PyObject *module, PyObject *args); /* see parts.c */

@@ -44,8 +44,6 @@ typedef struct {
     PyObject *frames; /* those that no run has now: a list of (fields, noted, constants, ...) */
 } Launch;
 
-
-
 /* Note how an operand lies, in room for its extents; return the room beyond. */
 static npy_intp *
 look_at(Look *look, PyObject *x, npy_intp *room)
@@ -165,7 +163,7 @@ has_constants(Launch *self, PyObject *values, PyObject *frame)
         if (PyList_GET_ITEM(last, k) == given && !PyArray_Check(given)) {
             continue;
         }
-        if (!constant->is_double || !PyFloat_CheckExact(given)) {
+        if (!constant->is_double || !PyFloat_Check(given)) { /* NumPy's doubles are such too */
             return 0;
         }
         double number = PyFloat_AS_DOUBLE(given);

@@ -6,9 +6,8 @@
    else; what is to be done with them then takes no decision. No other element is written to, so that
    other threads may do so. */
 
+#include "crew.h"
 #include "handle.h"
-
-#include <stdint.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* which computes several elements at a time */
@@ -18,8 +17,21 @@
 #define FEWEST 48    /* elements, before which NumPy is as fast */
 #define LONGEST 8192 /* elements for which nobody is kept from the interpreter's lock */
 #define WORD 8       /* bytes of a mask that are looked at together */
+#define LINE 64      /* likewise, where few are set */
+#define SHARE 32768  /* elements that a thread draws */
 #define WARNS (1u << 31) /* the flag of an array that warns when it is written to, in no header */
-#define FULL_WORD 0x0101010101010101ULL
+
+/* Say whether none of a line's elements is set. */
+static inline int
+is_clear(const unsigned char *mask)
+{
+    uint64_t words[LINE / WORD], all = 0;
+    memcpy(words, mask, LINE);
+    for (int k = 0; k < LINE / WORD; k++) {
+        all |= words[k];
+    }
+    return all == 0;
+}
 
 /* Write the numbers of the set elements of a block, of at most BLOCK; return how many there are. */
 static int
@@ -30,6 +42,9 @@ numbers_of(const unsigned char *mask, int size, uint16_t *numbers)
         uint64_t word;
         memcpy(&word, mask + k, WORD);
         if (word == 0) {
+            if (k % LINE == 0 && k + LINE <= size && is_clear(mask + k)) {
+                k += LINE - WORD;
+            }
             continue;
         }
         for (int j = 0; j < WORD; j++) { /* one may be written that is written over */
@@ -44,19 +59,21 @@ numbers_of(const unsigned char *mask, int size, uint16_t *numbers)
     return count;
 }
 
+/* How many elements are set, whatever bytes somebody calls booleans. */
 static npy_intp
 set_in(const unsigned char *mask, npy_intp size)
 {
     npy_intp count = 0, k = 0;
-    for (; k + WORD <= size; k += WORD) {
-        uint64_t word;
-        memcpy(&word, mask + k, WORD);
-        if (LIKELY((word & ~FULL_WORD) == 0)) {
-            count += (npy_intp)((word * FULL_WORD) >> 56);
-            continue;
+    while (k + LINE <= size) {
+        uint8_t counts[LINE] = {0};
+        npy_intp stop = size - k < 255 * LINE ? size - LINE : k + 254 * LINE;
+        for (; k <= stop; k += LINE) {
+            for (int j = 0; j < LINE; j++) {
+                counts[j] += mask[k + j] != 0;
+            }
         }
-        for (int j = 0; j < WORD; j++) { /* bytes that somebody calls booleans */
-            count += mask[k + j] != 0;
+        for (int j = 0; j < LINE; j++) {
+            count += counts[j];
         }
     }
     for (; k < size; k++) {
@@ -416,34 +433,144 @@ where(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyOb
     return left_to_numpy(&numpys, NULL, "where", args, count, kwnames);
 }
 
-/* `take_by_mask(x, mask, out)`, `put_by_mask(x, mask, new)`: the same for parts of arrays that one
-   thread of several passes; False, and nothing written, where it is NumPy's. */
-PyObject *
-take_part(PyObject *Py_UNUSED(module), PyObject *args)
+/* A mask over all of an array whose blocks several threads draw, twice: to count, then to copy. */
+typedef struct {
+    int at; /* the loops */
+    char *x, *other;
+    const unsigned char *mask;
+    npy_intp size, bytes, *starts; /* where each block's elements begin among the others */
+    int64_t next;
+    enum { COUNTS, TAKES, PUTS, FILLS } does;
+} Shared;
+
+static void
+draw_blocks(void *job)
 {
-    PyArrayObject *x, *m, *out;
-    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &x, &PyArray_Type, &m, &PyArray_Type,
-                          &out)) {
-        return NULL;
+    Shared *self = job;
+    npy_intp k;
+    while ((k = (npy_intp)ADD(&self->next, 1)) * SHARE < self->size) {
+        npy_intp lo = k * SHARE, n = self->size - lo < SHARE ? self->size - lo : SHARE;
+        const unsigned char *mask = self->mask + lo;
+        if (self->does == COUNTS) {
+            self->starts[k + 1] = set_in(mask, n);
+            continue;
+        }
+        if (self->does == FILLS) {
+            loops[self->at].put(self->x + lo * self->bytes, mask, n, self->other, -1);
+            continue;
+        }
+        npy_intp first = self->starts[k], count = self->starts[k + 1] - first;
+        char *x = self->x + lo * self->bytes, *other = self->other + first * self->bytes;
+        if (self->does == TAKES) {
+            loops[self->at].take(x, mask, n, other, count);
+        }
+        else {
+            loops[self->at].put(x, mask, n, other, count);
+        }
     }
-    int at = is_mask_over(m, x) ? loops_for(x) : -1;
-    if (at < 0 || loops_for(out) != at || meet(x, out) || meet(m, out) ||
-        PyArray_SIZE(out) != set_in(PyArray_DATA(m), PyArray_SIZE(m))) {
-        Py_RETURN_FALSE;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    loops[at].take(PyArray_DATA(x), PyArray_DATA(m), PyArray_SIZE(x), PyArray_DATA(out),
-                   PyArray_SIZE(out));
-    Py_END_ALLOW_THREADS
-    Py_RETURN_TRUE;
 }
 
-PyObject *
-put_part(PyObject *Py_UNUSED(module), PyObject *args)
+static void
+do_blocks(Shared *self, int does, int threads)
 {
-    PyObject *x, *m, *value;
-    if (!PyArg_ParseTuple(args, "O!O!O", &PyArray_Type, &x, &PyArray_Type, &m, &value)) {
+    self->does = does;
+    self->next = 0;
+    with_crew(draw_blocks, self, threads - 1);
+}
+
+/* Count what a mask shows, block by block, and in all; -1 with an error, or where it is NumPy's. */
+static npy_intp
+count_blocks(Shared *self, PyArrayObject *x, PyArrayObject *m, int threads)
+{
+    npy_intp size = PyArray_SIZE(m), blocks = (size + SHARE - 1) / SHARE;
+    int at = is_mask_over(m, x) ? loops_for(x) : -1;
+    *self = (Shared){.at = at, .x = PyArray_BYTES(x), .mask = PyArray_DATA(m), .size = size,
+                     .bytes = PyArray_ITEMSIZE(x)};
+    if (at < 0) {
+        return -1;
+    }
+    self->starts = PyMem_Calloc((size_t)blocks + 1, sizeof(npy_intp));
+    if (self->starts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    do_blocks(self, COUNTS, threads);
+    for (npy_intp k = 0; k < blocks; k++) {
+        self->starts[k + 1] += self->starts[k];
+    }
+    Py_END_ALLOW_THREADS
+    return self->starts[blocks];
+}
+
+/* `take_by_mask(x, mask, make, threads)`: what a mask over all of an array shows, in what `make`
+   gives for a number of elements; None where that is NumPy's. */
+PyObject *
+take_shared(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *x, *m;
+    PyObject *make, *out = NULL;
+    int threads;
+    if (!PyArg_ParseTuple(args, "O!O!Oi", &PyArray_Type, &x, &PyArray_Type, &m, &make, &threads)) {
         return NULL;
     }
-    return PyBool_FromLong(put_by_mask(x, m, value));
+    Shared shared;
+    npy_intp count = count_blocks(&shared, x, m, threads);
+    if (count >= 0) {
+        out = PyObject_CallFunction(make, "n", count);
+    }
+    int fits = out != NULL && PyArray_Check(out) && loops_for((PyArrayObject *)out) == shared.at &&
+               PyArray_SIZE((PyArrayObject *)out) == count && !meet(x, (PyArrayObject *)out) &&
+               !meet(m, (PyArrayObject *)out);
+    if (fits) {
+        shared.other = PyArray_BYTES((PyArrayObject *)out);
+        Py_BEGIN_ALLOW_THREADS
+        do_blocks(&shared, TAKES, threads);
+        Py_END_ALLOW_THREADS
+    }
+    PyMem_Free(shared.starts);
+    if (!fits) {
+        Py_CLEAR(out);
+    }
+    return out != NULL || PyErr_Occurred() ? out : Py_NewRef(Py_None);
+}
+
+/* `put_by_mask(x, mask, new, threads)`: write one number, or an array's elements one by one, to what a
+   mask over all of an array shows; False, and nothing written, where that is NumPy's. */
+PyObject *
+put_shared(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *x, *m;
+    PyObject *value;
+    int threads, fits = 0;
+    if (!PyArg_ParseTuple(args, "O!O!Oi", &PyArray_Type, &x, &PyArray_Type, &m, &value, &threads)) {
+        return NULL;
+    }
+    Shared shared = {.starts = NULL};
+    Pair cell;
+    int at = is_mask_over(m, x) ? loops_for(x) : -1, does = FILLS;
+    if (at < 0 || !PyArray_ISWRITEABLE(x) || (PyArray_FLAGS(x) & WARNS) || meet(x, m)) {
+        Py_RETURN_FALSE;
+    }
+    if (IS_NUMPYS(value)) {
+        PyArrayObject *new = (PyArrayObject *)value;
+        does = PUTS;
+        fits = PyArray_NDIM(new) == 1 && loops_for(new) == at && !meet(x, new) &&
+               PyArray_EquivTypes(PyArray_DESCR(new), PyArray_DESCR(x)) &&
+               PyArray_SIZE(new) == count_blocks(&shared, x, m, threads);
+        shared.other = PyArray_BYTES(new);
+    }
+    else if (element_of(x, value, (char *)&cell)) {
+        fits = 1;
+        shared = (Shared){.at = at, .x = PyArray_BYTES(x), .mask = PyArray_DATA(m),
+                          .size = PyArray_SIZE(m), .bytes = PyArray_ITEMSIZE(x),
+                          .other = (char *)&cell};
+    }
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        do_blocks(&shared, does, threads);
+        Py_END_ALLOW_THREADS
+    }
+    PyMem_Free(shared.starts);
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(fits);
 }

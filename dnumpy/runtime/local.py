@@ -246,16 +246,38 @@ def _runner(
     told: frozenset[str],
 ) -> Runner:
     """Return what computes rows ``lo:hi``."""
-    partial = kernel.gives_partials
+    return _PlainRun(kernel, phase, values, outs, told)
 
-    def compute(lo: int, hi: int) -> Faults:
-        if not partial:
-            return kernel.run(values, outs, lo, hi, told=told)
-        number = lo // phase.tile_rows
-        mine = [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
-        return kernel.run(values, mine, lo, hi, told=told)
 
-    return compute
+class _PlainRun:
+    """Computes rows of all outputs into where they belong."""
+
+    __slots__ = ("kernel", "outs", "phase", "told", "values")
+
+    def __init__(
+        self,
+        kernel: AdaptiveKernel,
+        phase: Phase,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        told: frozenset[str],
+    ) -> None:
+        self.kernel, self.phase, self.told = kernel, phase, told
+        self.values, self.outs = values, outs
+
+    def __call__(self, lo: int, hi: int) -> Faults:
+        kernel, phase, outs = self.kernel, self.phase, self.outs
+        if kernel.gives_partials and lo:
+            number = lo // phase.tile_rows
+            given = zip(outs, phase.outputs, strict=True)
+            outs = [o[number:] if g.partial else o for o, g in given]
+        return kernel.run(self.values, outs, lo, hi, told=self.told)
+
+    def jointly(self, threads: int) -> bool:
+        """Compute all rows with threads that need no interpreter; False where that cannot be."""
+        phase = self.phase
+        batch = -(-phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
+        return self.kernel.run_jointly(self.values, self.outs, batch, threads, self.told)
 
 
 def _run_rows(kernel: AdaptiveKernel, phase: Phase, compute: Runner) -> Faults:
@@ -280,6 +302,8 @@ def _run_shared(
 ) -> Faults:
     """Let threads draw batches of tiles from one queue, the caller alone where they crowd."""
     threads, batches = shares
+    if type(compute) is _PlainRun and kernel.joins and compute.jointly(threads):
+        return set()
     looked = 0 if kernel.at_once else min(LOOKED_AT * phase.tile_rows, phase.rows)
     found: Faults = compute(0, looked) if looked else set()
     batch = max(-(-phase.tiles // batches), kernel.at_once) * phase.tile_rows

@@ -28,8 +28,8 @@ from dnumpy.runtime.stored import StoredRows
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from dnumpy.kernels.choose import Kernel
     from dnumpy.kernels.device import Device
+    from dnumpy.kernels.kernel import Kernel
     from dnumpy.kernels.tiled import Faults
     from dnumpy.runtime.operands import Bindings, Ref, Take, Window
     from dnumpy.runtime.placed import PlaceJob

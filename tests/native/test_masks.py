@@ -167,16 +167,37 @@ def test_where(case: Any, value: Any, dtype: str) -> None:
 
 
 @pytest.mark.skipif(not native.built, reason="the module in C was not built")
-@given(CASES)
-def test_parts_for_threads(case: Any) -> None:
-    x, mask = drawn(case)
+@pytest.mark.parametrize("size", [1000, 1 << 15, (1 << 15) + 1, 200_000])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 1.0])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "c16"])
+def test_blocks_that_threads_draw(size: int, share: float, dtype: str) -> None:
+    x, mask = drawn((0, size, dtype, share))
     expected = x[mask]
-    out = np.empty_like(expected)
-    if native.take_by_mask(x, mask, out):
-        assert out.tobytes() == expected.tobytes()
-    assert not native.take_by_mask(x, mask, np.empty(len(expected) + 1, x.dtype))
-    if native.put_by_mask(x, ~mask, x[~mask]):
-        assert x[mask].tobytes() == expected.tobytes()
+    for threads in (1, 2, 5):
+        taken = native.take_by_mask(x, mask, lambda n: np.empty(n, x.dtype), threads)
+        if not native.built:
+            assert taken is None
+            continue
+        assert taken.tobytes() == expected.tobytes()
+        written, filled = x.copy(), x.copy()
+        assert native.put_by_mask(written, ~mask, x[~mask], threads)
+        assert written.tobytes() == x.tobytes()
+        assert not native.put_by_mask(written, mask, np.ones(len(expected) + 1, x.dtype), threads)
+        assert written.tobytes() == x.tobytes()
+        if dtype in "f8 i4":
+            assert native.put_by_mask(filled, mask, 7.0 if dtype == "f8" else 7, threads)
+            x_filled = x.copy()
+            x_filled[mask] = 7
+            assert filled.tobytes() == x_filled.tobytes()
+
+
+@pytest.mark.skipif(not native.built, reason="NumPy's are left to NumPy")
+def test_a_result_that_does_not_fit_is_left_to_numpy() -> None:
+    x, mask = drawn((0, 1000, "f8", 0.5))
+    for make in (lambda n: np.empty(n + 1), lambda n: np.empty(n, "f4"), lambda n: x[:n]):
+        assert native.take_by_mask(x, mask, make, 2) is None
+    with pytest.raises(ZeroDivisionError):
+        native.take_by_mask(x, mask, lambda n: n // 0, 2)
 
 
 def test_large_ones_on_threads() -> None:

@@ -1,0 +1,65 @@
+"""All rows of a phase by a compiled kernel, in batches that threads of the module in C draw.
+
+What takes less than a millisecond is not worth the threads of Python that share out the rest
+(:mod:`dnumpy.runtime.threads`): those are woken, and wait for the interpreter's lock, in a tenth or
+two. Here operands are bound once, the other threads get a copy of the frame, and nobody asks for
+the lock until all rows are done (``native/crew.c``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dnumpy import native
+from dnumpy.expr.geometry import overlap
+from dnumpy.kernels.flags import to_be_told
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy as np
+
+    from dnumpy.kernels.chain import Chain
+    from dnumpy.kernels.numba import Variant
+    from dnumpy.kernels.staged import Staged
+
+MOST_THREADS = 64
+_MOST_PARTIALS = 8
+
+
+def run_jointly(
+    variant: Variant | Staged | Chain | None,
+    values: Sequence[Any],
+    outs: Sequence[np.ndarray],
+    rows: tuple[int, int, int],
+    threads: int,
+    told: Collection[str],
+) -> bool | None:
+    """Compute all rows; ``rows`` says how many there are, and how many a batch has, and a tile.
+
+    False means that they were, and raised what is to be told, so that all have to be computed
+    otherwise; None that nothing was done.
+    """
+    from dnumpy.kernels.numba import Variant
+
+    if type(variant) is not Variant or not variant.plain or not variant.ready:
+        return None
+    partials = variant.partials(outs)
+    if len(partials) > _MOST_PARTIALS:
+        return None
+    code = variant.compile()
+    frames = [variant.take_frame() for _ in range(min(threads, MOST_THREADS))]
+    try:
+        keep = variant.bind(frames[0], values, outs, 0, rows[0], 0)
+        if keep and overlap(keep, outs):
+            return None
+        for frame in frames[1:]:
+            frames[0].tell(frame)
+        raised = native.run_frames(
+            code.address, [f.fields for f in frames], [f.noted for f in frames], partials, rows
+        )
+    except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
+        return None
+    finally:
+        variant.give_frames(frames)
+    return not raised or not to_be_told(raised, told, truncates=variant.program.truncates)

@@ -1,0 +1,30 @@
+/* Threads that wait for work which needs no interpreter: see crew.c. */
+
+#ifndef DNUMPY_CREW_H
+#define DNUMPY_CREW_H
+
+#include <stdint.h>
+
+#define MOST_CREW 64 /* threads that work together, the caller among them */
+
+#if defined(__unix__) || (defined(__APPLE__) && defined(__MACH__))
+#define HAS_CREW 1
+#define ADD(x, n) __atomic_fetch_add(x, n, __ATOMIC_RELAXED)
+#else
+#define HAS_CREW 0
+static inline int64_t
+added(int64_t *x, int64_t n)
+{
+    int64_t before = *x;
+    *x += n;
+    return before;
+}
+#define ADD(x, n) added(x, n)
+#endif
+
+/* Call `work(job)` here, and at the same time in up to `helpers` other threads: those that wait for
+   it, and get to it before this one is done. `work` shares the job out, say by ADD on a counter, so
+   that any number of callers does all of it. The interpreter's lock is not held. */
+void with_crew(void (*work)(void *), void *job, int helpers);
+
+#endif
