@@ -35,10 +35,11 @@ def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs
     """Run a NumPy ufunc on our arrays; defer to classes that override ufuncs themselves."""
     if len(inputs) == 2 and not kwargs and method == "__call__":
         x, y = inputs  # a scalar of NumPy's is the first operand of an operator
+        if type(x) is np.ndarray and not x.ndim:
+            x = x[()]  # as which it comes to be compared
         if type(y) is ndarray and type(x) in ufuncs.IMMEDIATE:
             a = y._np if y._np is not None else ufuncs.at_hand(y)
-            if a is not None:
-                return ufuncs.as_ours(ufunc(x, a))
+            return ufuncs.of(ufunc)(x, y) if a is None else ufuncs.as_ours(ufunc(x, a))
     outs = kwargs.get("out", ())
     for x in (*inputs, *outs, kwargs.get("where")):
         override = getattr(type(x), "__array_ufunc__", None)

@@ -101,7 +101,7 @@ class Site:
         """Note what NumPy took for an operation of this place."""
         race = self.race
         if race is not None and race.by_numpy:
-            race.passed(seconds, ends=self is race.sites[-1])
+            race.passed(seconds, self, ends=self is race.sites[-1])
 
     def recorded(self, seconds: float) -> None:
         """Note what a function took to record its result, without that being computed."""

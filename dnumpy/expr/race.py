@@ -5,11 +5,17 @@ some 50 us, and over what fits a cache NumPy passes at three times the speed of 
 two is faster is measured: what some lines of the program record together is run both ways, and the
 slower way is looked at again now and then, ever more rarely. Only operations take part whose bits
 are the same either way, so that nothing but time depends on the outcome.
+
+A round of NumPy's ends with the last of the lines. Where that has nothing to do in such a round
+(what a mask leaves of a large array is small, and its mean no matter), a round ends where the next
+one begins; what the program needs from one beginning to the next is then compared, all of it, since
+not all that is done in between is timed.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -62,8 +68,9 @@ class Race:
     """What was measured of lines whose results are computed together."""
 
     __slots__ = (
-        "apart", "best", "by_numpy", "due", "lasted", "most", "nbytes", "numpys", "period", "rest",
-        "rounds", "runs", "sites", "skipped", "spent", "trying",
+        "apart", "began", "best", "by_numpy", "due", "goes_on", "has_end", "laps", "lasted", "most",
+        "nbytes", "numpys", "opening", "period", "ran_at", "rest", "rounds", "runs", "sites",
+        "skipped", "spent", "trying",
     )  # fmt: skip
 
     def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> None:
@@ -76,6 +83,12 @@ class Race:
         self.best = self.numpys = math.inf  # seconds of a round: ours, NumPy's
         self.lasted = 0.0  # our latest round
         self.spent = 0.0  # of the round that is running
+        self.has_end = False  # whether the last of the lines was seen to have something to do
+        self.opening: Place | None = None  # the first of the round that is running, until then
+        self.began = 0.0  # when it did
+        self.goes_on = False  # whether another place followed
+        self.ran_at = 0.0  # when our latest round ended
+        self.laps = math.inf, math.inf  # seconds from one round to the next: ours, NumPy's
         self.skipped: Skipped = ()  # what hears that it was not run
         self.rounds = 0  # left to NumPy
         self.runs = 0
@@ -91,34 +104,63 @@ class Race:
         self.runs += 1
         self.best = min(self.best, seconds)
         self.lasted = seconds
+        now = time.perf_counter()
+        if self.ran_at:
+            self.laps = min(self.laps[0], now - self.ran_at), self.laps[1]
+        self.ran_at = now
         if self.runs >= self.due:
             if self.numpys < math.inf:
-                self._judge()
+                self._judge((self.best, self.numpys))
+            elif self.laps[1] < math.inf:
+                self._judge(self.laps)
             elif self.best > LEAST_SECONDS * self.nbytes:
                 self.by_numpy = self.trying = True
                 self.rounds = TRIALS
             else:
                 self._rests()
 
-    def passed(self, seconds: float, *, ends: bool) -> None:
-        """Note what an operation took in a round that is NumPy's, and whether that ends it."""
+    def passed(self, seconds: float, place: Place | None = None, *, ends: bool) -> None:
+        """Note what an operation took in a round of NumPy's, where, and whether that ends it."""
+        if ends:
+            self.has_end = True
+        elif place is not None and not self.has_end:
+            self._opens(place)
+            if not self.by_numpy:
+                return
         self.spent += seconds
         if self.trying and self.spent > self._most_tried():
             self._rests()  # in the middle of a round, if need be
+        elif ends:
+            if self.laps[1] == math.inf:
+                self.numpys = min(self.numpys, self.spent)
+            self.opening, self.laps = None, (math.inf, math.inf)
+            self._ended((self.best, self.numpys))
+
+    def _opens(self, place: Place) -> None:
+        """Note an operation where rounds have had no end so far: it may be the next one's first."""
+        now = time.perf_counter()
+        if place is self.opening and self.goes_on:
+            self.laps = self.laps[0], min(self.laps[1], now - self.began)
+            self._ended(self.laps)
+        elif self.opening is not None:
+            self.goes_on = self.goes_on or place is not self.opening
             return
-        if not ends:
-            return
-        self.numpys = min(self.numpys, self.spent)
+        self.opening, self.began, self.goes_on = place, now, False
+
+    def _ended(self, seconds: tuple[float, float]) -> None:
+        """Note that a round of NumPy's did, and what has been known so far of rounds of both."""
         self.spent = 0.0
         self.rounds -= 1
         for missed in self.skipped:
             missed(self.lasted / len(self.skipped))
-        if self.rounds <= 0:
-            if self.trying:
-                self._judge()
-            else:
-                self.by_numpy = False
-                self.best, self.due = math.inf, self.runs + AGAIN
+        if self.rounds > 0:
+            return
+        if self.trying:
+            self._judge(seconds)
+        else:
+            self.by_numpy, self.opening, self.ran_at = False, None, 0.0
+            self.laps = math.inf, self.laps[1]
+            self.best, self.due = math.inf, self.runs + AGAIN
 
     def _most_tried(self) -> float:
         """Return how long a round of a trial may take; the first ones meet new memory."""
@@ -133,12 +175,14 @@ class Race:
         if self.rounds <= 0:
             self._rests()
 
-    def _judge(self) -> None:
-        if self.numpys < GAIN * self.best:
+    def _judge(self, seconds: tuple[float, float]) -> None:
+        ours, numpys = seconds
+        if numpys < GAIN * ours:
             self.by_numpy, self.trying = True, False
+            self.opening = None
             self.rounds = self.period
             self.period = min(2 * self.period, LAST_PERIOD)
-            self.numpys = math.inf
+            self.numpys, self.laps = math.inf, (self.laps[0], math.inf)
         else:
             self._rests()
 
@@ -157,7 +201,8 @@ class Race:
         """Leave everything to us: the lines are not used as they were."""
         self.by_numpy = self.trying = False
         self.best = self.numpys = math.inf
-        self.spent = 0.0
+        self.laps, self.opening = (math.inf, math.inf), None
+        self.spent = self.ran_at = 0.0
         self.due = self.runs + STEADY
 
 
@@ -188,9 +233,12 @@ def evaluated(
     last = sites[-1]
     race = last.race
     if race is None or not race.is_of(sites, nbytes):
-        if race is not None and race.by_numpy and set(sites) < set(race.sites):
-            race.passed(seconds, ends=last is race.sites[-1])  # what NumPy cannot be given
-            return
+        if race is not None and set(sites) < set(race.sites):
+            if race.by_numpy:  # what NumPy cannot be given
+                race.passed(seconds, ends=last is race.sites[-1])
+                return
+            if race.laps[1] < math.inf:  # the rest of a round that had begun as NumPy's
+                return
         race = Race(sites, nbytes, most, apart=exprs == len(sites))
         for site in sites:
             if site.race is not None:

@@ -131,13 +131,14 @@ took(PyObject *site, double started)
         PyObject *sites = slot_of(race, told.race.sites);
         Py_ssize_t last = PyTuple_GET_SIZE(sites) - 1;
         PyObject *seconds = PyFloat_FromDouble(seconds_now() - started), *told_it = NULL;
-        PyObject *args[] = {race, seconds, PyTuple_GET_ITEM(sites, last) == site ? Py_True : Py_False};
+        PyObject *args[] = {race, seconds, site,
+                            PyTuple_GET_ITEM(sites, last) == site ? Py_True : Py_False};
         if (by_name == NULL) {
             by_name = Py_BuildValue("(s)", "ends");
         }
         if (seconds != NULL && by_name != NULL) {
             Py_INCREF(race);
-            told_it = PyObject_VectorcallMethod(intern(&passed, "passed"), args, 2, by_name);
+            told_it = PyObject_VectorcallMethod(intern(&passed, "passed"), args, 3, by_name);
             Py_DECREF(race);
         }
         Py_XDECREF(seconds);

@@ -138,3 +138,73 @@ def test_parts_of_what_is_timed_as_a_whole_are_known() -> None:
             pass
         assert race.is_held()
     assert not race.is_held()
+
+
+class Clock:
+    """What the rounds' lengths are told from, beside what is timed of them."""
+
+    def __init__(self) -> None:
+        self.now = 1.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(race, "time", found)
+    return found
+
+
+def ours(sites: tuple[Site, ...], clock: Clock, times: int, lap: float = OURS) -> Race:
+    for _ in range(times):
+        clock.now += lap
+        raced(sites, 1, 0.8 * lap)
+    found = sites[-1].race
+    assert found is not None
+    return found
+
+
+def open_round(sites: tuple[Site, ...], clock: Clock, lap: float) -> None:
+    """Run a round of NumPy's whose last line has nothing to do."""
+    for site in sites[:-1]:
+        site.took(0.1 * lap)
+    clock.now += lap
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_rounds_whose_last_line_has_nothing_to_do_end_where_the_next_begins(
+    clock: Clock, faster: bool
+) -> None:
+    sites = tuple(Site() for _ in range(4))
+    lap = 0.5 * OURS if faster else 1.1 * OURS
+    found = ours(sites, clock, STEADY)
+    assert found.by_numpy
+    for _ in range(TRIALS):
+        assert found.by_numpy
+        open_round(sites, clock, lap)
+    sites[0].took(0.1 * lap)  # which tells that the last one is over
+    assert found.by_numpy == faster
+    if not faster:
+        return
+    for _ in range(FIRST_PERIOD):
+        assert found.by_numpy
+        open_round(sites, clock, lap)
+        sites[0].took(0.1 * lap)
+    evaluated(sites[1:], NBYTES, NBYTES, OURS)  # the rest of a round that had begun
+    assert sites[-1].race is found
+    assert not found.by_numpy
+    ours(sites, clock, AGAIN)
+    assert found.by_numpy
+    assert found.period == 4 * FIRST_PERIOD
+
+
+def test_a_place_that_is_met_again_before_the_last_one_is_no_end(clock: Clock) -> None:
+    first, second, last = sites = tuple(Site() for _ in range(3))
+    found = ours(sites, clock, STEADY)
+    for _ in range(40):
+        for site in (first, second, first, second, last):
+            site.took(0.4 * OURS)  # twice as much as ours in all
+            clock.now += 0.4 * OURS
+    assert not found.by_numpy
