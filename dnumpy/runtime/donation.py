@@ -85,7 +85,8 @@ def _dies(stage: FusedStage, number: int) -> bool:
 def _is_closed(stage: FusedStage) -> bool:
     """Say whether nobody else holds what the stage computes on the way.
 
-    It would be computed once more, from operands that are no longer there.
+    It would be computed once more, from operands that are no longer there. What shows a result that
+    is stored will show that.
     """
     uses = Counter(id(arg) for step in stage.steps for arg in step.args)
     placed = {id(stage.outputs[k]) for k in stage.placed}  # which get no value of their own
@@ -94,8 +95,17 @@ def _is_closed(stage: FusedStage) -> bool:
         step = stage.steps[k]
         held = uses[id(step)] + 2 * (id(step) in placed)  # by the outputs, by the update
         if id(step) not in stored and sys.getrefcount(step) > held + REFERENCES:
+            if id(_shown(step)) in stored:
+                continue
             return False
     return True
+
+
+def _shown(expr: Expr) -> Expr:
+    """Return what a view shows, through other views."""
+    while expr.op is VIEW and expr.value is None:
+        expr = expr.operands()[0]
+    return expr
 
 
 def _is_only_here(stage: FusedStage, number: int) -> bool:
@@ -168,9 +178,7 @@ def _is_near(stage: FusedStage, update: Expr, reach: Reach) -> bool:
 
 
 def _shows(operand: Expr, base: Expr) -> bool:
-    while operand.value is None and operand.op is VIEW:
-        operand = operand.operands()[0]
-    return operand is base
+    return _shown(operand) is base
 
 
 def room_of(operand: Expr, expr: Expr) -> np.ndarray:

@@ -88,6 +88,24 @@ def test_an_operand_that_another_pending_result_reads_keeps_its_memory() -> None
     assert numpy.array_equal(numpy.asarray(changed), numpy.arange(float(SIZE)) * 2.0 + 1.0)
 
 
+def test_an_operand_gives_its_memory_though_views_of_the_result_are_pending() -> None:
+    expected = numpy.random.default_rng(0).random((1800, 1400))
+    whole, made = np.array(expected), np.eye(1400)
+    before = lies(whole)
+    whole -= expected[0]
+    whole /= 3.0
+    for k in range(4):
+        made[k + 1 :, k] = made[k, k + 1 :] = whole[:, k] @ whole[:, k + 1 :]
+    assert made._buf.pending
+    assert lies(whole) == before
+    expected = (expected - expected[0]) / 3.0
+    assert numpy.array_equal(numpy.asarray(whole), expected)
+    for k in range(4):
+        numpy.testing.assert_allclose(
+            numpy.asarray(made[k, k + 1 :]), expected[:, k] @ expected[:, k + 1 :]
+        )
+
+
 @pytest.mark.parametrize(
     "shown",
     [
