@@ -113,9 +113,9 @@ medians of {repeats}{size}; `{source}`), times NumPy's speed:
 {table}
 
 The peers run versions written for them (`benchmarks/peers`); {CANNOT}: there is none. First calls
-are in fresh processes. Memory is dnumpy's peak above the data, with the libraries that it imports,
-and NumPy's in brackets. The share is what dnumpy reaches of this machine's measured bandwidth
-({gigabytes} GB a second) or, where that is the limit, speed of matrix products.
+are in fresh processes. Memory is dnumpy's peak in MB above the data, and NumPy's in brackets, after
+a few runs on little have loaded the code. The share is what dnumpy reaches of this machine's
+measured bandwidth ({gigabytes} GB a second) or, where that is the limit, speed of matrix products.
 """
 
 
@@ -128,7 +128,7 @@ def line(row: Row, record: Record, peers: list[str]) -> list[str]:
         *[cell(row, peer) for peer in peers],
         speed_text(numpys.first / ours.cold),
         speed_text(row.speed(SUBJECT, "first")),
-        f"{decimal(ours.peak_bytes)} ({decimal(numpys.peak_bytes)})",
+        f"{decimal(ours.data_bytes)} ({decimal(numpys.data_bytes)})",
         share_text(row, SUBJECT, record.limits),
     ]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SUBJECT = "dnumpy"
 FILLING = 4, 40  # runs after which what pays is compiled: at least, and at most
 FILLING_SECONDS = 3.0  # of short runs
+HOLDING = 4  # runs whose memory is looked at
 
 
 def compare(
@@ -45,7 +46,7 @@ def compare(
         numpy.save(expected)
         running = [(numpy, row.timings["numpy"])]
         for name in peers:
-            own = {"DNUMPY_CACHE_DIR": str(folder)} if cold and name == SUBJECT else {}
+            own = own_cache(folder, name, cold)
             try:
                 timing = Timing()
                 if own:
@@ -62,7 +63,23 @@ def compare(
             row.timings[name] = timing
             running.append((session, timing))
         alternate(running, warmups=warmups, repeats=repeats)
+        for name in {"numpy", SUBJECT} & set(row.timings):
+            row.timings[name].data_bytes = held(name, program, scale, own_cache(folder, name, cold))
     return row
+
+
+def own_cache(folder: Path, name: str, cold: bool) -> dict[str, str]:
+    """Return where a peer keeps its kernels, if not where it always does."""
+    return {"DNUMPY_CACHE_DIR": str(folder)} if cold and name == SUBJECT else {}
+
+
+def held(name: str, program: Program, scale: float, environment: Mapping[str, str]) -> int:
+    """Return the bytes at the peak of a few runs above what the data and loaded code take."""
+    with Remote(name, program.name, scale, environment, loaded=True) as session:
+        for _ in range(HOLDING):
+            session.run()
+            session.settle()
+        return session.memory()
 
 
 def filled(

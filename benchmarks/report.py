@@ -93,7 +93,7 @@ def detailed(record: Record) -> Table:
     cold = ("first call", "cold, empty", "cold, kept")
     table = table_of(
         "Speeds are times NumPy's; first calls in fresh processes",
-        (*columns, *cold, "peak memory", "of the machine"),
+        (*columns, *cold, "peak memory", "but code", "of the machine"),
         2,
     )
     for row in record.rows:
@@ -110,6 +110,7 @@ def detailed(record: Record) -> Table:
                 speed_text(row.timings["numpy"].first / timing.cold),
                 speed_text(row.speed(peer, "first")) if kept else "",
                 decimal(timing.peak_bytes),
+                decimal(timing.data_bytes) if peer in {"numpy", "dnumpy"} else "",
                 share_text(row, peer, record.limits),
             )
             table.add_row(*cells, end_section=k == len(row.timings) - 1)

@@ -1,4 +1,4 @@
-"""A session in a process of its own: ``python -m benchmarks.worker PEER PROGRAM SCALE``.
+"""A session in a process of its own: ``python -m benchmarks.worker PEER PROGRAM SCALE [loaded]``.
 
 Parent and child exchange lines of JSON over the child's standard input and output.
 """
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 ROOT = Path(__file__).parents[1]
+LOADED = "loaded"  # what a process is told that is to run on little before it makes its data
 # Threads that wait for work do not take the cores from the peer whose turn it is.
 PASSIVE = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 
@@ -43,11 +44,18 @@ class Remote:
     """A session in a child process; closing it ends the process."""
 
     def __init__(
-        self, name: str, program: str, scale: float, environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        program: str,
+        scale: float,
+        environment: Mapping[str, str] | None = None,
+        *,
+        loaded: bool = False,
     ) -> None:
         self.name = name
+        asked = [name, program, str(scale), *[LOADED] * loaded]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", name, program, str(scale)],
+            [sys.executable, "-m", "benchmarks.worker", *asked],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -148,7 +156,7 @@ def answer(session: Local, question: Sequence[str]) -> Any:
             raise ValueError(msg)
 
 
-def serve(name: str, program_name: str, scale: float) -> None:
+def serve(name: str, program_name: str, scale: float, *, loaded: bool = False) -> None:
     """Answer questions from standard input until it ends."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # what a library prints is no reply
@@ -160,7 +168,7 @@ def serve(name: str, program_name: str, scale: float) -> None:
         if found.version(program) is None:
             replies.write(json.dumps({"no version": True}) + "\n")
             return
-        session = Local(found, program, scale)
+        session = Local(found, program, scale, loaded=loaded)
         ready = {
             "import_seconds": import_seconds,
             "work": asdict(session.work),
@@ -174,4 +182,4 @@ def serve(name: str, program_name: str, scale: float) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+    serve(sys.argv[1], sys.argv[2], float(sys.argv[3]), loaded=LOADED in sys.argv[4:])

@@ -59,7 +59,7 @@ from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.profiles import load_or_measure
 from dnumpy.runtime.raced import Entry, entry_from, entry_of
 from dnumpy.runtime.stored import StoredRows
-from dnumpy.runtime.window import HELD_BYTES, Window
+from dnumpy.runtime.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -78,6 +78,7 @@ history: deque[Record] = deque(maxlen=10_000)  # what the latest evaluations of 
 _profiles: dict[int, tuple[float, DeviceProfile]] = {}  # by threads: until when to use it
 
 PROFILE_SECONDS = 60.0  # for which a profile is used before it is looked at again
+LEFT_BYTES = 64 << 20  # of operands, which what is not worth computing may always hold
 LEAST_PASSING = 1 << 20  # bytes: no limit is so low that less would pass in blocks
 
 
@@ -186,7 +187,7 @@ def _to_be_left(along: list[Expr]) -> list[Expr]:
     if left:
         operands = stored_operands(left)
         held = sum([expr.nbytes for expr, _ in operands.values()])
-        if held > HELD_BYTES + 2 * sum([expr.nbytes for expr in left]):
+        if held > LEFT_BYTES + 2 * sum([expr.nbytes for expr in left]):
             return []
         known = {id(e) for e in left}
         along[:] = [e for e in along if id(e) not in known]

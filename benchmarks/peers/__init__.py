@@ -36,6 +36,7 @@ class Peer:
     exact: bool
     arrays: Callable[[Host], tuple[Any, ...]]
     version: Callable[[Program], Callable[[Any], Any] | None]
+    forget: Callable[[], object] = int  # give back memory that is kept for the next arrays
 
 
 def installed(name: str) -> bool:
@@ -52,6 +53,7 @@ def peer(name: str) -> Peer:
             exact=True,
             arrays=partial(taken_in, module) if name == "lent" else partial(copied, module),
             version=lambda program: partial(program.run, module),
+            forget=_trim if UNMODIFIED[name] == "dnumpy" else int,
         )
     written = importlib.import_module(f"benchmarks.peers.{name}")
     return Peer(
@@ -74,6 +76,12 @@ def taken_in(module: Any, host: Host) -> tuple[Any, ...]:
 
 
 _kept: list[Host] = []
+
+
+def _trim() -> None:
+    from dnumpy.runtime.memory import pool
+
+    pool.trim()
 
 
 def spread(function: Callable[..., Any] | None) -> Callable[[Any], Any] | None:
