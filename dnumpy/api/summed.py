@@ -79,7 +79,7 @@ def _memory_of(array: Any, axis: Any) -> np.ndarray | None:
 
     That of a matrix may be seen the other way round: it is summed in the order in which it lies.
     """
-    if type(array) is not ndarray or type(array._buf) is not Buffer:
+    if type(array) is not ndarray or array._np is not None or type(array._buf) is not Buffer:
         return None
     memory = array._buf.expr.value
     if array._place is not None and not _is_turned(array, memory):

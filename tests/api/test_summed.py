@@ -45,6 +45,43 @@ def test_sums_have_the_same_bits_in_every_round(shape, kind, axis, keepdims):
     assert waiting.shape == shape
 
 
+FOLDS = ("sum", "mean", "var", "std", "max", "min", "prod", "argmax", "cumsum", "ptp")
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from(FOLDS), st.sampled_from((None, 0, -1))), min_size=2,
+                max_size=4), st.booleans())  # fmt: skip
+def test_folds_of_folds_are_numpys_in_every_round(folds, looks):
+    theirs = np.random.default_rng(len(folds)).random((SIZE // 600 + 1, 600)) + 0.5
+    x = dnumpy.array(theirs)
+
+    def program(np: Any, found: Any) -> list[Any]:
+        seen = []
+        for name, axis in folds:
+            found = getattr(np, name)(found, axis=axis if np.ndim(found) > 1 else None)
+            seen.append(found)
+            if looks:
+                float(np.ravel(found)[0])
+        return seen
+
+    for _ in range(ROUNDS):
+        expected, found = program(np, theirs), program(dnumpy, x)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(np.asarray(one), other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(SIZE // 600 + 1, 600), (SIZE // 5 + 1, 5)])
+def test_a_fold_of_a_sum_that_is_still_pending(shape):
+    theirs = np.random.default_rng(0).random(shape)
+    x = dnumpy.array(theirs)
+    for _ in range(2 * ROUNDS):
+        wide = x.var(axis=1, ddof=1)
+        total = x.sum(axis=0)
+        found = float(1 - wide.sum() / total.var(ddof=1))
+        expected = 1 - theirs.var(axis=1, ddof=1).sum() / theirs.sum(axis=0).var(ddof=1)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 @in_one_mode
 def test_a_line_that_looks_at_each_sum_records_none(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
