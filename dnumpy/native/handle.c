@@ -469,8 +469,10 @@ call_now(PyObject *loop, PyObject *x, PyObject *y)
     if (loop == NULL) {
         return NULL;
     }
-    PyObject *a = at_hand(x), *b = a == NULL || y == NULL ? NULL : at_hand(y), *r = NULL;
-    PyObject *site = NULL;
+    PyObject *a = at_hand(x), *b = y == NULL ? NULL : at_hand(y), *r = NULL, *site = NULL;
+    if (y != NULL && (a == NULL) != (b == NULL)) {
+        *(a == NULL ? &a : &b) = a == NULL ? numbers_beside(x, b) : numbers_beside(y, a);
+    }
     int now = a != NULL && (y == NULL || b != NULL);
     PyObject *pair[] = {a, b};
     Py_ssize_t grown = now && y != NULL ? grown_bytes(pair, 2) : 0;

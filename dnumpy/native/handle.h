@@ -213,6 +213,8 @@ int put_by_mask(PyObject *array, PyObject *mask, PyObject *value);
 PyObject *take_shared(PyObject *module, PyObject *args);
 PyObject *put_shared(PyObject *module, PyObject *args);
 PyObject *run_frames(PyObject *module, PyObject *args); /* see joint.c */
+PyObject *numbers_beside(PyObject *x, PyObject *other);  /* see sequences.c */
+int is_numbers(PyObject *x);
 PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *count_bins(PyObject *module, PyObject *args); /* see bins.c */
 PyObject *tell_apart(PyObject *module, PyObject *args); /* see parts.c */

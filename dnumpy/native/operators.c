@@ -178,7 +178,7 @@ static PyObject *
 reflected(Operator *op, PyObject *x, PyObject *y)
 {
     PyObject *r = NULL;
-    if (is_immediate(x)) {
+    if (is_immediate(x) || is_numbers(x)) {
         r = into_one_of(op, x, y);
         if (r == NULL && !PyErr_Occurred()) {
             r = call_now(op->loop, x, y);
@@ -450,6 +450,7 @@ handle_compare(PyObject *x, PyObject *y, int op)
 {
     PyObject *a = at_hand(x), *site = NULL;
     PyObject *b = a == NULL ? NULL : at_hand(y);
+    b = a != NULL && b == NULL ? numbers_beside(y, a) : b;
     PyObject *pair[] = {a, b};
     Py_ssize_t grown = b == NULL ? 0 : grown_bytes(pair, 2);
     if (grown > 0) {

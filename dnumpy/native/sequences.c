@@ -1,0 +1,48 @@
+/* Lists and tuples of a few numbers beside a small array, which NumPy reads by itself. */
+
+#include "handle.h"
+
+#define MOST_NUMBERS 32   /* in a sequence: what is longer takes NumPy longer than a look at it */
+#define MOST_BESIDE 4096  /* elements of the other operand, so that no result is large */
+
+static int
+is_number(PyObject *x)
+{
+    return PyLong_CheckExact(x) || PyFloat_CheckExact(x) || PyBool_Check(x) ||
+           PyComplex_CheckExact(x);
+}
+
+/* Say whether x is a list or tuple of a few of Python's numbers, or of such lists and tuples. */
+static int
+is_numbers_to(PyObject *x, int depth)
+{
+    if (!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) {
+        return 0;
+    }
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(x);
+    if (size > MOST_NUMBERS) {
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < size; k++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(x, k);
+        if (!is_number(item) && (depth == 0 || !is_numbers_to(item, depth - 1))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int
+is_numbers(PyObject *x)
+{
+    return is_numbers_to(x, 1);
+}
+
+/* x, new, if it is such and the other operand a small array of NumPy's; NULL without an error. */
+PyObject *
+numbers_beside(PyObject *x, PyObject *other)
+{
+    int small = other != NULL && IS_NUMPYS(other) &&
+                PyArray_SIZE((PyArrayObject *)other) <= MOST_BESIDE;
+    return small && is_numbers(x) ? Py_NewRef(x) : NULL;
+}
