@@ -5,7 +5,8 @@ other lowering must equal. :mod:`~dnumpy.kernels.tiled` runs a phase tile by til
 ufuncs into buffers that stay in cache, and draws random rows with NumPy's own generators
 (:mod:`~dnumpy.kernels.draws`). :mod:`~dnumpy.kernels.numba` compiles a phase to one
 function; :mod:`~dnumpy.kernels.chain` runs a phase that has products of matrices as a chain of
-NumPy's own loops, which one machine code walks for all phases.
+NumPy's own loops, which one machine code walks for all phases. A compiled phase that is not worth
+Python's threads is shared out in C (:mod:`~dnumpy.kernels.joint`).
 
 Generated kernels are texts in a small part of Python. :mod:`~dnumpy.kernels.ir` writes them as
 LLVM's own text, and :mod:`~dnumpy.kernels.llvm` makes machine code of that, in a thread of this

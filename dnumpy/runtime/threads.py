@@ -4,7 +4,7 @@ They sleep between stages. The caller works along: it takes the first call itsel
 nobody has begun when it is done. Dask's threaded scheduler, which ran these calls before, took
 0.6 ms to run two of them on two cores, and an executor with its futures 0.1 ms, 0.03 of it before
 the first call began; this takes 0.07 ms. A call made from inside another cannot wait for threads
-that are all taken.
+that are all taken. What needs no interpreter and takes less is shared out in C (``native/crew.c``).
 
 While they multiply matrices tile by tile, BLAS has one thread for each caller: its own threads
 would wait for the same cores, and only one caller at a time may use them.
