@@ -26,7 +26,7 @@ LARGE_ELEMENTS = 1 << 23  # of an operation
 LOOKED_ELEMENTS = 1 << 24  # element operations between two looks at the memory that they hold
 LOOKED_BYTES = 1 << 23  # of new memory, before which a look is taken at what pending work holds
 MOST_PICKED = 8  # little parts of pending content that are recorded before it is computed
-HELD_BYTES = 8 << 20  # of dead operands that pending work may always hold
+HELD_BYTES = 16 << 20  # of dead operands that pending work may hold beside what its results take
 LITTLE_ELEMENTS = 1 << 16  # of an array that NumPy passes in the time of recording an operation
 LITTLE_BYTES = 8 * EAGER_BELOW  # of an array of booleans or bytes that runs at once
 MOST_BETWEEN = 4  # operations that nobody holds between two little results
@@ -186,7 +186,7 @@ class Window:
         """Say whether what is pending holds much memory, if ``more`` bytes are added."""
         waiting = self.waiting()
         held = held_bytes(waiting)
-        return held > 0 and held + more > max(HELD_BYTES, sum([expr.nbytes for expr in waiting]))
+        return held > 0 and held + more > HELD_BYTES + sum([expr.nbytes for expr in waiting])
 
     def waiting(self) -> list[Expr]:
         """Return the pending content of every live Buffer that this thread recorded."""
