@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dnumpy import native
 from dnumpy.config import config
 from dnumpy.runtime import masks
 
@@ -34,8 +35,9 @@ def test_putting_by_a_mask_is_numpys(share: float) -> None:
     expected = values.copy()
     new = np.arange(float(mask.sum()))
     expected[mask] = new
-    assert masks.put(values, mask, new)
-    assert np.array_equal(values, expected)
+    assert masks.put(values, mask, new) == native.built
+    if native.built:
+        assert np.array_equal(values, expected)
 
 
 def test_a_wrong_number_of_values_writes_nothing() -> None:
