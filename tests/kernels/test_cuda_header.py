@@ -109,12 +109,15 @@ def test_every_loop_tells_of_the_faults_that_numpy_tells_of(items):
 
 @needs_compiler
 def test_who_is_told_nothing_pays_for_no_tests(items):
+    kernels = []
     for _, bound, kernel in items:
         bound_kernel = host.HostKernel(bound.phase, bound.values)
         bound_kernel.run(bound.values, bound.allocate(), 0, bound.phase.rows, 0, ())
         (quiet,) = bound_kernel.wanted.values()
         assert "atomicOr" not in quiet.text
         assert kernel.wanted
+        kernels.append(quiet)
+    assert nvrtc.refusal(kernels) == ""
 
 
 @pytest.mark.parametrize("name", fast.FUNCTIONS)
