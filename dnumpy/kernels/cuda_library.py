@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 # attributes of CuPy that are used here; a test sees that they exist
 NAMES = (
     "append", "arange", "argsort", "asarray", "ascontiguousarray", "bincount", "concatenate",
-    "cumprod", "cumsum", "dot", "einsum", "empty", "equal", "full", "isin", "logical_not",
-    "matmul", "minimum", "nonzero", "searchsorted", "sort", "stack", "take", "take_along_axis",
-    "tensordot", "vdot",
+    "count_nonzero", "cumprod", "cumsum", "dot", "einsum", "empty", "equal", "full", "isin",
+    "logical_not", "matmul", "minimum", "nonzero", "searchsorted", "sort", "stack", "take",
+    "take_along_axis", "tensordot", "vdot",
 )  # fmt: skip
 
 
@@ -301,6 +301,13 @@ def _members(xp: Any, values: Sequence[Any], _params: Any, _shape: Shape, _dtype
     return xp.isin(values[1], values[0])
 
 
+def _counts(xp: Any, values: Sequence[Any], _params: Any, shape: Shape, _dtype: np.dtype) -> Any:
+    if shape != (1,):
+        msg = "counts of several blocks"
+        raise Unsupported(msg)
+    return xp.count_nonzero(values[0])
+
+
 def _bincount(xp: Any, values: Sequence[Any], params: Any, _shape: Shape, _dtype: np.dtype) -> Any:
     weights = values[1] if params.weighted else None
     return xp.bincount(values[0], weights, params.bins or 0)
@@ -330,6 +337,13 @@ def _product_rows(
     return xp.matmul(*values)
 
 
+def _einstein(xp: Any, values: Sequence[Any], params: Any, _shape: Shape, dtype: np.dtype) -> Any:
+    if dtype.kind == "b" or dtype == np.float16:  # halves: each product would be rounded
+        msg = f"a sum of products of {dtype}"
+        raise Unsupported(msg)
+    return xp.einsum(params.subscripts, *values, optimize=len(values) > 1, dtype=params.dtype)
+
+
 def _cross(xp: Any, values: Sequence[Any], _params: Any, _shape: Shape, _dtype: np.dtype) -> Any:
     return xp.matmul(values[0].conj().T, values[1])
 
@@ -356,8 +370,11 @@ LIBRARY: dict[str, Whole] = {
     "isin_rows": _isin_rows,
     "members": _members,
     "bincount": _bincount,
+    "counts": _counts,
     "product": _product,
     "product.rows": _product_rows,
+    "einstein.rows": _einstein,
+    "einstein.fold": _einstein,
     "factor.cross": _cross,
     "gufunc": cuda_linalg.gufunc,
 }

@@ -16,6 +16,7 @@ import numpy as np
 
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.cuda_words import code_of, function_of
+from dnumpy.kernels.fast import plain
 from dnumpy.kernels.lower import Unsupported, fold_dtype, resolved
 from dnumpy.kernels.partials import partial_dtype
 from dnumpy.ops.families import ROWS, Elementwise, Leaf, Movement, Reduction
@@ -275,11 +276,12 @@ class _Lowering:
             msg = f"no loop of {op.name} for {[self._kind_of(a) for a in args]}"
             raise Unsupported(msg)
         codes = [code_of(t) for t in types[: op.ufunc.nin]]
-        function = function_of(op.name, codes, output)
+        name = plain(op.name)  # CUDA has no other functions for who is content with less
+        function = function_of(name, codes, output)
         if op.ufunc is np.power and types[0].kind == "i":
             self._check_exponent(args[1])
         given = tuple(self._arg(a, t) for a, t in zip(args, types, strict=False))
-        return Call("op", op.name, function, given, code_of(step.dtype), output, mask, before)
+        return Call("op", name, function, given, code_of(step.dtype), output, mask, before)
 
     def _check_exponent(self, slot: int) -> None:
         if self.phase.is_array(slot):

@@ -3,7 +3,9 @@
 They are used where ``config.accuracy = "fast"`` asks for them. Each is a real ufunc over a loop
 that LLVM vectorises for the CPU at hand, so that every lowering can call it as it calls NumPy's;
 the Numba lowering inlines the function instead, and the loop around it is vectorised as a whole.
-The bits of a result depend on the operand alone: not on where it lies, nor on the lowering.
+The bits of a result depend on the operand alone: not on where it lies, nor on the lowering. Only a
+GPU has CUDA's functions in their place, as it has in that of NumPy's: :mod:`.cuda_header` says how
+far those are off.
 
 :data:`FUNCTIONS` has them all, each with the largest error found over its whole domain (by
 ``python -m benchmarks.accuracy``, which also measures their speed; the tests hold them to it).
@@ -109,6 +111,11 @@ DTYPES = frozenset({np.dtype(name.rpartition("_")[2]) for name in FUNCTIONS})
 LATE.update(dict.fromkeys(FUNCTIONS, __name__))
 
 
+def plain(name: str) -> str:
+    """Return the name of NumPy's function that an op's name stands for: its own, or ours for it."""
+    return name.split("_")[1] if name in FUNCTIONS else name
+
+
 def __getattr__(name: str) -> Any:
     """Return a ufunc by its name, which is how it is found when it is unpickled."""
     if name not in FUNCTIONS:
@@ -184,9 +191,9 @@ def _ufunc(name: str, kernel: Compiled, inputs: int) -> np.ufunc:
     )(ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_MAKE])  # fmt: skip
     loops = (ctypes.c_void_p * 1)(loop_of_kernels())
     data = (ctypes.c_void_p * 1)(kernel.address)
-    _, plain, code = name.split("_")
+    code = name.rpartition("_")[2]
     types = bytes([np.dtype(code).num] * (inputs + 1))
-    texts = name.encode(), f"{plain} of {np.dtype(code)}, fast".encode()
+    texts = name.encode(), f"{plain(name)} of {np.dtype(code)}, fast".encode()
     _alive.append((kernel, loops, data, types, texts))
     at = [ctypes.cast(x, ctypes.c_void_p) for x in (loops, data)]
     return make(*at, types, 1, inputs, 1, _NO_IDENTITY, *texts, 0)

@@ -15,9 +15,9 @@ import numpy as np
 
 from dnumpy.errors import DeviceMemoryWarning
 from dnumpy.kernels.lower import Unsupported
-from dnumpy.ops.families import Rowwise
 from dnumpy.ops.table import CROSSPROD, MATMUL
 from dnumpy.runtime import tasks
+from dnumpy.runtime.block_calls import block_of, check_block, check_partials, partial_of
 from dnumpy.runtime.branches import Branch, Branches, put_on
 from dnumpy.runtime.folds import folded, gathered, reports_of
 from dnumpy.runtime.operands import Literal, Made, Read, cut_inside
@@ -98,8 +98,6 @@ class OnHost:
         return value
 
 
-# ops, besides those of rows, that make of a block what they make of the same operands by themselves
-BY_BLOCK = frozenset({"take", "take_inside", "put_inside", "sort_blocks"})
 # what looks at no row
 _ANYWHERE = frozenset(
     {tasks.rows_of, tasks.partial_of, tasks.report_of, gathered, folded, reports_of}
@@ -118,6 +116,8 @@ class OnDevice:
             tasks.run_whole: self._whole,
             tasks.run_fold: self._fold,
             tasks.run_blocks: self._blocks,
+            tasks.run_partials: self._partials,
+            tasks.run_partials_together: self._partials_together,
             run_placed: self._placed,
             put_beside: self._beside,
         }
@@ -267,16 +267,26 @@ class OnDevice:
     def _blocks(self, job: tasks.BlockJob, *data: Ref) -> Made:
         started = time.perf_counter()
         device = self.device
-        if job.dtype.names or not (isinstance(job.op, Rowwise) or job.op.name in BY_BLOCK):
-            msg = f"blocks of {job.op.name}, of {job.dtype}"
-            raise Unsupported(msg)
+        check_block(job)
         out = device.empty(job.shape, job.dtype)
         for lo, hi, bindings in job.blocks:
-            values = self.values(bindings, data)
-            shape = (hi - lo, *job.shape[1:])
-            found = device.apply(job.op, values, job.params, shape, job.dtype)
+            found = block_of(device, job, lo, hi, self.values(bindings, data))
             device.assign(out[lo - job.lo : hi - job.lo], found)
         return self._made((out,), (), started)
+
+    def _partials(self, job: tasks.PartialJob, *data: Ref) -> Made:
+        return self._partials_together((job,), *data)
+
+    def _partials_together(self, jobs: tuple[tasks.PartialJob, ...], *data: Ref) -> Made:
+        started = time.perf_counter()
+        for job in jobs:
+            check_partials(job)
+        folds = [tasks.BlocksFold(job) for job in jobs]
+        for fold in folds:
+            for number, (_, _, bindings) in enumerate(fold.job.blocks):
+                values = self.values(bindings, data)
+                fold.add(number, partial_of(self.device, fold.job, values))
+        return self._made((), tuple([fold.left() for fold in folds]), started)
 
     def _fold(self, job: tasks.FoldJob, *data: Ref) -> Made:
         started = time.perf_counter()

@@ -422,7 +422,8 @@ class FoldedBlocks(ByRanges):
             bindings, data = bind(graph, r.node, self.wants(lo, hi), data)
             blocks.append((lo, hi, bindings))
         place = r.lo // self.grid, -(-self.operands[0].shape[0] // self.grid)
-        return tasks.PartialJob(self.op, self.params, tuple(blocks), *place), data
+        what = self.op, self.params, tuple(blocks)
+        return tasks.PartialJob(*what, *place, self.shape, self.dtype), data
 
     def wants(self, lo: int, hi: int) -> list[Want]:
         """Return what rows ``lo:hi`` read."""

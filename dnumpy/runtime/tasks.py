@@ -124,6 +124,8 @@ class PartialJob(NamedTuple):
     blocks: tuple[tuple[int, int, Bindings], ...]
     first: int
     total: int
+    shape: Shape  # of the fold's result
+    dtype: np.dtype
 
     def reads(self) -> tuple[Bindings, ...]:
         """Return where its operands come from."""
@@ -321,7 +323,7 @@ def run_partials_together(jobs: tuple[PartialJob, ...], *data: Ref) -> Made:
 def _folded(jobs: Sequence[PartialJob], data: Sequence[Ref]) -> Made:
     """Fold block by block, all of a block before the next: the rows lie in the cache by then."""
     started = time.perf_counter()
-    folds = [_Fold(job) for job in jobs]
+    folds = [BlocksFold(job) for job in jobs]
     faults: set[tuple[int, str]] = set()
     number = 0
 
@@ -337,7 +339,7 @@ def _folded(jobs: Sequence[PartialJob], data: Sequence[Ref]) -> Made:
     return Made((), partials, time.perf_counter() - started, frozenset(faults))
 
 
-class _Fold:
+class BlocksFold:
     """What a fold has made of its blocks so far."""
 
     def __init__(self, job: PartialJob) -> None:
@@ -349,7 +351,11 @@ class _Fold:
         """Fold one more of the job's blocks, the next."""
         job = self.job
         lo, hi, bindings = job.blocks[block]
-        one = job.op.call(bindings.values(data), job.params, lo, hi)
+        self.add(block, job.op.call(bindings.values(data), job.params, lo, hi))
+
+    def add(self, block: int, one: Any) -> None:
+        """Take in what the fold has made of the job's next block."""
+        job = self.job
         if job.op.adds and np.asarray(one).dtype.kind in EXACT:
             add_to(self._found, one)
         elif job.op.adds:

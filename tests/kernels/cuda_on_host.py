@@ -1,7 +1,8 @@
 """CUDA kernels compiled for this machine: the same text, its threads run as fibers of one thread.
 
 A block's threads take turns from barrier to barrier; blocks run one after the other. So a kernel's
-index arithmetic, its folds and its faults are tested where there is no GPU.
+index arithmetic, its folds and its faults are tested where there is no GPU. What is compiled for
+this machine is given to NVIDIA's compiler too, meanwhile, where that is there.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -19,9 +21,10 @@ import numpy as np
 from dnumpy.expr.geometry import address_of
 from dnumpy.kernels.cuda_launch import Launcher, Look, check_constants, faults_of, lie_aligned
 from dnumpy.kernels.numba import TOLD, kinds_of
+from tests.kernels import nvrtc
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from dnumpy.kernels.cuda_emit import CudaKernel
     from dnumpy.rewrite.phase import Phase
@@ -93,8 +96,16 @@ OPTIONS = ("-std=c++17", "-O0", "-fwrapv", "-ffp-contract=off", "-shared", "-fPI
 
 
 def compiled(kernels: Iterable[CudaKernel]) -> ctypes.CDLL:
-    """Return a library that has an entry ``run_NAME`` for each kernel."""
+    """Return a library that has an entry ``run_NAME`` for each kernel, all of which are CUDA."""
     found = {kernel.name: kernel for kernel in kernels}
+    with ThreadPoolExecutor(1) as thread:
+        refused = thread.submit(nvrtc.refusal, found.values())
+        library = _compiled(found)
+    assert not refused.result(), refused.result()[:4000]
+    return library
+
+
+def _compiled(found: Mapping[str, CudaKernel]) -> ctypes.CDLL:
     before = max((k.before for k in found.values()), key=len)
     texts = [SHIM, before]
     for name, kernel in found.items():

@@ -6,13 +6,25 @@ What :mod:`dnumpy.kernels.cupy_device` asks of CuPy besides kernels: streams, co
 from __future__ import annotations
 
 import ctypes
-from types import SimpleNamespace
-from typing import Any, Self
+import sys
+from contextlib import nullcontext
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dnumpy.expr.geometry import address_of
+from dnumpy.kernels import cupy as lowering
+from dnumpy.kernels import cupy_device
 from tests.kernels.cuda_on_host import DeviceArray, HostCupy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from dnumpy.kernels.cuda_launch import Launch
+    from dnumpy.kernels.cupy_device import CupyDevice
 
 
 class OutOfMemoryError(MemoryError):
@@ -142,16 +154,55 @@ class PlayedCupy(HostCupy):
         return np.asarray(value).view(Array)
 
     def __getattr__(self, name: str) -> Any:
-        function = getattr(np, name)
+        return _played(getattr(np, name))
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            plain = [_plain(a) for a in args]
-            return np.asarray(function(*plain, **kwargs)).view(Array)
 
-        return call
+def _played(theirs: Any) -> Any:
+    """Return one of NumPy's functions, or modules, for arrays that stand for CuPy's."""
+    if isinstance(theirs, ModuleType):
+        return _Functions(theirs)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = theirs(*[_plain(a) for a in args], **{k: _plain(v) for k, v in kwargs.items()})
+        if isinstance(found, tuple):
+            return tuple([np.asarray(each).view(Array) for each in found])
+        return np.asarray(found).view(Array)
+
+    return call
+
+
+class _Functions:
+    """Stands for a module of CuPy's."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return _played(getattr(self._module, name))
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)([_plain(v) for v in value])
+    assert type(value) is not np.ndarray, "CuPy takes no array of NumPy's"
     return value.view(np.ndarray) if isinstance(value, Array) else value
+
+
+def device_of_cupy(monkeypatch: pytest.MonkeyPatch, folder: Path) -> CupyDevice:
+    """Return a device as CuPy would give it, until the test ends; kernels are kept in a folder."""
+    monkeypatch.setenv("DNUMPY_CACHE_DIR", str(folder))
+    played = PlayedCupy()
+    extras = SimpleNamespace(errstate=lambda *, linalg: nullcontext(linalg))
+    monkeypatch.setitem(sys.modules, "cupy", played)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "cupyx", extras)  # type: ignore[arg-type]
+    monkeypatch.setattr(lowering, "_cupy", lambda: played)
+    monkeypatch.setattr(lowering, "_functions", {})
+    function = lowering._function
+
+    def noted(xp: Any, launch: Launch) -> Any:
+        played.kernels[launch.kernel.name] = launch.kernel
+        return function(xp, launch)
+
+    monkeypatch.setattr(lowering, "_function", noted)
+    (found,) = cupy_device.found_devices()
+    return found

@@ -1,4 +1,7 @@
-"""NVIDIA's runtime compiler, which needs no GPU: is a text CUDA, for this architecture?"""
+"""NVIDIA's runtime compiler, which needs no GPU: is a text CUDA, for this architecture?
+
+``python -m tests.kernels.nvrtc`` fails where it is not there.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,19 @@ import importlib.util
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dnumpy.kernels.cupy import OPTIONS
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from dnumpy.kernels.cuda_emit import CudaKernel
+
 CUPYS = ("--device-as-default-execution-space",)  # which CuPy adds
+ARCHITECTURE = 80  # texts do not depend on it
+READ_ONLY = ("-dlto",)  # no code is made for the device, which takes five times as long
+_taken: set[str] = set()  # kernels that the compiler has taken, by name: equal texts have one
 
 
 @cache
@@ -49,3 +61,24 @@ def complaints(source: str, architecture: int, options: tuple[str, ...] = ()) ->
         return log.value.decode()
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def refusal(kernels: Collection[CudaKernel]) -> str:
+    """Return what the compiler says of kernels that are no CUDA, '' where it takes them all.
+
+    It reads them only. Those that it has taken before it is spared; where there is no compiler,
+    nothing is said.
+    """
+    new = {k.name: k for k in kernels if k.name not in _taken}
+    if not new or library() is None:
+        return ""
+    before = max((k.before for k in new.values()), key=len)
+    source = "".join([before, *(k.text for k in new.values())])
+    said = complaints(source, ARCHITECTURE, READ_ONLY)
+    if not said:
+        _taken.update(new)
+    return said
+
+
+if __name__ == "__main__":
+    assert library() is not None, "NVRTC is needed here: the wheel nvidia-cuda-nvrtc-cu12 has it"

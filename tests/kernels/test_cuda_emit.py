@@ -5,6 +5,7 @@ They are also given to NVIDIA's compiler.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -261,8 +262,19 @@ def test_what_a_kernel_cannot_say_is_told_by_name():
 
 
 @needs_nvrtc
-def test_kernels_of_random_phases_are_cuda():
+def test_code_is_made_of_kernels_of_random_phases():
     cases = collected(st.one_of(p.programs(), p.short_folds()), 40)
     texts = {k.name: k.text for _, kernel, _ in cases for k in kernel.wanted.values()}
     source = "".join([header(complex_numbers=True), *texts.values()])
     assert nvrtc.complaints(source, 80) == ""
+
+
+@needs_nvrtc
+def test_what_only_the_host_compiles_is_told_of():
+    (bound,) = p.bound([p.apply("exp", stored(np.ones(40)))], 1 << 10)
+    ((_, kernel, _),) = cases = [case(bound, [])]
+    ((name, made),) = kernel.wanted.items()
+    text = made.text.replace(name, "unheard") + "static std::vector<int> there_is_none;"
+    kernel.wanted = {"unheard": replace(made, name="unheard", text=text)}
+    with pytest.raises(AssertionError, match="std"):
+        compiled(cases)

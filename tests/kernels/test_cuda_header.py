@@ -7,19 +7,21 @@ in the last place of NumPy's; the same text is given to NVIDIA's compiler.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dnumpy.expr.expr import make
+from dnumpy.kernels import fast
 from dnumpy.kernels.cuda_faults import WORDS as FAULT_WORDS
 from dnumpy.kernels.cuda_header import header
+from dnumpy.kernels.cuda_words import function_of
 from dnumpy.kernels.tiled import TiledKernel
+from dnumpy.ops.families import lookup
 from tests.kernels import cuda_on_host as host
 from tests.kernels import cuda_phases, nvrtc
-
-if TYPE_CHECKING:
-    from tests.kernels import phases as p
+from tests.kernels import phases as p
 
 pytestmark = pytest.mark.modeless("kernels' texts read no settings")
 needs_compiler = pytest.mark.skipif(host.COMPILER is None, reason="there is no g++")
@@ -107,12 +109,34 @@ def test_every_loop_tells_of_the_faults_that_numpy_tells_of(items):
 
 @needs_compiler
 def test_who_is_told_nothing_pays_for_no_tests(items):
+    kernels = []
     for _, bound, kernel in items:
         bound_kernel = host.HostKernel(bound.phase, bound.values)
         bound_kernel.run(bound.values, bound.allocate(), 0, bound.phase.rows, 0, ())
         (quiet,) = bound_kernel.wanted.values()
         assert "atomicOr" not in quiet.text
         assert kernel.wanted
+        kernels.append(quiet)
+    assert nvrtc.refusal(kernels) == ""
+
+
+@pytest.mark.parametrize("name", fast.FUNCTIONS)
+def test_every_fast_function_is_one_that_cuda_has(name):
+    code = name.rpartition("_")[2]
+    assert function_of(fast.plain(name), [code] * fast.FUNCTIONS[name].inputs, 0)
+
+
+@pytest.mark.parametrize("name", ["fast_exp_f8", "fast_sin_f4", "fast_arctan2_f8"])
+def test_who_is_content_with_less_has_the_devices_own_function(name):
+    x = cuda_phases.stored(np.linspace(0.1, 2.0, 40).astype(name.rpartition("_")[2]))
+    texts = []
+    for each in (name, fast.plain(name)):
+        root = make(lookup(each), (x,) * fast.FUNCTIONS[name].inputs, (), x.shape, x.dtype)
+        (bound,) = p.bound([root], 1 << 12)
+        kernel = host.HostKernel(bound.phase, bound.values)
+        bound.run(kernel)
+        texts.append({k.source for k in kernel.wanted.values()})
+    assert texts[0] == texts[1]
 
 
 def alone(bounds: list[p.Bound]) -> None:

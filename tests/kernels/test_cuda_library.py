@@ -15,7 +15,9 @@ from dnumpy.kernels.cuda_library import LIBRARY, apply_on_device
 from dnumpy.kernels.cupy import device_count
 from dnumpy.kernels.lower import Unsupported
 from dnumpy.ops import indexing, scans, sorting
+from dnumpy.ops.blocked import CompressParams, CountParams
 from dnumpy.ops.counting import BinParams
+from dnumpy.ops.einstein import SumParams
 from dnumpy.ops.factor import CrossParams
 from dnumpy.ops.families import RowParams, lookup, rowwise_of
 from dnumpy.ops.gufuncs import GUFUNC, GufuncParams
@@ -92,6 +94,9 @@ CASES = {
     "nonzero": row(
         "nonzero", [MASK], indexing.MaskParams(40, (0, int(MASK.sum()))), (int(MASK.sum()), 1), I8
     ),
+    "compress": row(
+        "compress", [X, MASK], CompressParams(40, (0, int(MASK.sum()))), (int(MASK.sum()), 6)
+    ),
     "running sums": row("scan", [X], scans.ScanParams((True,), "add", F8, 40), X.shape),
     "running products": row(
         "scan.products", [X], scans.ScanParams((True,), "multiply", F8, 40), X.shape
@@ -117,11 +122,16 @@ CASES = {
         B1,
     ),
     "bincount": row("bincount", [INDEX], BinParams((True,), 50, (), False, 6), (50,), I8),
+    "count of one block": row("counts", [MASK], CountParams((True,), 40), (1,), I8),
     "product": row("product", [X, X], ProductParams(BLOCK, False, 40), (6, 6)),
     "dot": row("product", [X[:, 0], X[:, 1]], ProductParams(BLOCK, False, 40), ()),
     "rows of a product": row(
         "product.rows", [X, X.T.copy()], ProductParams(BLOCK, False, 40), (40, 40)
     ),
+    "rows of an Einstein sum": row(
+        "einstein.rows", [X, X[0]], SumParams((True, False), "ij,j->i", F8), (40,)
+    ),
+    "Einstein sum": row("einstein.fold", [X, X], SumParams(BLOCK, "ij,ij->", F8), ()),
     "cross": row("factor.cross", [X, X], CrossParams(), (6, 6)),
     "inverse": linalg("inv", SQUARE, shape=(5, 4, 4)),
     "determinant": linalg("det", SQUARE, shape=(5,)),
@@ -167,6 +177,14 @@ REFUSED = {
     "numpy's own order": (
         rowwise_of("numpy.argsort"), [X], RowParams((True,), (("axis", 1),)), X.shape, I8
     ),
+    "sums of halves": row(
+        "einstein.rows",
+        [X.astype("f2"), X.astype("f2")],
+        SumParams(BLOCK, "ij,ij->i", np.dtype("f2")),
+        (40,),
+        "f2",
+    ),
+    "counts of two blocks": row("counts", [MASK], CountParams((True,), 20), (2,), I8),
     "no table entry": row("lexsort_rows", [X], RowParams((True,), ()), (6,), I8),
     "singular": linalg("inv", np.zeros((2, 3, 3)), shape=(2, 3, 3)),
     "strings": row("take", [np.array(["a", "b"]), INDEX[1:2]], indexing.TakeParams(1), (1,), "U1"),

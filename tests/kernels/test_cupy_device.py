@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +13,18 @@ import dnumpy
 from dnumpy import engine
 from dnumpy.config import config
 from dnumpy.expr.geometry import Geometry
-from dnumpy.kernels import cupy as lowering
+from dnumpy.kernels import cupy_device
 from dnumpy.kernels.lower import Unsupported
 from dnumpy.runtime import find, gpus, sending
 from dnumpy.runtime.device_probe import HOST, cpu_profile, links_of
 from dnumpy.runtime.devices import Devices
 from tests.kernels import cuda_on_host as host
-from tests.kernels.cupy_on_host import PlayedCupy
+from tests.kernels.cupy_on_host import device_of_cupy
 from tests.plan.test_rates import PROFILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from dnumpy.kernels.cuda_launch import Launch
     from dnumpy.kernels.cupy_device import CupyDevice
 
 pytestmark = [
@@ -38,27 +34,11 @@ pytestmark = [
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[CupyDevice]:
-    """A device as CuPy would give it."""
-    monkeypatch.setenv("DNUMPY_CACHE_DIR", str(tmp_path))
-    played = PlayedCupy()
-    monkeypatch.setitem(sys.modules, "cupy", played)  # type: ignore[arg-type]
-    monkeypatch.delitem(sys.modules, "dnumpy.kernels.cupy_device", raising=False)
-    monkeypatch.setattr(lowering, "_cupy", lambda: played)
-    monkeypatch.setattr(lowering, "_functions", {})
-    function = lowering._function
-
-    def noted(xp: Any, launch: Launch) -> Any:
-        played.kernels[launch.kernel.name] = launch.kernel
-        return function(xp, launch)
-
-    monkeypatch.setattr(lowering, "_function", noted)
-    module = importlib.import_module("dnumpy.kernels.cupy_device")
-    monkeypatch.setattr(module, "STAGED_BYTES", 64)
-    monkeypatch.setattr(module, "DIRECT_BYTES", 16)
-    (found,) = module.found_devices()
-    yield found
-    sys.modules.pop("dnumpy.kernels.cupy_device", None)
+def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CupyDevice:
+    """A device as CuPy would give it, that stages few bytes at a time."""
+    monkeypatch.setattr(cupy_device, "STAGED_BYTES", 64)
+    monkeypatch.setattr(cupy_device, "DIRECT_BYTES", 16)
+    return device_of_cupy(monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 16, 17, 100])
