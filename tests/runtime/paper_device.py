@@ -83,8 +83,9 @@ class PaperDevice:
         assert type(array) is np.ndarray
         if array.dtype.char in "gGO":
             raise Unsupported(array.dtype.char)
+        arrived = self._new(np.array(array, order="C"))
         self.sent.append(array.nbytes)
-        return self._new(np.array(array, order="C"))
+        return arrived
 
     def get(self, array: Paper) -> np.ndarray:
         assert array.device is self
