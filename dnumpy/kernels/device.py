@@ -86,6 +86,13 @@ class Device(Protocol):
         """Return how much memory arrays may still take."""
         ...
 
+    def allow(self, more: float | None) -> None:
+        """Let arrays take so many bytes more than now, within the device's share.
+
+        All of its share where that is None.
+        """
+        ...
+
     def trim(self) -> None:
         """Give memory back that is kept for reuse."""
         ...

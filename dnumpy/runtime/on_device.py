@@ -154,6 +154,7 @@ class OnDevice:
                     self._tell(how, told)
                 return made
             self.device.trim()  # what was kept for reuse may have been in the way
+            self.device.allow(None)  # and so may be a plan that was off
         else:
             self._tell("the host computes what it was to", told)
         return self.host(function, *args)

@@ -90,15 +90,18 @@ class Event:
 
 
 class Pool:
-    """Stands for a memory pool."""
+    """Stands for a memory pool; ``limits`` has all that were set."""
 
-    limit = 0
+    def __init__(self) -> None:
+        self.limits: list[int] = []
+        self.used = 0
 
     def set_limit(self, size: int) -> None:
-        self.limit = size
+        assert size > 0  # which CuPy takes for no limit
+        self.limits.append(size)
 
     def used_bytes(self) -> int:
-        return 0
+        return self.used
 
     def free_bytes(self) -> int:
         return 0

@@ -73,6 +73,7 @@ class PaperDevice:
         self.room = room
         self.sent: list[int] = []  # bytes of each array that arrived
         self.fetched: list[int] = []
+        self.allowed: list[float | None] = []  # bytes more than it held then
         self.full_once = False
         self.phases = self.applied = self.trims = 0
 
@@ -136,6 +137,9 @@ class PaperDevice:
 
     def free_bytes(self) -> int:
         return self.room
+
+    def allow(self, more: float | None) -> None:
+        self.allowed.append(more)
 
     def trim(self) -> None:
         self.trims += 1
