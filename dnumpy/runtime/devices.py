@@ -144,6 +144,20 @@ class Devices(MeasuredNodes):
         found = {name: self._seconds(name, works) for name in self._alive}
         return found[HOST], min(found[name] for name in self.devices)
 
+    def alone_seconds(self, node: str, works: Sequence[Work], owners: Sequence[Expr]) -> float:
+        """Return what a node takes for works that read these arrays, and to get what it lacks."""
+        rates = [self.profiles[name].network_bytes_per_second for name in self.devices]
+        rate = self.profiles[node].network_bytes_per_second if node in self.devices else max(rates)
+        lacking = sum(self._lacking_bytes(node, owner) for owner in owners)
+        return self._seconds(node, works) + lacking / rate
+
+    def _lacking_bytes(self, node: str, owner: Expr) -> int:
+        parts = getattr(owner.value, "parts", None)
+        if parts is not None:
+            return sum(part.data.nbytes for part in parts if part.node != node)
+        here = node not in self.devices or node in self.holders(owner)
+        return 0 if here or owner.value is None else owner.nbytes
+
     def _seconds(self, node: str, works: Sequence[Work]) -> float:
         profile = self.profiles[node]
         return sum(
