@@ -30,6 +30,7 @@ KINDS = "?biufc"
 STAGED_BYTES = 8 << 20  # of each half of a staging buffer
 DIRECT_BYTES = 1 << 20  # smaller arrays go at once
 MEMORY_SHARE = 0.9  # of a device's memory, that its pool may take
+CUDA_KINDS = frozenset({2, 13})  # what DLPack calls memory of CUDA's devices, and managed memory
 _MOST_KERNELS = 4096
 _TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
 # what CuPy's errors say, by class, where an allocation failed: the attribute, and its code
@@ -93,6 +94,19 @@ class CupyDevice:
     def holds(self, value: object) -> bool:
         """Say whether a value is an array in this GPU's memory."""
         return isinstance(value, self._xp.ndarray) and value.device.id == self.number
+
+    def taken(self, value: object) -> Any:
+        """Return an array of any library's that lies here as one of CuPy's, not copied.
+
+        None for what lies elsewhere. CuPy asks for ``__cuda_array_interface__`` or DLPack.
+        """
+        found: Any = value
+        with self._device:
+            if hasattr(value, "__cuda_array_interface__"):
+                found = self._xp.asarray(value)
+            elif hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in CUDA_KINDS:
+                found = self._xp.from_dlpack(value)
+        return found if self.holds(found) else None
 
     def put(self, array: np.ndarray) -> Any:
         """Return a C-contiguous copy in the GPU's memory."""

@@ -40,6 +40,13 @@ class Device(Protocol):
         """Say whether a value is an array in the device's memory."""
         ...
 
+    def taken(self, value: object) -> Any:
+        """Return an array of any library's that lies here as one of the device's, not copied.
+
+        None for what lies elsewhere.
+        """
+        ...
+
     def put(self, array: np.ndarray) -> Any:
         """Return a C-contiguous copy in the device's memory."""
         ...

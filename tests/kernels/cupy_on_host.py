@@ -14,6 +14,8 @@ import numpy as np
 from dnumpy.expr.geometry import address_of
 from tests.kernels.cuda_on_host import DeviceArray, HostCupy
 
+CUDA = 2  # what DLPack calls such a device
+
 
 class OutOfMemoryError(MemoryError):
     """Stands for CuPy's."""
@@ -62,6 +64,16 @@ class Array(DeviceArray):
     @property
     def device(self) -> Device:
         return Device()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return dict(self.view(np.ndarray).__array_interface__)
+
+    def __dlpack_device__(self) -> tuple[Any, Any]:
+        return CUDA, 0
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.view(np.ndarray).__dlpack__()
 
     def get(self) -> np.ndarray:
         return np.array(self.view(np.ndarray))
@@ -142,7 +154,18 @@ class PlayedCupy(HostCupy):
         return self.pool
 
     def asarray(self, value: Any) -> Any:
-        return np.asarray(value).view(Array)
+        described = getattr(value, "__cuda_array_interface__", None)
+        if described is None or isinstance(value, Array):
+            return np.asarray(value).view(Array)
+        here = SimpleNamespace(__array_interface__=described, keeps=value)
+        return np.asarray(here).view(Array)
+
+    def from_dlpack(self, value: Any) -> Any:
+        assert value.__dlpack_device__()[0] == CUDA
+        here = SimpleNamespace(
+            __dlpack__=lambda **_: value.__dlpack__(), __dlpack_device__=lambda: (1, 0)
+        )
+        return np.from_dlpack(here).view(Array)
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)

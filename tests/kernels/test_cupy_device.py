@@ -220,6 +220,47 @@ def test_a_run_takes_no_more_than_its_plan_says_beside_what_is_in_use(
     assert after == share
 
 
+class OfAnotherLibrary:
+    """An array of another library's on the GPU: it says so by one protocol only."""
+
+    def __init__(self, there: Any, protocol: str) -> None:
+        if protocol == "dlpack":
+            self.__dlpack_device__ = there.__dlpack_device__
+            self.__dlpack__ = there.__dlpack__
+        else:
+            self.__cuda_array_interface__ = there.__cuda_array_interface__
+
+
+@pytest.mark.parametrize("protocol", ["dlpack", "interface"])
+def test_other_libraries_arrays_are_taken_without_a_copy(
+    gpu: CupyDevice, nodes: Devices, protocol: str
+) -> None:
+    there = gpu.put(data)
+    theirs = OfAnotherLibrary(there, protocol)
+    taken = [dnumpy.at(theirs, dnumpy.GPU(0))]
+    if protocol == "dlpack":
+        taken += [dnumpy.from_dlpack(theirs), dnumpy.from_dlpack(taken[0])]
+        copied = dnumpy.from_dlpack(theirs, copy=True)
+        gpu.assign(there[0], 5.0)
+        np.testing.assert_array_equal(np.asarray(copied), data)
+    for x in taken:
+        assert x.device == gpu.name
+        assert x.__cuda_array_interface__["data"][0] == there.data.ptr
+        np.testing.assert_array_equal(np.asarray(x * 2), there.get() * 2)
+
+
+def test_arrays_on_the_gpu_are_given_by_dlpack_without_a_copy(
+    gpu: CupyDevice, nodes: Devices
+) -> None:
+    x = dnumpy.at(data, dnumpy.GPU(0))
+    for seen, want in ((x, data), (x[3:, ::2], data[3:, ::2]), (x.T, data.T)):
+        assert seen.__dlpack_device__() == (2, 0)
+        given = gpu._xp.from_dlpack(seen)
+        assert given.data.ptr == seen.__cuda_array_interface__["data"][0]
+        np.testing.assert_array_equal(given.get(), want)
+    assert dnumpy.at(x, dnumpy.CPU()).__dlpack_device__() == np.empty(0).__dlpack_device__()
+
+
 @pytest.mark.skipif(importlib.util.find_spec("cupy") is None, reason="CuPy is not installed")
 def test_cupy_has_what_a_device_asks_for() -> None:
     import cupy
@@ -229,6 +270,7 @@ def test_cupy_has_what_a_device_asks_for() -> None:
         "cuda.memory.OutOfMemoryError", "cuda.runtime.getDeviceCount", "cuda.runtime.memcpyAsync",
         "cuda.runtime.getDeviceProperties", "cuda.runtime.memGetInfo", "cuda.runtime.memcpy",
         "get_default_memory_pool", "ascontiguousarray", "concatenate", "empty", "ndarray",
+        "asarray", "from_dlpack",
     ):  # fmt: skip
         found: Any = cupy
         for part in name.split("."):

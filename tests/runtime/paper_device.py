@@ -49,6 +49,12 @@ class Paper:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return dict(self._own.__array_interface__)
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, int(self.device.name.removeprefix("gpu-"))
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self, kwargs
+
     def __getitem__(self, index: Any) -> Paper:
         return Paper(self.device, self._own[index])
 
@@ -79,6 +85,10 @@ class PaperDevice:
 
     def holds(self, value: object) -> bool:
         return isinstance(value, Paper) and value.device is self
+
+    def taken(self, value: object) -> Paper | None:
+        own = getattr(value, "paper", value)  # what another library's array would be made of
+        return own if isinstance(own, Paper) and self.holds(own) else None
 
     def put(self, array: np.ndarray) -> Paper:
         assert type(array) is np.ndarray
