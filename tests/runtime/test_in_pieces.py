@@ -62,23 +62,31 @@ def test_reductions_have_the_same_bits_in_pieces(name, dtype):
     assert scarce.phases
 
 
+def divided(gpu: PaperDevice, values: np.ndarray) -> Any:
+    """Return what a task on the device makes of ones divided by the values."""
+    x = p.call("divide", p.data(np.ones(len(values))), p.data(values))
+    (stage,) = cut(pending_in_order([x]), [x], Grain(1, 1 << 18, 5))
+    bindings = Bindings(((Take(0, None, None),), (Take(1, None, None),)), (Read(0), Read(1)))
+    job = tasks.RowJob(stage.phase, 0, len(values), ((0, len(values), bindings),))
+    run = OnDevice(gpu, OnHost((gpu,)))
+    return run(tasks.run_rows, job, np.ones(len(values)), values)
+
+
 @pytest.mark.filterwarnings("ignore::dnumpy.errors.DeviceMemoryWarning")
 def test_pieces_meet_the_faults_of_the_whole():
     values = np.ones(400)
     values[[20, 290]] = 0.0
+    whole, pieces = (divided(PaperDevice(room=room), values) for room in (AMPLE, 700))
+    assert whole.faults == pieces.faults == {(0, "divide by zero")}
+    np.testing.assert_array_equal(pieces.rows[0], whole.rows[0]._own)
 
-    x = p.call("divide", p.data(np.ones(400)), p.data(values))
-    (stage,) = cut(pending_in_order([x]), [x], Grain(1, 1 << 18, 5))
-    windows = ((Take(0, None, None),), (Take(1, None, None),))
-    job = tasks.RowJob(stage.phase, 0, 400, ((0, 400, Bindings(windows, (Read(0), Read(1)))),))
 
-    def met(room):
-        gpu = PaperDevice(room=room)
-        made = OnDevice(gpu, OnHost((gpu,)))(tasks.run_rows, job, np.ones(400), values)
-        assert gpu.phases
-        return made.faults
-
-    assert met(700) == met(AMPLE) == {(0, "divide by zero")}
+def test_a_cap_that_was_too_low_is_lifted_before_anything_is_cut():
+    gpu = PaperDevice()
+    gpu.full_once = True
+    made = divided(gpu, np.arange(1.0, 401.0))
+    assert gpu.holds(made.rows[0])
+    assert (gpu.allowed, gpu.trims) == ([None], 1)
 
 
 def test_blocks_that_do_not_fit_together_are_computed_one_after_the_other():
