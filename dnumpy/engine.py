@@ -34,7 +34,7 @@ from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain
 from dnumpy.rewrite.stages import WholeStage
-from dnumpy.runtime import chunked, direct, learnt, local, spans
+from dnumpy.runtime import chunked, direct, gpus, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.files import file_of
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.cluster import Cluster
     from dnumpy.runtime.failures import Failure
     from dnumpy.runtime.faults import StepFault
+    from dnumpy.runtime.left_out import LeftOut
     from dnumpy.runtime.records import Record
 
 lock = threading.RLock()
@@ -382,6 +383,20 @@ def flush() -> None:
 def forecast(roots: Iterable[Expr]) -> list[Forecast]:
     """Return what computing the roots would do, stage by stage, without doing it."""
     return _forecast(roots)[0]
+
+
+def left_out(roots: Iterable[Expr], told: Sequence[Forecast]) -> tuple[LeftOut, ...]:
+    """Return who of this machine's CPU and GPUs a forecast leaves out since it does not pay."""
+    if not gpus.might_be():
+        return ()
+    from dnumpy.runtime.left_out import left_out as left_out_of
+
+    with lock:
+        pending = [root for root in roots if root.value is None]
+        stages = cut_again(pending_in_order(pending), pending, grain())
+        looked_at = sum([expr.nbytes for expr in pending])
+        where = cluster_for(stages, looked_at, counts=False)
+        return left_out_of(stages, where, told, looked_at)
 
 
 def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int]:

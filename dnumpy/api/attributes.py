@@ -178,7 +178,6 @@ def install() -> None:
     ndarray.dtype = native.attribute(dtype, "dtype", is_fact=True)
     for name in ("ndim", "size", "itemsize", "nbytes"):
         setattr(ndarray, name, native.attribute(_read_only(name), name, is_fact=True))
-    ndarray.device = native.attribute(_read_only("device"), "device")
     ndarray.data = _data_attribute("data")
     for name in ("real", "imag"):
         setattr(ndarray, name, native.attribute(_part(name), name))

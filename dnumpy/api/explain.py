@@ -43,15 +43,19 @@ class Explanation:
     throughput, ``period_seconds`` says after how long the next run ends when many are started.
     Where there is no room for results that nobody keeps, those stages say that each of their
     readers makes their rows (``passes``), and the readers in how many ``blocks``.
+    Who of this machine's CPU and GPUs gets nothing to do, since it does not pay, is in
+    ``left_out``: a dict each with ``node``, the predicted ``seconds`` there, with what is sent
+    there first, and those of what was ``chosen``, ``chosen_seconds``.
     A notebook shows the table, the picture and, after a run, what each node did when.
     """
 
     state: str
     stages: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"state": self.state, "stages": self.stages}
+        return {"state": self.state, "stages": self.stages, "left_out": self.left_out}
 
     @property
     def predicted_seconds(self) -> float:
@@ -100,7 +104,8 @@ class Explanation:
         )
         head = "".join(f"<th>{escape(name)}</th>" for name in _COLUMNS)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return f"<div><p>{escape(self._title())}</p>{table}{self.svg()}</div>"
+        told = "".join(f"<p>{escape(line)}</p>" for line in (self._title(), *self._left_out()))
+        return f"<div>{told}{table}{self.svg()}</div>"
 
     _repr_html_ = html
 
@@ -134,6 +139,13 @@ class Explanation:
         again = f", again every {_time(period)}" if period else ""
         return f"{told} {_time(self.predicted_seconds)} ({low} to {high}){again}"
 
+    def _left_out(self) -> list[str]:
+        return [
+            f"{left['node']} is left out, as it does not pay: it would take "
+            f"{_time(left['seconds'])}, {left['chosen']} {_time(left['chosen_seconds'])}"
+            for left in self.left_out
+        ]
+
     def __str__(self) -> str:
         """Return the table as plain text."""
         from rich.console import Console
@@ -146,7 +158,8 @@ class Explanation:
     __repr__ = __str__
 
     def __rich__(self) -> Any:
-        """Return a rich table."""
+        """Return a rich table, with what is told below it."""
+        from rich.console import Group
         from rich.table import Table
 
         table = Table(title=self._title(), title_justify="left")
@@ -154,7 +167,7 @@ class Explanation:
             table.add_column(name, justify="left" if name in ("stage", "kernel") else "right")
         for stage in self.stages:
             table.add_row(*_cells(stage))
-        return table
+        return Group(table, *self._left_out()) if self.left_out else table
 
 
 def _cells(stage: dict[str, Any]) -> tuple[str, ...]:
@@ -237,7 +250,9 @@ def explain(x: Any) -> Explanation:
 
 def _of(expr: Expr, handle: Any) -> Explanation:
     if expr.value is None:
-        return Explanation("pending", [_forecast(f) for f in engine.forecast([expr])])
+        told = engine.forecast([expr])
+        left_out = [left._asdict() for left in engine.left_out([expr], told)]
+        return Explanation("pending", [_forecast(f) for f in told], left_out)
     return _computed(handle)
 
 

@@ -6,7 +6,9 @@ Nobody has to say where anything lies: what is worth it goes to a GPU by itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dnumpy import engine
 from dnumpy.api import calls, creation
@@ -15,7 +17,11 @@ from dnumpy.expr.expr import leaf
 from dnumpy.runtime import gpus
 from dnumpy.runtime.chunked import Chunked, Part, Source
 
+if TYPE_CHECKING:
+    from dnumpy.runtime.devices import Devices
+
 _HERE = "cpu"
+_CUDA_KINDS = frozenset({2, 13})  # what DLPack calls memory of CUDA's devices, and managed memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +50,9 @@ def at(x: Any, place: CPU | GPU) -> ndarray:
     Parameters
     ----------
     x : array_like
-        Also an array of CuPy, or of any other library with ``__cuda_array_interface__``, on the
-        same GPU, which is taken as it is: without a copy, and as if nobody wrote to it any more.
+        Also an array of CuPy's, or of any other library's that has ``__cuda_array_interface__`` or
+        DLPack's methods, on a GPU. On the same one it is taken as it is: without a copy, and as if
+        nobody wrote to it any more.
     place : CPU or GPU
 
     Returns
@@ -83,16 +90,55 @@ def at(x: Any, place: CPU | GPU) -> ndarray:
     device = nodes.devices[name]
     if type(x) is ndarray and resident(x) is not None and where(x) == name:
         return x
-    if device.holds(x):
-        data = device.adjacent(x)
-    else:
-        x = calls.unwrap(creation.asarray(None, x))
-        data = device.put(x)
-    shape, dtype = tuple(x.shape), x.dtype
+    own = None if type(x) is ndarray else device.taken(x)
+    data = device.put(_here(x, nodes)) if own is None else device.adjacent(own)
+    return _lying(data, name, nodes)
+
+
+def _lying(data: Any, name: str, nodes: Devices) -> ndarray:
+    """Return a device's own array as one of ours."""
+    shape, dtype = tuple(data.shape), data.dtype
     rows = shape[0] if shape else 1
     source = Source(shape, dtype)
     value = Chunked(shape, dtype, (Part(name, 0, rows, data),), source, nodes)
     return from_expr(leaf(value, shape, dtype))
+
+
+def _here(x: Any, nodes: Devices) -> np.ndarray:
+    """Return the content of an array, of any GPU's too, in the memory of this process."""
+    if type(x) is not ndarray:
+        for device in nodes.devices.values():
+            theirs = device.taken(x)
+            if theirs is not None:
+                return device.get(theirs)
+    content: np.ndarray = calls.unwrap(creation.asarray(None, x))
+    return content
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """As ``numpy.from_dlpack``; what lies on a GPU stays there, and is not copied unless asked."""
+    if device is None and _lies_on_a_gpu(x):
+        place = GPU(int(x.__dlpack_device__()[1]))
+        taken = at(x, place)
+        if copy:
+            return _copied_there(taken, str(place))
+        return taken[...] if taken is x else taken
+    asked = {"device": device, "copy": copy}  # which NumPy 2.0 does not know
+    return calls.run(np.from_dlpack, (x,), {k: v for k, v in asked.items() if v is not None})
+
+
+def _copied_there(x: ndarray, name: str) -> ndarray:
+    """Return a copy in the same memory, made at once: others may write to what it is of."""
+    nodes, own = gpus.devices_here(), resident(x)
+    assert nodes is not None
+    device = nodes.devices[name]
+    data = device.empty(tuple(own.shape), own.dtype)
+    device.assign(data, own)
+    return _lying(data, name, nodes)
+
+
+def _lies_on_a_gpu(x: Any) -> bool:
+    return hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in _CUDA_KINDS
 
 
 def where(x: ndarray) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dnumpy import native
+from dnumpy import engine, native
 from dnumpy.api import calls, dispatch, operators, overrides, places, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray, shown_of_far
 from dnumpy.api.describe import describe_classes
@@ -131,6 +131,7 @@ def _dlpack(self: ndarray, **kwargs: Any) -> Any:
     found = places.resident(self)
     if found is None or kwargs.get("dl_device") == np.empty(0).__dlpack_device__():
         return exported(self).__dlpack__(**kwargs)
+    engine.flush()  # pending work may still be about to write
     return found.__dlpack__(**kwargs)
 
 

@@ -6,6 +6,7 @@ Arrays travel through pinned memory: one half of a buffer is filled while the ot
 from __future__ import annotations
 
 import threading
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dnumpy.kernels.lower import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
 
     from dnumpy.expr.expr import Params, Shape
     from dnumpy.expr.geometry import Geometry
@@ -28,8 +30,42 @@ KINDS = "?biufc"
 STAGED_BYTES = 8 << 20  # of each half of a staging buffer
 DIRECT_BYTES = 1 << 20  # smaller arrays go at once
 MEMORY_SHARE = 0.9  # of a device's memory, that its pool may take
+CUDA_KINDS = frozenset({2, 13})  # what DLPack calls memory of CUDA's devices, and managed memory
 _MOST_KERNELS = 4096
 _TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
+# what CuPy's errors say, by class, where an allocation failed: the attribute, and its code
+_FAILED_ALLOCATIONS = {
+    "CUDARuntimeError": ("status", 2),  # cudaErrorMemoryAllocation, of pinned memory too
+    "CUDADriverError": ("status", 2),  # CUDA_ERROR_OUT_OF_MEMORY
+    "CUBLASError": ("status", 3),  # CUBLAS_STATUS_ALLOC_FAILED
+    "CUSOLVERError": ("status", 2),  # CUSOLVER_STATUS_ALLOC_FAILED
+    "CuFFTError": ("result", 2),  # CUFFT_ALLOC_FAILED
+}
+
+
+class AllocationError(MemoryError):
+    """CUDA or a library of its could not allocate memory."""
+
+
+class _Current:
+    """A GPU as the one that CuPy works with; failed allocations meanwhile are told as such."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        self._device.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._device.__exit__(kind, problem, trace)
+        attribute, code = _FAILED_ALLOCATIONS.get(type(problem).__name__, ("", None))
+        if problem is not None and attribute and getattr(problem, attribute) == code:
+            raise AllocationError(str(problem)) from problem
 
 
 class CupyDevice:
@@ -40,8 +76,11 @@ class CupyDevice:
         self._xp = xp
         self.name = f"gpu-{number}"
         self.number = number
-        self.exhausted: tuple[type[Exception], ...] = (xp.cuda.memory.OutOfMemoryError,)
-        self._device = xp.cuda.Device(number)
+        self.exhausted: tuple[type[Exception], ...] = (
+            xp.cuda.memory.OutOfMemoryError,
+            AllocationError,
+        )
+        self._device = _Current(xp.cuda.Device(number))
         self._kernels: dict[Phase, CupyKernel] = {}
         self._staging: _Staging | None = None
         self._lock = threading.Lock()
@@ -49,11 +88,25 @@ class CupyDevice:
         self.describes = str(properties["name"].decode())
         with self._device:
             _, total = self._xp.cuda.runtime.memGetInfo()
-            self._xp.get_default_memory_pool().set_limit(size=int(MEMORY_SHARE * total))
+        self._share = int(MEMORY_SHARE * total)
+        self.allow(None)
 
     def holds(self, value: object) -> bool:
         """Say whether a value is an array in this GPU's memory."""
         return isinstance(value, self._xp.ndarray) and value.device.id == self.number
+
+    def taken(self, value: object) -> Any:
+        """Return an array of any library's that lies here as one of CuPy's, not copied.
+
+        None for what lies elsewhere. CuPy asks for ``__cuda_array_interface__`` or DLPack.
+        """
+        found: Any = value
+        with self._device:
+            if hasattr(value, "__cuda_array_interface__"):
+                found = self._xp.asarray(value)
+            elif hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in CUDA_KINDS:
+                found = self._xp.from_dlpack(value)
+        return found if self.holds(found) else None
 
     def put(self, array: np.ndarray) -> Any:
         """Return a C-contiguous copy in the GPU's memory."""
@@ -136,10 +189,20 @@ class CupyDevice:
     def free_bytes(self) -> int:
         """Return how much memory arrays may still take: what is free, and what the pool keeps."""
         with self._device:
-            free, total = self._xp.cuda.runtime.memGetInfo()
+            free, _ = self._xp.cuda.runtime.memGetInfo()
             pool = self._xp.get_default_memory_pool()
-            left = int(MEMORY_SHARE * total) - pool.used_bytes()
-            return max(0, min(free + pool.free_bytes(), left))
+            return max(0, min(free + pool.free_bytes(), self._share - pool.used_bytes()))
+
+    def allow(self, more: float | None) -> None:
+        """Let arrays take so many bytes more than now, within the device's share.
+
+        All of its share where that is None. What the pool keeps it gives back before it takes more.
+        """
+        with self._device:
+            pool = self._xp.get_default_memory_pool()
+            used = pool.used_bytes()
+            most = self._share if more is None else min(used + ceil(more), self._share)
+            pool.set_limit(size=max(used, most, 1))  # of 0, CuPy makes no limit at all
 
     def trim(self) -> None:
         """Give memory back that the pool keeps for reuse."""

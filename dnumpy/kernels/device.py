@@ -40,6 +40,13 @@ class Device(Protocol):
         """Say whether a value is an array in the device's memory."""
         ...
 
+    def taken(self, value: object) -> Any:
+        """Return an array of any library's that lies here as one of the device's, not copied.
+
+        None for what lies elsewhere.
+        """
+        ...
+
     def put(self, array: np.ndarray) -> Any:
         """Return a C-contiguous copy in the device's memory."""
         ...
@@ -84,6 +91,13 @@ class Device(Protocol):
 
     def free_bytes(self) -> int:
         """Return how much memory arrays may still take."""
+        ...
+
+    def allow(self, more: float | None) -> None:
+        """Let arrays take so many bytes more than now, within the device's share.
+
+        All of its share where that is None.
+        """
         ...
 
     def trim(self) -> None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 HOME_BYTES = 1 << 16  # smaller results come home with the run
 EMBED_BYTES = 1 << 14  # smaller operands are copied with each task that reads them
+UNPLANNED_BYTES = 64 << 20  # scratch of kernels and libraries, of which plans know nothing
 SUBMIT_SECONDS = 5e-4  # of a run besides its tasks, until runs have taught
 
 
@@ -79,6 +80,7 @@ class Devices(MeasuredNodes):
         self._on = {device.name: OnDevice(device, self._host) for device in devices}
         self._copies: dict[int, tuple[Expr, dict[tuple[Hashable, str], Any]]] = {}
         self._pool: ThreadPoolExecutor | None = None
+        self._planned: dict[str, float] = {}  # bytes at the peak of the run that was planned last
         for name in self._alive:
             self._enter(name)
 
@@ -103,12 +105,15 @@ class Devices(MeasuredNodes):
         """Return who computes how many rows of all stages of a run, planned together."""
         from dnumpy.runtime.jointly import Place
 
+        self._planned = {}
         if not sketch.demands:
             return None
         self._used += 1
         places = [Place(self.profiles[name], self.label(name)) for name in self._alive]
         ratings = [self._rating(demand.what, demand.work) for demand in sketch.demands]
         joint, self._refused = plan_within(sketch, places, self.links, ratings, self.epoch)
+        if joint is not None:
+            self._planned = dict(zip(self._alive, joint.peak_bytes, strict=True))
         return joint
 
     def plan_elsewhere(self, sketch: Sketch) -> None:
@@ -138,6 +143,20 @@ class Devices(MeasuredNodes):
         """Return what the CPU takes, and the device that takes least."""
         found = {name: self._seconds(name, works) for name in self._alive}
         return found[HOST], min(found[name] for name in self.devices)
+
+    def alone_seconds(self, node: str, works: Sequence[Work], owners: Sequence[Expr]) -> float:
+        """Return what a node takes for works that read these arrays, and to get what it lacks."""
+        rates = [self.profiles[name].network_bytes_per_second for name in self.devices]
+        rate = self.profiles[node].network_bytes_per_second if node in self.devices else max(rates)
+        lacking = sum(self._lacking_bytes(node, owner) for owner in owners)
+        return self._seconds(node, works) + lacking / rate
+
+    def _lacking_bytes(self, node: str, owner: Expr) -> int:
+        parts = getattr(owner.value, "parts", None)
+        if parts is not None:
+            return sum(part.data.nbytes for part in parts if part.node != node)
+        here = node not in self.devices or node in self.holders(owner)
+        return 0 if here or owner.value is None else owner.nbytes
 
     def _seconds(self, node: str, works: Sequence[Work]) -> float:
         profile = self.profiles[node]
@@ -215,7 +234,22 @@ class Devices(MeasuredNodes):
     # running -----------------------------------------------------------------------------------
 
     def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
-        """Run the graph, each device's tasks in one thread; return what comes home and stays."""
+        """Run the graph, each device's tasks in one thread; return what comes home and stays.
+
+        Meanwhile no device takes more than it holds now and the plan's peak: what is left is there
+        for other programs.
+        """
+        planned, self._planned = self._planned, {}
+        for name, size in planned.items():
+            if name in self.devices:
+                self.devices[name].allow(size + UNPLANNED_BYTES)
+        try:
+            return self._run(graph, home, stay)
+        finally:
+            for device in self.devices.values():
+                device.allow(None)
+
+    def _run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
         from dask import threaded
 
         tasks = {

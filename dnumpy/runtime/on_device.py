@@ -1,14 +1,16 @@
 """The functions of :mod:`~dnumpy.runtime.tasks` on a device with memory of its own.
 
 A task of the device reads pieces wherever they lie, and gives pieces in the device's memory. What
-the device has no kernel for runs on the host, with its operands brought there; so does, with a
-warning, what its memory does not suffice for.
+the device has no kernel for runs on the host, with its operands brought there. What its memory does
+not suffice for is tried piece by piece (:mod:`~dnumpy.runtime.in_pieces`), then on the host, and a
+warning says so.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from dnumpy.runtime import tasks
 from dnumpy.runtime.block_calls import block_of, check_block, check_partials, partial_of
 from dnumpy.runtime.branches import Branch, Branches, put_on
 from dnumpy.runtime.folds import folded, gathered, reports_of
+from dnumpy.runtime.in_pieces import blocks_in_pieces, rows_in_pieces
 from dnumpy.runtime.operands import Literal, Made, Read, cut_inside
 from dnumpy.runtime.placed import run_placed
 from dnumpy.runtime.products import put_beside
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from dnumpy.kernels.device import Device
     from dnumpy.kernels.kernel import Kernel
     from dnumpy.kernels.tiled import Faults
+    from dnumpy.runtime.halves import Run
     from dnumpy.runtime.operands import Bindings, Ref, Take, Window
     from dnumpy.runtime.placed import PlaceJob
     from dnumpy.runtime.products import BesideJob
@@ -103,6 +107,12 @@ _ANYWHERE = frozenset(
     {tasks.rows_of, tasks.partial_of, tasks.report_of, gathered, folded, reports_of}
 )
 
+# what may be done for some of the rows at a time
+_IN_PIECES: dict[Callable[..., Any], Callable[..., Made]] = {
+    tasks.run_rows: rows_in_pieces,
+    tasks.run_blocks: blocks_in_pieces,
+}
+
 
 class OnDevice:
     """Runs tasks on a device, on the host where the device cannot."""
@@ -127,24 +137,34 @@ class OnDevice:
         run = self._ours.get(function)
         if run is None:
             return self.host(function, *args)
-        for again in (False, True):
+        ways: list[tuple[Callable[..., Made], str]] = [(run, ""), (run, "")]
+        if function in _IN_PIECES:
+            pieces = partial(_IN_PIECES[function], self)
+            ways.append((pieces, "it computes piece by piece what it was to at once"))
+        told = ""
+        for way, how in ways:
             try:
-                return run(*args)
+                made = way(*args)
             except Unsupported:
                 break
             except self.device.exhausted as problem:
-                if again:
-                    self._tell(problem)
-                self.device.trim()  # what was kept for reuse may have been in the way
+                told = str(problem)  # itself would hold the arrays of what failed
+            else:
+                if how:
+                    self._tell(how, told)
+                return made
+            self.device.trim()  # what was kept for reuse may have been in the way
+            self.device.allow(None)  # and so may be a plan that was off
+        else:
+            self._tell("the host computes what it was to", told)
         return self.host(function, *args)
 
-    def _tell(self, problem: Exception) -> None:
+    def _tell(self, what: str, why: str) -> None:
         device = self.device
         warnings.warn(
-            f"the memory of {device.name} ({device.describes}) does not suffice, and the host "
-            f"computes what it was to: {problem}",
+            f"the memory of {device.name} ({device.describes}) does not suffice, and {what}: {why}",
             DeviceMemoryWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
 
     # operands
@@ -184,7 +204,7 @@ class OnDevice:
     def _rows(self, job: tasks.RowJob, *data: Ref) -> Made:
         started = time.perf_counter()
         kernel = self.device.kernel(job.phase)
-        outs = [self._room(job, number) for number in range(len(job.phase.outputs))]
+        outs = [self.room(job, number) for number in range(len(job.phase.outputs))]
         left, faults = self._fill(kernel, job, outs, data)
         rows = tuple([out for out in outs if out is not None])
         return self._made(rows, left, started, faults, kernel.lowering)
@@ -193,24 +213,45 @@ class OnDevice:
         self, kernel: Kernel, job: tasks.RowJob, outs: Sequence[Any], data: Sequence[Ref]
     ) -> tuple[tuple[Any, ...], Faults]:
         """Compute the job's rows into ``outs``; return partial outputs and faults."""
-        phase, device = job.phase, self.device
+        phase = job.phase
         folds = {k: tasks.TileFold(phase, o) for k, o in enumerate(phase.outputs) if o.partial}
         faults: set[tuple[int, str]] = set()
-        for lo, hi, bindings in job.runs:
-            values = self.values(bindings, data)
-            rooms = {k: fold.room(lo, hi) for k, fold in folds.items()}
-            into = [
-                device.empty(rooms[k].shape, rooms[k].dtype) if out is None else out[lo - job.lo :]
-                for k, out in enumerate(outs)
-            ]
-            faults |= kernel.run(values, into, lo, hi, lo)
-            del values  # what came from elsewhere, before more of it comes
+        for run in job.runs:
+            first = run[0] - job.lo
+            into = [None if out is None else out[first:] for out in outs]
+            tiles, met = self.computed(kernel, job, run, into, data)
+            faults |= met
             for k, fold in folds.items():
-                tiles = device.get(into[k]).view(rooms[k].dtype).reshape(rooms[k].shape)
-                faults |= fold.take_in(tiles, lo)  # of argmin's, records: bytes on a device
+                faults |= fold.take_in(tiles[k], run[0])
         return tuple([fold.left() for fold in folds.values()]), faults
 
-    def _room(self, job: tasks.RowJob, number: int) -> Any:
+    def computed(
+        self, kernel: Kernel, job: tasks.RowJob, run: Run, outs: Sequence[Any], data: Sequence[Ref]
+    ) -> tuple[dict[int, np.ndarray], Faults]:
+        """Compute a run's rows into ``outs``; return what its tiles leave behind, and faults.
+
+        That is here, for each output that is None.
+        """
+        lo, hi, bindings = run
+        device, outputs = self.device, job.phase.outputs
+        values = self.values(bindings, data)
+        rooms = {
+            k: tasks.TileFold(job.phase, outputs[k]).room(lo, hi)
+            for k, out in enumerate(outs)
+            if out is None
+        }
+        into = [
+            device.empty(rooms[k].shape, rooms[k].dtype) if out is None else out
+            for k, out in enumerate(outs)
+        ]
+        faults = kernel.run(values, into, lo, hi, lo)
+        del values  # what came from elsewhere, before more of it comes
+        tiles = {  # of argmin's, records: bytes on a device
+            k: device.get(into[k]).view(room.dtype).reshape(room.shape) for k, room in rooms.items()
+        }
+        return tiles, faults
+
+    def room(self, job: tasks.RowJob, number: int) -> Any:
         """Return memory for the rows of an output, None for one that is folded."""
         output = job.phase.outputs[number]
         if output.partial:
@@ -241,7 +282,7 @@ class OnDevice:
         target = device.view(job.region, block)
         exact = rows.hi - rows.lo == job.filled
         outs = [
-            target if exact and not output.partial else self._room(rows, number)
+            target if exact and not output.partial else self.room(rows, number)
             for number, output in enumerate(rows.phase.outputs)
         ]
         left, faults = self._fill(kernel, rows, outs, data)

@@ -75,11 +75,11 @@ def pays(stages: Sequence[Stage], cluster: Far, trip: float, *, counts: bool) ->
 
     Asking for it and bringing home what is to be looked at takes ``trip`` seconds.
     """
-    compared = _compared(stages, cluster, trip)
-    return compared is None or compared.pays(counts=counts)
+    found = compared(stages, cluster, trip)
+    return found is None or found.pays(counts=counts)
 
 
-def _compared(stages: Sequence[Stage], cluster: Far, trip: float) -> Compared | None:
+def compared(stages: Sequence[Stage], cluster: Far, trip: float) -> Compared | None:
     """Return the comparison; None where little is read that is here, or memory is short."""
     owners = _owners(stages)
     if sum(owner.nbytes for owner in owners) < LITTLE_BYTES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +11,7 @@ import dnumpy
 from dnumpy import engine
 from dnumpy.runtime import gpus
 from tests.runtime import test_gpus
-
-if TYPE_CHECKING:
-    from tests.runtime.paper_device import PaperDevice
+from tests.runtime.paper_device import PaperDevice
 
 pytestmark = pytest.mark.modeless("only the default mode has devices")
 gpu, profile = test_gpus.gpu, test_gpus.profile
@@ -56,6 +54,41 @@ def test_a_devices_own_array_is_taken_and_given_without_a_copy(gpu: PaperDevice)
     assert x[1:].__cuda_array_interface__["data"][0] == at[0] + 4 * 8
     assert x.T.__cuda_array_interface__["shape"] == (4, 3)
     assert not gpu.fetched
+
+
+class OfAnotherLibrary:
+    """What a library's array on a GPU would be, and what of ours it is made of."""
+
+    def __init__(self, paper: Any) -> None:
+        self.paper = paper
+        self.__dlpack_device__ = paper.__dlpack_device__
+
+
+def test_from_dlpack_takes_what_lies_on_a_gpu_as_it_is(gpu: PaperDevice) -> None:
+    theirs = OfAnotherLibrary(gpu.put(np.arange(12.0).reshape(3, 4)))
+    sent = list(gpu.sent)
+    x = dnumpy.from_dlpack(theirs)
+    assert (x.device, x.shape) == ("gpu-0", (3, 4))
+    assert gpu.sent == sent
+    assert not gpu.fetched
+    given, asked = x.__dlpack__(stream=1)  # of the device's own array
+    assert given is theirs.paper
+    assert asked == {"stream": 1}
+    assert x.__dlpack_device__() == (2, 0)
+    np.testing.assert_array_equal(np.asarray(x), np.arange(12.0).reshape(3, 4))
+
+
+def test_what_lies_on_another_gpu_is_copied(
+    gpu: PaperDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (nodes,) = gpus._found
+    assert nodes is not None
+    other = PaperDevice("gpu-1")
+    monkeypatch.setitem(nodes.devices, "gpu-1", other)
+    x = dnumpy.at(OfAnotherLibrary(other.put(np.arange(5.0))), dnumpy.GPU(0))
+    assert x.device == "gpu-0"
+    assert other.fetched == gpu.sent == [40]
+    np.testing.assert_array_equal(np.asarray(x), np.arange(5.0))
 
 
 def test_arrays_of_this_process_have_no_cuda_interface() -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dnumpy.kernels.cuda_launch import Launch
     from dnumpy.kernels.cupy_device import CupyDevice
 
+CUDA = 2  # what DLPack calls such a device
+
 
 class OutOfMemoryError(MemoryError):
     """Stands for CuPy's."""
@@ -75,6 +77,16 @@ class Array(DeviceArray):
     def device(self) -> Device:
         return Device()
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return dict(self.view(np.ndarray).__array_interface__)
+
+    def __dlpack_device__(self) -> tuple[Any, Any]:
+        return CUDA, 0
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.view(np.ndarray).__dlpack__()
+
     def get(self) -> np.ndarray:
         return np.array(self.view(np.ndarray))
 
@@ -102,15 +114,18 @@ class Event:
 
 
 class Pool:
-    """Stands for a memory pool."""
+    """Stands for a memory pool; ``limits`` has all that were set."""
 
-    limit = 0
+    def __init__(self) -> None:
+        self.limits: list[int] = []
+        self.used = 0
 
     def set_limit(self, size: int) -> None:
-        self.limit = size
+        assert size > 0  # which CuPy takes for no limit
+        self.limits.append(size)
 
     def used_bytes(self) -> int:
-        return 0
+        return self.used
 
     def free_bytes(self) -> int:
         return 0
@@ -151,7 +166,18 @@ class PlayedCupy(HostCupy):
         return self.pool
 
     def asarray(self, value: Any) -> Any:
-        return np.asarray(value).view(Array)
+        described = getattr(value, "__cuda_array_interface__", None)
+        if described is None or isinstance(value, Array):
+            return np.asarray(value).view(Array)
+        here = SimpleNamespace(__array_interface__=described, keeps=value)
+        return np.asarray(here).view(Array)
+
+    def from_dlpack(self, value: Any) -> Any:
+        assert value.__dlpack_device__()[0] == CUDA
+        here = SimpleNamespace(
+            __dlpack__=lambda **_: value.__dlpack__(), __dlpack_device__=lambda: (1, 0)
+        )
+        return np.from_dlpack(here).view(Array)
 
     def __getattr__(self, name: str) -> Any:
         return _played(getattr(np, name))

@@ -49,6 +49,12 @@ class Paper:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return dict(self._own.__array_interface__)
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, int(self.device.name.removeprefix("gpu-"))
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self, kwargs
+
     def __getitem__(self, index: Any) -> Paper:
         return Paper(self.device, self._own[index])
 
@@ -73,18 +79,24 @@ class PaperDevice:
         self.room = room
         self.sent: list[int] = []  # bytes of each array that arrived
         self.fetched: list[int] = []
+        self.allowed: list[float | None] = []  # bytes more than it held then
         self.full_once = False
         self.phases = self.applied = self.trims = 0
 
     def holds(self, value: object) -> bool:
         return isinstance(value, Paper) and value.device is self
 
+    def taken(self, value: object) -> Paper | None:
+        own = getattr(value, "paper", value)  # what another library's array would be made of
+        return own if isinstance(own, Paper) and self.holds(own) else None
+
     def put(self, array: np.ndarray) -> Paper:
         assert type(array) is np.ndarray
         if array.dtype.char in "gGO":
             raise Unsupported(array.dtype.char)
+        arrived = self._new(np.array(array, order="C"))
         self.sent.append(array.nbytes)
-        return self._new(np.array(array, order="C"))
+        return arrived
 
     def get(self, array: Paper) -> np.ndarray:
         assert array.device is self
@@ -135,6 +147,9 @@ class PaperDevice:
 
     def free_bytes(self) -> int:
         return self.room
+
+    def allow(self, more: float | None) -> None:
+        self.allowed.append(more)
 
     def trim(self) -> None:
         self.trims += 1

@@ -132,12 +132,35 @@ def test_halos_travel_and_nothing_else():
 
 
 def test_what_a_device_has_no_room_for_is_computed_on_the_host_with_a_warning():
-    gpu = PaperDevice(room=1500)
+    gpu = PaperDevice(room=24)  # not even one tile
     x = p.call("negative", p.data(np.arange(400.0)))
     with pytest.warns(DeviceMemoryWarning, match=r"gpu-0 \(made of paper\).*host"):
         p.run([x], made_of(gpu))
-    assert gpu.trims == 2
+    assert gpu.trims > 2
     np.testing.assert_array_equal(p.values([x])[0], -np.arange(400.0))
+
+
+def test_what_does_not_fit_at_once_is_computed_piece_by_piece_with_a_warning():
+    gpu = PaperDevice(room=700)
+    x = p.call("negative", p.data(np.arange(400.0)))
+    with pytest.warns(DeviceMemoryWarning, match=r"gpu-0 \(made of paper\).*piece by piece"):
+        p.run([x], made_of(gpu))
+    assert len(gpu.fetched) >= 4
+    assert max(gpu.sent) <= 700
+    assert sum(gpu.sent) == sum(gpu.fetched) == 300 * 8  # its rows, each once
+    np.testing.assert_array_equal(p.values([x])[0], -np.arange(400.0))
+
+
+@pytest.mark.filterwarnings("ignore::dnumpy.errors.DeviceMemoryWarning")
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("room", [60, 200, 600])
+def test_pieces_give_what_the_reference_gives(program, room):
+    expected = p.meaning(program())
+    roots = program()
+    p.run(roots, made_of(PaperDevice(room=room)))
+    for got, want in zip(p.values(roots), expected, strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
 
 
 def test_an_error_of_a_kernel_is_not_taken_for_a_lack_of_memory():
