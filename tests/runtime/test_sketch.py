@@ -16,7 +16,7 @@ from dnumpy.config import config
 from dnumpy.cost.links import Links
 from dnumpy.errors import PlanInfeasible
 from dnumpy.rewrite.cached import cut_again
-from dnumpy.runtime import jointly
+from dnumpy.runtime import jointly, window
 from dnumpy.runtime.cluster import sketched
 from dnumpy.runtime.jointly import Place, Rating, plan_together
 from dnumpy.runtime.links import SIZES
@@ -36,7 +36,8 @@ ROWS, WIDTH = 4_000, 200
 
 
 @pytest.fixture(autouse=True)
-def lazy() -> Iterator[None]:
+def lazy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(window, "HELD_BYTES", 1 << 40)  # all of a program waits to be sketched
     mode, eager = config.mode, config.eager_below
     config.mode, config.eager_below = "lazy", 0
     clear_sketches()
