@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.devices import Devices
 
 _HERE = "cpu"
+_ASKED = frozenset({"device", "copy"})  # by name
 _CUDA_KINDS = frozenset({2, 13})  # what DLPack calls memory of CUDA's devices, and managed memory
 
 
@@ -115,16 +116,17 @@ def _here(x: Any, nodes: Devices) -> np.ndarray:
     return content
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(*args: Any, **kwargs: Any) -> Any:
     """As ``numpy.from_dlpack``; what lies on a GPU stays there, and is not copied unless asked."""
-    if device is None and _lies_on_a_gpu(x):
-        place = GPU(int(x.__dlpack_device__()[1]))
-        taken = at(x, place)
-        if copy:
-            return _copied_there(taken, str(place))
-        return taken[...] if taken is x else taken
-    asked = {"device": device, "copy": copy}  # which NumPy 2.0 does not know
-    return calls.run(np.from_dlpack, (x,), {k: v for k, v in asked.items() if v is not None})
+    stays = len(args) == 1 and not kwargs.keys() - _ASKED and kwargs.get("device") is None
+    if not stays or not _lies_on_a_gpu(args[0]):
+        return calls.run(np.from_dlpack, args, kwargs)
+    (x,) = args
+    place = GPU(int(x.__dlpack_device__()[1]))
+    taken = at(x, place)
+    if kwargs.get("copy"):
+        return _copied_there(taken, str(place))
+    return taken[...] if taken is x else taken
 
 
 def _copied_there(x: ndarray, name: str) -> ndarray:
