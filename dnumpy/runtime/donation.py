@@ -198,6 +198,12 @@ def is_one_loop(phase: Phase, values: Sequence[Any], outs: Sequence[np.ndarray])
     )
 
 
+def beginning_at(row: int, phase: Phase, outs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the outputs, the partial ones from the tile on that begins with a row."""
+    number = row // phase.tile_rows
+    return [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
+
+
 class StagedRun:
     """Computes rows of all outputs, those ``staged`` by way of scratch.
 
@@ -231,7 +237,7 @@ class StagedRun:
         edges = {k: self._edges(k, lo, hi) for k in self._staged}
         done = self._in_c(edges, lo, hi)
         waiting = [rows for edge in edges.values() for rows in edge.left(lo, done, size)]
-        scratch, mine = self._scratch.held, self._beginning_at(done)
+        scratch, mine = self._scratch.held, beginning_at(done, phase, self._outs)
         rows = done, hi, 0
         for b in in_blocks(phase, self._values, mine, scratch, rows, size, write=False):
             faults |= self._kernel.run(b.values, b.outs, b.lo, b.hi, b.lo, told=self._told)
@@ -246,12 +252,6 @@ class StagedRun:
             self._held += edge.held(lo, hi)
         return faults
 
-    def _beginning_at(self, row: int) -> list[np.ndarray]:
-        """Return the outputs, the partial ones from the tile on that begins with a row."""
-        number = row // self._phase.tile_rows
-        given = zip(self._outs, self._phase.outputs, strict=True)
-        return [o[number:] if g.partial else o for o, g in given]
-
     def _edges(self, k: int, lo: int, hi: int) -> _Edges:
         out, (above, below) = self._outs[k], self._staged[k]
         head = min(lo + below, hi) if lo else lo
@@ -265,7 +265,7 @@ class StagedRun:
     def _in_c(self, edges: Mapping[int, _Edges], lo: int, hi: int) -> int:
         """Compute rows without the interpreter's lock; return the row at which it is to go on."""
         held, tile = self._scratch.held, self._phase.tile_rows
-        outs = [held.get(k, o) for k, o in enumerate(self._beginning_at(lo))]
+        outs = [held.get(k, o) for k, o in enumerate(beginning_at(lo, self._phase, self._outs))]
         targets = [edges[k].given() if k in edges else None for k in range(len(outs))]
         rows = lo, hi, self._size, tile
         return self._kernel.run_staged(list(self._values), outs, targets, rows, self._told)

@@ -266,11 +266,9 @@ class _PlainRun:
         self.values, self.outs = values, outs
 
     def __call__(self, lo: int, hi: int) -> Faults:
-        kernel, phase, outs = self.kernel, self.phase, self.outs
+        kernel, outs = self.kernel, self.outs
         if kernel.gives_partials and lo:
-            number = lo // phase.tile_rows
-            given = zip(outs, phase.outputs, strict=True)
-            outs = [o[number:] if g.partial else o for o, g in given]
+            outs = donation.beginning_at(lo, self.phase, outs)
         return kernel.run(self.values, outs, lo, hi, told=self.told)
 
     def jointly(self, threads: int) -> bool:
