@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy import engine, native
+from dnumpy import engine
 from dnumpy.api import (
     blocks,
     calls,
@@ -37,7 +37,6 @@ from dnumpy.api.transplant import transplanted
 from dnumpy.config import config
 from dnumpy.expr import bounds
 from dnumpy.expr.expr import Expr
-from dnumpy.kernels import counts as counting_kernels
 from dnumpy.kernels.blocked import most_rows
 from dnumpy.ops.counting import (
     BINCOUNT,
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
 
 BLOCK = 65_536  # rows: NumPy's own block of a histogram, so that weights are added in its order
 LABELS = 16_384  # rows of labels: nodes that have others may have made them, cut at fewer rows
-NUMPYS_SECONDS = 1e-8  # of a value in a histogram
 LONG = 1 << 20  # rows of which whole numbers are counted: in a short call threads wait for Python
 FEWEST = 16  # blocks that are made longer
 ONE_BLOCK = 400_000  # rows of labels that one thread adds up as soon as several
@@ -197,11 +195,8 @@ def histogram(
 
 
 def _in_bins_here(a: ndarray, edges: np.ndarray) -> Any:
-    """Return the counts in equal bins of an array at home, if a kernel counts them."""
+    """Return the counts in equal bins of an array at home, if the module in C counts them."""
     if a.dtype != np.float64 or blocks.spread(a) or config.mode != "default":
-        return None
-    if not native.built and not counting_kernels.BINS.ready():
-        counting_kernels.BINS.missed(NUMPYS_SECONDS * a.size)
         return None
     found = counts.histogram(concrete(a), edges)
     return None if found is None else calls.wrap_result(found)

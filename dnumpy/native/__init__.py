@@ -189,12 +189,37 @@ def run_frames(
     return int(_module.run_frames(address, fields, noted, partials, *rows))
 
 
-def count_bins(values: np.ndarray, edges: np.ndarray, counters: np.ndarray) -> bool:
-    """Add to two rows of counters how many doubles lie in bins of equal width.
+def wake_apart(threads: tuple[int, ...]) -> int:
+    """Let sleeping threads, by their native numbers, be woken on other cores than the caller's.
 
-    False where a value is beyond them, and where the module in C was not built.
+    They are to call :func:`woken` as soon as they run. Returns how many could be; none where the
+    system does not place threads, and where the module in C was not built.
     """
-    return built and bool(_module.count_bins(values, edges, counters))
+    return int(_module.wake_apart(threads)) if built else 0
+
+
+def woken() -> None:
+    """Let this thread, which may have been woken apart, use all cores again."""
+    if built:
+        _module.woken()
+
+
+def count_bins(values: np.ndarray, edges: np.ndarray, threads: int) -> np.ndarray | None:
+    """Return how many doubles lie in each bin of equal width.
+
+    None where a value is in no bin that there is, and where the module in C was not built.
+    """
+    found: np.ndarray | None = _module.count_bins(values, edges, threads) if built else None
+    return found
+
+
+def count_whole(values: np.ndarray, size: int, threads: int) -> np.ndarray | None:
+    """Return how often each whole number from 0 to below ``size`` occurs.
+
+    None where another does, and where the module in C was not built.
+    """
+    found: np.ndarray | None = _module.count_whole(values, size, threads) if built else None
+    return found
 
 
 def tell_apart(

@@ -27,6 +27,7 @@ static void (*work_now)(void *);
 static void *job_now;
 static int wanted, active; /* helpers that may still begin, and that have begun: looked at unlocked */
 static int started;        /* helpers of this process */
+static int asleep, numbers[MOST_CREW]; /* how many of them sleep, and the system's numbers of all */
 static int watches_forks;
 
 static double
@@ -68,17 +69,24 @@ look_for(const int *count, int sought)
 static void *
 help(void *nothing)
 {
-    (void)nothing;
+    int *number = nothing;
     pthread_mutex_lock(&lock);
+    *number = this_thread();
     for (;;) {
+        int slept = wanted == 0;
+        asleep += slept;
         while (wanted == 0) {
             pthread_cond_wait(&wanted_more, &lock);
         }
+        asleep -= slept;
         __atomic_store_n(&wanted, wanted - 1, __ATOMIC_RELEASE);
         __atomic_store_n(&active, active + 1, __ATOMIC_RELEASE);
         void (*work)(void *) = work_now;
         void *job = job_now;
         pthread_mutex_unlock(&lock);
+        if (slept) {
+            use_any_core();
+        }
         work(job);
         pthread_mutex_lock(&lock);
         __atomic_store_n(&active, active - 1, __ATOMIC_RELEASE);
@@ -102,7 +110,7 @@ begin_anew(void)
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&wanted_more, NULL);
     pthread_cond_init(&all_done, NULL);
-    wanted = active = started = 0;
+    wanted = active = started = asleep = 0;
 }
 
 /* Have so many helpers if there can be; signals are for the interpreter's threads. */
@@ -120,7 +128,7 @@ have_helpers(int count)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (watches_forks && started < count) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, help, NULL) != 0) {
+        if (pthread_create(&thread, NULL, help, &numbers[started]) != 0) {
             break;
         }
         pthread_detach(thread);
@@ -141,6 +149,9 @@ with_crew(void (*work)(void *), void *job, int helpers)
     work_now = work;
     job_now = job;
     __atomic_store_n(&wanted, helpers < started ? helpers : started, __ATOMIC_RELEASE);
+    if (asleep > 0) {
+        keep_apart(numbers, started);
+    }
     if (wanted > 1) {
         pthread_cond_broadcast(&wanted_more);
     }

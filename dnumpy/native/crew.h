@@ -27,4 +27,10 @@ added(int64_t *x, int64_t n)
    that any number of callers does all of it. The interpreter's lock is not held. */
 void with_crew(void (*work)(void *), void *job, int helpers);
 
+/* Forbid threads that sleep, by their numbers in the system, this thread's core until they call
+   `use_any_core`; how many it was forbidden: see cores.c. */
+int keep_apart(const int *threads, int count);
+void use_any_core(void);
+int this_thread(void); /* its number */
+
 #endif

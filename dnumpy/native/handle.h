@@ -216,7 +216,10 @@ PyObject *run_frames(PyObject *module, PyObject *args); /* see joint.c */
 PyObject *numbers_beside(PyObject *x, PyObject *other);  /* see sequences.c */
 int is_numbers(PyObject *x);
 PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
-PyObject *count_bins(PyObject *module, PyObject *args); /* see bins.c */
+PyObject *count_bins(PyObject *module, PyObject *args); /* see counts.c */
+PyObject *count_whole(PyObject *module, PyObject *args);
+PyObject *wake_apart(PyObject *module, PyObject *threads); /* see cores.c */
+PyObject *woken(PyObject *module, PyObject *nothing);
 PyObject *tell_apart(PyObject *module, PyObject *args); /* see parts.c */
 PyObject *fold_blocks(PyObject *module, PyObject *args); /* see folds.c */
 PyObject *fold_columns(PyObject *module, PyObject *args);

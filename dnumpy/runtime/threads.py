@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.config import thread_count
+from dnumpy.native import wake_apart, woken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -62,6 +63,7 @@ class _Job:
 
 _jobs: SimpleQueue[_Job] = SimpleQueue()
 _helpers: list[threading.Thread] = []
+_numbers: tuple[int, ...] = ()  # of the helpers, in the system
 _starting = threading.Lock()
 
 
@@ -70,6 +72,8 @@ def in_threads(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     others = [_Job(call) for call in calls[1:]]
     if len(_helpers) < len(others):
         _start_helpers(len(others))
+    if others:
+        wake_apart(_numbers)
     for job in others:
         _jobs.put(job)
     try:
@@ -87,23 +91,29 @@ def in_threads(calls: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def _start_helpers(count: int) -> None:
+    global _numbers  # noqa: PLW0603
     with _starting:
         while len(_helpers) < count:
             thread = threading.Thread(target=_help, name="dnumpy", daemon=True)
             thread.start()
             _helpers.append(thread)
+        _numbers = tuple(helper.native_id or 0 for helper in _helpers)
 
 
 def _help() -> None:
     jobs = _jobs
     while True:
-        jobs.get().run()
+        job = jobs.get()
+        woken()
+        job.run()
+        del job
 
 
 def _begin_anew() -> None:
     """Forget threads that are not in this process, and what they held."""
-    global _jobs, _starting
+    global _jobs, _numbers, _starting
     _helpers.clear()
+    _numbers = ()
     _jobs, _starting = SimpleQueue(), threading.Lock()
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.expr.expr import leaf
-from dnumpy.kernels import chain, counts, fast, llvm, sums
+from dnumpy.kernels import chain, fast, llvm, sums
 from dnumpy.kernels.compile import Compiled, compile_directly, compile_source, compile_with_numba
 from dnumpy.kernels.fast_loops import loop_source
 from dnumpy.kernels.flags import ALL_FLAGS, fenv, to_be_told
@@ -195,8 +195,7 @@ def test_no_kernel_that_is_written_by_hand_is_left_to_numba():
     texts = [helper_source(name, c) for name in ("sum", "finish") for c in ("f8", "f4")]
     texts += [helper_source("gather", c) for c in ("u1", "f4", "f8", "c16")]
     texts += [helper_source("copy", "u1")]
-    texts += [chain.SOURCE, counts.BINS.source]
-    texts += [counts.whole(np.dtype(c)).source for c in ("i8", "i2", "u1")]
+    texts += [chain.SOURCE]
     texts += [
         loop_source(name, about.inputs, bounded=name in fast.BOUNDED)
         for name, about in fast.FUNCTIONS.items()

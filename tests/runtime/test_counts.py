@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy import native
 from dnumpy.config import config
-from dnumpy.kernels import choose
-from dnumpy.kernels import counts as kernels
 from dnumpy.runtime import counts
+
+in_c = pytest.mark.skipif(not native.built, reason="the module in C counts")
 
 
 @pytest.fixture(autouse=True)
@@ -27,15 +28,7 @@ def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "threads", 2)
 
 
-def made_ready(kernel: choose.LoneKernel) -> None:
-    """Wait until a kernel is compiled, as one that has long been missed is in the background."""
-    record = kernel._record
-    if record.state != "ready":
-        choose._prepare(record, None, worth=True)
-    assert record.state == "ready"
-    assert kernel.ready() is not None
-
-
+@in_c
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4"])
 @settings(max_examples=30, deadline=None)
 @given(
@@ -44,7 +37,6 @@ def made_ready(kernel: choose.LoneKernel) -> None:
 def test_whole_numbers_are_counted_as_numpy_counts(
     dtype: str, values: list[int], least: int, threads: int
 ) -> None:
-    made_ready(kernels.whole(np.dtype(dtype)))
     given_values = np.array(values, dtype)
     kept, config.threads = config.threads, threads
     try:
@@ -60,6 +52,7 @@ def test_whole_numbers_are_counted_as_numpy_counts(
 FLOATS = st.floats(-2, 2) | st.sampled_from([-1.0, 0.0, 0.1, 0.3, 0.7, 1.0, np.nan, np.inf])
 
 
+@in_c
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(FLOATS, min_size=1, max_size=40),
@@ -69,7 +62,6 @@ FLOATS = st.floats(-2, 2) | st.sampled_from([-1.0, 0.0, 0.1, 0.3, 0.7, 1.0, np.n
 def test_numbers_are_put_in_bins_as_numpy_puts_them(
     values: list[float], bins: int, ends: tuple[float, float]
 ) -> None:
-    made_ready(kernels.BINS)
     edges = np.histogram_bin_edges(np.array([]), bins, ends)
     # every edge, and its neighbours: what is within rounding of one is where NumPy looks twice
     near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
@@ -82,19 +74,31 @@ def test_numbers_are_put_in_bins_as_numpy_puts_them(
     np.testing.assert_array_equal(found, expected)
 
 
+@in_c
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_count_everything_once(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "threads", threads)
+    draw = np.random.default_rng(3)
+    for size in (1 << 16, 300_001):
+        values = draw.integers(0, 70, size)
+        np.testing.assert_array_equal(counts.bincount(values, 0), np.bincount(values))
+        values[size // 2] = -1
+        assert native.count_whole(values, 70, threads) is None
+        line = draw.normal(size=size)
+        expected, edges = np.histogram(line, 33)
+        np.testing.assert_array_equal(counts.histogram(line, edges), expected)
+
+
 X = np.random.default_rng(1).normal(size=999)
 K = np.random.default_rng(2).integers(0, 50, 999)
 
 
-@pytest.mark.parametrize("ready", [False, True], ids=["NumPy's", "compiled"])
-def test_arrays_are_counted_alike_before_and_after_there_is_a_kernel(
-    ready: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("built", [False, True], ids=["without the module in C", "with it"])
+def test_arrays_are_counted_alike_with_and_without_the_module_in_c(
+    built: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for kernel in (kernels.BINS, kernels.whole(K.dtype)):
-        if ready:
-            made_ready(kernel)
-        else:
-            monkeypatch.setattr(kernel._record, "state", "failed")
+    if not built:
+        monkeypatch.setattr(counts, "_applies", lambda _values, _kinds: False)
     calls: list[Any] = [
         lambda np_, x, _k: np_.histogram(x, 30),
         lambda np_, x, _k: np_.histogram(x, 30, (-1, 0.5), density=True),
@@ -112,7 +116,6 @@ def test_arrays_are_counted_alike_before_and_after_there_is_a_kernel(
 
 
 def test_what_numpy_refuses_is_refused() -> None:
-    made_ready(kernels.whole(K.dtype))
     negative = K.copy()
     negative[700] = -3
     for least in (0, 99):
@@ -124,21 +127,3 @@ def test_what_numpy_refuses_is_refused() -> None:
     late = K.copy()
     late[700] = 1000  # beyond what the first values show
     np.testing.assert_array_equal(counts.bincount(late, 0), np.bincount(late))
-
-
-def test_a_kernel_is_compiled_once_it_has_been_missed_for_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(
-        choose, "_prepare", lambda record, _phase, worth: asked.append(record.source)
-    )
-    kernel = choose.LoneKernel("def kernel(a, b, c):\n    pass\n")
-    kernel.missed(1e-4)
-    assert not asked
-    kernel.missed(10.0)
-    for thread in choose.threading.enumerate():
-        if thread.name == "dnumpy-compile":
-            thread.join()
-    assert asked == [kernel.source]
-    assert kernel.ready() is None

@@ -1,0 +1,170 @@
+/* How often each whole number occurs, and how many numbers lie in bins of equal width. Threads draw
+   batches, and each counts in counters of its own: two rows of them, which take turns, so that equal
+   neighbours do not wait for each other. */
+
+#include "crew.h"
+#include "handle.h"
+
+#define BATCH (1 << 16) /* values */
+
+typedef struct Count Count;
+struct Count {
+    int (*add)(const Count *self, const char *values, npy_intp count, npy_intp *counters);
+    const char *values;
+    npy_intp size, itemsize, kinds;
+    const double *edges;
+    npy_intp *counters[MOST_CREW];
+    int64_t next, members, failed; /* counters that all threads share */
+};
+
+/* Draw batches until there are none, or one that cannot be counted. */
+static void
+draw(void *job)
+{
+    Count *self = job;
+    int64_t who = ADD(&self->members, 1), start;
+    while (!ADD(&self->failed, 0) && (start = ADD(&self->next, BATCH)) < self->size) {
+        npy_intp count = self->size - start < BATCH ? self->size - start : BATCH;
+        if (!self->add(self, self->values + start * self->itemsize, count, self->counters[who])) {
+            ADD(&self->failed, 1);
+        }
+    }
+}
+
+/* Return the counts as an array, None where a value cannot be counted, NULL for an error. */
+static PyObject *
+counted(Count *self, npy_intp threads)
+{
+    threads = threads < 1 ? 1 : threads < MOST_CREW ? threads : MOST_CREW;
+    npy_intp *all = PyMem_RawCalloc((size_t)(2 * threads * self->kinds), sizeof *all);
+    PyObject *found = PyArray_ZEROS(1, &self->kinds, NPY_INTP, 0);
+    if (all == NULL || found == NULL) {
+        PyMem_RawFree(all);
+        Py_XDECREF(found);
+        return PyErr_NoMemory();
+    }
+    for (npy_intp k = 0; k < threads; k++) {
+        self->counters[k] = all + 2 * k * self->kinds;
+    }
+    npy_intp *sums = PyArray_DATA((PyArrayObject *)found);
+    Py_BEGIN_ALLOW_THREADS
+    with_crew(draw, self, (int)threads - 1);
+    for (npy_intp row = 0; row < 2 * threads; row++) {
+        for (npy_intp k = 0; k < self->kinds; k++) {
+            sums[k] += all[row * self->kinds + k];
+        }
+    }
+    Py_END_ALLOW_THREADS
+    PyMem_RawFree(all);
+    if (self->failed) {
+        Py_SETREF(found, Py_NewRef(Py_None));
+    }
+    return found;
+}
+
+/* Numbers below 0 are very large without a sign. */
+#define DEFINE_ADD_WHOLE(NAME, TYPE)                                                               \
+    static int NAME(const Count *self, const char *values, npy_intp count, npy_intp *counters)     \
+    {                                                                                              \
+        const TYPE *x = (const TYPE *)values;                                                      \
+        npy_intp *others = counters + self->kinds, at = 0;                                         \
+        const npy_uint64 kinds = (npy_uint64)self->kinds;                                          \
+        for (; at + 1 < count; at += 2) {                                                          \
+            npy_uint64 one = (npy_uint64)x[at], other = (npy_uint64)x[at + 1];                     \
+            if (one >= kinds || other >= kinds) {                                                  \
+                return 0;                                                                          \
+            }                                                                                      \
+            counters[one]++;                                                                       \
+            others[other]++;                                                                       \
+        }                                                                                          \
+        if (at < count) {                                                                          \
+            npy_uint64 last = (npy_uint64)x[at];                                                   \
+            if (last >= kinds) {                                                                   \
+                return 0;                                                                          \
+            }                                                                                      \
+            counters[last]++;                                                                      \
+        }                                                                                          \
+        return 1;                                                                                  \
+    }
+
+DEFINE_ADD_WHOLE(add_i1, npy_int8)
+DEFINE_ADD_WHOLE(add_i2, npy_int16)
+DEFINE_ADD_WHOLE(add_i4, npy_int32)
+DEFINE_ADD_WHOLE(add_i8, npy_int64)
+DEFINE_ADD_WHOLE(add_u1, npy_uint8)
+DEFINE_ADD_WHOLE(add_u2, npy_uint16)
+DEFINE_ADD_WHOLE(add_u4, npy_uint32)
+
+/* `count_whole(values, size, threads)`: how often each number from 0 to below `size` occurs; None
+   where another does. */
+PyObject *
+count_whole(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static int (*const adds[2][4])(const Count *, const char *, npy_intp, npy_intp *) = {
+        {add_i1, add_i2, add_i4, add_i8}, {add_u1, add_u2, add_u4, NULL}};
+    PyArrayObject *values;
+    Py_ssize_t size, threads;
+    if (!PyArg_ParseTuple(args, "O!nn", &PyArray_Type, &values, &size, &threads)) {
+        return NULL;
+    }
+    npy_intp itemsize = PyArray_ITEMSIZE(values);
+    char kind = PyArray_DESCR(values)->kind;
+    int log = itemsize == 8 ? 3 : itemsize == 4 ? 2 : (int)itemsize - 1, sign = kind == 'u';
+    if ((kind != 'i' && !sign) || adds[sign][log] == NULL || !PyArray_ISCARRAY_RO(values) ||
+        size < 1) {
+        PyErr_SetString(PyExc_TypeError, "expected whole numbers of up to 63 bits, and counters");
+        return NULL;
+    }
+    Count count = {.add = adds[sign][log], .values = PyArray_DATA(values), .itemsize = itemsize,
+                   .size = PyArray_SIZE(values), .kinds = size};
+    return counted(&count, threads);
+}
+
+/* NumPy's own steps, one number at a time. */
+static int
+add_bins(const Count *self, const char *values, npy_intp count, npy_intp *counters)
+{
+    const double *x = (const double *)values, *edge = self->edges;
+    npy_intp bins = self->kinds;
+    const double first = edge[0], last = edge[bins], width = last - first, scale = (double)bins;
+    for (npy_intp at = 0; at < count; at++) {
+        double value = x[at];
+        if (!(first <= value && value <= last)) {
+            continue;
+        }
+        double place = (value - first) / width * scale;
+        if (!(place >= 0 && place < scale + 1)) {
+            return 0;
+        }
+        npy_intp k = (npy_intp)place;
+        k = k == bins ? bins - 1 : k;
+        k -= value < edge[k];
+        if (k < 0) {
+            return 0;
+        }
+        k += k != bins - 1 && value >= edge[k + 1];
+        counters[k + (at & 1 ? bins : 0)]++;
+    }
+    return 1;
+}
+
+/* `count_bins(values, edges, threads)`: how many doubles lie in each bin; None where one belongs to
+   no bin that there is. */
+PyObject *
+count_bins(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *values, *edges;
+    Py_ssize_t threads;
+    if (!PyArg_ParseTuple(args, "O!O!n", &PyArray_Type, &values, &PyArray_Type, &edges, &threads)) {
+        return NULL;
+    }
+    npy_intp bins = PyArray_SIZE(edges) - 1;
+    if (PyArray_TYPE(values) != NPY_DOUBLE || PyArray_TYPE(edges) != NPY_DOUBLE || bins < 1 ||
+        !PyArray_ISCARRAY_RO(values) || !PyArray_ISCARRAY_RO(edges)) {
+        PyErr_SetString(PyExc_TypeError, "expected doubles and edges");
+        return NULL;
+    }
+    Count count = {.add = add_bins, .values = PyArray_DATA(values), .itemsize = sizeof(double),
+                   .size = PyArray_SIZE(values), .kinds = bins, .edges = PyArray_DATA(edges)};
+    return counted(&count, threads);
+}
