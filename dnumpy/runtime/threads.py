@@ -111,7 +111,7 @@ def _help() -> None:
 
 def _begin_anew() -> None:
     """Forget threads that are not in this process, and what they held."""
-    global _jobs, _numbers, _starting
+    global _jobs, _numbers, _starting  # noqa: PLW0603
     _helpers.clear()
     _numbers = ()
     _jobs, _starting = SimpleQueue(), threading.Lock()
