@@ -28,8 +28,13 @@ _PARTS, _VALUES = 4, 3  # table, kind, name, class; rate, value, count
 
 
 def rate_of(profile: DeviceProfile) -> float:
-    """Return the logarithm of the time that a device takes for a steady loop."""
-    return log(profile.ns_table("tiled")["exp"] / profile.speed)
+    """Return the logarithm of the time that a device takes for a steady loop while it may run.
+
+    How much of the time it may, its ``speed``, is no matter of the kernel's: nodes of one processor
+    are one class whatever their quotas, so that what a kernel takes is learnt from all of them, and
+    where a quota is not what it was taken for, that is learnt of the node, from all kernels.
+    """
+    return log(profile.ns_table("tiled")["exp"])
 
 
 class Taught:

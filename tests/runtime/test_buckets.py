@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import dnumpy
 from dnumpy.config import config
 from dnumpy.kernels import buckets as kernels
+from dnumpy.kernels import choose
 from dnumpy.kernels.sharing import Seconds
 from dnumpy.runtime import buckets, runs
-from tests.runtime.test_counts import made_ready
 
 DTYPES = ["f8", "f4", "i8", "u8", "i4", "u4"]
 KINDS = [
@@ -36,6 +36,15 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "cluster", "off")
     monkeypatch.setattr(config, "threads", 2)
     monkeypatch.setattr(buckets, "_known", defaultdict(plainly_slow))
+
+
+def made_ready(kernel: choose.LoneKernel) -> None:
+    """Wait until a kernel is compiled, as one that has long been missed is in the background."""
+    record = kernel._record
+    if record.state != "ready":
+        choose._prepare(record, None, worth=True)
+    assert record.state == "ready"
+    assert kernel.ready() is not None
 
 
 def plainly_slow() -> buckets.Known:

@@ -110,9 +110,17 @@ def test_corrections_of_a_device_class_are_the_same_in_the_next_process() -> Non
     teacher.enter("cpua", profile)
     observed(first)
     teacher.kept.write()
-    for speed, known in ((1.0, True), (1.1, True), (0.25, False)):
+    slower = replace(
+        profile,
+        ns_per_element=tuple(
+            (lowering, tuple((op_class, 2 * ns) for op_class, ns in table))
+            for lowering, table in profile.ns_per_element
+        ),
+    )
+    quota = profile.with_speed(0.25)  # of the same processor: the kernels take what they take
+    for other, known in ((profile, True), (quota, True), (slower, False)):
         second = OnlineCorrection()
-        Taught(second).enter("cpub", profile.with_speed(speed))
+        Taught(second).enter("cpub", other)
         expected = first.factor("k", "cpua", None, "sums") if known else 1.0
         assert second.factor("k", "cpub") == pytest.approx(expected)
         assert (second.factor("new", "cpub", family="sums") != 1.0) == known
