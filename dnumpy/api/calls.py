@@ -39,6 +39,7 @@ PLAIN: frozenset[type] = NUMBERS | frozenset(
         str,
         bytes,
         slice,
+        range,
         type(None),
         type,
         type(Ellipsis),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.api import calls
 from dnumpy.api.array import exported, facts, is_managed_dtype, looked_at
 from dnumpy.api.composites import copy, ravel, reshape
@@ -69,16 +70,14 @@ class flatiter(metaclass=_FlatType):
 
     def __init__(self, array: ndarray) -> None:
         self._array = array
+        self._made: np.flatiter | None = None
         if array._np is not None:
-            self._made: np.flatiter | None = array._np.flat
+            self._made = array._np.flat
             return
         if array.ndim > FEW_AXES:
             np.empty((1,) * array.ndim).flat  # noqa: B018 - raises where NumPy refuses so many
         self._at = 0  # of an iteration over an array on nodes
-        self._line = Line(array)
-        self._made = None
-        if not self._far():
-            self._made = exported(array).flat
+        self._line: Line | None = None
 
     def _far(self) -> bool:
         """Say whether the elements lie on nodes."""
@@ -125,21 +124,27 @@ class flatiter(metaclass=_FlatType):
     def __next__(self) -> Any:
         if self._made is not None:
             return next(self._made)
-        at = self._at
-        if not self._line.holds(at):
+        at, line = self._at, self._line
+        if line is None or not line.holds(at):
             if not self._far():
                 return next(self._np)
             if at >= len(self):
                 raise StopIteration
+            if line is None:
+                line = self._line = Line(self._array)
         self._at = at + 1
-        return self._line[at]
+        return line[at]
 
     def __len__(self) -> int:
         return int(self._array.size) if self._far() else len(self._np)
 
     def __getitem__(self, key: Any) -> Any:
-        if self._made is not None and type(key) is int:
-            return self._made[key]
+        if type(key) is int:
+            if self._made is not None:
+                return self._made[key]
+            seen = native.lying_here(self._array)
+            if seen is not None:
+                return seen.flat[key]
         if self._far():
             wanted = self._key(key)
             if type(wanted) is tuple:

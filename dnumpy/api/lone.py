@@ -68,12 +68,13 @@ VIEWS = frozenset({
 })  # fmt: skip
 # of what is not too large, as one block of it is (see kernels/blocked.py)
 RUNS = frozenset({"cumsum", "cumprod"})
-# methods: what shows its array, may end early, runs over it, or multiplies; as handle.h has
+# methods: what shows its array, may end early, runs over it, multiplies, or looks an element up; as
+# handle.h has
 KINDS: dict[Any, int] = {
     _array.transpose: 0, _array.swapaxes: 0, _array.diagonal: 0,
     _array.any: 1, _array.all: 1,
     **{f: 2 for name, f in native.FASTER_OF_ARRAYS.items() if name in RUNS},
-    _array.dot: 3,
+    _array.dot: 3, _array.item: 4,
 }  # fmt: skip
 METHODS |= {f for name, f in native.FASTER_OF_ARRAYS.items() if name in {"max", "min"}}
 PRODUCTS = frozenset({"dot", "vdot", "inner"})

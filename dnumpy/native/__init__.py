@@ -189,6 +189,16 @@ def run_frames(
     return int(_module.run_frames(address, fields, noted, partials, *rows))
 
 
+def lying_here(x: object) -> np.ndarray | None:
+    """Return what NumPy would read for an operand, without telling anybody that it is read.
+
+    None where it is to be computed first, or its reading to be noted, and where the module in C was
+    not built.
+    """
+    found: np.ndarray | None = _module.lying_here(x) if built else None
+    return found
+
+
 def wake_apart(threads: tuple[int, ...]) -> int:
     """Let sleeping threads, by their native numbers, be woken on other cores than the caller's.
 

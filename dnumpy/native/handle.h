@@ -65,7 +65,7 @@ typedef struct {
 
 extern World world;
 
-enum { SHOWS, ENDS_EARLY, RUNS, MULTIPLIES }; /* kinds of methods */
+enum { SHOWS, ENDS_EARLY, RUNS, MULTIPLIES, LOOKS_UP }; /* kinds of methods */
 
 /* Special methods of which each has a short path of its own, and what Python does for them. */
 enum { GETITEM, SETITEM, LEN, BOOL, INT, FLOAT, INDEX, DELITEM, ITER, ITEMS };

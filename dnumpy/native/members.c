@@ -169,7 +169,8 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
             if (large > 0 && ends_early(self->numpys, own)) {
                 large = 0;
             }
-            else if (own == NULL || !runs_over(self->numpys, own)) {
+            else if (own == NULL ||
+                     !(runs_over(self->numpys, own) || is_of_kind(self->numpys, LOOKS_UP))) {
                 site = large == 0 ? NULL : turn_of(self->numpys, large);
                 if (site == NULL) {
                     Py_CLEAR(own);

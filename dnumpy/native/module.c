@@ -120,6 +120,13 @@ take(PyObject *Py_UNUSED(module), PyObject *args)
     return PyBool_FromLong(take_operator(name, function, loop, row));
 }
 
+static PyObject *
+lying_here_of(PyObject *Py_UNUSED(module), PyObject *x)
+{
+    PyObject *found = lying_here(x);
+    return found != NULL || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+}
+
 static PyMethodDef functions[] = {
     {"bind", (PyCFunction)(void (*)(void))bind, METH_VARARGS | METH_KEYWORDS,
      "Tell of the class of arrays, the settings, and what is asked where no short path is."},
@@ -145,6 +152,8 @@ static PyMethodDef functions[] = {
     {"forget", forget_expr, METH_O, "Let no equal Expr find this one any more."},
     {"take_ufunc", take_ufunc, METH_VARARGS,
      "Keep what Python does when an instance of the class of ufuncs is called."},
+    {"lying_here", lying_here_of, METH_O,
+     "Return what NumPy would read for an operand now, None where that is to be looked at first."},
     {"count_bins", count_bins, METH_VARARGS,
      "Count doubles in bins of equal width; None where one is beyond them."},
     {"count_whole", count_whole, METH_VARARGS,

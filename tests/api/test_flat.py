@@ -107,3 +107,26 @@ def test_put_writes_what_comes_before_an_index_out_of_bounds(index: Any, values:
             dnumpy.put(found, index, values)
         numpy.testing.assert_array_equal(numpy.asarray(found), expected)
     assert str(ours.value) == str(theirs.value)
+
+
+def test_elements_that_are_looked_up_leave_the_memory_to_this_library() -> None:
+    a = dnumpy.ones((4, 5)) * 3.0
+    dnumpy.sum(a)  # pending until here
+    numpy.asarray(a[0, 0])
+    assert a.flat[7] == a.item(7) == a.item(1, 2) == 3.0
+    assert not a._buf.shared  # nobody was handed what they could write to
+    a.flat[7] = 5.0
+    a[1, 3] = 6.0
+    assert (a.item(7), a.flat[8], a.flat[-1]) == (5.0, 6.0, 3.0)
+
+
+def test_an_iteration_goes_on_over_what_was_written_meanwhile() -> None:
+    def program(xp: Any) -> Any:
+        a = grid(xp) + 1
+        elements = a.flat
+        first = next(elements)
+        a[0, 1] = 40
+        a += 1
+        return first, next(elements), elements[0], elements.index, next(elements)
+
+    assert_as_numpy(program)
