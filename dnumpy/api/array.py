@@ -310,6 +310,12 @@ def adopt(array: np.ndarray) -> ndarray:
 
 
 def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
+    flags = array.flags
+    plain = type(array) is np.ndarray and array.base is None
+    if plain and flags.c_contiguous and flags.writeable:  # as most are
+        engine.make_room(array.nbytes)
+        buffer = Buffer(leaf(array, array.shape, array.dtype), foreign=foreign)
+        return managed(buffer, None)
     root = array
     while type(root.base) is np.ndarray:
         root = root.base

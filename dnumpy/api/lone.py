@@ -59,6 +59,8 @@ EXACT = frozenset({
 # of them, what small arrays make a large one by: broadcast together, or an element for each pair
 FITTED = frozenset({"where"})
 IN_PAIRS = frozenset({"outer"})
+# and what looks few or many keys up in an array: few are found at once, however large that is
+BY_KEYS = frozenset({"searchsorted"})
 # what shows the elements of one array in another way, and never copies them. What gives the array
 # another shape is left to Python: it lives on, and must not hold memory that is to be written over
 VIEWS = frozenset({
@@ -74,7 +76,7 @@ KINDS: dict[Any, int] = {
     _array.transpose: 0, _array.swapaxes: 0, _array.diagonal: 0,
     _array.any: 1, _array.all: 1,
     **{f: 2 for name, f in native.FASTER_OF_ARRAYS.items() if name in RUNS},
-    _array.dot: 3, _array.item: 4,
+    _array.dot: 3, _array.item: 4, _array.searchsorted: 4,
 }  # fmt: skip
 METHODS |= {f for name, f in native.FASTER_OF_ARRAYS.items() if name in {"max", "min"}}
 PRODUCTS = frozenset({"dot", "vdot", "inner"})
@@ -89,6 +91,7 @@ def kind_of(key: str) -> str:
         "moves": MOVING,
         "fitted": FITTED,
         "pairs": IN_PAIRS,
+        "keys": BY_KEYS,
         "exact": EXACT,
         "product": PRODUCTS,
         "runs": RUNS,

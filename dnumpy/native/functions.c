@@ -15,13 +15,13 @@ typedef struct {
     int kind;         /* which arguments make the short path: see below */
     Py_ssize_t out_position; /* of the first argument that it writes to; -1 until it is asked for */
     int binds;        /* whether it is a method of a class that holds it */
-    int grows;        /* whether small arrays make a large one, and how: see below */
+    int grows;        /* whether small arrays make a large one, or are looked up in it: see below */
     vectorcallfunc vectorcall;
 } Function;
 
 enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, RUNNING, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
 
-enum { NOT, BROADCAST, IN_PAIRS };
+enum { NOT, BROADCAST, IN_PAIRS, BY_KEYS };
 
 /* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
 static Py_ssize_t
@@ -274,7 +274,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     }
     PyObject *site = NULL;
     if (k == total) {
-        Py_ssize_t bytes = takes_large(self) ? large_bytes(given, count) : 0;
+        int looks_up = self->grows == BY_KEYS && count > 1 && is_few(given[1]);
+        Py_ssize_t bytes = takes_large(self) && !looks_up ? large_bytes(given, count) : 0;
         if (bytes == 0 && self->grows == BROADCAST) {
             bytes = grown_bytes(given, count);
         }
@@ -385,6 +386,9 @@ made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnam
             }
             given[0] = arrays;
         }
+    }
+    else if (PyRange_Check(first)) {
+        size = PyObject_Size(first);
     }
     else if (is_immediate(first)) {
         size = 1;
@@ -542,6 +546,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     int found = -1, grows = strcmp(kind, "fitted") == 0  ? BROADCAST
                             : strcmp(kind, "pairs") == 0 ? IN_PAIRS
+                            : strcmp(kind, "keys") == 0  ? BY_KEYS
                                                          : NOT;
     if (grows != NOT) {
         kind = "exact";

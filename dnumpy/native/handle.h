@@ -164,6 +164,7 @@ PyObject *computed(PyObject *buffer);    /* its memory; NULL without an error if
 PyObject *shown_of(Handle *x, PyObject *memory);
 int may_be_written(PyObject *buffer);
 int is_watched(PyObject *buffer);
+int is_little(PyObject *operand); /* whether NumPy is done with it before anything else has begun */
 int takes_writes(Handle *x); /* whether computed memory may be written to through it */
 PyObject *memory_to_write(PyObject *x, PyObject **lock); /* of one that does; see there */
 PyObject *locked(PyObject *buffer);  /* the lock, taken */
@@ -214,6 +215,7 @@ PyObject *take_shared(PyObject *module, PyObject *args);
 PyObject *put_shared(PyObject *module, PyObject *args);
 PyObject *run_frames(PyObject *module, PyObject *args); /* see joint.c */
 PyObject *numbers_beside(PyObject *x, PyObject *other);  /* see sequences.c */
+int is_few(PyObject *keys);
 int is_numbers(PyObject *x);
 PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *count_bins(PyObject *module, PyObject *args); /* see counts.c */

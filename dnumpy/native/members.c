@@ -122,6 +122,18 @@ runs_over(PyObject *method, PyObject *own)
            is_run_over(own, 2 * PyArray_NBYTES((PyArrayObject *)own));
 }
 
+/* Say whether a method looks a few elements up, whatever there is to look at. */
+static int
+looks_up(PyObject *method, PyObject *const *args, Py_ssize_t count)
+{
+    int may = is_of_kind(method, LOOKS_UP);
+    for (Py_ssize_t k = 1; may && k < count; k++) {
+        PyObject *x = IS_ARRAY(args[k]) ? small_of(args[k]) : args[k];
+        may = x != NULL && (PyUnicode_CheckExact(x) || is_few(x));
+    }
+    return may;
+}
+
 /* What a product of two arrays that lie here gives, if that is little work; NULL without an error of
    others. */
 static PyObject *
@@ -170,7 +182,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
                 large = 0;
             }
             else if (own == NULL ||
-                     !(runs_over(self->numpys, own) || is_of_kind(self->numpys, LOOKS_UP))) {
+                     !(runs_over(self->numpys, own) || looks_up(self->numpys, args, count))) {
                 site = large == 0 ? NULL : turn_of(self->numpys, large);
                 if (site == NULL) {
                     Py_CLEAR(own);

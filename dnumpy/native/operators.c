@@ -209,7 +209,7 @@ written(Operator *op, PyObject *x, PyObject *a, PyObject *b)
     return Py_NewRef(x);
 }
 
-static int
+int
 is_little(PyObject *operand)
 {
     return !IS_NUMPYS(operand) ||

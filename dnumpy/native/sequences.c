@@ -3,6 +3,7 @@
 #include "handle.h"
 
 #define MOST_NUMBERS 32   /* in a sequence: what is longer takes NumPy longer than a look at it */
+#define MOST_KEYS 1024     /* that are looked up in what is large, by one thread */
 #define MOST_BESIDE 4096  /* elements of the other operand, so that no result is large */
 
 static int
@@ -45,4 +46,15 @@ numbers_beside(PyObject *x, PyObject *other)
     int small = other != NULL && IS_NUMPYS(other) &&
                 PyArray_SIZE((PyArrayObject *)other) <= MOST_BESIDE;
     return small && is_numbers(x) ? Py_NewRef(x) : NULL;
+}
+
+/* Say whether what is looked up in a large array, as NumPy is given it, is so little that it does not
+   matter how large that is. */
+int
+is_few(PyObject *keys)
+{
+    if (IS_NUMPYS(keys)) {
+        return PyArray_SIZE((PyArrayObject *)keys) <= MOST_KEYS;
+    }
+    return is_immediate(keys) || is_numbers(keys);
 }

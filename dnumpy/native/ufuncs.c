@@ -57,12 +57,14 @@ into_large(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kw
     int here = (given[0] = lying_here(args[0])) != NULL;
     here = here && (count == 1 || (given[1] = lying_here(args[1])) != NULL);
     here = here && (given[count] = lying_here(out)) != NULL;
-    if (here && (site = turn_on(self->np, given[count], given[0])) != NULL) {
+    int little = here && is_little(given[0]) && is_little(given[count]) &&
+                 (count == 1 || is_little(given[1]));
+    if (here && (little || (site = turn_on(self->np, given[count], given[0])) != NULL)) {
         Py_DECREF(given[count]);
         given[count] = memory_to_write(out, &lock);
     }
     if (lock != NULL) {
-        double started = seconds_now();
+        double started = site == NULL ? 0 : seconds_now();
         r = PyObject_Vectorcall(self->np, given, kwnames == NULL ? count + 1 : count, kwnames);
         if (r != NULL) {
             Py_SETREF(r, Py_NewRef(out));
