@@ -98,7 +98,7 @@ _FRESH = 2  # references to an array that nobody else holds: a parameter and the
 _CREATED_FROM = {
     "zeros": "shape", "ones": "shape", "empty": "shape", "array": "list", "arange": "range",
     "asarray": "itself", "asanyarray": "itself", "full": "shape", "eye": "square",
-    "identity": "square", "tri": "square",
+    "identity": "square", "tri": "square", "copyto": "writes",
 }  # fmt: skip
 
 
