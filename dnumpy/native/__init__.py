@@ -243,6 +243,15 @@ def tell_apart(
     return built and bool(_module.tell_apart(values, splitters, places, out))
 
 
+def merge_runs(values: np.ndarray, ends: np.ndarray) -> bool:
+    """Merge the sorted runs of a line, of which each ends before one of these rows, where they lie.
+
+    NaN comes last, and equal elements keep their order. False, with nothing done, for a type that
+    is not known, and where the module in C was not built.
+    """
+    return built and bool(_module.merge_runs(values, ends))
+
+
 def take_buffers() -> None:
     """Let the module in C be asked for buffers, once the class has its ``__buffer__``."""
     if built:

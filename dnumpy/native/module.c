@@ -158,6 +158,8 @@ static PyMethodDef functions[] = {
      "Count doubles in bins of equal width; None where one is beyond them."},
     {"count_whole", count_whole, METH_VARARGS,
      "Count each whole number from 0 up; None where one is beyond the counters."},
+    {"merge_runs", merge_runs, METH_VARARGS,
+     "Merge sorted runs that follow each other; False for other types."},
     {"wake_apart", wake_apart, METH_O,
      "Let sleeping threads be woken on other cores than the caller's."},
     {"woken", woken, METH_NOARGS, "Let this thread use all cores again."},

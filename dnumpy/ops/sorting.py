@@ -8,9 +8,10 @@ One long axis is sorted in four steps, none of which holds a whole operand in on
 3. ``CUTS`` counts in each block what is below, and what is not above, each splitter: the exact
    place of every bucket in every block (:class:`Buckets`, in which runs of equal values are cut in
    the order of the blocks, so that many duplicates neither unbalance nor reorder anything);
-4. ``MERGE`` reads for rows ``lo:hi`` the pieces of the buckets that cover them, and sorts them: by
-   a stable sort, which is a merge of runs that are sorted already, where somebody could tell equal
-   elements apart, else by NumPy's vectorised one (8 million float64: 54 ms against 299).
+4. ``MERGE`` reads for rows ``lo:hi`` the pieces of the buckets that cover them, and merges them
+   (``native/merges.c``); where nobody could tell equal elements apart it sorts them anew instead if
+   that is sooner, as it is where NumPy's sort is vectorised well: 8 million float64 take one
+   processor with AVX-512 54 ms, and another 500.
 
 A bucket is always merged as a whole: the bits are the same whichever rows are asked for.
 """
@@ -18,11 +19,15 @@ A bucket is always merged as a whole: the bits are the same whichever rows are a
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import cache
 from itertools import pairwise
+from math import log2
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.ops.families import (
     Fold,
     Piece,
@@ -35,10 +40,11 @@ from dnumpy.ops.families import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.ops.families import Shapes
 
+TRIED, TRIED_RUNS = 1 << 14, 16  # elements and runs on which both ways of merging are timed
 INDEX = "index"  # the field of a record that says where its keys came from
 
 
@@ -283,13 +289,55 @@ def merged(parts: Sequence[np.ndarray], field: str | None, *, stably: bool = Tru
     """Return sorted parts as one, equal keys in the order of the parts if ``stably`` or records."""
     values = np.concatenate(parts)
     if values.dtype.names is None:
-        if len(parts) > 1:
-            values.sort(kind="stable" if stably else None)
+        _join(values, parts, stably=stably)
         return values
     order = _order(values)
     kept: np.ndarray = values if field is None else values[field]
     taken: np.ndarray = kept[order]
     return taken
+
+
+def _join(values: np.ndarray, parts: Sequence[np.ndarray], *, stably: bool) -> None:
+    """Sort a line of sorted parts where it lies, equal elements in the order of the parts."""
+    if len(parts) == 1:
+        return
+    if not stably and _is_sorted_sooner(values.dtype.str, values.size, len(parts)):
+        values.sort()
+    elif not native.merge_runs(values, np.cumsum([len(part) for part in parts])):
+        values.sort(kind="stable")
+
+
+def _is_sorted_sooner(dtype: str, size: int, runs: int) -> bool:
+    """Say whether NumPy sorts a line sooner than that many runs of it are merged."""
+    sorting, merging = _sorting_and_merging(dtype)
+    return sorting * log2(max(size, 2)) < merging * log2(runs)
+
+
+@cache
+def _sorting_and_merging(dtype: str) -> tuple[float, float]:
+    """Return the seconds of both ways for a line of some length, by the logarithms of what it has.
+
+    That is its elements' number for NumPy's sort, and the runs' for a merge. It takes two
+    milliseconds, once for each dtype in a process.
+    """
+    line = np.random.default_rng(0).permutation(TRIED).astype(dtype)
+    runs = np.sort(line.reshape(TRIED_RUNS, -1)).reshape(-1)
+    ends = np.arange(1, TRIED_RUNS + 1) * (TRIED // TRIED_RUNS)
+    if not native.merge_runs(runs.copy(), ends):
+        return 0.0, 1.0
+    sorting = _least_seconds(line, lambda x: x.sort())
+    merging = _least_seconds(runs, lambda x: native.merge_runs(x, ends))
+    return sorting / log2(TRIED), merging / log2(TRIED_RUNS)
+
+
+def _least_seconds(line: np.ndarray, order: Callable[[np.ndarray], object]) -> float:
+    taken = []
+    for _ in range(3):
+        copy = line.copy()
+        started = perf_counter()
+        order(copy)
+        taken.append(perf_counter() - started)
+    return min(taken)
 
 
 def _merge(pieces: Sequence[Any], params: MergeParams, lo: int, hi: int, out: Any) -> None:
@@ -308,8 +356,7 @@ def _merge(pieces: Sequence[Any], params: MergeParams, lo: int, hi: int, out: An
         target = out[start - lo : end - lo]
         if (start, end) == (begin, behind) and parts[0].dtype == out.dtype and not out.dtype.names:
             np.concatenate(parts, out=target)  # without memory that is taken for it alone
-            if len(parts) > 1:
-                target.sort(kind="stable" if params.stably else None)
+            _join(target, parts, stably=params.stably)
             continue
         bucket = merged(parts, params.field, stably=params.stably)
         target[...] = bucket[start - begin : end - begin]
