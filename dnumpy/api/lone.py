@@ -59,8 +59,8 @@ EXACT = frozenset({
 # of them, what small arrays make a large one by: broadcast together, or an element for each pair
 FITTED = frozenset({"where"})
 IN_PAIRS = frozenset({"outer"})
-# and what looks few or many keys up in an array: few are found at once, however large that is
-BY_KEYS = frozenset({"searchsorted"})
+# and what reads little of the first array, however large, where few others or none are given
+LOOKING = frozenset({"searchsorted", "shape", "ndim", "size", "iscomplexobj", "isrealobj"})
 # what shows the elements of one array in another way, and never copies them. What gives the array
 # another shape is left to Python: it lives on, and must not hold memory that is to be written over
 VIEWS = frozenset({
@@ -91,7 +91,7 @@ def kind_of(key: str) -> str:
         "moves": MOVING,
         "fitted": FITTED,
         "pairs": IN_PAIRS,
-        "keys": BY_KEYS,
+        "looks": LOOKING,
         "exact": EXACT,
         "product": PRODUCTS,
         "runs": RUNS,

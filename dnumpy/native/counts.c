@@ -6,6 +6,7 @@
 #include "handle.h"
 
 #define BATCH (1 << 16) /* values */
+#define LEAST_FOR_EACH 8 /* values that a thread counts for each counter that is made for it */
 
 typedef struct Count Count;
 struct Count {
@@ -35,7 +36,9 @@ draw(void *job)
 static PyObject *
 counted(Count *self, npy_intp threads)
 {
-    threads = threads < 1 ? 1 : threads < MOST_CREW ? threads : MOST_CREW;
+    npy_intp most = self->size / (LEAST_FOR_EACH * self->kinds) + 1;
+    most = most < MOST_CREW ? most : MOST_CREW;
+    threads = threads < 1 ? 1 : threads < most ? threads : most;
     npy_intp *all = PyMem_RawCalloc((size_t)(2 * threads * self->kinds), sizeof *all);
     PyObject *found = PyArray_ZEROS(1, &self->kinds, NPY_INTP, 0);
     if (all == NULL || found == NULL) {

@@ -15,13 +15,13 @@ typedef struct {
     int kind;         /* which arguments make the short path: see below */
     Py_ssize_t out_position; /* of the first argument that it writes to; -1 until it is asked for */
     int binds;        /* whether it is a method of a class that holds it */
-    int grows;        /* whether small arrays make a large one, or are looked up in it: see below */
+    int grows;        /* whether small arrays make a large one, or little of one is read: see below */
     vectorcallfunc vectorcall;
 } Function;
 
 enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, RUNNING, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
 
-enum { NOT, BROADCAST, IN_PAIRS, BY_KEYS };
+enum { NOT, BROADCAST, IN_PAIRS, LOOKS };
 
 /* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
 static Py_ssize_t
@@ -274,7 +274,7 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     }
     PyObject *site = NULL;
     if (k == total) {
-        int looks_up = self->grows == BY_KEYS && count > 1 && is_few(given[1]);
+        int looks_up = self->grows == LOOKS && (count < 2 || is_few(given[1]));
         Py_ssize_t bytes = takes_large(self) && !looks_up ? large_bytes(given, count) : 0;
         if (bytes == 0 && self->grows == BROADCAST) {
             bytes = grown_bytes(given, count);
@@ -546,7 +546,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     int found = -1, grows = strcmp(kind, "fitted") == 0  ? BROADCAST
                             : strcmp(kind, "pairs") == 0 ? IN_PAIRS
-                            : strcmp(kind, "keys") == 0  ? BY_KEYS
+                            : strcmp(kind, "looks") == 0 ? LOOKS
                                                          : NOT;
     if (grows != NOT) {
         kind = "exact";

@@ -8,6 +8,8 @@ import numpy
 import pytest
 
 import dnumpy as np
+from dnumpy import native
+from dnumpy.api import dispatch
 
 WRONG: dict[str, Any] = {
     "too few": lambda np, a: np.dot(a),
@@ -37,3 +39,29 @@ def test_a_class_that_overrides_functions_is_still_asked() -> None:
     a = np.arange(3.0)
     assert np.dot(a, Odd()) == ("dot", 2, [])
     assert np.concatenate([a, Odd()]) == ("concatenate", 1, [])
+
+
+LITTLE: dict[str, Any] = {
+    "shape": lambda np, table, _line: np.shape(table),
+    "ndim": lambda np, table, _line: np.ndim(table),
+    "size": lambda np, table, _line: (np.size(table), np.size(table, 1)),
+    "iscomplexobj": lambda np, table, _line: np.iscomplexobj(table),
+    "searchsorted": lambda np, _table, line: np.searchsorted(line, [5.5, 7]).tolist(),
+}
+
+
+@pytest.mark.modeless("what lies in this process's memory")
+@pytest.mark.skipif(not native.built, reason="the module in C looks at what lies here")
+@pytest.mark.parametrize("name", LITTLE)
+def test_what_reads_little_of_a_large_array_asks_nobody(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = numpy.arange(600_000.0)
+    ours = np.array(line.reshape(600, 1_000)), np.array(line)
+    assert ours[0][0, 0] == ours[1][0]  # computed, and at hand
+
+    def refused(*_args: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(dispatch, "recorded_by", refused)
+    assert LITTLE[name](np, *ours) == LITTLE[name](numpy, line.reshape(600, 1_000), line)
