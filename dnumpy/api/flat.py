@@ -144,9 +144,11 @@ class flatiter(metaclass=_FlatType):
                 return self._made[key]
             seen = native.lying_here(self._array)
             if seen is not None:
+                self._at = 0
                 return seen.flat[key]
         if self._far():
             wanted = self._key(key)
+            self._at = 0  # an index sends NumPy's iterator back to the first element
             if type(wanted) is tuple:
                 return self._array[wanted]
             if wanted is not None:
@@ -157,6 +159,7 @@ class flatiter(metaclass=_FlatType):
     def __setitem__(self, key: Any, value: Any) -> None:
         if self._far() and not self._array._readonly and not self._array._buf.shared:
             wanted = self._key(key)
+            self._at = 0
             try:
                 if wanted is not None and self._write(wanted, value):
                     return
