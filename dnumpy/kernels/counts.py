@@ -9,7 +9,7 @@ import numpy as np
 from dnumpy import native
 
 FEWEST = 512  # values, before which NumPy's steps cost more than they count
-LARGEST = 1 << 16  # bins, beside which two rows of counters are little
+LARGEST = 1 << 16  # bins or counters, of which each thread has two rows of its own
 
 
 def in_bins(values: np.ndarray, edges: np.ndarray, threads: int = 1) -> np.ndarray | None:

@@ -8,12 +8,11 @@ import numpy as np
 
 from dnumpy import native
 from dnumpy.config import thread_count
-from dnumpy.kernels.counts import in_bins
+from dnumpy.kernels.counts import LARGEST, in_bins
 from dnumpy.ops.families import added_pairwise
 from dnumpy.runtime.threads import share_out
 
 SMALLEST = 1 << 18  # values; below this waking threads costs more than it gains
-LARGEST = 1 << 16  # counters, beside which their own sets for each thread are little
 GUESSED_FROM = 1 << 14  # values, whose largest often is the largest of all
 
 
