@@ -16,7 +16,7 @@ from dnumpy.kernels.choose import LoneKernel
 if TYPE_CHECKING:
     import numpy as np
 
-LEVELS = 10
+LEVELS = 11
 BUCKETS = 1 << LEVELS
 COUNT, PLACES, VALUES = range(3)  # what the kernel is to do: count, store places, store values
 FIELDS = 7  # addresses of values, splitters, counters, target; count, first place, what to do
