@@ -11,21 +11,19 @@ bits.
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
 from dnumpy import native
 from dnumpy.config import config
-from dnumpy.kernels import cached
-from dnumpy.kernels.compilers import compilers
+from dnumpy.kernels import at_hand, cached
 from dnumpy.kernels.joint import run_jointly
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.staged import run_in_c
@@ -33,9 +31,7 @@ from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Reduction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    import numpy as np
+    from collections.abc import Collection, Sequence
 
     from dnumpy.kernels.chain import Chain, ChainKernel
     from dnumpy.kernels.compile import Compiled
@@ -43,12 +39,9 @@ if TYPE_CHECKING:
     from dnumpy.kernels.staged import Staged
     from dnumpy.rewrite.phase import Phase
 
-IMPORT_AFTER = 0.03  # seconds of tiled time that importing what writes kernels is worth
-KNOWN_AFTER = 1.5e-2  # and where a phase that takes part has machine code on disk
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
-COMPILE_SECONDS = 0.04  # at most: most of the work is another process's, beside the program
-AHEAD = 8  # times what compiling costs: a run that takes longer is worth it from its beginning
+LATER = 2  # times what compiling costs: what took longer, if only once, is for later processes
 SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is compiled
 FORGETTING = 0.1  # the weight of a run that took longer than the best
 TRIALS = 4  # runs before a measured time is believed
@@ -217,6 +210,7 @@ class AdaptiveKernel:
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
         self._record: _Record | None = None  # of the program that ran last
+        self._on_disk: bool | None = None  # whether to load machine code first, None before a run
         self._apart = False  # whether a run by threads of the module in C had to be done again
 
     def outlook(self, threads: int) -> Outlook:
@@ -280,9 +274,18 @@ class AdaptiveKernel:
             return kernel.run(values, outs, lo, hi, origin, told)
         if self.stays_tiled:
             return self._run_tiled(values, outs, lo, hi, origin)
-        if self._total < LOWER_AFTER or not _lowerings_at_hand(self.phase, self._expected):
+        if self._on_disk is None:
+            self._on_disk = self._is_sooner_loaded()
+        if not self._on_disk and (
+            self._total < LOWER_AFTER or not at_hand.lowerings_at_hand(self.phase, self._expected)
+        ):
             return self._run_early(values, outs, lo, hi, origin)
         return self._run_measured(values, outs, lo, hi, origin, told)
+
+    def _is_sooner_loaded(self) -> bool:
+        """Say whether all rows would take longer, tiled, than loading machine code from disk."""
+        long = at_hand.is_imported() and at_hand.least_seconds(self.phase) >= LOAD_AFTER
+        return long and at_hand.is_known(self.phase)
 
     def _run_early(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
@@ -295,8 +298,10 @@ class AdaptiveKernel:
         self._expected = seconds * self.phase.rows / max(hi - lo, 1)
         self._early.observe(time.perf_counter() - started, (hi - lo) * self._per_row)
         if self._rows_done >= self.phase.rows:  # what runs once is not worth being imported for
-            _note_tiled(seconds)
+            at_hand.note_tiled(seconds)
         self._rows_done += hi - lo
+        if self._rows_done == self.phase.rows and self._total >= LATER * at_hand.COMPILE_SECONDS:
+            _compile_for_later(self, values, outs)
         return faults
 
     def run_jointly(
@@ -362,8 +367,8 @@ class AdaptiveKernel:
         if self.stays_tiled or config.kernels != "auto":
             return
         self._total += seconds
-        _note_tiled(seconds)
-        if _lowerings_at_hand(self.phase, 0.0) and self._record is not None:
+        at_hand.note_tiled(seconds)
+        if at_hand.lowerings_at_hand(self.phase, 0.0) and self._record is not None:
             self._record.tiled_total += seconds
             _consider(self._record, self.phase, seconds)
 
@@ -385,6 +390,21 @@ class AdaptiveKernel:
                 self._numba = NumbaKernel(self.phase, self._tiled)
         return self._numba
 
+    def _note_record(self, variant: Variant | Staged | Chain) -> _Record:
+        """Return the record of the program that is about to run."""
+        record = self._record = _record_of(variant)
+        if not record.tiled_total and self._total:  # before there was a record
+            record.tiled_total = self._total
+            record.tiled.observe(self._early.value or 0.0, 1)
+            _consider(record, self.phase, self._expected)
+        return record
+
+    def prepare_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> None:
+        """Compile what runs on values that lie as these do."""
+        variant = self._compiled().variant_for(values, outs)
+        if variant is not None:
+            self._note_record(variant)
+
     def _run_measured(
         self,
         values: Sequence[Any],
@@ -398,11 +418,9 @@ class AdaptiveKernel:
         variant = kernel.variant_for(values, outs)
         if variant is None:
             return self._run_tiled(values, outs, lo, hi, origin)
-        record = self._record = _record_of(variant)
-        if not record.tiled_total and self._total:  # before there was a record
-            record.tiled_total = self._total
-            record.tiled.observe(self._early.value or 0.0, 1)
-            _consider(record, self.phase, self._expected)
+        record = self._note_record(variant)
+        if self._on_disk and not record.digest and _begins(record):
+            _prepare(record, self.phase, worth=False)
         elements = (hi - lo) * self._per_row
         started = time.perf_counter()
         if record.state == "ready" and record.prefers_numba():
@@ -420,93 +438,6 @@ class AdaptiveKernel:
         record.tiled_total += seconds
         _consider(record, self.phase, seconds * self.phase.rows / max(hi - lo, 1))
         return faults
-
-
-_imported = threading.Event()
-_importing = threading.Lock()  # taken once and for all by whoever starts importing
-_tiled_seconds = [0.0]  # of phases that ran before, until what writes kernels is imported
-
-
-def _note_tiled(seconds: float) -> None:
-    _tiled_seconds[0] += seconds
-
-
-def lowerings_wait(run: float) -> float:
-    """Return for how many more seconds phases run tiled until what writes kernels is imported.
-
-    ``run`` is what one takes that is about to begin.
-    """
-    if _imported.is_set() or run >= AHEAD * COMPILE_SECONDS:
-        return 0.0
-    return max(0.0, IMPORT_AFTER - _tiled_seconds[0])
-
-
-def _lowerings_at_hand(phase: Phase, run: float) -> bool:
-    """Say whether what writes kernels is imported, which a thread does while phases run tiled.
-
-    It is, once a compilation might begin, or once as much as a short program takes has gone by, or
-    is about to in this ``run``, and a kernel might be loaded in its place.
-    """
-    if _imported.is_set():
-        return True
-    spent = _tiled_seconds[0]
-    begins = spent >= IMPORT_AFTER or run >= AHEAD * COMPILE_SECONDS
-    if (begins or (max(spent, run) >= KNOWN_AFTER and _is_known(phase))) and _importing.acquire(
-        blocking=False
-    ):
-        threading.Thread(target=import_lowerings, name="dnumpy-compile", daemon=True).start()
-    return False
-
-
-_is_known = lru_cache(maxsize=_MOST_KERNELS)(cached.is_known)
-
-
-def import_lowerings() -> None:
-    """Import what writes kernels, and let phases use it.
-
-    The code takes 1.7 MB: as much, and more, has lain free in the heap since programs began.
-    """
-    native.trim_heap()
-    with _giving_way():
-        import dnumpy.kernels.chain  # which imports the other one
-        import dnumpy.kernels.compile  # noqa: F401
-
-    native.trim_heap()  # of what reading it took
-    _imported.set()
-
-
-GIVE_WAY = 2e-4  # seconds for which a thread in the background keeps the interpreter
-_giving: list[float] = []  # the interpreter's own time, while threads are in the background
-_giving_lock = threading.Lock()
-
-
-@contextmanager
-def _giving_way() -> Iterator[None]:
-    """Let others have the interpreter soon after they ask for it: phases run tiled meanwhile.
-
-    They ask after each call of NumPy's, and would wait for 5 ms each time.
-    """
-    with _giving_lock:
-        before = sys.getswitchinterval()
-        _giving.append(_giving[0] if _giving else before)
-        sys.setswitchinterval(min(GIVE_WAY, before))
-    try:
-        with compilers.working():
-            yield
-    finally:
-        with _giving_lock:
-            before = _giving.pop()
-            if not _giving:
-                sys.setswitchinterval(before)
-
-
-def _forget_importing() -> None:
-    if _importing.locked():  # the thread that imports is not in this process
-        _importing.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_importing)
 
 
 def _worth_compiling(phase: Phase) -> bool:
@@ -543,12 +474,10 @@ def _consider(record: _Record, phase: Phase | None, run: float) -> None:
     if record.state != "tiled" or record.tiled_total < LOAD_AFTER:
         return
     # what a busy machine took longer for is not worth more
-    cost = min([*_costs[-1:], COMPILE_SECONDS])
-    worth = record.tiled_total >= cost or run >= AHEAD * cost
-    with record.lock:
-        if record.state != "tiled" or (not worth and record.digest):
-            return
-        record.state = "compiling"
+    cost = min([*_costs[-1:], at_hand.COMPILE_SECONDS])
+    worth = record.tiled_total >= cost or run >= at_hand.AHEAD * cost
+    if (not worth and record.digest) or not _begins(record):
+        return
     threading.Thread(
         target=_prepare,
         args=(record, phase),
@@ -556,6 +485,39 @@ def _consider(record: _Record, phase: Phase | None, run: float) -> None:
         name="dnumpy-compile",
         daemon=True,
     ).start()
+
+
+def _begins(record: _Record) -> bool:
+    """Say whether the caller is to make the machine code, which nobody does yet."""
+    with record.lock:
+        if record.state != "tiled":
+            return False
+        record.state = "compiling"
+    return True
+
+
+def _compile_for_later(
+    kernel: AdaptiveKernel, values: Sequence[Any], outs: Sequence[np.ndarray]
+) -> None:
+    """Compile in the background what ran long enough, once: a later process begins with it.
+
+    The arrays themselves may have been given back by then.
+    """
+    given, written = ([_alike(v) for v in some] for some in (values, outs))
+
+    def prepare() -> None:
+        if at_hand.is_imported_now():
+            with at_hand.giving_way():
+                kernel.prepare_for(given, written)
+
+    threading.Thread(target=prepare, name="dnumpy-compile", daemon=True).start()
+
+
+def _alike(value: Any) -> Any:
+    """Return an array that lies as ``value`` does, over memory for one element."""
+    if not isinstance(value, np.ndarray) or not value.ndim:
+        return value
+    return as_strided(np.empty(1, value.dtype), value.shape, value.strides)
 
 
 def _prepare(record: _Record, phase: Phase | None, *, worth: bool) -> None:
@@ -568,7 +530,7 @@ def _prepare(record: _Record, phase: Phase | None, *, worth: bool) -> None:
 
     started = time.perf_counter()
     try:
-        with _giving_way():
+        with at_hand.giving_way():
             record.digest = compiler.digest_of(record.source)
             if not worth and not compiler.is_cached(record.source):
                 record.state = "tiled"

@@ -17,7 +17,7 @@ import itertools
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -130,7 +130,7 @@ def distinct_in(values: np.ndarray, order: np.ndarray) -> bool:
 def _places_in_order(code: Compiled, line: np.ndarray, places: np.ndarray, *, stable: bool) -> bool:
     """Fill in the places; False where equal elements have an order that is NumPy's own."""
     bounds = _told(code, line, places, kernels.PLACES)
-    kind = "stable" if stable else None
+    kind: Literal["stable"] | None = "stable" if stable else None
     widest = int(np.diff(bounds).max(initial=0))
     idle: list[np.ndarray] = []  # one for each thread: values, and then places
     tied: list[int] = []

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.kernels import choose
+from dnumpy.kernels import at_hand
 from dnumpy.runtime import lowerings, machine, measure, streamed
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _products(profile: DeviceProfile) -> dict[str, Any]:
 
 
 def _lowerings(profile: DeviceProfile) -> dict[str, Any]:
-    choose.import_lowerings()
+    at_hand.import_lowerings()
     compiled, seconds = lowerings.compiled_ns()
     tables = dict(profile.ns_per_element)
     tables["numba"] = compiled

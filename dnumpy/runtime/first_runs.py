@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnumpy.cost.estimate import seconds
-from dnumpy.kernels.choose import COMPILE_SECONDS, LOWER_AFTER
+from dnumpy.kernels.at_hand import COMPILE_SECONDS
+from dnumpy.kernels.choose import LOWER_AFTER
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.taught import NEVER_COMPILED
 

@@ -17,14 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
 from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, seconds
-from dnumpy.kernels.choose import (
-    AHEAD,
-    COMPILE_SECONDS,
-    LOAD_AFTER,
-    LOWER_AFTER,
-    kernel_for,
-    lowerings_wait,
-)
+from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS, lowerings_wait
+from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER, kernel_for
 from dnumpy.plan.work import op_work, row_bytes
 from dnumpy.runtime import machine, works
 from dnumpy.runtime.background import once_idle

@@ -17,7 +17,7 @@ from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, over, typed
 from dnumpy.expr.walk import REFERENCES
-from dnumpy.kernels import reference
+from dnumpy.kernels import at_hand, reference
 from dnumpy.kernels.blocked import (
     compute_rows,
     grid_rows,
@@ -66,6 +66,8 @@ def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault], list[Fa
     records: list[Record] = []
     faults: list[StepFault] = []
     failures: list[Failure] = []
+    if not at_hand.is_imported():
+        at_hand.load_ahead(stage.phase for stage in stages if isinstance(stage, FusedStage))
     stages.reverse()
     while stages:
         stage = stages.pop()

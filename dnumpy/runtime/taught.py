@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import MOST_KERNELS, RESIDUAL_LIMIT, LogAverage
-from dnumpy.kernels.choose import COMPILE_SECONDS, IMPORT_AFTER
+from dnumpy.kernels.at_hand import COMPILE_SECONDS, IMPORT_AFTER
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.kept import Kept
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, leaf
-from dnumpy.kernels import cached, choose
+from dnumpy.kernels import at_hand, cached, choose
 from dnumpy.kernels import compile as compiler
 from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.choose import compiled_kernels, kernel_for
+from dnumpy.kernels.tiled import TiledKernel
 from tests.kernels import phases as p
+
+compile_for_later = choose._compile_for_later
 
 
 def program(rows: int, shift: float) -> p.Bound:
@@ -31,13 +35,14 @@ def program(rows: int, shift: float) -> p.Bound:
 def _alone(monkeypatch, tmp_path):
     """Forget what other tests have compiled, and find every program worth compiling at once."""
     monkeypatch.setenv("DNUMPY_CACHE_DIR", str(tmp_path))
-    choose._is_known.cache_clear()
+    at_hand.is_known.cache_clear()
     monkeypatch.setattr(config, "kernels", "auto")
     monkeypatch.setattr(choose, "_kernels", {})
     monkeypatch.setattr(choose, "_records", {})
     monkeypatch.setattr(choose, "LOWER_AFTER", 0.0)
     monkeypatch.setattr(choose, "LOAD_AFTER", 0.0)
-    monkeypatch.setattr(choose, "COMPILE_SECONDS", 0.0)
+    monkeypatch.setattr(at_hand, "COMPILE_SECONDS", 0.0)
+    monkeypatch.setattr(choose, "_compile_for_later", lambda *_: None)
     monkeypatch.setattr(choose, "_costs", [])
 
 
@@ -49,6 +54,12 @@ def run_until(bound: p.Bound, done) -> list[bytes]:
         seen.add(bound.run(kernel_for(bound.phase))[0].tobytes())
     seen.add(bound.run(kernel_for(bound.phase))[0].tobytes())
     return sorted(seen)
+
+
+def wait_for_compilers() -> None:
+    """Return when no thread compiles, nor one that it has begun."""
+    while working := [t for t in threading.enumerate() if t.name == "dnumpy-compile"]:
+        working[0].join()
 
 
 def states() -> set[str]:
@@ -159,24 +170,24 @@ def test_one_busy_moment_does_not_decide_and_slow_times_do_in_the_end() -> None:
 def imports(monkeypatch):
     """Return a list that grows when what writes kernels would be imported; nothing is."""
     begun: list[bool] = []
-    monkeypatch.setattr(choose, "_imported", threading.Event())
-    monkeypatch.setattr(choose, "_importing", threading.Lock())
-    monkeypatch.setattr(choose, "import_lowerings", lambda: begun.append(True))
-    monkeypatch.setattr(choose, "COMPILE_SECONDS", 0.2)
-    monkeypatch.setattr(choose, "_tiled_seconds", [0.0])
+    monkeypatch.setattr(at_hand, "_imported", threading.Event())
+    monkeypatch.setattr(at_hand, "_importing", threading.Lock())
+    monkeypatch.setattr(at_hand, "import_lowerings", lambda: begun.append(True))
+    monkeypatch.setattr(at_hand, "COMPILE_SECONDS", 0.2)
+    monkeypatch.setattr(at_hand, "_tiled_seconds", [0.0])
     return begun
 
 
 def asked(phase, *, spent: float, run: float) -> None:
-    choose._tiled_seconds[0] = spent
-    assert not choose._lowerings_at_hand(phase, run)
-    for thread in threading.enumerate():
-        if thread.name == "dnumpy-compile":
-            thread.join()
+    at_hand._tiled_seconds[0] = spent
+    assert not at_hand.lowerings_at_hand(phase, run)
+    wait_for_compilers()
 
 
 @pytest.mark.parametrize(
-    ("spent", "run"), [(choose.IMPORT_AFTER, 0.0), (0.0, choose.AHEAD * 0.2)], ids=["spent", "run"]
+    ("spent", "run"),
+    [(at_hand.IMPORT_AFTER, 0.0), (0.0, at_hand.AHEAD * 0.2)],
+    ids=["spent", "run"],
 )
 def test_a_short_program_imports_nothing_that_writes_kernels_and_a_long_one_does(
     imports, spent, run
@@ -191,13 +202,60 @@ def test_a_short_program_imports_nothing_that_writes_kernels_and_a_long_one_does
 @pytest.mark.parametrize("spent", [True, False])
 def test_a_kernel_on_disk_is_loaded_early(imports, spent):
     bound = program(2100, 1.25)
-    seconds = {"spent": choose.KNOWN_AFTER if spent else 0.0, "run": choose.KNOWN_AFTER}
+    seconds = {"spent": at_hand.KNOWN_AFTER if spent else 0.0, "run": at_hand.KNOWN_AFTER}
     asked(bound.phase, **seconds)
     assert not imports
     cached.note(bound.phase)
-    choose._is_known.cache_clear()
+    at_hand.is_known.cache_clear()
     asked(bound.phase, **seconds)
     assert imports == [True]
+
+
+def test_what_is_about_to_run_for_long_is_loaded_ahead(imports):
+    """Where there is machine code for it; the program waits, in its own thread."""
+    long = replace(program(2100, 1.25).phase, rows=10**9)
+    short = replace(long, rows=2100)
+    at_hand.load_ahead([long, long])
+    assert not imports
+    cached.note(long)
+    at_hand.is_known.cache_clear()
+    at_hand.load_ahead([short])
+    assert not imports
+    at_hand.load_ahead([short, long])
+    assert imports == [True]
+    at_hand.load_ahead([long])  # which somebody has begun to
+    assert imports == [True]
+
+
+def test_a_long_phase_that_is_on_disk_never_runs_tiled(monkeypatch):
+    monkeypatch.setattr(lowering, "_codes", {})
+    first = program(2100, 1.25)
+    run_until(first, lambda: cached.is_known(first.phase))
+    monkeypatch.setattr(choose, "_kernels", {})
+    monkeypatch.setattr(choose, "_records", {})
+    at_hand.is_known.cache_clear()
+    monkeypatch.setattr(choose, "LOWER_AFTER", 1e9)
+    bound = program(2100, 1.25)
+    kernel = kernel_for(bound.phase)
+    given = bound.run(kernel)[0].tobytes()
+    assert kernel.lowering == "numba"
+    assert given == first.run(TiledKernel(first.phase))[0].tobytes()
+
+
+def test_what_ran_long_once_is_compiled_for_later_processes(monkeypatch):
+    monkeypatch.setattr(choose, "_compile_for_later", compile_for_later)
+    monkeypatch.setattr(choose, "LOWER_AFTER", 1e9)
+    bound = program(2400, 1.0)
+    monkeypatch.setattr(at_hand, "COMPILE_SECONDS", 1e9)
+    bound.run(kernel_for(bound.phase))
+    assert not choose._records
+    monkeypatch.setattr(choose, "_kernels", {})
+    bound = program(2400, 1.0)
+    monkeypatch.setattr(at_hand, "COMPILE_SECONDS", 0.0)
+    bound.run(kernel_for(bound.phase))
+    wait_for_compilers()
+    assert states() == {"ready"}
+    assert cached.is_known(bound.phase)
 
 
 def test_what_was_compiled_is_known_to_later_processes():
@@ -233,8 +291,6 @@ def test_a_lone_kernel_is_compiled_once_it_has_been_missed_for_long(
     kernel.missed(1e-4)
     assert not asked
     kernel.missed(10.0)
-    for thread in threading.enumerate():
-        if thread.name == "dnumpy-compile":
-            thread.join()
+    wait_for_compilers()
     assert asked == [kernel.source]
     assert kernel.ready() is None

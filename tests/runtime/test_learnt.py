@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dnumpy.cost import Work
 from dnumpy.cost.correction import MOST_FIRST, STEADY_WEIGHT
-from dnumpy.kernels.choose import AHEAD, COMPILE_SECONDS, LOWER_AFTER
+from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS
+from dnumpy.kernels.choose import LOWER_AFTER
 from dnumpy.runtime import learnt
 from dnumpy.runtime.fresh import Fresh
 from tests.cost.test_estimate import sample_profile
