@@ -7,8 +7,10 @@ takes other arrays there for lists of labels or positions (``iloc`` would return
 functions, and for memory that is nobody else's; SciPy's sparse arrays refuse a sum with them,
 its solvers a dense matrix, and its filters leave an ``output`` that is not NumPy's as it was.
 Functions that numba compiles take arrays of ours, and may name what is in our modules. A pending
-scalar among what pandas or ``json`` is given is NumPy's there. Everywhere else all convert what
-they are given.
+scalar among what pandas or ``json`` is given is NumPy's there. OpenCV, JAX, numexpr, PyTorch,
+polars, pyarrow, onnxruntime and others refuse what is not of NumPy's class, or worse: PyTorch's
+``asarray`` takes it for bytes, and onnxruntime for NumPy's memory layout. Everywhere else all
+convert what they are given.
 
 The functions are replaced when the package is imported, before or after dnumpy, which does not
 import it. Keys of ``[]``, ``loc`` and ``iloc`` are met where pandas calls those that are
@@ -19,23 +21,27 @@ assignments.
 from __future__ import annotations
 
 import functools
-import operator
 import sys
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import submitted
-from dnumpy.api.array import exported, ndarray
+from dnumpy.api import compiled, submitted
+from dnumpy.api.array import ndarray
+from dnumpy.api.handing import (
+    handed_over,
+    handed_over_alone,
+    handed_over_inside,
+    handing_over,
+)
 from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import FrameType
 
@@ -98,6 +104,24 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("pandas.core.frame.DataFrame", "set_index"),
         ("pandas.core.series.Series", "groupby"),
     ),
+    "jax": (
+        ("jax._src.numpy.indexing.NDIndexer", "from_raw_indices"),
+        ("jax._src.numpy.array_constructors", "array"),
+        ("jax._src.numpy.array_constructors", "asarray"),
+        ("jax._src.lax.lax", "asarray"),
+    ),
+    "onnxruntime": tuple(
+        (f"onnxruntime.capi.onnxruntime_inference_collection.{kind}", "**")
+        for kind in ("Session", "IOBinding", "OrtValue", "SparseTensor")
+    ),
+    "cvxpy": (
+        ("cvxpy.interface.matrix_utilities", "*"),
+        ("cvxpy.expressions.leaf.Leaf", "_validate_value"),
+    ),
+    "xarray": (
+        ("xarray.core.dataset.Dataset", "interp"),
+        ("xarray.core.dataset.Dataset", "_validate_interp_indexers"),
+    ),
     "h5py": tuple(
         ("h5py._hl.dataset.Dataset", name)
         for name in ("__getitem__", "__setitem__", "read_direct", "write_direct")
@@ -119,6 +143,30 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
     "numpy.ctypeslib": (
         ("numpy.ctypeslib._ctypeslib._ndptr", "from_param"),
         ("numpy.ctypeslib._ndptr", "from_param"),  # where it was before NumPy 2.3
+    ),
+    "torch": (("torch", "from_numpy"), ("torch", "asarray")),
+    "polars": (
+        ("polars", "*"),
+        ("polars.series.series.Series", "**"),
+        ("polars.dataframe.frame.DataFrame", "**"),
+        ("polars._utils.parse.expr", "*"),
+    ),
+    "pyarrow": tuple(("pyarrow", name) for name in ("array", "chunked_array", "scalar")),
+    "lightgbm": (
+        ("lightgbm.basic", "_list_to_1d_numpy"),
+        ("lightgbm.basic.Dataset", "__init__"),
+        ("lightgbm.basic.Dataset", "set_field"),
+        ("lightgbm.basic.Booster", "predict"),
+    ),
+    "tables": (
+        ("tables.flavor", "flavor_of"),
+        ("tables.flavor", "array_as_internal"),
+        ("tables.flavor", "array_of_flavor"),
+        ("tables.flavor", "array_of_flavor2"),
+    ),
+    "astropy.table": (
+        ("astropy.table.table.Table", "__getitem__"),
+        ("astropy.table.table.Table", "__setitem__"),
     ),
     "numba": (("numba.stencils.stencil.StencilFunc", "__call__"),),
     "scipy.linalg.interpolative": (("scipy.linalg.interpolative", "*"),),
@@ -145,76 +193,27 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
 }
 
 
+# whose every module asks, or hands on to code that is compiled: adapted as it is loaded
+_WHOLE = (
+    "catboost",
+    "gensim.matutils",
+    "gymnasium.spaces",
+    "gymnasium.vector",
+    "librosa",
+    "skimage",
+)
+_TOPS = frozenset(package.partition(".")[0] for package in _WHOLE)
+
 _BY_CLASS: dict[str, tuple[tuple[str, str], ...]] = {  # tables in which the class is looked up
     "autograd.numpy": (
         ("autograd.tracer.Box", "type_mappings"),
         ("autograd.core.VSpace", "mappings"),
     ),
+    "torch.utils.data": (("torch.utils.data._utils.collate", "default_collate_fn_map"),),
 }
 
 _BY_FRAME = {"eval"}  # look up variables in the frame that calls them: no wrapper may come between
 _Replaced = dict[int, tuple[Any, Any]]
-
-
-_CONTAINERS = frozenset({list, tuple, dict})
-_HOLDING = _CONTAINERS | {ndarray, DeferredScalar}
-_FEW = 1000  # items of a container that a function inside of a package looks through
-
-
-def _handed_over(x: Any) -> Any:
-    """Return NumPy's array or scalar for ours, also where lists, tuples and dicts hold them."""
-    kind = type(x)
-    if kind is ndarray:
-        return exported(x)
-    if kind is DeferredScalar:
-        return x.force()
-    if kind not in _CONTAINERS:
-        return x
-    held = x.values() if kind is dict else x
-    if _plain(held):
-        return x
-    items = [*map(_handed_over, held)]
-    if all(map(operator.is_, items, held)):
-        return x
-    return dict(zip(x, items, strict=True)) if kind is dict else kind(items)
-
-
-def _plain(held: Collection[Any]) -> bool:
-    """Whether the classes alone tell that nothing of ours is held, by rows of one class too."""
-    kinds = set(map(type, held))
-    if kinds == {dict}:
-        kinds = set(map(type, chain.from_iterable(map(dict.values, held))))
-    elif kinds in ({list}, {tuple}):
-        kinds = set(map(type, chain.from_iterable(held)))
-    return _HOLDING.isdisjoint(kinds)
-
-
-def _handed_over_inside(x: Any) -> Any:
-    """Return the same, but large containers as they are: the public function looked through."""
-    return x if type(x) in _CONTAINERS and len(x) > _FEW else _handed_over(x)
-
-
-def _handed_over_alone(x: Any) -> Any:
-    """Return the same, but containers as they are, where there never was a pending scalar."""
-    return x if type(x) in _CONTAINERS and not DeferredScalar.made else _handed_over_inside(x)
-
-
-def _handing_over(
-    function: Callable[..., Any], handed_over: Callable[[Any], Any] = _handed_over
-) -> Callable[..., Any]:
-    always = handed_over is _named_by_numpy  # which takes modules and functions for others too
-
-    @functools.wraps(function)
-    def asked(*args: Any, **kwargs: Any) -> Any:
-        # most calls are of the package's own, of what holds nothing: they are to lose no time
-        if always or not _HOLDING.isdisjoint(map(type, args)):
-            args = tuple(map(handed_over, args))
-        if kwargs and (always or not _HOLDING.isdisjoint(map(type, kwargs.values()))):
-            kwargs = {name: handed_over(x) for name, x in kwargs.items()}
-        found = function(*args, **kwargs)
-        return _handed_over_inside(found) if type(found) in _HOLDING else found
-
-    return asked
 
 
 def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -222,7 +221,7 @@ def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def asked(self: Any, o: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(self, _handed_over(o) if DeferredScalar.made else o, *args, **kwargs)
+        return function(self, handed_over(o) if DeferredScalar.made else o, *args, **kwargs)
 
     return asked
 
@@ -232,8 +231,8 @@ def _answering(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def handing(x: Any) -> Any:
         if not isinstance(x, FunctionType | MethodType | functools.partial):
-            return _handed_over(x)
-        return functools.wraps(x)(lambda *args, **named: _handed_over(x(*args, **named)))
+            return handed_over(x)
+        return functools.wraps(x)(lambda *args, **named: handed_over(x(*args, **named)))
 
     @functools.wraps(function)
     def asked(*args: Any, **kwargs: Any) -> Any:
@@ -248,7 +247,7 @@ class _Factors:
 
     def __init__(self, factors: Any) -> None:
         self._factors = factors
-        self.solve = _handing_over(factors.solve)
+        self.solve = handing_over(factors.solve)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -269,11 +268,17 @@ def _factoring(function: Callable[..., Any]) -> Callable[..., Any]:
 # for functions that take more than arrays of another class: what they return is of a class in C
 # that asks, they ask for the class of what functions that they are given return, or for a module
 _BY_NAME: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
-    "check_random_state": lambda function: _handing_over(function, _named_by_numpy),
+    "check_random_state": lambda function: handing_over(function, _named_by_numpy, always=True),
     "splu": _factoring,
     "spilu": _factoring,
     "least_squares": _answering,
     "iterencode": _writing,
+}
+
+
+_LEVELS = {  # what counts the frames between a warning and the program
+    "pandas": (("pandas.util._exceptions", "find_stack_level"),),
+    "polars": (("polars._utils.various", "find_stacklevel"),),
 }
 
 
@@ -282,24 +287,32 @@ def _adapt(package: str) -> None:
     replaced: _Replaced = {}
     for owner, name in _ASKING.get(package, ()):
         home = _home(owner)
-        public = name == "*" or package == "json"
-        for member in _public(home) if name == "*" else [name]:
+        public = name in _MANY or package == "json"
+        for member in _MANY[name](home) if name in _MANY else [name]:
             if home is not None and member in vars(home):
-                inside = _handed_over_alone if member in _OFTEN else _handed_over_inside
-                _replace(home, member, replaced, _handed_over if public else inside)
-    levels = _home("pandas.util._exceptions")
-    if package == "pandas" and levels is not None:
-        counted = levels.find_stack_level
-        replaced[id(counted)] = (counted, functools.partial(_level_outside, levels.__file__))
+                inside = handed_over_alone if member in _OFTEN else handed_over_inside
+                _replace(home, member, replaced, handed_over if public else inside)
+    for title, name in _LEVELS.get(package, ()):
+        home = _home(title)
+        counted = getattr(home, name, None)
+        if counted is not None:
+            replaced[id(counted)] = (counted, functools.partial(_level_outside, home.__file__))
     _replace_where_imported(package, replaced)
     if package in _TAUGHT:
         _TAUGHT[package]()
+    _enter_in_tables(package)
+
+
+def _enter_in_tables(package: str) -> None:
+    """Put our classes beside NumPy's where a package looks a class up."""
     for owner, name in _BY_CLASS.get(package, ()):
         table = getattr(_home(owner), name, {})
         if np.ndarray in table:
-            table[ndarray] = _handing_over(table[np.ndarray])
+            table[ndarray] = handing_over(table[np.ndarray])
         if np.float64 in table:
             table[DeferredScalar] = table[np.float64]
+        for kinds in [kinds for kinds in table if isinstance(kinds, tuple) and np.number in kinds]:
+            table[DeferredScalar] = handing_over(table[kinds])
 
 
 def _public(module: ModuleType | None) -> list[str]:
@@ -317,7 +330,32 @@ def _public(module: ModuleType | None) -> list[str]:
     ]
 
 
-def _replace(home: Any, name: str, replaced: _Replaced, handed_over: Callable[[Any], Any]) -> None:
+def _methods(kind: type | None) -> list[str]:
+    """Return the names of what a class's instances may be given arrays by."""
+    methods = {} if kind is None else vars(kind)
+    return [
+        name
+        for name, value in methods.items()
+        if isinstance(value, FunctionType | staticmethod | classmethod)
+        and (not name.startswith("_") or name in _TAKING)
+    ]
+
+
+_MANY: dict[str, Callable[[Any], list[str]]] = {"*": _public, "**": _methods}
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+_COMPARING = ("eq", "ne", "lt", "le", "gt", "ge")
+_TAKING = frozenset(  # of the special methods
+    f"__{name}__"
+    for name in (
+        *_BINARY,
+        *(f"r{name}" for name in _BINARY),
+        *_COMPARING,
+        *("init", "getitem", "setitem", "contains"),
+    )
+)
+
+
+def _replace(home: Any, name: str, replaced: _Replaced, handed: Callable[[Any], Any]) -> None:
     """Have a function, or the constructors of a class, called with NumPy's arrays.
 
     Parameters
@@ -328,7 +366,7 @@ def _replace(home: Any, name: str, replaced: _Replaced, handed_over: Callable[[A
         Its name there.
     replaced : dict
         What was replaced, and by what, by the identity of either: added to.
-    handed_over : callable
+    handed : callable
         An argument as the function is to have it.
     """
     found = vars(home)[name]
@@ -338,12 +376,12 @@ def _replace(home: Any, name: str, replaced: _Replaced, handed_over: Callable[[A
     if isinstance(found, type):
         for maker in {"__new__", "__init__"} & vars(found).keys():
             if isinstance(vars(found)[maker], FunctionType | staticmethod):
-                _replace(found, maker, replaced, handed_over)
+                _replace(found, maker, replaced, handed)
         return
     if isinstance(found, staticmethod | classmethod):
-        wrapper: Any = type(found)(_handing_over(found.__func__, handed_over))
+        wrapper: Any = type(found)(handing_over(found.__func__, handed))
     else:
-        wrapper = _BY_NAME[name](found) if name in _BY_NAME else _handing_over(found, handed_over)
+        wrapper = _BY_NAME[name](found) if name in _BY_NAME else handing_over(found, handed)
     setattr(home, name, wrapper)
     replaced[id(found)] = replaced[id(wrapper)] = (found, wrapper)
 
@@ -359,19 +397,20 @@ def _replace_where_imported(package: str, replaced: _Replaced) -> None:
 
 
 def _level_outside(inside: str) -> int:
-    """Return the stack level of the line of the program's that a warning of pandas is about.
+    """Return the stack level of the line of the program's that a warning of a package is about.
 
-    Counted as pandas counts it, which would take a wrapper for the program.
+    Counted as the package counts it, which would take a wrapper for the program.
 
     Parameters
     ----------
     inside : str
-        The file of pandas's, two folders deep, that has the function this one stands in for.
+        The file of the package's, two folders deep, that has the function this one stands in for.
     """
+    ours = (__file__, handing_over.__code__.co_filename)
     folder = str(Path(inside).parent.parent)
     frame: FrameType | None = sys._getframe(1)
     level = 1
-    while frame is not None and frame.f_code.co_filename.startswith((folder, __file__)):
+    while frame is not None and frame.f_code.co_filename.startswith((folder, *ours)):
         frame, level = frame.f_back, level + 1
     return level
 
@@ -380,11 +419,11 @@ def _teach_numba() -> None:
     """Let functions that numba compiles take arrays of ours, and name what is in our modules."""
     from dnumpy.kernels import njit  # which imports numba, as the program did
 
-    njit.hand_over(ndarray, _handed_over)
+    njit.hand_over(ndarray, handed_over)
     njit.name_for(_named_by_numpy)
     for module in map(sys.modules.get, ("numba", "numba.typed.typedlist")):
         if module is not None:  # its other modules are to see that an array is ours
-            module.typeof = _handing_over(module.typeof)
+            module.typeof = handing_over(module.typeof)
 
 
 def _named_by_numpy(value: Any) -> Any:
@@ -398,7 +437,7 @@ def _named_by_numpy(value: Any) -> Any:
                 numpys = getattr(_counterpart(module), name, None)
                 if numpys is not None:
                     return numpys
-    return _handed_over(value)
+    return handed_over(value)
 
 
 def _counterpart(module: ModuleType) -> ModuleType | None:
@@ -408,7 +447,10 @@ def _counterpart(module: ModuleType) -> ModuleType | None:
 
 
 _TAUGHT: dict[str, Callable[[], None]] = {
+    "cv2": compiled.teach_opencv,
+    "jax": compiled.teach_jax,
     "numba": _teach_numba,
+    "numexpr": compiled.teach_numexpr,
     "distributed.client": submitted.teach,
 }
 
@@ -421,35 +463,74 @@ def _home(owner: str) -> Any:
 
 
 class _Watch(MetaPathFinder):
-    """Lets a package be found as ever, and adapts it once it is loaded."""
+    """Lets packages be found as ever, and adapts each once it is loaded."""
 
-    def __init__(self, package: str) -> None:
-        self.package = package
+    def __init__(self) -> None:
+        self.packages: set[str] = set()  # that are not loaded yet
+        self._asked: set[str] = set()  # where to find them, by this
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
-        """Return the spec that the other finders have for the package, None for all else."""
-        if fullname != self.package:
+        """Return the spec that the other finders have for a package, None for all else.
+
+        Who asks may only want to know whether it is there: it is adapted once it is loaded.
+        """
+        if fullname in self._asked or not (fullname in self.packages or _is_in_whole(fullname)):
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
+        self._asked.add(fullname)
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._asked.discard(fullname)
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
-            loader.exec_module = functools.partial(_load, loader.exec_module)
+            loader.exec_module = functools.partial(self._load, loader.exec_module)
         return spec
 
+    def _load(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        execute(module)
+        if _is_in_whole(module.__name__):
+            _adapt_module(module, {})
+        if module.__name__ in self.packages:
+            self.packages.discard(module.__name__)
+            _adapt(module.__name__)
 
-def _load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
-    execute(module)
-    _adapt(module.__name__)
+
+_watch = _Watch()
+
+
+def _is_in_whole(title: str) -> bool:
+    if title.partition(".")[0] not in _TOPS:
+        return False
+    return any(title == package or title.startswith(f"{package}.") for package in _WHOLE)
+
+
+def _adapt_module(module: ModuleType, replaced: _Replaced) -> None:
+    """Have the functions and the methods that a module defines called with NumPy's arrays."""
+    for name, value in [*vars(module).items()]:
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        if isinstance(value, FunctionType) and name not in _BY_FRAME:
+            _replace(module, name, replaced, handed_over_inside)
+        elif isinstance(value, type) and not issubclass(value, BaseException):
+            for member in _methods(value):
+                _replace(value, member, replaced, handed_over_inside)
 
 
 def watch() -> None:
     """Adapt each package now if it is there, else when it is imported."""
-    watched = {finder.package for finder in sys.meta_path if isinstance(finder, _Watch)}
-    for package in (_ASKING.keys() | _BY_CLASS.keys() | _TAUGHT.keys()) - watched:
+    if _watch in sys.meta_path:
+        return
+    for package in _ASKING.keys() | _BY_CLASS.keys() | _TAUGHT.keys():
         if package in sys.modules:
             _adapt(package)
         else:
-            sys.meta_path.insert(0, _Watch(package))
+            _watch.packages.add(package)
+    replaced: _Replaced = {}
+    for title, module in [*sys.modules.items()]:
+        if _is_in_whole(title) and isinstance(module, ModuleType):
+            _adapt_module(module, replaced)
+    for top in _TOPS if replaced else ():
+        _replace_where_imported(top, replaced)
+    sys.meta_path.insert(0, _watch)

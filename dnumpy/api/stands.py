@@ -198,14 +198,15 @@ def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
     return override(self._operand, ufunc, method, *restored(inputs), **restored(kwargs))
 
 
-def _array_wrap(self: Any, array: Any, context: Any = None, *more: Any) -> Any:
+def _array_wrap(self: Any, array: Any, *more: Any) -> Any:
+    """Hand on as many arguments as there are: NumPy tries with fewer where a class takes fewer."""
     kind = type(self._operand)
     spoken = hasattr(kind, "__array_wrap__") and speaks(kind, "__array_wrap__")
-    if type(context) is tuple:
-        ufunc = _ufunc_of[0](context[0]) if spoken else context[0]
-        context = (ufunc, *restored(context[1:]))
+    if more and type(more[0]) is tuple:
+        ufunc, *rest = more[0]
+        more = ((_ufunc_of[0](ufunc) if spoken else ufunc, *restored(rest)), *more[1:])
     given = wrap(array) if spoken and type(array) is np.ndarray else array
-    return self._operand.__array_wrap__(given, context, *more)
+    return self._operand.__array_wrap__(given, *more)
 
 
 _OF_OBJECTS = {"__array__": _array, "__array_wrap__": _array_wrap}  # not looked up in the class

@@ -1,0 +1,80 @@
+"""NumPy's arrays and scalars in place of ours among the arguments of a function."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from dnumpy.api.array import exported, ndarray
+from dnumpy.api.scalar import DeferredScalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_CONTAINERS = frozenset({list, tuple, dict})
+_HOLDING = _CONTAINERS | {ndarray, DeferredScalar}
+_FEW = 1000  # items of a container that a function inside of a package looks through
+
+
+def handed_over(x: Any) -> Any:
+    """Return NumPy's array or scalar for ours, also where lists, tuples and dicts hold them."""
+    kind = type(x)
+    if kind is ndarray:
+        return exported(x)
+    if kind is DeferredScalar:
+        return x.force()
+    if kind not in _CONTAINERS:
+        return x
+    held = x.values() if kind is dict else x
+    if _plain(held):
+        return x
+    items = [*map(handed_over, held)]
+    if all(map(operator.is_, items, held)):
+        return x
+    return dict(zip(x, items, strict=True)) if kind is dict else kind(items)
+
+
+def _plain(held: Collection[Any]) -> bool:
+    """Whether the classes alone tell that nothing of ours is held, by rows of one class too."""
+    kinds = set(map(type, held))
+    if kinds == {dict}:
+        kinds = set(map(type, chain.from_iterable(map(dict.values, held))))
+    elif kinds in ({list}, {tuple}):
+        kinds = set(map(type, chain.from_iterable(held)))
+    return _HOLDING.isdisjoint(kinds)
+
+
+def handed_over_inside(x: Any) -> Any:
+    """Return the same, but large containers as they are: the public function looked through."""
+    return x if type(x) in _CONTAINERS and len(x) > _FEW else handed_over(x)
+
+
+def handed_over_alone(x: Any) -> Any:
+    """Return the same, but containers as they are, where there never was a pending scalar."""
+    return x if type(x) in _CONTAINERS and not DeferredScalar.made else handed_over_inside(x)
+
+
+def handing_over(
+    function: Callable[..., Any],
+    handed: Callable[[Any], Any] = handed_over,
+    *,
+    always: bool = False,
+) -> Callable[..., Any]:
+    """Return the function, called with NumPy's arrays in place of ours, as ``handed`` gives them.
+
+    With ``always``, more is to be handed over than arrays, scalars and containers.
+    """
+
+    @functools.wraps(function)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        # most calls are of the package's own, of what holds nothing: they are to lose no time
+        if always or not _HOLDING.isdisjoint(map(type, args)):
+            args = tuple(map(handed, args))
+        if kwargs and (always or not _HOLDING.isdisjoint(map(type, kwargs.values()))):
+            kwargs = {name: handed(x) for name, x in kwargs.items()}
+        found = function(*args, **kwargs)
+        return handed_over_inside(found) if type(found) in _HOLDING else found
+
+    return asked
