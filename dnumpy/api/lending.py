@@ -77,7 +77,12 @@ def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return bool(kwargs) and any(is_lazy(v) for v in kwargs.values())
 
 
+_MAY_BE_MANAGED = frozenset({ndarray, DeferredScalar, list, tuple})
+
+
 def _holds_managed(sequence: Any) -> bool:
+    if _MAY_BE_MANAGED.isdisjoint(map(type, sequence)):
+        return False
     for e in sequence:
         kind = type(e)
         if ((kind is list or kind is tuple) and _holds_managed(e)) or is_lazy(e):

@@ -123,6 +123,7 @@ class Pool:
     """Blocks of dead arrays by size, the longest unused given up first."""
 
     def __init__(self) -> None:
+        self._config = config  # arrays may go when the names of modules are gone: Python ends
         self._free: OrderedDict[int, list[Block]] = OrderedDict()
         self._bytes = 0
         self._live = 0  # bytes of blocks in use
@@ -212,7 +213,7 @@ class Pool:
             self._free.setdefault(nbytes, []).append(block)
             self._free.move_to_end(nbytes)
             self._bytes += nbytes
-            most = config.pool_bytes
+            most = self._config.pool_bytes
             if self.most_resident < float("inf"):
                 most = min(most, max(0, round(self._bytes - self._too_much())))
             if self._bytes > most:

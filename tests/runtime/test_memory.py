@@ -6,6 +6,8 @@ import gc
 import mmap
 import platform
 import random
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -247,3 +249,18 @@ def test_too_much_memory_is_refused_as_numpy_refuses_it() -> None:
         pool.empty((1 << 46,), np.dtype(np.float64))
     assert pool.live == 0
     assert pool._most == 0  # nothing more is kept for it
+
+
+def test_an_array_may_go_after_the_names_of_modules_when_python_ends() -> None:
+    program = """
+import dnumpy, dnumpy.runtime.memory as memory
+x = dnumpy.ones(10**6) * 2 + 1
+float(x[0])
+for name in [name for name in vars(memory) if not name.startswith("__")]:
+    setattr(memory, name, None)
+del x
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not ran.stderr
