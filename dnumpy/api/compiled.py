@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api.array import ndarray
-from dnumpy.api.handing import handed_over, handing_over
+from dnumpy.api.handing import Fortran, handed_over, handing_over
 from dnumpy.api.scalar import DeferredScalar
 
 if TYPE_CHECKING:
@@ -95,6 +95,17 @@ def teach_jax() -> None:
     if handlers is not None:
         for ours in (ndarray, DeferredScalar):
             handlers[ours] = lambda x: dtypes.canonicalize_value(handed_over(x))  # type: ignore[union-attr]
+
+
+def teach_f2py(title: str) -> None:
+    """Let what f2py made copy our arrays before it writes to them, as it does NumPy's.
+
+    It takes what another class shows it for a copy made for it.
+    """
+    module = sys.modules[title]
+    for name, value in [*vars(module).items()]:
+        if type(value).__name__ == "fortran":
+            setattr(module, name, Fortran(value))
 
 
 def teach_numexpr() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from itertools import chain
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from dnumpy.api.array import exported, ndarray
@@ -78,3 +79,47 @@ def handing_over(
         return handed_over_inside(found) if type(found) in _HOLDING else found
 
     return asked
+
+
+_CALLED = {FunctionType, MethodType, functools.partial}
+
+
+class Answering:
+    """A function that answers with NumPy's arrays, by its own name and signature."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        return handed_over(self._function(*args, **kwargs))
+
+
+def answering(x: Any) -> Any:
+    """Return a function that answers with NumPy's arrays for one of Python's, else what NumPy has.
+
+    What is called by compiled code may be asked there for NumPy's class.
+    """
+    kind = type(x)
+    if kind in _CALLED or (str(kind.__module__).startswith("dnumpy") and callable(x)):
+        return Answering(x)
+    return handed_over(x)
+
+
+class Fortran:
+    """A function of f2py's, which takes memory of ours that it is shown for its own copy."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it with NumPy's arrays, which it copies before it writes to them."""
+        named = {name: answering(x) for name, x in kwargs.items()}
+        return self._function(*map(answering, args), **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+    def __repr__(self) -> str:
+        return repr(self._function)

@@ -25,7 +25,7 @@ import sys
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,7 @@ import numpy as np
 from dnumpy.api import compiled, submitted
 from dnumpy.api.array import ndarray
 from dnumpy.api.handing import (
+    answering,
     handed_over,
     handed_over_alone,
     handed_over_inside,
@@ -171,7 +172,9 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
     "numba": (("numba.stencils.stencil.StencilFunc", "__call__"),),
     "scipy.linalg.interpolative": (("scipy.linalg.interpolative", "*"),),
     "scipy.ndimage": (("scipy.ndimage", "*"),),
-    "scipy.optimize": (("scipy.optimize", "root_scalar"), ("scipy.optimize", "least_squares")),
+    "scipy.integrate": (("scipy.integrate", "*"),),
+    "scipy.linalg": (("scipy.linalg", "funm"),),
+    "scipy.optimize": (("scipy.optimize", "*"),),
     "scipy.signal": (("scipy.signal", "find_peaks"),),
     "scipy.special": (
         ("scipy.special", "factorial"),
@@ -212,6 +215,7 @@ _BY_CLASS: dict[str, tuple[tuple[str, str], ...]] = {  # tables in which the cla
     "torch.utils.data": (("torch.utils.data._utils.collate", "default_collate_fn_map"),),
 }
 
+_CALLING = {"scipy.integrate", "scipy.optimize"}  # whose functions are given functions
 _BY_FRAME = {"eval"}  # look up variables in the frame that calls them: no wrapper may come between
 _Replaced = dict[int, tuple[Any, Any]]
 
@@ -222,22 +226,6 @@ def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def asked(self: Any, o: Any, *args: Any, **kwargs: Any) -> Any:
         return function(self, handed_over(o) if DeferredScalar.made else o, *args, **kwargs)
-
-    return asked
-
-
-def _answering(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function, to which functions that it is given answer with NumPy's arrays."""
-
-    def handing(x: Any) -> Any:
-        if not isinstance(x, FunctionType | MethodType | functools.partial):
-            return handed_over(x)
-        return functools.wraps(x)(lambda *args, **named: handed_over(x(*args, **named)))
-
-    @functools.wraps(function)
-    def asked(*args: Any, **kwargs: Any) -> Any:
-        named = {name: handing(x) for name, x in kwargs.items()}
-        return function(*map(handing, args), **named)
 
     return asked
 
@@ -271,7 +259,7 @@ _BY_NAME: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "check_random_state": lambda function: handing_over(function, _named_by_numpy, always=True),
     "splu": _factoring,
     "spilu": _factoring,
-    "least_squares": _answering,
+    "funm": lambda function: handing_over(function, answering, always=True),
     "iterencode": _writing,
 }
 
@@ -291,7 +279,8 @@ def _adapt(package: str) -> None:
         for member in _MANY[name](home) if name in _MANY else [name]:
             if home is not None and member in vars(home):
                 inside = handed_over_alone if member in _OFTEN else handed_over_inside
-                _replace(home, member, replaced, handed_over if public else inside)
+                outside = answering if package in _CALLING else handed_over
+                _replace(home, member, replaced, outside if public else inside)
     for title, name in _LEVELS.get(package, ()):
         home = _home(title)
         counted = getattr(home, name, None)
@@ -380,8 +369,10 @@ def _replace(home: Any, name: str, replaced: _Replaced, handed: Callable[[Any], 
         return
     if isinstance(found, staticmethod | classmethod):
         wrapper: Any = type(found)(handing_over(found.__func__, handed))
+    elif name in _BY_NAME:
+        wrapper = _BY_NAME[name](found)
     else:
-        wrapper = _BY_NAME[name](found) if name in _BY_NAME else handing_over(found, handed)
+        wrapper = handing_over(found, handed, always=handed is answering)
     setattr(home, name, wrapper)
     replaced[id(found)] = replaced[id(wrapper)] = (found, wrapper)
 
@@ -450,6 +441,8 @@ _TAUGHT: dict[str, Callable[[], None]] = {
     "cv2": compiled.teach_opencv,
     "jax": compiled.teach_jax,
     "numba": _teach_numba,
+    "scipy.linalg.blas": functools.partial(compiled.teach_f2py, "scipy.linalg.blas"),
+    "scipy.linalg.lapack": functools.partial(compiled.teach_f2py, "scipy.linalg.lapack"),
     "numexpr": compiled.teach_numexpr,
     "distributed.client": submitted.teach,
 }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy.api import handing
 
 if TYPE_CHECKING:
     import types
@@ -109,3 +111,60 @@ def test_more_of_scipy_takes_our_arrays() -> None:
         "scipy.stats.multiscale_graphcorr(rows[:8], rows[8:], reps=1, random_state=0)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+MATRIX = [[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]]
+
+
+def minimised(xp: types.ModuleType, method: str, *, together: bool) -> Any:
+    """Minimise a quartic with a gradient that is computed by ``xp``."""
+    matrix, start, target = xp.array(MATRIX), xp.zeros(3), xp.array([1.0, 2.0, 3.0])
+
+    def function(x: Any) -> Any:
+        return 0.5 * x @ matrix @ x - target @ x + xp.sum(x**4)
+
+    def gradient(x: Any) -> Any:
+        return matrix @ x - target + 4 * x**3
+
+    if together:
+        return optimize.minimize(
+            lambda x: (function(x), gradient(x)), start, method=method, jac=True
+        ).x
+    return optimize.minimize(function, start, method=method, jac=gradient).x
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("method", ["BFGS", "CG", "L-BFGS-B", "SLSQP", "TNC", "trust-constr"])
+def test_gradients_may_be_computed_by_us(method: str, together: bool) -> None:
+    ours = minimised(dnumpy, method, together=together)
+    np.testing.assert_allclose(ours, minimised(np, method, together=together), rtol=1e-6)
+
+
+def total(x: Any) -> Any:
+    return dnumpy.sum(x**2)
+
+
+def test_functions_given_to_scipy_keep_their_signature_and_can_be_pickled() -> None:
+    given = dnumpy.arange(5.0)
+    found, _ = optimize.curve_fit(lambda x, slope, offset: slope * x + offset, given, given * 2 + 1)
+    np.testing.assert_allclose(found, [2.0, 1.0])
+    asked = pickle.loads(pickle.dumps(handing.answering(total)))
+    assert type(asked(dnumpy.ones(3))) is np.float64
+    assert asked.__name__ == "total"
+
+
+def test_lapack_copies_what_it_is_not_told_to_overwrite() -> None:
+    lapack = pytest.importorskip("scipy.linalg.lapack")
+    matrix, right = dnumpy.array(MATRIX), dnumpy.array([1.0, 2.0, 3.0])
+    *_, found, info = lapack.dgesv(matrix, right)
+    assert info == 0
+    np.testing.assert_allclose(np.asarray(MATRIX) @ found, [1.0, 2.0, 3.0])
+    assert right.tolist() == [1.0, 2.0, 3.0]
+    assert matrix.tolist() == MATRIX
+
+
+def test_a_function_of_a_matrix_may_be_ours() -> None:
+    funm = pytest.importorskip("scipy.linalg").funm
+    np.testing.assert_allclose(
+        funm(dnumpy.array(MATRIX), dnumpy.exp), funm(np.array(MATRIX), np.exp)
+    )
