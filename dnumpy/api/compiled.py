@@ -90,11 +90,11 @@ def teach_jax() -> None:
             table |= {ndarray, DeferredScalar}
         elif isinstance(table, tuple):
             setattr(home, name, (*table, ndarray, DeferredScalar))
-    dtypes = sys.modules.get("jax._src.dtypes")
+    dtypes: Any = sys.modules.get("jax._src.dtypes")
     handlers = getattr(dtypes, "canonicalize_value_handlers", None)
     if handlers is not None:
         for ours in (ndarray, DeferredScalar):
-            handlers[ours] = lambda x: dtypes.canonicalize_value(handed_over(x))  # type: ignore[union-attr]
+            handlers[ours] = lambda x: dtypes.canonicalize_value(handed_over(x))
 
 
 def teach_f2py(title: str) -> None:

@@ -112,6 +112,7 @@ class Fortran:
 
     def __init__(self, function: Any) -> None:
         self._function = function
+        self.__doc__ = function.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it with NumPy's arrays, which it copies before it writes to them."""

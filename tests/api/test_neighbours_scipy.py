@@ -156,6 +156,7 @@ def test_functions_given_to_scipy_keep_their_signature_and_can_be_pickled() -> N
 def test_lapack_copies_what_it_is_not_told_to_overwrite() -> None:
     lapack = pytest.importorskip("scipy.linalg.lapack")
     matrix, right = dnumpy.array(MATRIX), dnumpy.array([1.0, 2.0, 3.0])
+    assert "dgesv" in lapack.dgesv.__doc__
     *_, found, info = lapack.dgesv(matrix, right)
     assert info == 0
     np.testing.assert_allclose(np.asarray(MATRIX) @ found, [1.0, 2.0, 3.0])
