@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dnumpy.rewrite.phase import Phase
 
-IMPORT_AFTER = 0.03  # seconds of tiled time that importing what writes kernels is worth
+IMPORT_AFTER = 0.1  # seconds of tiled time that importing what writes kernels is worth
 KNOWN_AFTER = 1.5e-2  # and where a phase that takes part has machine code on disk
 COMPILE_SECONDS = 0.04  # at most: most of the work is another process's, beside the program
 AHEAD = 8  # times what compiling costs: a run that takes longer is worth it from its beginning
@@ -82,7 +82,7 @@ def lowerings_at_hand(phase: Phase, run: float) -> bool:
     spent = _tiled_seconds[0]
     known = max(spent, run) >= KNOWN_AFTER and is_known(phase)
     if known or spent >= IMPORT_AFTER or run >= AHEAD * COMPILE_SECONDS:
-        _import(at_once=known)
+        _import()
     return _imported.is_set()
 
 
@@ -97,7 +97,7 @@ def load_ahead(phases: Iterable[Phase]) -> None:
     if sum(seconds for seconds, _ in expected) < KNOWN_AFTER:
         return
     if sum(seconds for seconds, phase in expected if is_known(phase)) >= KNOWN_AFTER:
-        _import(at_once=True)
+        _import()
 
 
 @lru_cache(maxsize=_MOST_PHASES)
@@ -109,13 +109,9 @@ def least_seconds(phase: Phase) -> float:
     return nbytes / FASTEST
 
 
-def _import(*, at_once: bool) -> None:
-    if not _importing.acquire(blocking=False):
-        return
-    if at_once:
+def _import() -> None:
+    if _importing.acquire(blocking=False):
         import_lowerings()
-    else:
-        threading.Thread(target=import_lowerings, name="dnumpy-compile", daemon=True).start()
 
 
 def import_lowerings() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dnumpy.kernels.ir_memory import primitives
 from dnumpy.kernels.ir_values import TYPES, Unknown, Value, Writer
-from dnumpy.kernels.ir_words import Slot, Straight
+from dnumpy.kernels.ir_words import Slot, Straight, parsed
 from dnumpy.kernels.llvm import SYMBOL
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def module_text(source: str, *, load_bytes: int = WIDE) -> str:
 
         names |= functions()
     try:
-        (function,) = ast.parse(source).body
+        (function,) = parsed(source).body
     except SyntaxError as error:
         raise Unknown(str(error)) from error
     if not isinstance(function, ast.FunctionDef):

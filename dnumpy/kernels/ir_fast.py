@@ -12,7 +12,7 @@ import numpy as np
 
 from dnumpy.kernels.ir_memory import absolute, cast_to, fma, sqrt
 from dnumpy.kernels.ir_values import TYPES, Unknown, Value, Writer, constant
-from dnumpy.kernels.ir_words import Inlined
+from dnumpy.kernels.ir_words import Inlined, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,7 +140,7 @@ def functions() -> dict[str, Any]:
             for name, value in _names(text).items():
                 if isinstance(value, Inlined):
                     found[f"fast_{name}_{code}"] = value
-    (anywhere,) = ast.parse(_ANYWHERE).body
+    (anywhere,) = parsed(_ANYWHERE).body
     assert isinstance(anywhere, ast.FunctionDef)
     for code in _MODULES:
         for name in ("sin", "cos", "tan"):
@@ -158,7 +158,7 @@ def _names(text: str) -> dict[str, Any]:
     """Return the global names of a module of fast functions."""
     numbers: dict[str, Any] = dict(_NUMBERS)
     made: dict[str, Any] = {}
-    for node in ast.parse(text).body:
+    for node in parsed(text).body:
         if isinstance(node, ast.FunctionDef):
             made[node.name] = Inlined(node, made)
         elif isinstance(node, ast.Assign):

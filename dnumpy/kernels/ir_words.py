@@ -6,6 +6,7 @@ The body of a function that is called stands in the place of the call.
 from __future__ import annotations
 
 import ast
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnumpy.kernels.ir_values import TYPES, Unknown, Value, Writer, code_of_number, constant
@@ -35,6 +36,25 @@ _RELATIONS: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=",
 }
 _HARMLESS = frozenset({*TYPES, "abs"})  # calls that may be made whether or not they are asked for
+
+_PARSINGS = 5
+_parsing = threading.Lock()
+
+
+def parsed(text: str) -> ast.Module:
+    """Return the syntax tree of a text; raises SyntaxError.
+
+    CPython 3.11 counts in what all threads share while it makes one. Where one thread parses while
+    another one does, in the midst of which a collection of garbage ran Python code, the count is
+    off and SystemError is raised, though the text is right (CPython's issue 106905).
+    """
+    with _parsing:
+        for _ in range(_PARSINGS - 1):
+            try:
+                return ast.parse(text)
+            except SystemError:  # a thread that is not ours parses, too
+                continue
+        return ast.parse(text)
 
 
 class Inlined(NamedTuple):
