@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
 
 IMPORT_AFTER = 0.1  # seconds of tiled time that importing what writes kernels is worth
-KNOWN_AFTER = 1.5e-2  # and where a phase that takes part has machine code on disk
+KNOWN_AFTER = 0.03  # and where a phase that takes part has machine code on disk
 COMPILE_SECONDS = 0.04  # at most: most of the work is another process's, beside the program
 AHEAD = 8  # times what compiling costs: a run that takes longer is worth it from its beginning
-FASTEST = 2e10  # bytes a second of results, which no tiled phase is faster than
+FASTEST = 5e10  # bytes a second of results, which no tiled phase is faster than
 GIVE_WAY = 2e-4  # seconds for which a thread in the background keeps the interpreter
 IMPORT_SECONDS = 10.0  # at most
 _MOST_PHASES = 4096

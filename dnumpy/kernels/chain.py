@@ -25,9 +25,10 @@ from dnumpy.expr.geometry import Geometry, address_of, overlap
 from dnumpy.kernels.flags import ALL_FLAGS, fenv, forgets, noting, tells_faults, to_be_told
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.layouts import merged_axes
-from dnumpy.kernels.loops import InnerLoop, inner_loop, product_loop
-from dnumpy.kernels.lower import code_of, resolved
-from dnumpy.kernels.numba import kinds_of, machine_code
+from dnumpy.kernels.loops import InnerLoop, inner_loop, kinds_of, product_loop, resolved
+from dnumpy.kernels.lower import code_of
+from dnumpy.kernels.numba import machine_code
+from dnumpy.kernels.stretches import ANY_STRIDE
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Contraction, Elementwise, Movement, Reduction
 from dnumpy.rewrite.phase import Access
@@ -44,7 +45,6 @@ _DIMS, _MORE, _BASE, _BY_ROW, _BY_TILE, _BY_CALL, _STEPS = 3, 7, 11, 14, 17, 20,
 _SUMS = 2  # in place of whether there is a call for each row
 _EXTREMES = (np.maximum, np.minimum)
 _CELL = 16  # bytes of a constant
-_ANY_STRIDE = frozenset({"arith", "div", "sqrt", "exp", "compare"})  # classes: bits as if adjacent
 
 SOURCE = """\
 def kernel(table, lo, hi):
@@ -470,7 +470,7 @@ class _Writer:
         numbers[at + _DIMS], numbers[at + _MORE] = (0, width) if flat else (width, 0)
         numbers[at + 2] = not flat
         for k, (lies, inner) in enumerate(zip(operands, within, strict=True)):
-            if inner not in (0, lies.dtype.itemsize) and op.loop not in _ANY_STRIDE:
+            if inner not in (0, lies.dtype.itemsize) and op.loop not in ANY_STRIDE:
                 raise Unchained
             numbers[at + _STEPS + k] = inner
             numbers[at + _BY_CALL + k] = 0 if flat else lies.row

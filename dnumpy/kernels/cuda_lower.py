@@ -17,7 +17,8 @@ import numpy as np
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels.cuda_words import code_of, function_of
 from dnumpy.kernels.fast import plain
-from dnumpy.kernels.lower import Unsupported, fold_dtype, resolved
+from dnumpy.kernels.loops import resolved
+from dnumpy.kernels.lower import Unsupported, fold_dtype
 from dnumpy.kernels.partials import partial_dtype
 from dnumpy.ops.families import ROWS, Elementwise, Leaf, Movement, Reduction
 from dnumpy.ops.table import ARANGE, ARGMAX, ARGMIN, CAST, EMPTY, FULL, REORDERABLE, VIEW, WHERE

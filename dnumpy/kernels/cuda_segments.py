@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.kernels.cuda_lower import lower
-from dnumpy.kernels.lower import Unsupported, resolved
+from dnumpy.kernels.loops import resolved
+from dnumpy.kernels.lower import Unsupported
 from dnumpy.ops.families import ROWS, Contraction, Elementwise, Movement, folds_rows
 from dnumpy.ops.table import MATMUL
 from dnumpy.rewrite.phase import Access, Input, Output, Phase, Step

@@ -29,8 +29,8 @@ from dnumpy.kernels.cuda_launch import (
     lie_aligned,
 )
 from dnumpy.kernels.cuda_segments import Lone, Segment, compute, segments
+from dnumpy.kernels.loops import kinds_of
 from dnumpy.kernels.lower import Unsupported
-from dnumpy.kernels.numba import kinds_of
 from dnumpy.kernels.partials import partial_dtype
 from dnumpy.kernels.tiled import TOLD
 from dnumpy.ops.families import Contraction

@@ -28,6 +28,12 @@ _FLAGS = {
     "aarch64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
     "arm64": {"invalid": 1, "divide": 2, "over": 4, "under": 8},
 }
+_WORDS = {
+    "invalid": "invalid value",
+    "divide": "divide by zero",
+    "over": "overflow",
+    "under": "underflow",
+}
 ALL_FLAGS = 31
 _SAMPLE = 37  # crosses the vector lengths of every CPU and leaves a tail
 
@@ -68,6 +74,13 @@ def forgets(loop: InnerLoop) -> bool:
 def tells_faults() -> bool:
     """Say whether this machine's floating-point flags are known."""
     return platform.machine() in _FLAGS
+
+
+@lru_cache(maxsize=32)
+def fault_words(raised: int) -> tuple[str, ...]:
+    """Return what NumPy calls the faults of which these flags tell."""
+    bits = _FLAGS[platform.machine()]
+    return tuple(_WORDS[kind] for kind, bit in bits.items() if raised & bit)
 
 
 def to_be_told(raised: int, told: Collection[str], *, truncates: bool) -> bool:

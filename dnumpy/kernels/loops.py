@@ -11,11 +11,17 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dnumpy.expr.geometry import address_of
+from dnumpy.rewrite.phase import Access
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnumpy.rewrite.phase import Phase
 
 _SAMPLE = 37  # crosses the vector lengths of every CPU and leaves a tail
 
@@ -51,6 +57,30 @@ _LOOP = ctypes.PYFUNCTYPE(
     ctypes.POINTER(ctypes.c_ssize_t),
     ctypes.c_void_p,
 )
+
+
+@lru_cache(maxsize=4096)
+def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...] | None:
+    """Return the types of the loop that NumPy would run, or None."""
+    given = tuple(np.dtype(bool) if k is bool else k for k in kinds)
+    try:
+        found: tuple[np.dtype, ...] = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))
+    except TypeError:
+        return None
+    return found
+
+
+def kinds_of(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what NEP 50 sees of each input: its dtype, or the type of a Python scalar."""
+    kinds: list[Any] = []
+    for given, value in zip(phase.inputs, values, strict=True):
+        if given.access is not Access.CONST:
+            kinds.append(given.dtype)
+        elif type(value) in {bool, int, float, complex}:
+            kinds.append(type(value))
+        else:
+            kinds.append(np.asarray(value).dtype)
+    return tuple(kinds)
 
 
 @lru_cache(maxsize=1024)

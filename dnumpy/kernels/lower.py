@@ -17,7 +17,7 @@ import numpy as np
 
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 from dnumpy.kernels import fast
-from dnumpy.kernels.loops import InnerLoop, inner_loop
+from dnumpy.kernels.loops import InnerLoop, inner_loop, resolved
 from dnumpy.kernels.sums import BLOCK
 from dnumpy.ops.families import ROWS, Elementwise, Leaf, Movement, Reduction
 from dnumpy.ops.table import ARANGE, ARGMAX, ARGMIN, CAST, CHOSEN, FULL, VIEW, WHERE
@@ -450,17 +450,6 @@ def _widest_rest(phase: Phase) -> tuple[int, ...]:
     shapes = [s.shape for k, s in enumerate(phase.steps) if k not in folded]
     shapes += [phase.shape_of(s.args[0]) for s in phase.steps if isinstance(s.op, Reduction)]
     return max((s[1:] for s in shapes), key=lambda rest: (prod(rest), len(rest)))
-
-
-@lru_cache(maxsize=4096)
-def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...] | None:
-    """Return the types of the loop that NumPy would run, or None."""
-    given = tuple(np.dtype(bool) if k is bool else k for k in kinds)
-    try:
-        found: tuple[np.dtype, ...] = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))
-    except TypeError:
-        return None
-    return found
 
 
 @lru_cache(maxsize=1024)

@@ -32,6 +32,7 @@ from dnumpy.kernels.layouts import (
     unit_axes,
     writable,
 )
+from dnumpy.kernels.loops import kinds_of
 from dnumpy.kernels.lower import Program, Unsupported, lower
 from dnumpy.kernels.parts import in_parts
 from dnumpy.kernels.rolled import roll
@@ -187,19 +188,6 @@ def _lowered(phase: Phase, kinds: tuple[Any, ...], targets: Any = None) -> Progr
         v for n in program.nodes if n.kind != "map" for v in (n.value, *[a.value for a in n.args])
     }
     return program if halves.isdisjoint(called) else None  # loops take adjacent elements
-
-
-def kinds_of(phase: Phase, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what NEP 50 sees of each input: its dtype, or the type of a Python scalar."""
-    kinds: list[Any] = []
-    for given, value in zip(phase.inputs, values, strict=True):
-        if given.access is not Access.CONST:
-            kinds.append(given.dtype)
-        elif type(value) in {bool, int, float, complex}:
-            kinds.append(type(value))
-        else:
-            kinds.append(np.asarray(value).dtype)
-    return tuple(kinds)
 
 
 class Variant:

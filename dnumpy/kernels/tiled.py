@@ -5,9 +5,10 @@ run.
 
 Every call of NumPy's ends with waiting for the interpreter, and a thread that finds it taken wakes
 up 50 us later: threads whose calls take 10 us need as long together as one of them alone. So
-several tiles run at once where their calls are short, and a phase whose calls stay short says that
-it is ``crowded``: one thread runs it. What folds into a tile's partial result is left to
-the end of a run, for all its tiles in a few calls.
+adjacent steps whose calls are short become one call (:mod:`~dnumpy.kernels.stretches`), several
+tiles run at once where that does not help, and a phase whose calls stay short says that it is
+``crowded``: one thread runs it. What folds into a tile's partial result is left to the end of a
+run, for all its tiles in a few calls.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ import numpy as np
 from dnumpy.config import thread_count
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import sums
+from dnumpy.kernels.loops import kinds_of
 from dnumpy.kernels.steps import is_plain, lower, view_of_tile
+from dnumpy.kernels.stretches import Stretch, Stretches, run_stretch, stretches_of
 from dnumpy.ops.families import Movement, Reduction
 from dnumpy.ops.table import WHERE
 from dnumpy.rewrite.phase import Access
@@ -58,13 +61,26 @@ _NO_SCRATCH = np.empty(0, np.uint8)
 class _Run:
     """One run over some rows: what is bound, and the step that is running."""
 
-    __slots__ = ("_views", "env", "origin", "outs", "scratch", "step", "sums", "values")
+    __slots__ = (
+        "_views",
+        "env",
+        "faults",
+        "origin",
+        "outs",
+        "scratch",
+        "step",
+        "stretches",
+        "sums",
+        "values",
+    )
 
     def __init__(self, env: list[Any], outs: Sequence[np.ndarray], origin: int) -> None:
         self.values, self.env = env, env.copy()
         self.outs, self.origin = outs, origin
         self.scratch = _NO_SCRATCH
         self.step = 0
+        self.faults: Faults = set()
+        self.stretches: Stretches | None = None
         self.sums: dict[int, sums.TileSums] = {}
         self._views: tuple[int, dict[int, np.ndarray]] = (-1, {})
 
@@ -125,6 +141,8 @@ class TiledKernel:
             shares = 2 * min(thread_count(), MOST_SHARES)
             most = min(MOST_SCRATCH, _widest_bytes(phase) // shares)
             self._fitting = max(1, min(most // max(self._scratch_bytes, 1), MOST_AT_ONCE))
+        self._stretches: dict[tuple[Any, ...], Stretches | None] = {}  # by kinds of inputs
+        self._calls_a_tile = len(self._plan)
         self._at_once = 0  # tiles that are run at once, 0 while unknown
         self._tile_seconds = float("inf")
         self._warm = False  # the first tile of all meets everything for the first time
@@ -158,8 +176,8 @@ class TiledKernel:
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int = 0
     ) -> Faults:
         """Compute rows ``lo:hi``; see the package docstring for what is bound to what."""
-        faults: set[tuple[int, str]] = set()
         run = _Run([*values, *[None] * len(self._plan)], outs, origin)
+        faults = run.faults
 
         def note(kind: str, _flag: int) -> None:
             faults.add((run.step, kind))
@@ -186,6 +204,8 @@ class TiledKernel:
                 run.sums = {slot: self._tile_sums(slot, full) for slot in self._summed_up}
             most = self._most_at_once(full)
             while done < full:
+                if run.stretches is None and self._calls_are_short():
+                    self._stretch(run)
                 count = min(self._at_once or 1, most, full - done)
                 start, before = lo + done * size, time.perf_counter()
                 self._run_tiles(self._whole_plan, run, (start, start + count * size, done))
@@ -210,8 +230,33 @@ class TiledKernel:
         """
         if seconds < self._tile_seconds:
             self._tile_seconds = seconds
-            wanted = CALL_SECONDS * len(self._plan) / max(seconds, 1e-9)
+            wanted = CALL_SECONDS * self._calls_a_tile / max(seconds, 1e-9)
             self._at_once = min(ceil(wanted), self._fitting)
+
+    def _calls_are_short(self) -> bool:
+        """Say whether calls for single steps are known to be short."""
+        return bool(self._stretches) or self._tile_seconds < CALL_SECONDS * len(self._plan)
+
+    def _stretch(self, run: _Run) -> None:
+        """Let a run make one call for adjacent steps, where that can be."""
+        first = len(self.phase.inputs)
+        kinds = kinds_of(self.phase, run.values[:first])
+        if kinds not in self._stretches:
+            views = run.views_for(self, self.phase.tile_rows)
+            found = stretches_of(self.phase, kinds, views.keys(), self._row_outputs.keys())
+            self._stretches[kinds] = found
+            if found is not None:  # calls are others now
+                self._calls_a_tile = len(found.parts)
+                self._tile_seconds, self._at_once, self._warm = float("inf"), 0, False
+        found = self._stretches[kinds]
+        if found is None:
+            return
+        try:
+            cells = found.fill(run.values)
+        except OverflowError:  # NumPy tells of it
+            return
+        run.env = [*run.env[: first + len(self._plan)], *cells]
+        run.stretches = found
 
     @property
     def at_once(self) -> int:
@@ -222,7 +267,7 @@ class TiledKernel:
     def crowded(self) -> bool:
         """Whether calls are so short that threads wait for each other more than they compute."""
         count = self._at_once
-        return bool(count) and count * self._tile_seconds < CROWDED * len(self._plan)
+        return bool(count) and count * self._tile_seconds < CROWDED * self._calls_a_tile
 
     def _tile_sums(self, slot: int, tiles: int) -> sums.TileSums:
         step = self.phase.steps[slot - self._first]
@@ -256,28 +301,66 @@ class TiledKernel:
         self, plan: Sequence[tuple[Any, int, int]], run: _Run, where: tuple[int, int, int]
     ) -> None:
         """Compute rows ``start:stop``, which are one tile or several whole ones from ``number``."""
-        start, stop, number = where
-        env, first, origin = run.env, self._first, run.origin
+        start, stop, _ = where
+        env, origin = run.env, run.origin
         for k in self._by_rows:
             env[k] = run.values[k][start - origin : stop - origin]
         views = run.views_for(self, stop - start)
-        for step, (call, kind, target) in enumerate(plan):
-            run.step = step
-            out: np.ndarray | None = None
-            if kind == _SCRATCH:
-                out = views[target]
-            elif kind == _ROWS:
-                out = run.outs[target][start - origin : stop - origin]
-            elif kind == _PARTIAL:
-                self._partials_of(run, step, where)
-                continue
-            elif kind == _SUMS:
-                run.sums[target].take(env[self.phase.steps[step].args[0]], number)
-                continue
-            elif first + step in views:  # a view of scratch, which stays where it is
-                env[first + step] = views[first + step]
-                continue
-            env[first + step] = call(env, out, start)
+        if run.stretches is not None:
+            for slot, view in views.items():
+                env[slot] = view
+            for stretch in run.stretches.parts:
+                if stretch.records is None:
+                    self._run_step(plan, run, stretch.first, where)
+                else:
+                    self._run_stretch(stretch, run, where)
+            return
+        for step in range(len(plan)):
+            self._run_step(plan, run, step, where)
+
+    def _run_stretch(self, stretch: Stretch, run: _Run, where: tuple[int, int, int]) -> None:
+        start, stop, _ = where
+        for step in stretch.placed:
+            out = run.outs[self._plan[step][2]]
+            run.env[self._first + step] = out[start - run.origin : stop - run.origin]
+        done = 0
+        while True:
+            done, raised = run_stretch(run.env, stretch, done)
+            for record, kind in raised:
+                run.faults.add((stretch.numbers[record], kind))
+            if done == len(stretch.numbers):
+                return
+            run.step = step = stretch.numbers[done]
+            self._plan[step][0](run.env, run.env[self._first + step], start)
+            done += 1
+
+    def _run_step(
+        self,
+        plan: Sequence[tuple[Any, int, int]],
+        run: _Run,
+        step: int,
+        where: tuple[int, int, int],
+    ) -> None:
+        start, stop, number = where
+        env, first, origin = run.env, self._first, run.origin
+        views = run.views_for(self, stop - start)
+        call, kind, target = plan[step]
+        run.step = step
+        out: np.ndarray | None = None
+        if kind == _SCRATCH:
+            out = views[target]
+        elif kind == _ROWS:
+            out = run.outs[target][start - origin : stop - origin]
+        elif kind == _PARTIAL:
+            self._partials_of(run, step, where)
+            return
+        elif kind == _SUMS:
+            run.sums[target].take(env[self.phase.steps[step].args[0]], number)
+            return
+        elif first + step in views:  # a view of scratch, which stays where it is
+            env[first + step] = views[first + step]
+            return
+        env[first + step] = call(env, out, start)
 
     def _partials_of(self, run: _Run, step: int, where: tuple[int, int, int]) -> None:
         """Fold each tile of rows ``start:stop`` by itself."""

@@ -281,6 +281,8 @@ if built:
     take_ops: Any = _module.take_ops
     survey: Any = _module.survey
     waiting: Any = _module.waiting
+    run_stretch: Any = _module.run_stretch
+    own_loops: Any = _module.own_loops
 # what runs a compiled kernel over operands that lie as others did, where it is built
 Launch: Any = _module.Launch if built else None
 Lease: Any = (

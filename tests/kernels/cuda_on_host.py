@@ -20,7 +20,8 @@ import numpy as np
 
 from dnumpy.expr.geometry import address_of
 from dnumpy.kernels.cuda_launch import Launcher, Look, check_constants, faults_of, lie_aligned
-from dnumpy.kernels.numba import TOLD, kinds_of
+from dnumpy.kernels.loops import kinds_of
+from dnumpy.kernels.numba import TOLD
 from tests.kernels import nvrtc
 
 if TYPE_CHECKING:
