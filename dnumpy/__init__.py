@@ -74,6 +74,7 @@ EXTRA = (
     to_dask_array,
 )
 del EXTRA
+_memory.let_modules_age()
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of NumPy

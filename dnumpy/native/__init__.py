@@ -15,7 +15,8 @@ NumPy's to tell.
 Operations that wait are recorded in C where nothing special is to be seen (``record.c``), as
 :mod:`dnumpy.api.quick` records them. An evaluation walks over them there (``walk.c``,
 ``survey.c``), its results lie in blocks that come back by themselves (``lease.c``), and a kernel
-over operands that lie as they did before is told where they are (``launch.c``). Work that needs no
+over operands that lie as they did before is told where they are (``launch.c``). Until there is one,
+adjacent steps of a tile are run here by NumPy's loops (``stretches.c``). Work that needs no
 interpreter, rows of such kernels (``joint.c``) and masks over large arrays (``masks.c``), is shared
 out among threads that wait for it (``crew.c``).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from math import log2, prod
 from typing import TYPE_CHECKING
 
@@ -72,10 +73,15 @@ def _program(phase: Phase) -> str:
 
 
 def _calls(phase: Phase) -> float:
-    """Return the calls per row of a phase whose tiles are run one by one; of others, none."""
+    """Return the calls per row of a phase whose tiles are run one by one; of others, none.
+
+    Adjacent elementwise ops are one call.
+    """
     if not phase.multiplies:
         return 0.0
-    return sum(not isinstance(step.op, Movement) for step in phase.steps) / phase.tile_rows
+    single = [isinstance(s.op, Elementwise) for s in phase.steps if not isinstance(s.op, Movement)]
+    follows = sum(both == (True, True) for both in pairwise(single))
+    return (len(single) - follows) / phase.tile_rows
 
 
 def partial_bytes(phase: Phase) -> float:

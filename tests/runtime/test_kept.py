@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dnumpy.config import config
 from dnumpy.cost import Observation, OnlineCorrection, Work
+from dnumpy.kernels.at_hand import IMPORT_AFTER
 from dnumpy.runtime import kept, learnt
 from dnumpy.runtime.taught import Taught
 from tests.cost.test_estimate import sample_profile
@@ -176,7 +177,7 @@ def test_a_kernel_is_taken_to_be_compiled_once_it_has_run_for_as_long_as_that_ta
     work, sort = (Work(10, loops=((c, 1.0),)) for c in ("arith", "sort"))
     assert teacher.lowering("sum", work) == "tiled"
     for _ in range(2):
-        teacher.note_ran("sum", work, teacher.compile_seconds)
+        teacher.note_ran("sum", work, max(IMPORT_AFTER, teacher.compile_seconds))
         teacher.note_ran("sort", sort, 100.0)
     assert teacher.lowering("sum", work) == "numba"
     assert teacher.lowering("sum", replace(work, rows=99)) == "numba"

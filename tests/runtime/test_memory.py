@@ -264,3 +264,17 @@ del x
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert not ran.stderr
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_importing_leaves_no_collection_due_and_lets_be_what_is_frozen(frozen: bool) -> None:
+    script = (
+        "import gc\n"
+        f"if {frozen}: gc.freeze()\n"
+        "import dnumpy\n"
+        "print(gc.get_freeze_count() > 0, gc.get_count()[1:] == (0, 0), gc.isenabled())"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert found == [str(frozen), str(not frozen), "True"]
