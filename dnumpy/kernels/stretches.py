@@ -33,6 +33,10 @@ _KINDS = "biufc"
 ANY_STRIDE = frozenset({"arith", "div", "sqrt", "exp", "compare", "cast", "select"})
 
 
+class Untold(Exception):  # noqa: N818 - an answer, not an error
+    """NumPy has something to tell of a constant, at the step that reads it."""
+
+
 class Cell(NamedTuple):
     """A constant in memory, in the dtype of its loop; cast ``unsafe`` where ``where`` reads it."""
 
@@ -62,11 +66,12 @@ class Stretches(NamedTuple):
     cells: tuple[Cell, ...]
 
     def fill(self, values: Sequence[Any]) -> list[np.ndarray]:
-        """Return the constants in memory.
-
-        Raises OverflowError for a Python integer beyond the dtype, of which NumPy is to tell.
-        """
-        return [_cell(values[cell.given], cell) for cell in self.cells]
+        """Return the constants in memory; raises Untold where a dtype cannot hold one as it is."""
+        try:
+            with np.errstate(all="raise", under="ignore"):
+                return [_cell(values[cell.given], cell) for cell in self.cells]
+        except (OverflowError, FloatingPointError) as error:
+            raise Untold from error
 
 
 def _cell(value: Any, cell: Cell) -> np.ndarray:
@@ -153,9 +158,10 @@ class _Writer:
         op, args = step.op, step.args
         if not isinstance(op, Elementwise) or step.dtype.kind not in _KINDS:
             return None
-        chosen = step.params == CHOSEN
+        chosen = stops = step.params == CHOSEN
         if op is CAST or op is WHERE:
             loop = self._own(step)
+            stops = op is CAST and step.dtype.kind in "iu"  # of what does not fit
         elif is_plain(step) or (chosen and op.ufunc is not None):
             args = args[:-1] if chosen else args
             loop = self._numpys(step, op, args)
@@ -172,7 +178,7 @@ class _Writer:
             return None
         filled = [*slots, slot, *[0] * (_MOST_OPERANDS - 1 - len(slots))]
         matters = op.loop not in ANY_STRIDE
-        return [function, data, len(slots) + 1, *filled, matters, chosen]  # type: ignore[list-item]
+        return [function, data, len(slots) + 1, *filled, matters, stops]  # type: ignore[list-item]
 
     def _kind(self, slot: int) -> Any:
         return self.kinds[slot] if slot < self.first else self.phase.dtype_of(slot)

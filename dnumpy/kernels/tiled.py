@@ -26,7 +26,7 @@ from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import sums
 from dnumpy.kernels.loops import kinds_of
 from dnumpy.kernels.steps import is_plain, lower, view_of_tile
-from dnumpy.kernels.stretches import Stretch, Stretches, run_stretch, stretches_of
+from dnumpy.kernels.stretches import Stretch, Stretches, Untold, run_stretch, stretches_of
 from dnumpy.ops.families import Movement, Reduction
 from dnumpy.ops.table import WHERE
 from dnumpy.rewrite.phase import Access
@@ -67,6 +67,7 @@ class _Run:
         "faults",
         "origin",
         "outs",
+        "placed",
         "scratch",
         "step",
         "stretches",
@@ -81,13 +82,18 @@ class _Run:
         self.step = 0
         self.faults: Faults = set()
         self.stretches: Stretches | None = None
+        self.placed: dict[int, np.ndarray] | None = None  # the views that are in env
         self.sums: dict[int, sums.TileSums] = {}
         self._views: tuple[int, dict[int, np.ndarray]] = (-1, {})
 
     def views_for(self, kernel: TiledKernel, count: int) -> dict[int, np.ndarray]:
         """Return the kernel's scratch in the shapes of so many rows."""
         if self._views[0] != count:
-            self._views = (count, kernel.views(self.scratch, count))
+            latest = getattr(_local, "views", None)  # a batch of rows follows another one
+            if latest is None or latest[:2] != (kernel, count) or latest[2] is not self.scratch:
+                latest = kernel, count, self.scratch, kernel.views(self.scratch, count)
+                _local.views = latest if len(self.scratch) <= 2 * MOST_SCRATCH else None
+            self._views = (count, latest[3])
         return self._views[1]
 
 
@@ -253,10 +259,10 @@ class TiledKernel:
             return
         try:
             cells = found.fill(run.values)
-        except OverflowError:  # NumPy tells of it
+        except Untold:
             return
         run.env = [*run.env[: first + len(self._plan)], *cells]
-        run.stretches = found
+        run.stretches, run.placed = found, None
 
     @property
     def at_once(self) -> int:
@@ -307,8 +313,10 @@ class TiledKernel:
             env[k] = run.values[k][start - origin : stop - origin]
         views = run.views_for(self, stop - start)
         if run.stretches is not None:
-            for slot, view in views.items():
-                env[slot] = view
+            if run.placed is not views:
+                for slot, view in views.items():
+                    env[slot] = view
+                run.placed = views
             for stretch in run.stretches.parts:
                 if stretch.records is None:
                     self._run_step(plan, run, stretch.first, where)

@@ -60,30 +60,26 @@ typedef struct {
 #define CAST(f, from, t, to) OWN_LOOP(cast_##f##_##t, from, to, (to))
 #define CAST_TO_BOOL(f, from) OWN_LOOP(cast_##f##_b1, from, npy_bool, AS_BOOL)
 
-/* what every type may become; a float becomes no integer here, since what stands for a number that
-   does not fit is NumPy's to choose */
-#define CASTS_OF_INTEGER(f, from)                                                              \
+/* what every type may become; whoever makes integers of floats looks at the flags, since what stands
+   for a number that does not fit is NumPy's to choose */
+#define CASTS_OF(f, from)                                                                      \
     CAST_TO_BOOL(f, from)                                                                      \
     CAST(f, from, i1, npy_int8) CAST(f, from, i2, npy_int16) CAST(f, from, i4, npy_int32)      \
     CAST(f, from, i8, npy_int64) CAST(f, from, u1, npy_uint8) CAST(f, from, u2, npy_uint16)    \
     CAST(f, from, u4, npy_uint32) CAST(f, from, u8, npy_uint64) CAST(f, from, f4, float)       \
     CAST(f, from, f8, double)
 
-CASTS_OF_INTEGER(b1, npy_bool)
-CASTS_OF_INTEGER(i1, npy_int8)
-CASTS_OF_INTEGER(i2, npy_int16)
-CASTS_OF_INTEGER(i4, npy_int32)
-CASTS_OF_INTEGER(i8, npy_int64)
-CASTS_OF_INTEGER(u1, npy_uint8)
-CASTS_OF_INTEGER(u2, npy_uint16)
-CASTS_OF_INTEGER(u4, npy_uint32)
-CASTS_OF_INTEGER(u8, npy_uint64)
-CAST_TO_BOOL(f4, float)
-CAST_TO_BOOL(f8, double)
-CAST(f4, float, f4, float)
-CAST(f4, float, f8, double)
-CAST(f8, double, f4, float)
-CAST(f8, double, f8, double)
+CASTS_OF(b1, npy_bool)
+CASTS_OF(i1, npy_int8)
+CASTS_OF(i2, npy_int16)
+CASTS_OF(i4, npy_int32)
+CASTS_OF(i8, npy_int64)
+CASTS_OF(u1, npy_uint8)
+CASTS_OF(u2, npy_uint16)
+CASTS_OF(u4, npy_uint32)
+CASTS_OF(u8, npy_uint64)
+CASTS_OF(f4, float)
+CASTS_OF(f8, double)
 
 /* `where`: bits of both are read whatever the mask says, so that no processor has to guess. */
 #define SELECT(name, type)                                                                      \
@@ -152,8 +148,7 @@ static const struct {
     NAMED(f, b1) NAMED(f, i1) NAMED(f, i2) NAMED(f, i4) NAMED(f, i8) NAMED(f, u1) NAMED(f, u2)  \
     NAMED(f, u4) NAMED(f, u8) NAMED(f, f4) NAMED(f, f8)
     NAMED_FROM(b1) NAMED_FROM(i1) NAMED_FROM(i2) NAMED_FROM(i4) NAMED_FROM(i8)
-    NAMED_FROM(u1) NAMED_FROM(u2) NAMED_FROM(u4) NAMED_FROM(u8)
-    NAMED(f4, b1) NAMED(f4, f4) NAMED(f4, f8) NAMED(f8, b1) NAMED(f8, f4) NAMED(f8, f8)
+    NAMED_FROM(u1) NAMED_FROM(u2) NAMED_FROM(u4) NAMED_FROM(u8) NAMED_FROM(f4) NAMED_FROM(f8)
     {"where 1", select_1}, {"where 2", select_2}, {"where 4", select_4}, {"where 8", select_8},
     {"where 16", select_16},
 };

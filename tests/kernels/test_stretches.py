@@ -105,12 +105,11 @@ def test_a_loop_walks_over_arrays_as_numpy_does(name, dtype, layouts, shape):
 @pytest.mark.parametrize("code", DTYPES)
 @pytest.mark.parametrize("layout", ["plain", "steps"])
 def test_a_cast_gives_what_numpys_gives(given_code, code, layout):
-    address = native.own_loops().get(f"{given_code} {code}")
-    if address is None:
-        assert given_code[0] == "f"
-        assert code[0] in "iu"
-        return
+    address = native.own_loops()[f"{given_code} {code}"]
     operand = content(given_code, (9, 33))
+    if given_code[0] == "f" and code[0] in "iu":
+        operand = np.where(np.isfinite(operand), operand, 0).clip(-100, 100)
+        operand = abs(operand) if code[0] == "u" else operand
     if given_code[0] == "i":
         operand = -operand
     out = laid_out(np.zeros(operand.shape, code), layout)
@@ -120,6 +119,34 @@ def test_a_cast_gives_what_numpys_gives(given_code, code, layout):
         expected = operand.astype(code)
     assert p.bits(out) == p.bits(expected)
     assert (type(found) is int) == (not faults)
+
+
+@pytest.mark.parametrize("given_code", ["f4", "f8"])
+@pytest.mark.parametrize("code", [code for code in DTYPES if code[0] in "iu"])
+def test_a_float_that_is_no_such_integer_gives_numpys_or_is_told_of(given_code, code):
+    beyond = [
+        -1,
+        -2.5,
+        300,
+        65535.9,
+        -65536,
+        2**31,
+        2**32 - 1,
+        3e9,
+        9e18,
+        1e19,
+        -1e19,
+        np.nan,
+        np.inf,
+    ]
+    address = native.own_loops()[f"{given_code} {code}"]
+    for number in (*beyond, *np.linspace(-300, 300, 41)):
+        for count in (1, 7, 64):  # vectors and what is left
+            operand, out = np.full(count, number, given_code), np.zeros(count, code)
+            with np.errstate(all="ignore"):
+                expected = operand.astype(code)
+            if ran([record_of((address, 0), 2, stops=True)], [operand, out]) == 1:
+                assert out.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("code", ["u1", "i2", "f4", "f8", "c16"])
@@ -230,9 +257,24 @@ def test_ufuncs_casts_and_where_are_one_stretch():
 
 def test_what_only_numpy_runs_parts_stretches():
     x = filled()
-    whole = make(CAST, (p.apply("square", x),), (), x.shape, np.dtype("i8"))  # floats to integers
-    root = p.apply("add", p.apply("negative", whole), Const(1))
+    both = p.apply("square", x)
+    half = make(CAST, (both,), (), x.shape, np.dtype("f2"))
+    root = p.apply("add", p.apply("negative", half), Const(1))
     assert parts_of(root) == [(0, 1, True), (1, 2, False), (2, 4, True)]
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+@pytest.mark.parametrize("code", ["i1", "u2", "i4", "i8", "u8"])
+def test_what_stands_for_a_float_that_is_no_integer_is_numpys_to_choose(code, beyond):
+    array = np.linspace(0, 100, 4096 * 16).reshape(4096, 16)
+    array[7, 3] = np.nan if beyond else 2.5
+    array[9, 3] = 1e30 if beyond else 3.5
+    x = leaf(array, array.shape, array.dtype)
+    whole = make(CAST, (p.apply("floor", x),), (), x.shape, np.dtype(code))
+    root = p.apply("add", whole, Const(1))
+    assert parts_of(root) == [(0, 3, True)]
+    (bound,) = p.bound([root], 1 << 14)
+    assert stretched(bound, at_all=True) == stretched(bound, at_all=False)
 
 
 def test_a_ufunc_of_the_users_own_is_numpys_to_call():
@@ -283,3 +325,10 @@ def test_an_integer_beyond_a_dtype_is_numpys_error(monkeypatch):
     values = [v if isinstance(v, np.ndarray) else 300 for v in bound.values]
     with pytest.raises(OverflowError, match="300"):
         replace(bound, values=values).run(kernel)
+
+
+def test_what_a_constant_loses_in_its_loop_is_told_of_at_the_step_that_reads_it():
+    (bound,) = p.bound([p.apply("add", p.apply("negative", filled("f4")), Const(10**60))], 1 << 14)
+    single = stretched(bound, at_all=False)
+    assert (1, "overflow") in single[1]
+    assert stretched(bound, at_all=True) == single
