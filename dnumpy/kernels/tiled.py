@@ -70,6 +70,7 @@ class _Run:
         "placed",
         "scratch",
         "step",
+        "stretched",
         "stretches",
         "sums",
         "values",
@@ -81,6 +82,7 @@ class _Run:
         self.scratch = _NO_SCRATCH
         self.step = 0
         self.faults: Faults = set()
+        self.stretched = False  # whether it is known what is run in stretches, if anything
         self.stretches: Stretches | None = None
         self.placed: dict[int, np.ndarray] | None = None  # the views that are in env
         self.sums: dict[int, sums.TileSums] = {}
@@ -210,7 +212,7 @@ class TiledKernel:
                 run.sums = {slot: self._tile_sums(slot, full) for slot in self._summed_up}
             most = self._most_at_once(full)
             while done < full:
-                if run.stretches is None and self._calls_are_short():
+                if not run.stretched and self._calls_are_short():
                     self._stretch(run)
                 count = min(self._at_once or 1, most, full - done)
                 start, before = lo + done * size, time.perf_counter()
@@ -245,6 +247,7 @@ class TiledKernel:
 
     def _stretch(self, run: _Run) -> None:
         """Let a run make one call for adjacent steps, where that can be."""
+        run.stretched = True
         first = len(self.phase.inputs)
         kinds = kinds_of(self.phase, run.values[:first])
         if kinds not in self._stretches:

@@ -170,11 +170,12 @@ own_loops(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 
 /* ---------------------------------------------------------------- how operands lie */
 
-/* Say whether writing the result may change an operand where it is read later. */
+/* Say whether writing the result may change an operand where it is read later: by the same loop, or,
+   if it `stops`, by NumPy's. */
 static int
-is_disturbed(PyArrayObject *operand, PyArrayObject *out)
+is_disturbed(PyArrayObject *operand, PyArrayObject *out, int stops)
 {
-    if (PyArray_DATA(operand) == PyArray_DATA(out) && PyArray_NDIM(operand) == PyArray_NDIM(out) &&
+    if (!stops && PyArray_DATA(operand) == PyArray_DATA(out) && PyArray_NDIM(operand) == PyArray_NDIM(out) &&
         PyArray_ITEMSIZE(operand) == PyArray_ITEMSIZE(out) &&
         PyArray_CompareLists(PyArray_DIMS(operand), PyArray_DIMS(out), PyArray_NDIM(out)) &&
         PyArray_CompareLists(PyArray_STRIDES(operand), PyArray_STRIDES(out), PyArray_NDIM(out))) {
@@ -254,7 +255,7 @@ make_call(Call *call, const Record *record, PyObject *values)
         PyArrayObject *operand = (PyArrayObject *)given;
         int lead = ndim - PyArray_NDIM(operand);
         if (lead < 0 || !PyArray_ISBEHAVED_RO(operand) ||
-            (operand != out && is_disturbed(operand, out))) {
+            (x < call->count - 1 && is_disturbed(operand, out, call->stops))) {
             return 0;
         }
         for (int d = 0; d < ndim; d++) {

@@ -175,6 +175,7 @@ def test_what_would_be_read_after_it_was_written_is_left_to_numpy():
     assert ran([record], [x[:4], x[6:], x[5:9]]) == 0
     assert ran([record], [x[::2], x[::2], x[::-2]]) == 0
     assert x.tolist() == list(range(10))
+    assert ran([record_of(loop, 3, stops=True)], [x, x, x]) == 0
     assert ran([record], [x, x, x]) == 1
     assert x.tolist() == list(range(0, 20, 2))
     assert ran([record, record_of(loop, 3)], [x, x, x], 1) == 2
