@@ -223,13 +223,6 @@ order_axes(Call *call, int ndim, const npy_intp *shape, npy_intp steps[][MOST_AX
             call->steps[x][at] = steps[x][d];
         }
     }
-    if (call->axes == 0) { /* one element */
-        call->axes = 1;
-        call->shape[0] = 1;
-        for (int x = 0; x < call->count; x++) {
-            call->steps[x][0] = 0;
-        }
-    }
 }
 
 /* Make the call for a step over arrays of a list; 0 where NumPy is to do it. */
@@ -269,6 +262,14 @@ make_call(Call *call, const Record *record, PyObject *values)
         sizes[x] = PyArray_ITEMSIZE(operand);
     }
     order_axes(call, ndim, PyArray_DIMS(out), steps);
+    if (call->axes == 0) { /* one element: loops take steps of 0 for a fold or a scalar, as here */
+        call->axes = 1;
+        call->shape[0] = 1;
+        for (int x = 0; x < call->count; x++) {
+            PyObject *operand = PyList_GET_ITEM(values, record->slots[x]);
+            call->steps[x][0] = PyArray_NDIM((PyArrayObject *)operand) == 0 ? 0 : sizes[x];
+        }
+    }
     for (int x = 0; x < call->count && record->steps_matter; x++) {
         npy_intp step = call->steps[x][call->axes - 1];
         if (step != 0 && step != sizes[x]) {

@@ -181,6 +181,17 @@ def test_what_would_be_read_after_it_was_written_is_left_to_numpy():
     assert ran([record, record_of(loop, 3)], [x, x, x], 1) == 2
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_elements_are_walked_over_by_the_same_steps(count):
+    """By steps of 0 a loop takes a result for a fold, whose bits may be others."""
+    loop = inner_loop(np.multiply, (np.dtype(complex),) * 3)
+    x, y, out = (np.full(count, 1e308 * (1 + 1j)) for _ in range(3))
+    with np.errstate(all="ignore"):
+        expected = x * y
+        ran([record_of(loop, 3)], [x, y, out])
+    assert p.bits(out) == p.bits(expected)
+
+
 def test_loops_whose_bits_depend_on_steps_get_adjacent_elements():
     loop = inner_loop(np.sin, (np.dtype(float),) * 2)
     x = np.arange(20.0)
