@@ -1,9 +1,9 @@
 """Whether what writes kernels is imported in this process, and when it pays to import it.
 
-It takes about as long as a short program. A thread in the background imports it while phases run
-tiled, once a compilation might begin; where a phase that takes longer has machine code on disk, the
-program waits for it: beside a program that asks for the interpreter after each of NumPy's calls, it
-takes three times as long.
+It takes about as long as a short program. The thread that wants it imports it: once phases have run
+tiled for a multiple of that, before those that take longer and have machine code on disk, or in the
+midst of a long one. Beside a program that asks for the interpreter after each of NumPy's calls, a
+thread in the background took three times as long.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def lowerings_wait(run: float) -> float:
 
 
 def lowerings_at_hand(phase: Phase, run: float) -> bool:
-    """Say whether what writes kernels is imported, which a thread does while phases run tiled.
+    """Say whether what writes kernels is imported; import it where that is worth it by now.
 
     It is, once a compilation might begin, or once as much as a short program takes has gone by, or
     is about to in this ``run``, and a kernel might be loaded in its place.

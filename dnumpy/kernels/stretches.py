@@ -170,15 +170,14 @@ class _Writer:
         if loop is None or len(args) >= _MOST_OPERANDS:
             return None
         function, data, dtypes = loop
-        slots = [
-            self._operand(arg, dtype, unsafe=op is WHERE)
-            for arg, dtype in zip(args, dtypes, strict=True)
-        ]
-        if None in slots:
-            return None
+        slots: list[int] = []
+        for arg, dtype in zip(args, dtypes, strict=True):
+            found = self._operand(arg, dtype, unsafe=op is WHERE)
+            if found is None:
+                return None
+            slots.append(found)
         filled = [*slots, slot, *[0] * (_MOST_OPERANDS - 1 - len(slots))]
-        matters = op.loop not in ANY_STRIDE
-        return [function, data, len(slots) + 1, *filled, matters, stops]  # type: ignore[list-item]
+        return [function, data, len(slots) + 1, *filled, op.loop not in ANY_STRIDE, stops]
 
     def _kind(self, slot: int) -> Any:
         return self.kinds[slot] if slot < self.first else self.phase.dtype_of(slot)
@@ -196,7 +195,7 @@ class _Writer:
         return None if loop is None else (loop.function, loop.data, types[:-1])
 
     def _own(self, step: Step) -> tuple[int, int, tuple[np.dtype, ...]] | None:
-        if not all(self.phase.is_array(arg) for arg in step.args[:1]):
+        if not self.phase.is_array(step.args[0]):
             return None
         given = self._kind(step.args[0])
         if step.op is CAST:

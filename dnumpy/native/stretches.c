@@ -175,8 +175,8 @@ own_loops(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 static int
 is_disturbed(PyArrayObject *operand, PyArrayObject *out, int stops)
 {
-    if (!stops && PyArray_DATA(operand) == PyArray_DATA(out) && PyArray_NDIM(operand) == PyArray_NDIM(out) &&
-        PyArray_ITEMSIZE(operand) == PyArray_ITEMSIZE(out) &&
+    if (!stops && PyArray_DATA(operand) == PyArray_DATA(out) &&
+        PyArray_NDIM(operand) == PyArray_NDIM(out) && PyArray_ITEMSIZE(operand) == PyArray_ITEMSIZE(out) &&
         PyArray_CompareLists(PyArray_DIMS(operand), PyArray_DIMS(out), PyArray_NDIM(out)) &&
         PyArray_CompareLists(PyArray_STRIDES(operand), PyArray_STRIDES(out), PyArray_NDIM(out))) {
         return 0; /* each element is read before it is written */
@@ -375,8 +375,8 @@ run_stretch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs
         feclearexcept(FLAGS);
     }
     Py_END_ALLOW_THREADS
-    PyObject *faults = any ? PyList_New(0) : Py_NewRef(Py_None);
-    for (Py_ssize_t k = 0; any && faults != NULL && k < done; k++) {
+    PyObject *faults = any ? PyList_New(0) : NULL;
+    for (Py_ssize_t k = 0; faults != NULL && k < done; k++) {
         PyObject *pair = raised[k] ? Py_BuildValue("ni", begin + k, raised[k]) : NULL;
         if (raised[k] && (pair == NULL || PyList_Append(faults, pair) < 0)) {
             Py_CLEAR(faults);
@@ -385,9 +385,8 @@ run_stretch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs
     }
     PyMem_Free(calls);
     PyMem_Free(raised);
-    if (faults == NULL) {
-        return NULL;
+    if (!any) {
+        return PyLong_FromSsize_t(begin + done);
     }
-    return faults == Py_None && (Py_DECREF(faults), 1) ? PyLong_FromSsize_t(begin + done)
-                                                       : Py_BuildValue("nN", begin + done, faults);
+    return faults == NULL ? NULL : Py_BuildValue("nN", begin + done, faults);
 }
