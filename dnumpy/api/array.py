@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.api.buffer import Buffer, Export, holders
 from dnumpy.config import config
 from dnumpy.expr.expr import Expr, leaf, make
@@ -282,6 +282,10 @@ def peek_for_writing(array: ndarray) -> np.ndarray | None:
 
 def from_expr(expr: Expr) -> ndarray:
     """Return a fresh array whose content is ``expr``."""
+    if native.built:
+        found: ndarray | None = native.hold(expr)
+        if found is not None:
+            return found
     return managed(Buffer(expr), None)
 
 

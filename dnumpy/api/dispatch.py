@@ -182,6 +182,9 @@ def _considered(
     grows = _GROWING.get(qualified.removeprefix("numpy."))
 
     def considered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = lending.recorded_at_once(ours, args, kwargs)
+        if found is not NotImplemented:
+            return found
         args = with_stored(args)
         if (dispatches or "like" in kwargs) and overrides.overridden(
             (*args, *kwargs.values()), "__array_function__"

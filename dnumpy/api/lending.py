@@ -17,14 +17,14 @@ from __future__ import annotations
 import inspect
 import weakref
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from math import inf
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.api import calls
 from dnumpy.api.ahead import Lookout, offset_of
 from dnumpy.api.array import adopt, concrete, is_managed_dtype, managed, ndarray, wrap
@@ -63,6 +63,23 @@ def recorded_by(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     except Unmanaged:
         return NotImplemented
     return found
+
+
+def recorded_at_once(
+    ours: Callable[..., Any] | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return what ``ours`` records where nothing about the arguments has to be asked first.
+
+    NotImplemented where something has, or where :func:`recorded_by` would say so.
+    """
+    if ours is None or calls.waiting or not native.built or not native.all_wait(args, kwargs):
+        return NotImplemented
+    if not takes(ours, len(args), kwargs):
+        return NotImplemented
+    try:
+        return ours(*args, **kwargs)
+    except Unmanaged:
+        return NotImplemented
 
 
 def asks_engine(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -115,6 +132,11 @@ def _written_out(ours: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 def takes(function: Callable[..., Any], count: int, names: Iterable[str]) -> bool:
     """Say whether a function has parameters for so many arguments by position and these names."""
+    return _takes(function, count, tuple(names))
+
+
+@lru_cache(maxsize=4096)
+def _takes(function: Callable[..., Any], count: int, names: tuple[str, ...]) -> bool:
     known = _parameters_of(function)
     if not known.least - len(known.needed.intersection(names)) <= count <= known.most:
         return False

@@ -133,7 +133,7 @@ def run_ours(
     What is pending afterwards is noted when it is evaluated.
     """
     site = site_at(_frame_at(1)) if nbytes <= race.MOST_BYTES and is_free(nbytes) else None
-    if site is None or race.is_held():
+    if site is None or race.is_held() or site.is_timed():
         return slow(*args, **(named or {}))
     started = time.perf_counter()
     with race.held():

@@ -41,7 +41,7 @@ from dnumpy.api.array import (
 )
 from dnumpy.api.buffer import LOCKS, Buffer, owns
 from dnumpy.api.composites import through_ghost
-from dnumpy.api.lending import recorded_by
+from dnumpy.api.lending import recorded_at_once, recorded_by
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import (
@@ -82,6 +82,9 @@ def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Call
         plain = not args or (not writes and calls.PLAIN.issuperset(map(type, args)))
         if a is not None and plain and not kwargs:
             return calls.given_by(wrapped(a, *args), self)
+        found = recorded_at_once(ours, (self, *args), kwargs)
+        if found is not NotImplemented:
+            return found
         if ours is not None and ((a is None and is_lazy(self)) or _any_lazy(args)):
             found = recorded_by(ours, (self, *args), kwargs)
             if found is not NotImplemented:

@@ -38,7 +38,10 @@ def overridden(values: Iterable[Any], protocol: str) -> bool:
         if kind in _UNREMARKABLE:
             continue
         if kind is list or kind is tuple:
-            if v and kind in _LOOKED_INTO[protocol] and overridden(v[:_LOOKED_AT], protocol):
+            if not v or kind not in _LOOKED_INTO[protocol]:
+                continue
+            some = v[:_LOOKED_AT]
+            if not _UNREMARKABLE.issuperset(map(type, some)) and overridden(some, protocol):
                 return True
         elif hasattr(kind, protocol) and speaks(kind, protocol):
             return True

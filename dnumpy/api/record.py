@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.api.array import (
     Facts,
     concrete,
@@ -29,7 +29,7 @@ from dnumpy.api.scalar import DeferredScalar, deferred
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, Shape, leaf, make
 from dnumpy.expr.geometry import same_dtype
-from dnumpy.expr.origin import here, told_at_once
+from dnumpy.expr.origin import here, naming, told_at_once
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import CAST, FULL, UPDATE, VIEW, WHERE
 
@@ -194,6 +194,10 @@ def record(
     waits: bool = False,
 ) -> Expr:
     """Record an op at the user's line; it ``waits`` however its results were looked at so far."""
+    if native.built and not naming.name:
+        found: Expr | None = native.record(op, tuple(args), params, shape, dtype)
+        if found is not None:
+            return found
     expr = make(op, tuple(args), params, shape, dtype)
     if expr.origin is None:
         origin = expr.origin = here()

@@ -63,10 +63,11 @@ class Site:
     is not worth being planned. The second does.
     """
 
-    __slots__ = ("alone", "race", "recording", "unread")
+    __slots__ = ("alone", "race", "recorded_times", "recording", "unread")
 
     SURE = 3
     PROBED = 16
+    TIMED = 8  # times that what recording takes is looked at where results wait
     UNREAD = 1  # times in a row that a result computed along was never read: see expr.unread
     NEEDED = -(1 << 62)
     FIRST = SURE + PROBED - 2
@@ -76,6 +77,7 @@ class Site:
         self.unread = 0
         self.race: Race | None = None  # with NumPy
         self.recording = math.inf  # seconds that a function took here to record its result
+        self.recorded_times = 0
 
     def died_unread(self) -> None:
         """Note that a result of this place was computed for nobody."""
@@ -106,6 +108,11 @@ class Site:
     def recorded(self, seconds: float) -> None:
         """Note what a function took to record its result, without that being computed."""
         self.recording = min(self.recording, seconds)
+        self.recorded_times += 1
+
+    def is_timed(self) -> bool:
+        """Say whether results of this place wait, and what recording them takes is known."""
+        return not self.alone and self.recorded_times >= self.TIMED
 
     def computes_at_once(self) -> bool:
         """Say whether to compute the next result without waiting."""
@@ -162,7 +169,7 @@ class Origin(NamedTuple):
 def here() -> Origin:
     """Return the origin of the call that is being recorded."""
     origin = here_above(2, error_state(), watch())
-    name = _naming.name
+    name = naming.name
     return origin._replace(told_as=name) if name else origin
 
 
@@ -172,7 +179,7 @@ class _Naming(threading.local):
     name = ""
 
 
-_naming = _Naming()
+naming = _Naming()
 
 
 class told_as:  # noqa: N801 - a context, as np.errstate
@@ -184,11 +191,11 @@ class told_as:  # noqa: N801 - a context, as np.errstate
         self._name, self._before = name, ""
 
     def __enter__(self) -> None:
-        self._before = _naming.name
-        _naming.name = self._before or self._name
+        self._before = naming.name
+        naming.name = self._before or self._name
 
     def __exit__(self, *_raised: object) -> None:
-        _naming.name = self._before
+        naming.name = self._before
 
 
 def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:

@@ -17,11 +17,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Protocol
 
 STEADY = 6  # evaluations of the same lines before NumPy is tried
 TRIALS = 4  # rounds of a trial
@@ -45,13 +41,15 @@ def is_held() -> bool:
     return _held[0] > 0
 
 
-@contextmanager
-def held() -> Iterator[None]:
+class held:  # noqa: N801 - a context, as np.errstate
     """Time nothing of what is evaluated in this block."""
-    _held[0] += 1
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _held[0] += 1
+
+    def __exit__(self, *_raised: object) -> None:
         _held[0] -= 1
 
 

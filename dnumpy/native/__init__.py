@@ -271,6 +271,9 @@ if built:
     take_expr: Callback[[type], None] = _module.take_expr
     count_interned: Callback[[], int] = _module.count_interned
     make: Any = _module.make
+    record: Any = _module.record
+    hold: Any = _module.hold
+    all_wait: Any = _module.all_wait
     forget: Any = _module.forget
     pending_in_order: Any = _module.pending_in_order
     held_bytes: Any = _module.held_bytes

@@ -34,6 +34,7 @@ PyObject *referred(PyObject *ref); /* see walk.c */
 PyObject *new_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObject *dtype);
 PyObject *make_expr(PyObject *op, PyObject *args, PyObject *params, PyObject *shape,
                     PyObject *dtype);
+PyObject *make_of(PyObject *module, PyObject *const *args, Py_ssize_t count); /* the same, asked */
 Py_ssize_t elements_of(PyObject *shape); /* PY_SSIZE_T_MAX where they are more */
 
 #endif

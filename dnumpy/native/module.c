@@ -13,9 +13,11 @@
 
 PyObject *take_ufunc(PyObject *module, PyObject *args);
 PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *held_of(PyObject *module, PyObject *expr);
+PyObject *all_wait(PyObject *module, PyObject *const *given, Py_ssize_t count);
 PyObject *take_expr(PyObject *module, PyObject *type);
 PyObject *count_interned(PyObject *module, PyObject *ignored);
-PyObject *make_of(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *forget_expr(PyObject *module, PyObject *expr);
 PyObject *pending_in_order(PyObject *module, PyObject *roots);
 PyObject *held_bytes(PyObject *module, PyObject *waiting);
@@ -140,6 +142,12 @@ static PyMethodDef functions[] = {
     {"count_interned", count_interned, METH_NOARGS, "Return how many Exprs equal ones find."},
     {"take_recorder", (PyCFunction)(void (*)(void))take_recorder, METH_VARARGS | METH_KEYWORDS,
      "Tell of what is looked at when an operation is recorded."},
+    {"record", (PyCFunction)(void (*)(void))recorded_op, METH_FASTCALL,
+     "Return the Expr for an operation at the user's line; None where Python has to look."},
+    {"hold", held_of, METH_O,
+     "Return an array whose content is a pending Expr; None where Python has to look."},
+    {"all_wait", (PyCFunction)(void (*)(void))all_wait, METH_FASTCALL,
+     "Say whether a call is to be recorded: some arguments wait, and no other asks for a look."},
     {"make", (PyCFunction)(void (*)(void))make_of, METH_FASTCALL,
      "Return the pending Expr for an operation, the same one while an equal one is pending."},
     {"pending_in_order", pending_in_order, METH_O,

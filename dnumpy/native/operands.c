@@ -99,6 +99,57 @@ content(PyObject *x)
     return view;
 }
 
+enum { TO_BE_LOOKED_AT, IS_PLAIN, WAITS };
+
+/* Whether an argument is a plain value, or an array that waits (or is large) and that nobody else
+   sees the memory of. */
+static int
+kind_of_argument(PyObject *x)
+{
+    if (is_plain(world.plain, x)) {
+        return IS_PLAIN;
+    }
+    PyObject *buffer = IS_ARRAY(x) ? ((Handle *)x)->buf : NULL;
+    if (buffer == NULL || ((Handle *)x)->np != Py_None || Py_TYPE(buffer) != told.buffer_type ||
+        *place_of(buffer, told.buffer.foreign) != Py_False ||
+        *place_of(buffer, told.buffer.export) != Py_None) {
+        return TO_BE_LOOKED_AT;
+    }
+    PyObject *expr = *place_of(buffer, told.buffer.expr);
+    if (expr == NULL || !IS_EXPR(expr)) {
+        return TO_BE_LOOKED_AT;
+    }
+    Node *node = (Node *)expr;
+    if (IS_PENDING(node)) {
+        return node->owner == Py_None ? TO_BE_LOOKED_AT : WAITS;
+    }
+    int is_large = IS_NUMPYS(node->value) && ((Handle *)x)->place == Py_None &&
+                   elements_of(node->shape) / BYTES_OF_OTHERS >= setting(world.eager_below_at);
+    return is_large ? WAITS : TO_BE_LOOKED_AT;
+}
+
+/* Whether a call is to be recorded: some of its arguments wait, and no other asks for a look. */
+PyObject *
+all_wait(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count)
+{
+    if (count != 2 || !PyTuple_Check(given[0]) || !PyDict_Check(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "expected arguments by position and by name");
+        return NULL;
+    }
+    int some = 0, none = told.buffer_type == NULL;
+    for (Py_ssize_t k = 0; !none && k < PyTuple_GET_SIZE(given[0]); k++) {
+        int kind = kind_of_argument(PyTuple_GET_ITEM(given[0], k));
+        none = kind == TO_BE_LOOKED_AT;
+        some |= kind == WAITS;
+    }
+    PyObject *name, *x;
+    Py_ssize_t at = 0;
+    while (some && !none && PyDict_Next(given[1], &at, &name, &x)) {
+        none = !is_plain(world.plain, x);
+    }
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(some && !none);
+}
+
 /* A leaf, new, over memory in C order that nobody else writes to. */
 PyObject *
 stored(PyObject *memory)

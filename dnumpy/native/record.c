@@ -297,6 +297,39 @@ handle_of(PyObject *expr)
     return (PyObject *)made;
 }
 
+/* What dnumpy.api.record.record gives for the same arguments, new; None where Python has to look. */
+PyObject *
+recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Around around;
+    PyObject *origin = look_around(&around) ? origin_now(&around) : NULL;
+    if (origin == NULL) {
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    PyObject *made = make_of(module, args, count);
+    if (made != NULL && ((Node *)made)->origin != Py_None) {
+        Py_SETREF(made, Py_NewRef(Py_None)); /* somebody recorded the same, and may hold it */
+    }
+    else if (made != NULL) {
+        Py_SETREF(((Node *)made)->origin, Py_NewRef(origin));
+    }
+    Py_DECREF(origin);
+    return made;
+}
+
+/* What dnumpy.api.array.from_expr gives, new; None where Python has to look. */
+PyObject *
+held_of(PyObject *Py_UNUSED(module), PyObject *expr)
+{
+    Around around;
+    int is_plain = IS_EXPR(expr) && IS_PENDING((Node *)expr) && ((Node *)expr)->owner == Py_None &&
+                   ((Node *)expr)->op != told.leaf && look_around(&around);
+    if (!is_plain) {
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    return handle_of(expr);
+}
+
 /* A handle, new, over a large array that NumPy has just made and nobody else has; NULL without an
    error where Python has to look, as it has while anything waits: that may be too much beside it. */
 PyObject *

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dnumpy.kernels.compile import Compiled
 
 SAMPLED = 32  # elements for each bucket
-TIE_SAMPLE = 1 << 15  # elements, in which equal ones turn up where there are many
+TIE_SAMPLE = 1 << 14  # elements, in which equal ones turn up where there are many
 LOOKED_AT = 1024  # elements of a bucket
 GROUP = 8  # buckets that a thread takes at a time
 LEAST = {"sort": 1.2e-8, "argsort": 2.5e-8, "stable": 4e-8}  # seconds an element, by way of buckets
@@ -149,6 +149,7 @@ def _places_in_order(code: Compiled, line: np.ndarray, places: np.ndarray, *, st
                 break
             np.take(bucket, order, out=moved, mode="clip")
             bucket[...] = moved
+            del order  # before the next one is made
         idle.append(scratch)
 
     share_out(work, range(0, kernels.BUCKETS, GROUP))
