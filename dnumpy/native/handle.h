@@ -150,6 +150,7 @@ runs_at_once(PyObject *array)
 int is_immediate(PyObject *x);
 PyObject *ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count,
                PyObject *kwnames); /* what Python makes of it, the time noted */
+int is_at_operator(void); /* see defer.c */
 int is_plain(PyObject *types, PyObject *x);
 PyObject *all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count); /* steals r */

@@ -328,7 +328,8 @@ static PyObject *
 method_bound(PyObject *self, PyObject *array, PyObject *Py_UNUSED(type))
 {
     if (array == NULL || array == Py_None) {
-        return Py_NewRef(self);
+        int defers = ((Member *)self)->vectorcall == protocol_call && is_at_operator();
+        return Py_NewRef(defers ? Py_None : self);
     }
     return PyMethod_New(self, array);
 }
