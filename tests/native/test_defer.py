@@ -156,6 +156,7 @@ def test_elements_that_are_arrays_of_ours() -> None:
 def test_an_operator_is_not_put_off_to_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which is what costs half a microsecond."""
     monkeypatch.setattr(dnumpy.config, "mode", "default")
+    monkeypatch.setattr(dnumpy.config, "eager_below", 1 << 14)
     y = dnumpy.array([1.5, 2.0, 0.25])
     asked = []
 
