@@ -362,6 +362,15 @@ picked(PyObject *x, PyObject *key)
     return r;
 }
 
+/* Say whether a value that is written has so many elements that NumPy lets go of the interpreter. */
+static int
+takes_long(PyObject *value)
+{
+    PyObject *seen = IS_ARRAY(value) ? small_of(value) : value;
+    return seen != NULL && IS_NUMPYS(seen) &&
+           PyArray_SIZE((PyArrayObject *)seen) > WRITTEN_AT_ONCE;
+}
+
 /* Write a little to computed memory that nobody reads later: 1 if it was done, 0 where Python has to
    look, -1 with an error. */
 static int
@@ -371,7 +380,7 @@ set_seen(Handle *x, PyObject *key, PyObject *value)
         return 0;
     }
     int done = 0;
-    for (int has_lock = 0; done == 0 && has_lock < 2; has_lock++) {
+    for (int has_lock = takes_long(value); done == 0 && has_lock < 2; has_lock++) {
         PyObject *lock = has_lock ? locked(x->buf) : NULL, *plain = NULL;
         PyObject *memory = has_lock && lock == NULL ? NULL : computed(x->buf);
         PyObject *whole = memory == NULL ? NULL : shown_of(x, memory);
