@@ -165,6 +165,8 @@ _ASKING: dict[str, tuple[tuple[str, str], ...]] = {  # where the class of an arg
         ("tables.flavor", "array_of_flavor"),
         ("tables.flavor", "array_of_flavor2"),
     ),
+    "sparse": (("sparse", "*"), ("sparse.COO", "__matmul__"), ("sparse.GCXS", "__matmul__")),
+    "sympy": (("sympy.core.sympify", "sympify"),),
     "astropy.table": (
         ("astropy.table.table.Table", "__getitem__"),
         ("astropy.table.table.Table", "__setitem__"),

@@ -14,6 +14,7 @@ from dnumpy.api.array import concrete, exported, ndarray, shown_of_far
 from dnumpy.api.describe import describe_classes
 from dnumpy.api.record import is_lazy
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.api.stands import speaks
 
 
 def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.ndarray:
@@ -31,6 +32,17 @@ def _array(self: ndarray, dtype: Any = None, *, copy: bool | None = None) -> np.
     return values if dtype is None else np.asarray(values, dtype=dtype, copy=copy)
 
 
+_OURS = (ndarray, DeferredScalar)
+
+
+def _overrides(x: Any) -> bool:
+    """Say whether an operand is of a class of others that has its own way with ufuncs."""
+    override = getattr(type(x), "__array_ufunc__", None)
+    if type(x) in _OURS or override is None:
+        return False
+    return override is not np.ndarray.__array_ufunc__ and not isinstance(x, np.generic)
+
+
 def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc on our arrays; defer to classes that override ufuncs themselves."""
     if len(inputs) == 2 and not kwargs and method == "__call__":
@@ -41,12 +53,17 @@ def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs
             a = y._np if y._np is not None else ufuncs.at_hand(y)
             return ufuncs.of(ufunc)(x, y) if a is None else ufuncs.as_ours(ufunc(x, a))
     outs = kwargs.get("out", ())
-    for x in (*inputs, *outs, kwargs.get("where")):
-        override = getattr(type(x), "__array_ufunc__", None)
-        if type(x) is ndarray or type(x) is DeferredScalar or override is None:
-            continue
-        if override is not np.ndarray.__array_ufunc__ and not isinstance(x, np.generic):
-            return NotImplemented
+    if any(map(_overrides, (*outs, kwargs.get("where")))):
+        return NotImplemented
+    if any(map(_overrides, inputs)):
+        first = next((k for k, x in enumerate(inputs) if type(x) in _OURS), len(inputs))
+        asked_before = not any(map(_overrides, inputs[first:]))
+        spoken = any(_overrides(x) and speaks(type(x), "__array_ufunc__") for x in inputs)
+        if outs or spoken or not asked_before:
+            return NotImplemented  # the next of them is asked
+        # they took us for a class that they do not know, and would take what NumPy has here
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return calls.run(function, inputs, kwargs)
     if len(outs) == 1:
         kwargs["out"] = outs[0] if ufunc.nout == 1 else outs
     ours = ufuncs.of(ufunc)
