@@ -201,15 +201,21 @@ def _run_writing(
 _TARGETS = frozenset({"dst", "a", "arr", "x"})
 
 
+_ARRAYS_OR_MORE = frozenset({_np_array, list, tuple})
+
+
 def wrap_result(r: Any, handles: Iterable[Any] = ()) -> Any:
     """Return NumPy's result as ours; what aliases an operand aliases its handle."""
     kind = type(r)
     if kind is _np_array:
         return _wrap_array(r, handles)
     if kind is tuple or kind is list:
-        if any(type(e) is _np_array or type(e) in (list, tuple) for e in r):
-            return kind([wrap_result(e, handles) for e in r])
-        return r
+        if _ARRAYS_OR_MORE.isdisjoint(map(type, r)):
+            return r
+        made = [
+            _wrap_array(e, handles) if type(e) is _np_array else wrap_result(e, handles) for e in r
+        ]
+        return made if kind is list else tuple(made)
     if isinstance(r, tuple) and hasattr(r, "_fields"):
         return kind(*[wrap_result(e, handles) for e in r])
     if kind is dict:

@@ -235,11 +235,29 @@ def _small_values(args: tuple[Any, ...], wrapped: Any) -> list[Any] | None:
     return plain
 
 
+_MOST_ROWS = 16  # lists in a list that is looked through
+
+
+def _small_rows(sequence: Any) -> Any:
+    """Return what NumPy is given for a list or tuple of lists or tuples; None as below."""
+    rows = []
+    for row in sequence:
+        kind = type(row)
+        found = _small_sequence(row) if kind is list or kind is tuple else None
+        if found is None:
+            return None
+        rows.append(found)
+    return rows if type(sequence) is list else tuple(rows)
+
+
 def _small_sequence(sequence: Any) -> Any:
     """Return what NumPy is given for a list or tuple; None where that needs another look."""
     if not sequence:
         return sequence
-    if type(sequence[0]) is not ndarray:
+    first = type(sequence[0])
+    if (first is list or first is tuple) and len(sequence) <= _MOST_ROWS:
+        return _small_rows(sequence)
+    if first is not ndarray:
         return sequence if calls.PLAIN.issuperset(map(type, sequence[:8])) else None
     found = [e._np for e in sequence if type(e) is ndarray and e._np is not None]
     if len(found) < len(sequence):

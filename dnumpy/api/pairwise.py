@@ -228,7 +228,21 @@ def of_matrices(pairs: Sequence[Pair]) -> bool:
 
 
 _PLAIN = Module(np.matmul, np.multiply)
-_KINDS = "fdFD"
+_SINGLE = {id(np.dtype(kind)): kind for kind in "fdFD"}  # a dtype's hash takes longer than its id
+
+
+_PLAIN_ALONE = frozenset({np.ndarray})
+
+
+@lru_cache(maxsize=1024)
+def _by_matrices(
+    subscripts: str, shapes: tuple[Shape, ...], kinds: tuple[str, ...]
+) -> tuple[Pair, ...] | None:
+    """Return the steps of an ``einsum`` of which one pays as a product of matrices, else None."""
+    if not kinds[0] or kinds.count(kinds[0]) < len(kinds):
+        return None
+    pairs = pairs_of(subscripts, shapes)
+    return pairs if pairs is not None and of_matrices(pairs) else None
 
 
 def einsum_of_small(*operands: Any, **named: Any) -> Any:
@@ -236,12 +250,15 @@ def einsum_of_small(*operands: Any, **named: Any) -> Any:
     if named or not operands:
         return np.einsum(*operands, **named)
     subscripts, *arrays = operands
-    if type(subscripts) is str and len(arrays) > 1 and all(type(a) is np.ndarray for a in arrays):
-        dtype = arrays[0].dtype
-        alike = all(a.dtype == dtype for a in arrays)
-        if alike and dtype.char in _KINDS and dtype.isnative:
-            pairs = pairs_of(subscripts, tuple([a.shape for a in arrays]))
-            if pairs is not None and of_matrices(pairs):
-                with np.errstate(all="ignore"), one_blas_thread():  # as NumPy's loop has one
-                    return contracted(pairs, arrays, _PLAIN)
+    if type(subscripts) is str and len(arrays) > 1 and _PLAIN_ALONE.issuperset(map(type, arrays)):
+        if len(arrays) == 2 and arrays[0].size * arrays[1].size < LEAST:
+            return np.einsum(*operands)  # which is known without a look at the subscripts
+        pairs = _by_matrices(
+            subscripts,
+            tuple([a.shape for a in arrays]),
+            tuple([_SINGLE.get(id(a.dtype), "") for a in arrays]),
+        )
+        if pairs is not None:
+            with np.errstate(all="ignore"), one_blas_thread():  # as NumPy's loop has one
+                return contracted(pairs, arrays, _PLAIN)
     return np.einsum(*operands)
