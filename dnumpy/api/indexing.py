@@ -306,7 +306,10 @@ def _set_basic(array: ndarray, key: Any, value: Any) -> None:
     one = picks_one(array, key)
     sequence = kind is list or kind is tuple
     if sequence and not one:
-        value = np.array(calls.unwrap(value), seen.dtype)  # element by element, as NumPy assigns
+        plain = calls.unwrap(value)
+        value = np.array(plain, seen.dtype)  # element by element, as NumPy assigns
+        if value.ndim > seen.ndim:
+            np.empty(seen.shape, seen.dtype)[...] = plain  # which NumPy says why it does not take
     elif (
         kind is DeferredScalar
         and seen.dtype.kind in "iu"

@@ -176,7 +176,10 @@ seen_item(Handle *x, PyObject *key)
         return NULL;
     }
     PyObject *whole = shown_of(x, memory);
-    PyObject *found = whole == NULL ? NULL : PyObject_GetItem(whole, key);
+    PyObject *found = whole == NULL ? NULL : scalar_at((PyArrayObject *)whole, key);
+    if (found == NULL && whole != NULL && !PyErr_Occurred()) {
+        found = PyObject_GetItem(whole, key);
+    }
     Py_XDECREF(whole);
     if (found != NULL && IS_NUMPYS(found)) {
         found = new_seen(x, memory, found);
@@ -205,6 +208,9 @@ is_same(PyObject *x, PyObject *y)
 static int
 set_region(PyObject *whole, PyObject *key, PyObject *plain, int has_lock)
 {
+    if (set_element((PyArrayObject *)whole, key, plain)) {
+        return 1;
+    }
     PyObject *region = PyObject_GetItem(whole, key), *site = NULL;
     if (region == NULL) {
         return -1;
@@ -416,8 +422,12 @@ mp_subscript(PyObject *x, PyObject *key)
     PyObject *a = small_of(x);
     if (LIKELY(a != NULL)) {
         if (LIKELY(is_basic(key))) { /* an element, or a view */
+            PyObject *r = scalar_at((PyArrayObject *)a, key);
+            if (r != NULL || PyErr_Occurred()) {
+                return r;
+            }
             Py_INCREF(a);
-            PyObject *r = PyObject_GetItem(a, key);
+            r = PyObject_GetItem(a, key);
             Py_DECREF(a);
             return r == NULL || !IS_NUMPYS(r) ? r : new_handle(r, x);
         }
@@ -465,6 +475,9 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
             plain = small_of(value);
         }
         if (LIKELY(plain != NULL && is_basic(key))) {
+            if (set_element((PyArrayObject *)a, key, plain)) {
+                return 0;
+            }
             Py_INCREF(a);
             Py_INCREF(plain);
             int done = PyObject_SetItem(a, key, plain);

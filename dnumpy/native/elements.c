@@ -1,0 +1,92 @@
+/* One element of an array of NumPy's, read or written by a whole number for each axis.
+
+   NumPy parses an index for everything that it may be, and only then finds it to be whole numbers
+   alone; programs with loops over elements spend most of their time there. What is not as plain as
+   can be (another kind of index, one beyond the array, another type, memory out of order or that may
+   not be written to) is left to NumPy, errors included. */
+
+#include "handle.h"
+
+#include <numpy/arrayscalars.h>
+
+/* Where an element lies; NULL where NumPy has to look. */
+static inline char *
+place_of_element(PyArrayObject *a, PyObject *key)
+{
+    int ndim = PyArray_NDIM(a), is_tuple = PyTuple_CheckExact(key);
+    if (is_tuple ? PyTuple_GET_SIZE(key) != ndim : ndim != 1) {
+        return NULL;
+    }
+    char *at = PyArray_BYTES(a);
+    for (int k = 0; k < ndim; k++) {
+        PyObject *index = is_tuple ? PyTuple_GET_ITEM(key, k) : key;
+        if (!PyLong_CheckExact(index)) {
+            return NULL;
+        }
+        Py_ssize_t i = PyLong_AsSsize_t(index), extent = PyArray_DIM(a, k);
+        i += i < 0 ? extent : 0; /* -1 with an error is the last one, unless the error is seen */
+        if (i < 0 || i >= extent || (i == extent - 1 && PyErr_Occurred())) {
+            PyErr_Clear();
+            return NULL;
+        }
+        at += i * PyArray_STRIDE(a, k);
+    }
+    return ndim > 0 ? at : NULL;
+}
+
+/* The scalar that NumPy gives for an element, new; NULL without an error where NumPy has to look. */
+PyObject *
+scalar_at(PyArrayObject *a, PyObject *key)
+{
+    int is_plain = IS_NUMPYS((PyObject *)a) && PyArray_TYPE(a) < NPY_OBJECT;
+    char *at = is_plain ? place_of_element(a, key) : NULL;
+    return at == NULL ? NULL : PyArray_Scalar(at, PyArray_DESCR(a), (PyObject *)a);
+}
+
+/* Write a number to an element; 0 where NumPy has to. */
+int
+set_element(PyArrayObject *a, PyObject *key, PyObject *value)
+{
+    int type = PyArray_TYPE(a), warns = PyArray_FLAGS(a) < 0; /* that its rows are one, in NumPy */
+    if ((type != NPY_DOUBLE && type != NPY_LONG) || !IS_NUMPYS((PyObject *)a) || warns ||
+        !PyArray_ISBEHAVED(a)) {
+        return 0;
+    }
+    double real = 0;
+    long whole = 0;
+    if (type == NPY_LONG) {
+        if (Py_TYPE(value) == &PyLongArrType_Type) {
+            whole = PyArrayScalar_VAL(value, Long);
+        }
+        else if (PyLong_CheckExact(value)) {
+            whole = PyLong_AsLong(value);
+        }
+        else {
+            return 0;
+        }
+    }
+    else if (PyFloat_CheckExact(value)) {
+        real = PyFloat_AS_DOUBLE(value);
+    }
+    else if (Py_TYPE(value) == &PyDoubleArrType_Type) {
+        real = PyArrayScalar_VAL(value, Double);
+    }
+    else if (PyLong_CheckExact(value)) {
+        real = PyLong_AsDouble(value);
+    }
+    else {
+        return 0;
+    }
+    if ((whole == -1 || real == -1.0) && PyErr_Occurred()) {
+        PyErr_Clear(); /* of a number that is beyond the type, which NumPy tells of */
+        return 0;
+    }
+    char *at = place_of_element(a, key);
+    if (at != NULL && type == NPY_LONG) {
+        *(long *)at = whole;
+    }
+    else if (at != NULL) {
+        *(double *)at = real;
+    }
+    return at != NULL;
+}
