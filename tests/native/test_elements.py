@@ -16,7 +16,10 @@ from dnumpy import native
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.skipif(not native.built, reason="the module in C was not built")
+pytestmark = [
+    pytest.mark.skipif(not native.built, reason="the module in C was not built"),
+    pytest.mark.modeless("what lies in this process's memory"),
+]
 
 
 @pytest.fixture(autouse=True)
