@@ -55,11 +55,11 @@ def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs
     outs = kwargs.get("out", ())
     if any(map(_overrides, (*outs, kwargs.get("where")))):
         return NotImplemented
-    if any(map(_overrides, inputs)):
+    others = [k for k, x in enumerate(inputs) if _overrides(x)]
+    if others:
         first = next((k for k, x in enumerate(inputs) if type(x) in _OURS), len(inputs))
-        asked_before = not any(map(_overrides, inputs[first:]))
-        spoken = any(_overrides(x) and speaks(type(x), "__array_ufunc__") for x in inputs)
-        if outs or spoken or not asked_before:
+        spoken = any(speaks(type(inputs[k]), "__array_ufunc__") for k in others)
+        if outs or spoken or others[-1] > first:
             return NotImplemented  # the next of them is asked
         # they took us for a class that they do not know, and would take what NumPy has here
         function = ufunc if method == "__call__" else getattr(ufunc, method)

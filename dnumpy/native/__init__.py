@@ -12,13 +12,16 @@ comparisons within a tolerance, cross products: ``moments.c``, ``close.c``, ``ve
 loop has each fold from memory (``scans.c``), the loop is here, with NumPy's bits; a fault is
 NumPy's to tell.
 
+Elements are read and written here where every axis has a whole number (``elements.c``). NumPy's
+scalars and arrays leave operators to ours at once (``defer.c``).
+
 Operations that wait are recorded in C where nothing special is to be seen (``record.c``), as
-:mod:`dnumpy.api.quick` records them. An evaluation walks over them there (``walk.c``,
-``survey.c``), its results lie in blocks that come back by themselves (``lease.c``), and a kernel
-over operands that lie as they did before is told where they are (``launch.c``). Until there is one,
-adjacent steps of a tile are run here by NumPy's loops (``stretches.c``). Work that needs no
-interpreter, rows of such kernels (``joint.c``) and masks over large arrays (``masks.c``), is shared
-out among threads that wait for it (``crew.c``).
+:mod:`dnumpy.api.quick` and :mod:`dnumpy.api.record` record them. An evaluation walks over them
+there (``walk.c``, ``survey.c``), its results lie in blocks that come back by themselves
+(``lease.c``), and a kernel over operands that lie as they did before is told where they are
+(``launch.c``). Until there is one, adjacent steps of a tile are run here by NumPy's loops
+(``stretches.c``). Work that needs no interpreter, rows of such kernels (``joint.c``) and masks over
+large arrays (``masks.c``), is shared out among threads that wait for it (``crew.c``).
 
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
 from), :class:`Node` (which ``Expr`` derives from), ``Launch`` and ``Lease``, and ``Method``,

@@ -34,13 +34,20 @@ place_of_element(PyArrayObject *a, PyObject *key)
     return ndim > 0 ? at : NULL;
 }
 
-/* The scalar that NumPy gives for an element, new; NULL without an error where NumPy has to look. */
+/* What NumPy has by a basic index, new: the scalar of an element, or a view. */
 PyObject *
-scalar_at(PyArrayObject *a, PyObject *key)
+item_of(PyObject *array, PyObject *key)
 {
-    int is_plain = IS_NUMPYS((PyObject *)a) && PyArray_TYPE(a) < NPY_OBJECT;
+    PyArrayObject *a = (PyArrayObject *)array;
+    int is_plain = IS_NUMPYS(array) && PyArray_TYPE(a) < NPY_OBJECT;
     char *at = is_plain ? place_of_element(a, key) : NULL;
-    return at == NULL ? NULL : PyArray_Scalar(at, PyArray_DESCR(a), (PyObject *)a);
+    if (at != NULL) {
+        return PyArray_Scalar(at, PyArray_DESCR(a), array);
+    }
+    Py_INCREF(array);
+    PyObject *found = PyObject_GetItem(array, key);
+    Py_DECREF(array);
+    return found;
 }
 
 /* Write a number to an element; 0 where NumPy has to. */

@@ -150,7 +150,7 @@ runs_at_once(PyObject *array)
 int is_immediate(PyObject *x);
 PyObject *ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count,
                PyObject *kwnames); /* what Python makes of it, the time noted */
-PyObject *scalar_at(PyArrayObject *a, PyObject *key); /* see elements.c */
+PyObject *item_of(PyObject *array, PyObject *key); /* see elements.c */
 int set_element(PyArrayObject *a, PyObject *key, PyObject *value);
 int is_at_operator(void); /* see defer.c */
 int is_plain(PyObject *types, PyObject *x);

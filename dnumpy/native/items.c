@@ -176,10 +176,7 @@ seen_item(Handle *x, PyObject *key)
         return NULL;
     }
     PyObject *whole = shown_of(x, memory);
-    PyObject *found = whole == NULL ? NULL : scalar_at((PyArrayObject *)whole, key);
-    if (found == NULL && whole != NULL && !PyErr_Occurred()) {
-        found = PyObject_GetItem(whole, key);
-    }
+    PyObject *found = whole == NULL ? NULL : item_of(whole, key);
     Py_XDECREF(whole);
     if (found != NULL && IS_NUMPYS(found)) {
         found = new_seen(x, memory, found);
@@ -422,13 +419,7 @@ mp_subscript(PyObject *x, PyObject *key)
     PyObject *a = small_of(x);
     if (LIKELY(a != NULL)) {
         if (LIKELY(is_basic(key))) { /* an element, or a view */
-            PyObject *r = scalar_at((PyArrayObject *)a, key);
-            if (r != NULL || PyErr_Occurred()) {
-                return r;
-            }
-            Py_INCREF(a);
-            r = PyObject_GetItem(a, key);
-            Py_DECREF(a);
+            PyObject *r = item_of(a, key);
             return r == NULL || !IS_NUMPYS(r) ? r : new_handle(r, x);
         }
         PyObject *plain = plain_key(key);

@@ -48,12 +48,11 @@ untrack(PyObject *expr)
     PyObject_GC_UnTrack(expr);
 }
 
-/* What an array shows now, new; NULL without an error where Python has to look. */
+/* The Expr of an array's Buffer that nobody else sees the memory of, borrowed; NULL where Python has to
+   look. */
 static PyObject *
-content(PyObject *x)
+expr_alone(Handle *handle)
 {
-    static PyObject *geometry_name;
-    Handle *handle = (Handle *)x;
     PyObject *buffer = handle->buf;
     if (handle->np != Py_None || buffer == NULL || Py_TYPE(buffer) != told.buffer_type ||
         *place_of(buffer, told.buffer.foreign) != Py_False ||
@@ -61,7 +60,17 @@ content(PyObject *x)
         return NULL;
     }
     PyObject *expr = *place_of(buffer, told.buffer.expr);
-    if (expr == NULL || !IS_EXPR(expr) || handle->place == NULL) {
+    return expr != NULL && IS_EXPR(expr) ? expr : NULL;
+}
+
+/* What an array shows now, new; NULL without an error where Python has to look. */
+static PyObject *
+content(PyObject *x)
+{
+    static PyObject *geometry_name;
+    Handle *handle = (Handle *)x;
+    PyObject *expr = expr_alone(handle);
+    if (expr == NULL || handle->place == NULL) {
         return NULL;
     }
     Node *node = (Node *)expr;
@@ -109,14 +118,8 @@ kind_of_argument(PyObject *x)
     if (is_plain(world.plain, x)) {
         return IS_PLAIN;
     }
-    PyObject *buffer = IS_ARRAY(x) ? ((Handle *)x)->buf : NULL;
-    if (buffer == NULL || ((Handle *)x)->np != Py_None || Py_TYPE(buffer) != told.buffer_type ||
-        *place_of(buffer, told.buffer.foreign) != Py_False ||
-        *place_of(buffer, told.buffer.export) != Py_None) {
-        return TO_BE_LOOKED_AT;
-    }
-    PyObject *expr = *place_of(buffer, told.buffer.expr);
-    if (expr == NULL || !IS_EXPR(expr)) {
+    PyObject *expr = IS_ARRAY(x) ? expr_alone((Handle *)x) : NULL;
+    if (expr == NULL) {
         return TO_BE_LOOKED_AT;
     }
     Node *node = (Node *)expr;

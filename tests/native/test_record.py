@@ -14,12 +14,15 @@ import pytest
 import dnumpy
 from dnumpy import native
 from dnumpy.api import quick
-from dnumpy.expr import origin
+from tests.native.waits import lines_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-pytestmark = pytest.mark.skipif(not native.built, reason="the module in C was not built")
+pytestmark = [
+    pytest.mark.skipif(not native.built, reason="the module in C was not built"),
+    pytest.mark.usefixtures("arrays_wait"),
+]
 
 BINARY = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
@@ -50,15 +53,6 @@ SECONDS: dict[str, Callable[[Any], Any]] = {
 ROUNDS = 4  # by the second of which a line is known to wait
 
 
-@pytest.fixture(autouse=True)
-def _waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let arrays wait that are small enough for many examples, in the mode that the line is in."""
-    monkeypatch.setattr(dnumpy.config, "mode", "default")
-    monkeypatch.setattr(dnumpy.config, "eager_below", 64)
-    yield
-    assert dnumpy.engine.window.exprs < dnumpy.config.window_exprs
-
-
 @pytest.fixture
 def by_python(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Return the rows of what Python records."""
@@ -80,8 +74,7 @@ def data() -> np.ndarray:
 def forget(by_python: list[Any]) -> None:
     """Let all lines that are known be known to wait, and nothing have been recorded."""
     by_python.clear()
-    for _, _, _, known in origin.sites.values():
-        known.site.alone = 0
+    lines_wait()
 
 
 @pytest.mark.parametrize("second", SECONDS)

@@ -12,23 +12,17 @@ import dnumpy
 from dnumpy import native
 from dnumpy.api import calls, lending, overrides, record
 from dnumpy.api.stored import with_stored
-from dnumpy.expr import origin
+from tests.native.waits import lines_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-pytestmark = pytest.mark.skipif(not native.built, reason="the module in C was not built")
+pytestmark = [
+    pytest.mark.skipif(not native.built, reason="the module in C was not built"),
+    pytest.mark.usefixtures("arrays_wait"),
+]
 
 ROUNDS = 3
-
-
-@pytest.fixture(autouse=True)
-def _waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let arrays wait that are small enough for many examples, in the mode that the line is in."""
-    monkeypatch.setattr(dnumpy.config, "mode", "default")
-    monkeypatch.setattr(dnumpy.config, "eager_below", 64)
-    yield
-    assert dnumpy.engine.window.exprs < dnumpy.config.window_exprs
 
 
 def data() -> np.ndarray:
@@ -125,8 +119,7 @@ def recorded(name: str) -> list[Any]:
     noted: list[Any] = []
     x = dnumpy.array(data())
     for _ in range(ROUNDS):
-        for _, _, _, known in origin.sites.values():
-            known.site.alone = 0
+        lines_wait()
         waiting = x * 2.0
         found = FUNCTIONS[name](dnumpy, waiting)
         buffer = getattr(found, "_buf", None)
@@ -156,8 +149,7 @@ def test_the_way_by_c_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     x = dnumpy.array(data())
     for _ in range(ROUNDS):
         by_python.clear()
-        for _, _, _, known in origin.sites.values():
-            known.site.alone = 0
+        lines_wait()
         rolled = dnumpy.roll(x * 2.0, 1, axis=0)
         assert np.asarray(rolled + 1).tobytes() == (np.roll(data() * 2.0, 1, axis=0) + 1).tobytes()
         del rolled
