@@ -114,6 +114,7 @@ class Config:
     calibrate: str = "auto"
     remember: bool = True
     objective: str = "latency"
+    changes: int = field(default=0, repr=False, compare=False)  # how often a setting was set
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set a setting; raises ValueError for what is not among its choices."""
@@ -121,6 +122,7 @@ class Config:
             msg = f"config.{name} = {value!r}: expected one of {_CHOICES[name]}"
             raise ValueError(msg)
         object.__setattr__(self, name, value)
+        object.__setattr__(self, "changes", getattr(self, "changes", 0) + 1)
 
 
 def config_from(environ: Mapping[str, str]) -> Config:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.api import callables, calls, docs, lending, lone, overrides
+from dnumpy.api import callables, calls, docs, lending, lone, overrides, replays
 from dnumpy.api.array import ndarray, peek, wrap
 from dnumpy.api.lending import asks_engine, recorded_by
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
@@ -66,7 +66,10 @@ def function(
         kind_of_call = None
     if kind_of_call is not None:
         at_once = AT_ONCE.get(key, wrapped)
-        public = native.function(public, at_once, calls.PLAIN, kind_of_call, binds=not is_builtin)
+        again = replays.of(NATIVE.get(key))
+        public = native.function(
+            public, at_once, calls.PLAIN, kind_of_call, binds=not is_builtin, records=again
+        )
         if is_builtin and native.built:
             public.__wrapped__ = wrapped
     overrides.register(wrapped, public)

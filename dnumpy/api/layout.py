@@ -21,7 +21,7 @@ from dnumpy.api.array import (
     ndarray,
     view_of,
 )
-from dnumpy.expr.geometry import Geometry
+from dnumpy.expr.geometry import Geometry, contiguous_strides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,12 +57,29 @@ def descends(shape: Axes, strides: Axes) -> bool:
 
 
 def _ask(operands: Sequence[Any]) -> Axes | None:
+    """Return the axes of a result, slowest first, as NumPy allocates it; None for C order."""
+    return _allocated(tuple([_lies(x) for x in operands if isinstance(x, ndarray)]))
+
+
+def _lies(x: Any) -> tuple[Axes, Axes]:
+    """Return shape and strides of an array of either kind."""
+    own = x._np if type(x) is ndarray else x
+    if own is not None:
+        return own.shape, own.strides
+    geometry = x._geo
+    if geometry is not None:
+        return geometry.shape, geometry.strides
+    shape = x._buf.shape
+    return shape, contiguous_strides(shape, x._buf.dtype.itemsize)
+
+
+@lru_cache(maxsize=1024)
+def _allocated(lies: tuple[tuple[Axes, Axes], ...]) -> Axes | None:
     """Let NumPy allocate the result of operands of at most two elements per axis."""
-    arrays = [x for x in operands if isinstance(x, ndarray)]
-    stand_ins = [_stand_in(x) for x in arrays]
+    stand_ins = [_stand_in(*given) for given in lies]
     flags = [["readonly"]] * len(stand_ins) + [["writeonly", "allocate"]]
     try:
-        np.broadcast_shapes(*[x.shape for x in arrays])
+        np.broadcast_shapes(*[shape for shape, _ in lies])
         asked = np.nditer([*stand_ins, None], ["zerosize_ok"], flags, order="K")
     except ValueError:
         return None  # they do not broadcast: whoever records them says so
@@ -113,10 +130,9 @@ def _seen(x: Any) -> np.ndarray:
     return ghost(x) if x._np is None else x._np
 
 
-def _stand_in(x: Any) -> np.ndarray:
-    seen = _seen(x)
-    shape = tuple(min(n, 2) for n in seen.shape)
-    return np.asarray(_Ghostly(Geometry(0, shape, seen.strides, np.dtype("u1")), readonly=True))
+def _stand_in(shape: Axes, strides: Axes) -> np.ndarray:
+    few = tuple(min(n, 2) for n in shape)
+    return np.asarray(_Ghostly(Geometry(0, few, strides, np.dtype("u1")), readonly=True))
 
 
 def arranged(operands: Sequence[Any]) -> tuple[Sequence[Any], Axes | None]:

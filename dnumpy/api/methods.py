@@ -23,6 +23,7 @@ from dnumpy.api import (
     printing,
     quick,
     receivers,
+    replays,
     row_blocks,
     sorting,
     ufuncs,
@@ -93,7 +94,8 @@ def _method(name: str, ours: Callable[..., Any] | None, *, writes: bool) -> Call
 
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
-    return native.method(method, native.FASTER_OF_ARRAYS.get(name, wrapped), writes=writes)
+    numpys = native.FASTER_OF_ARRAYS.get(name, wrapped)
+    return native.method(method, numpys, writes=writes, records=replays.of(ours))
 
 
 def _any_lazy(args: tuple[Any, ...]) -> bool:
@@ -147,8 +149,14 @@ def _copy(self: ndarray, order: str = "C") -> Any:
         made = bare()
         made._np = a.copy() if order == "C" else a.copy(order)  # type: ignore[arg-type]
         return made
-    found = composites.copy(self, order)
+    found = recorded_at_once(_copied, (self,) if order == "C" else (self, order), {})
+    if found is NotImplemented:
+        found = _copied(self, order)
     return calls.run(_np_array.copy, (self, order), {}) if found is NotImplemented else found
+
+
+def _copied(a: ndarray, order: str = "C") -> Any:
+    return composites.copy(a, order)
 
 
 def _astype(self: ndarray, *args: Any, **kwargs: Any) -> Any:
@@ -482,7 +490,13 @@ def install() -> None:
     for name in _NUMPYS_OF_SMALL:
         function = vars(ndarray)[name]
         numpys, arrays = getattr(_np_array, name), name not in _WITHOUT_ARRAYS
-        short = native.method(function, numpys, writes=name in _CHANGING, arrays=int(arrays))
+        short = native.method(
+            function,
+            numpys,
+            writes=name in _CHANGING,
+            arrays=int(arrays),
+            records=_REPLAYED.get(name),
+        )
         setattr(ndarray, name, short)
 
 
@@ -519,6 +533,8 @@ _DIRECT: dict[str, Any] = {
 _LOOPS = {"__matmul__": np.matmul, "__pow__": np.power}
 _WITHOUT_ARRAYS = ("__copy__", "conj", "conjugate", "setflags")  # or with one to write to
 _CHANGING = ("fill", "setflags")
+_REPLAYED: dict[str, Callable[..., Any]] = {"astype": composites.astype, "copy": _copied}
+replays.add(_REPLAYED.values())
 _NUMPYS_OF_SMALL = (
     "astype", "copy", "fill", "flatten", "reshape", "transpose", "view", *_WITHOUT_ARRAYS,
 )  # fmt: skip

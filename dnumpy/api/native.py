@@ -26,6 +26,7 @@ from dnumpy.api import (
     printing,
     quantiles,
     reductions,
+    replays,
     row_blocks,
     scans,
     sets,
@@ -219,6 +220,8 @@ NATIVE: dict[str, Callable[..., Any]] = {
 }
 for _name in TRANSPLANTED.keys() & OURS.keys():
     NATIVE[_name] = _first_of(NATIVE[_name], TRANSPLANTED[_name])
+
+replays.add(NATIVE[name] for name in replays.NAMES)
 
 for _name, _function in NATIVE.items():
     if "<locals>" in getattr(_function, "__qualname__", ""):

@@ -201,6 +201,8 @@ def bind() -> None:
         view=VIEW,
         leaf=LEAF,
         ask=_ask,
+        lent=calls.waiting,
+        naming=origin.naming,
         most=window.MOST_ELEMENTS,
         little=window.LITTLE_ELEMENTS,
         little_bytes=window.LITTLE_BYTES,

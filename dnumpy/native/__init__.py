@@ -277,6 +277,8 @@ if built:
     record: Any = _module.record
     hold: Any = _module.hold
     all_wait: Any = _module.all_wait
+    learn: Any = _module.learn
+    count_templates: Any = _module.count_templates
     forget: Any = _module.forget
     pending_in_order: Any = _module.pending_in_order
     held_bytes: Any = _module.held_bytes
@@ -339,6 +341,7 @@ def method(
     *,
     writes: bool = False,
     arrays: int = 1,
+    records: Callback[..., Any] | None = None,
 ) -> Any:
     """Return a method that is NumPy's ``numpys`` where this may have the arguments.
 
@@ -356,8 +359,10 @@ def method(
         Whether it writes to its array.
     arrays : int
         How many arguments after the first may be arrays that are only read.
+    records : callable, optional
+        What records it, if calls that are alike record alike: see :mod:`dnumpy.api.replays`.
     """
-    return _module.Method(slow, numpys, of, writes, arrays) if built else slow
+    return _module.Method(slow, numpys, of, writes, arrays, records) if built else slow
 
 
 def attribute(slow: property, name: str, *, is_fact: bool = False, is_view: bool = False) -> Any:
@@ -380,7 +385,13 @@ def show_special(numpys: Any) -> None:
 
 
 def function(
-    slow: Any, numpys: Any, as_they_are: frozenset[type], kind: str = "arrays", *, binds: bool
+    slow: Any,
+    numpys: Any,
+    as_they_are: frozenset[type],
+    kind: str = "arrays",
+    *,
+    binds: bool,
+    records: Callback[..., Any] | None = None,
 ) -> Any:
     """Return a public function that is NumPy's ``numpys`` where this may have the arguments.
 
@@ -405,5 +416,7 @@ def function(
         array of ours, which is the result.
     binds : bool
         Whether it is a method of a class that holds it, as functions are and built-in ones are not.
+    records : callable, optional
+        What records it, if calls that are alike record alike: see :mod:`dnumpy.api.replays`.
     """
-    return _module.Function(slow, numpys, as_they_are, kind, binds) if built else slow
+    return _module.Function(slow, numpys, as_they_are, kind, binds, records) if built else slow

@@ -1,6 +1,6 @@
 /* Public functions called with arguments that NumPy may have now; what is left is Python's. */
 
-#include "handle.h"
+#include "record.h"
 
 #define LOOKED_AT 8 /* elements of a list of numbers that are looked at */
 
@@ -10,6 +10,7 @@ typedef struct {
     PyObject *numpys; /* what runs on arrays that lie here */
     PyObject *direct; /* the same for small ones, which override nothing; NULL where it is the same */
     PyObject *as_are; /* types of arguments that NumPy is given as they are */
+    PyObject *records; /* what records again as it did before, or None: see replay.c */
     PyObject *dict;
     PyObject *weakrefs;
     int kind;         /* which arguments make the short path: see below */
@@ -440,7 +441,8 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
             return r;
         }
     }
-    return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+    PyObject *again = replayed(self->records, args, count, kwnames);
+    return again != NULL ? again : PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
 }
 
 static int
@@ -450,6 +452,7 @@ function_traverse(Function *self, visitproc visit, void *arg)
     Py_VISIT(self->numpys);
     Py_VISIT(self->direct);
     Py_VISIT(self->as_are);
+    Py_VISIT(self->records);
     Py_VISIT(self->dict);
     return 0;
 }
@@ -461,6 +464,7 @@ function_clear(Function *self)
     Py_CLEAR(self->numpys);
     Py_CLEAR(self->direct);
     Py_CLEAR(self->as_are);
+    Py_CLEAR(self->records);
     Py_CLEAR(self->dict);
     return 0;
 }
@@ -534,20 +538,20 @@ static PyMethodDef function_methods[] = {
 static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", NULL};
-    static const char *const kinds[] = {"arrays", "views", "moves", "exact", "product", "runs", "writes", "shape",
-                                        "square", "list", "range", "itself"};
-    PyObject *slow, *numpys, *as_are;
+    static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", "records", NULL};
+    static const char *const kinds[] = {"arrays", "views", "moves", "exact", "product", "runs",
+                                        "writes", "shape", "square", "list", "range", "itself"};
+    PyObject *slow, *numpys, *as_are, *records;
     const char *kind;
-    int binds;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!sp", keywords, &slow, &numpys,
-                                     &PyFrozenSet_Type, &as_are, &kind, &binds)) {
+    int binds, found = -1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!spO", keywords, &slow, &numpys,
+                                     &PyFrozenSet_Type, &as_are, &kind, &binds, &records)) {
         return NULL;
     }
-    int found = -1, grows = strcmp(kind, "fitted") == 0  ? BROADCAST
-                            : strcmp(kind, "pairs") == 0 ? IN_PAIRS
-                            : strcmp(kind, "looks") == 0 ? LOOKS
-                                                         : NOT;
+    int grows = strcmp(kind, "fitted") == 0  ? BROADCAST
+                : strcmp(kind, "pairs") == 0 ? IN_PAIRS
+                : strcmp(kind, "looks") == 0 ? LOOKS
+                                             : NOT;
     if (grows != NOT) {
         kind = "exact";
     }
@@ -555,8 +559,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         found = strcmp(kind, kinds[k]) == 0 ? k : found;
     }
     if (found < 0) {
-        PyErr_Format(PyExc_ValueError, "no kind of function is called %s", kind);
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "no kind of function is called %s", kind);
     }
     Function *made = (Function *)type->tp_alloc(type, 0);
     if (made != NULL) {
@@ -565,6 +568,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         made->direct = PyObject_GetAttrString(numpys, "_implementation");
         PyErr_Clear(); /* it looks for no overrides itself */
         made->as_are = Py_NewRef(as_are);
+        made->records = Py_NewRef(records);
         made->kind = found;
         made->binds = binds;
         made->grows = grows;

@@ -3,12 +3,13 @@
    Both are what Python finds in the class. What is asked of them (documentation, signature, name) is
    answered by the function or property that they stand before. */
 
-#include "handle.h"
+#include "record.h"
 
 typedef struct {
     PyObject_HEAD
     PyObject *slow;   /* the function or property of Python's */
     PyObject *numpys; /* NumPy's method, or the attribute's name */
+    PyObject *records; /* what records again as it did before, or None: see replay.c */
     int marked; /* whether the method writes to its array, or makes an element for each pair of its
                    operands'; whether a managed array, too, has the attribute at hand */
     int arrays; /* how many arguments after the first may be arrays */
@@ -21,6 +22,7 @@ member_traverse(Member *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->slow);
     Py_VISIT(self->numpys);
+    Py_VISIT(self->records);
     return 0;
 }
 
@@ -29,6 +31,7 @@ member_clear(Member *self)
 {
     Py_CLEAR(self->slow);
     Py_CLEAR(self->numpys);
+    Py_CLEAR(self->records);
     return 0;
 }
 
@@ -214,6 +217,10 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         if (large > 0 && !PyErr_Occurred()) {
             return ours(self->slow, large, args, count, kwnames);
         }
+        r = PyErr_Occurred() ? NULL : replayed(self->records, args, count, kwnames);
+        if (r != NULL) {
+            return r;
+        }
     }
     return own_call(callable, args, nargsf, kwnames);
 }
@@ -337,7 +344,7 @@ method_bound(PyObject *self, PyObject *array, PyObject *Py_UNUSED(type))
 static PyObject *
 method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"slow", "numpys", "of", "writes", "arrays", NULL};
+    static char *keywords[] = {"slow", "numpys", "of", "writes", "arrays", "records", NULL};
     static const struct {
         const char *of;
         vectorcallfunc call;
@@ -349,12 +356,12 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         {"stream", stream_method_call},
         {"protocol", protocol_call},
     };
-    PyObject *slow, *numpys;
+    PyObject *slow, *numpys, *records;
     const char *of;
     int writes, arrays;
     vectorcallfunc call = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOspi", keywords, &slow, &numpys, &of, &writes,
-                                     &arrays)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOspiO", keywords, &slow, &numpys, &of, &writes,
+                                     &arrays, &records)) {
         return NULL;
     }
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
@@ -367,6 +374,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (made != NULL) {
         made->marked = writes || strcmp(of, "pairs") == 0;
         made->arrays = arrays;
+        made->records = Py_NewRef(records);
         made->vectorcall = call;
     }
     return (PyObject *)made;

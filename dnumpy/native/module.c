@@ -15,6 +15,10 @@ PyObject *take_ufunc(PyObject *module, PyObject *args);
 PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *held_of(PyObject *module, PyObject *expr);
+int prepare_templates(void);
+PyObject *count_templates(PyObject *module, PyObject *ignored);
+PyObject *recorded_and_learnt(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                              PyObject *kwnames);
 PyObject *all_wait(PyObject *module, PyObject *const *given, Py_ssize_t count);
 PyObject *take_expr(PyObject *module, PyObject *type);
 PyObject *count_interned(PyObject *module, PyObject *ignored);
@@ -148,6 +152,10 @@ static PyMethodDef functions[] = {
      "Return an array whose content is a pending Expr; None where Python has to look."},
     {"all_wait", (PyCFunction)(void (*)(void))all_wait, METH_FASTCALL,
      "Say whether a call is to be recorded: some arguments wait, and no other asks for a look."},
+    {"learn", (PyCFunction)(void (*)(void))recorded_and_learnt, METH_FASTCALL | METH_KEYWORDS,
+     "Call a function that records, and learn what it makes of such arguments."},
+    {"count_templates", count_templates, METH_NOARGS,
+     "Return how many calls were met, and how many of them are recorded again as they were."},
     {"make", (PyCFunction)(void (*)(void))make_of, METH_FASTCALL,
      "Return the pending Expr for an operation, the same one while an equal one is pending."},
     {"pending_in_order", pending_in_order, METH_O,
@@ -267,6 +275,9 @@ PyMODINIT_FUNC
 PyInit__native(void)
 {
     import_array();
+    if (prepare_templates() < 0) {
+        return NULL;
+    }
     PyTypeObject *types[] = {&Handle_Type, &Node_Type, &Method_Type, &Attribute_Type, &Property_Type,
                              &Special_Type, &Callable_Type, &Function_Type, &Launch_Type,
                              &Lease_Type};

@@ -108,11 +108,9 @@ content(PyObject *x)
     return view;
 }
 
-enum { TO_BE_LOOKED_AT, IS_PLAIN, WAITS };
-
-/* Whether an argument is a plain value, or an array that waits (or is large) and that nobody else
-   sees the memory of. */
-static int
+/* Whether an argument is a plain value, an array that waits (or is large), or one that lies here and is
+   little: arrays that nobody else sees the memory of. */
+int
 kind_of_argument(PyObject *x)
 {
     if (is_plain(world.plain, x)) {
@@ -128,7 +126,7 @@ kind_of_argument(PyObject *x)
     }
     int is_large = IS_NUMPYS(node->value) && ((Handle *)x)->place == Py_None &&
                    elements_of(node->shape) / BYTES_OF_OTHERS >= setting(world.eager_below_at);
-    return is_large ? WAITS : TO_BE_LOOKED_AT;
+    return is_large ? WAITS : IS_NUMPYS(node->value) ? LIES_HERE : TO_BE_LOOKED_AT;
 }
 
 /* Whether a call is to be recorded: some of its arguments wait, and no other asks for a look. */

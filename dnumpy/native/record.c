@@ -139,6 +139,14 @@ origin_now(const Around *around)
     return Py_XNewRef(found);
 }
 
+/* The place that what is recorded now comes from, new; NULL without an error where Python has to look. */
+PyObject *
+origin_of_line(void)
+{
+    Around around;
+    return look_around(&around) ? origin_now(&around) : NULL;
+}
+
 /* A pending Expr that nobody has yet, new; NULL without an error where Python has to look. If it is
    to be `like` a Buffer, it has the shape and dtype of its content. */
 static PyObject *
@@ -280,7 +288,7 @@ holder_of(PyObject *expr)
 }
 
 /* The same of a pending Expr, which is counted. */
-static PyObject *
+PyObject *
 handle_of(PyObject *expr)
 {
     Handle *made = holder_of(expr);
@@ -301,8 +309,7 @@ handle_of(PyObject *expr)
 PyObject *
 recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    Around around;
-    PyObject *origin = look_around(&around) ? origin_now(&around) : NULL;
+    PyObject *origin = origin_of_line();
     if (origin == NULL) {
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
@@ -395,21 +402,22 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"buffer_type", "site_type", "race_type", "window", "results", "constants",
                                "constant", "scalars", "context", "states", "sights", "warnings",
-                               "sites", "inside", "flush", "view", "leaf", "ask", "most", "little",
-                               "little_bytes", NULL};
+                               "sites", "inside", "flush", "view", "leaf", "ask", "lent", "naming",
+                               "most", "little", "little_bytes", NULL};
     PyObject *buffer_type, *site_type, *race_type, *dicts[5], *lists[2], *window, *constant, *scalars, *context,
-        *flush, *view, *leaf, *ask;
+        *flush, *view, *leaf, *ask, *lent, *naming;
     Py_ssize_t most, little, little_bytes;
     if (world.array_type == NULL) {
         PyErr_SetString(PyExc_TypeError, "the classes have to be told of first");
         return NULL;
     }
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOnnn", keywords, &PyType_Type, &buffer_type,
+            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOO!Onnn", keywords, &PyType_Type, &buffer_type,
             &PyType_Type, &site_type, &PyType_Type, &race_type, &window, &PyDict_Type, &dicts[0], &PyDict_Type, &dicts[1],
             &constant, &PyFrozenSet_Type, &scalars, &context, &PyList_Type, &lists[0],
             &PyList_Type, &lists[1], &PyDict_Type, &dicts[2], &PyDict_Type, &dicts[3],
-            &PyDict_Type, &dicts[4], &flush, &view, &leaf, &ask, &most, &little, &little_bytes)) {
+            &PyDict_Type, &dicts[4], &flush, &view, &leaf, &ask, &PyDict_Type, &lent,
+            &naming, &most, &little, &little_bytes)) {
         return NULL;
     }
     PyObject *settings = (PyObject *)Py_TYPE(world.config), *counts = (PyObject *)Py_TYPE(window);
@@ -433,6 +441,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         {counts, "thread", &told.counts.thread},
         {settings, "accuracy", &told.accuracy},
         {settings, "window_exprs", &told.window_exprs},
+        {settings, "changes", &told.changes},
         {site_type, "alone", &told.alone},
         {site_type, "race", &told.of_race},
         {race_type, "by_numpy", &told.race.by_numpy},
@@ -446,7 +455,8 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         }
     }
     PyObject *kept[] = {buffer_type, race_type, window, dicts[0], dicts[1], constant, scalars, context,
-                        lists[0], lists[1], dicts[2], dicts[3], dicts[4], flush, view, leaf, ask};
+                        lists[0], lists[1], dicts[2], dicts[3], dicts[4], flush, view, leaf, ask,
+                        lent, naming};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
@@ -466,6 +476,8 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     told.view = view;
     told.leaf = leaf;
     told.ask = ask;
+    told.lent = lent;
+    told.naming = naming;
     told.most = most;
     told.little = little;
     told.little_bytes = little_bytes;

@@ -6,7 +6,11 @@
 #include "expr.h"
 
 #define SAFE_INT 127 /* fits every integer dtype: api/quick.py, too */
-#define SITE_OF_ORIGIN 6 /* where an Origin has its Site */
+/* Where an Origin has what is looked at of it: see expr/origin.py. */
+#define ERRORS_OF_ORIGIN 2
+#define SITE_OF_ORIGIN 6
+#define NAME_OF_ORIGIN 9
+
 
 /* What Python told, borrowed for the life of the process; `buffer_type` is NULL until then. */
 typedef struct {
@@ -27,6 +31,8 @@ typedef struct {
     PyObject *view;       /* the op of a view, and of what is stored */
     PyObject *leaf;
     PyObject *ask;        /* (row, key of the results, operands) -> dtype, or None */
+    PyObject *lent;       /* thread -> what it has waiting over memory that NumPy may write to */
+    PyObject *naming;     /* what this thread is recording, in NumPy's words */
     struct {
         Py_ssize_t shape, dtype, writeable, foreign, ghost, export, home, expr;
     } buffer;
@@ -36,7 +42,7 @@ typedef struct {
     struct {
         Py_ssize_t by_numpy, most, sites;
     } race;
-    Py_ssize_t accuracy, window_exprs; /* of settings */
+    Py_ssize_t accuracy, window_exprs, changes; /* of settings */
     Py_ssize_t alone, of_race;         /* of a Site */
     Py_ssize_t most, little, little_bytes;    /* elements: see runtime/window.py */
 } Recorder;
@@ -50,6 +56,13 @@ place_of(PyObject *object, Py_ssize_t at)
 }
 
 PyObject *site_now(void); /* borrowed */
+PyObject *numpys_race(PyObject *site); /* borrowed: see turns.c */
+PyObject *origin_of_line(void); /* new; NULL without an error where Python has to look */
+PyObject *handle_of(PyObject *expr); /* new, over a pending Expr that nobody has yet */
+
+enum { TO_BE_LOOKED_AT, IS_PLAIN, LIES_HERE, WAITS };
+int kind_of_argument(PyObject *x);
+PyObject *replayed(PyObject *ours, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 void untrack(PyObject *expr); /* for the collector of cycles, where it can be part of none */
 int is_managed_dtype(PyObject *dtype);
 PyObject *stored(PyObject *memory); /* new */

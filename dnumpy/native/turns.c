@@ -62,7 +62,7 @@ is_run_over(PyObject *x, Py_ssize_t bytes)
 }
 
 /* The race that a line of the program is in, borrowed, if that is NumPy's for the time being. */
-static PyObject *
+PyObject *
 numpys_race(PyObject *site)
 {
     PyObject *race = slot_of(site, told.of_race);
