@@ -429,11 +429,9 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
         for (Py_ssize_t k = 1; views && k < total; k++) {
             views = PyLong_CheckExact(args[k]) || is_plain(self->as_are, args[k]);
         }
-        if (views) {
-            PyObject *shown = viewed(self->numpys, args, count, kwnames);
-            if (shown != NULL || PyErr_Occurred()) {
-                return shown;
-            }
+        PyObject *shown = views ? viewed(self->numpys, args, count, kwnames) : NULL;
+        if (shown != NULL || PyErr_Occurred()) {
+            return shown;
         }
         PyObject *r = self->kind <= WRITING ? of_arrays(self, args, count, kwnames, &done)
                                               : made_of(self, args, count, kwnames, &done);
@@ -442,7 +440,8 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
         }
     }
     PyObject *again = replayed(self->records, args, count, kwnames);
-    return again != NULL ? again : PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
+    return again != NULL || PyErr_Occurred() ? again
+                                             : PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
 }
 
 static int

@@ -218,7 +218,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
             return ours(self->slow, large, args, count, kwnames);
         }
         r = PyErr_Occurred() ? NULL : replayed(self->records, args, count, kwnames);
-        if (r != NULL) {
+        if (r != NULL || PyErr_Occurred()) {
             return r;
         }
     }

@@ -214,7 +214,8 @@ is_named(void)
     return is_so;
 }
 
-/* What a call gives that is like one before, new; NULL without an error where Python has to record. */
+/* What a call gives that is like one before, new; NULL without an error where Python has to record, and
+   with one where what was pending had to be computed, and could not. */
 PyObject *
 replayed(PyObject *ours, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
@@ -226,13 +227,13 @@ replayed(PyObject *ours, PyObject *const *args, Py_ssize_t count, PyObject *kwna
         PyErr_Clear(); /* Python says what is wrong */
         return NULL;
     }
-    PyObject *template = known_of(key), *origin = NULL, *r = NULL;
+    PyObject *template = Py_XNewRef(known_of(key)), *origin = NULL, *r = NULL;
+    int is_recorded = 0;
     if (template != NULL && PyTuple_Check(template) && !is_named() &&
         (origin = origin_of_line()) != NULL &&
         numpys_race(PyTuple_GET_ITEM(origin, SITE_OF_ORIGIN)) == NULL) {
         Py_ssize_t steps = PyTuple_GET_SIZE(template), last = operands.count + steps, k;
         PyObject *made[MOST_ARGUMENTS + MOST_STEPS];
-        Py_INCREF(template);
         for (k = 0; k < operands.count; k++) {
             made[k] = operands.of[k];
         }
@@ -242,15 +243,18 @@ replayed(PyObject *ours, PyObject *const *args, Py_ssize_t count, PyObject *kwna
                 break;
             }
         }
-        if (k == last && ((Node *)made[last - 1])->owner == Py_None) {
+        is_recorded = k == last && ((Node *)made[last - 1])->owner == Py_None;
+        if (is_recorded) {
             r = handle_of(made[last - 1]);
         }
         while (k-- > operands.count) {
             Py_DECREF(made[k]);
         }
-        Py_DECREF(template);
     }
-    PyErr_Clear(); /* Python says what is wrong */
+    if (!is_recorded) {
+        PyErr_Clear(); /* Python says what is wrong */
+    }
+    Py_XDECREF(template);
     Py_XDECREF(origin);
     Py_DECREF(key);
     drop(&operands);
@@ -415,7 +419,7 @@ static PyObject *
 template_of(Operands *operands, PyObject *result)
 {
     PyObject *expr = waits_alone(result);
-    if (expr == NULL || discards(operands, expr)) {
+    if (expr == NULL || is_named() || discards(operands, expr)) {
         return Py_NewRef(IS_ARRAY(result) && ((Handle *)result)->place == Py_None ? Py_None : Py_False);
     }
     Learnt learnt = {.operands = operands, .origin = origin_of_line()};

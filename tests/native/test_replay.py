@@ -225,6 +225,32 @@ def test_wrong_arguments_raise_numpys_error_each_time() -> None:
             dnumpy.roll(x, 1, nothing=2)
 
 
+def test_an_error_of_what_was_pending_is_raised_where_it_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = dnumpy.array(data())
+    for _ in range(ROUNDS):
+        x = dnumpy.roll(x + 1.0, 7, 1)
+        lines_wait()
+    monkeypatch.setattr(dnumpy.config, "window_exprs", 1)  # which all that was met is forgotten for
+
+    def again(x: Any) -> Any:
+        return dnumpy.roll(x, 7, 1)
+
+    def fails(*_: Any, **__: Any) -> None:
+        msg = "no room"
+        raise MemoryError(msg)
+
+    for _ in range(3):
+        again(x + 1.0)
+        lines_wait()
+    monkeypatch.setattr(dnumpy.engine, "compute", fails)
+    monkeypatch.setattr(dnumpy.engine, "_evaluate", fails)
+    y = dnumpy.array(data())
+    with pytest.raises(MemoryError, match="no room"):
+        again(y)
+
+
 def test_a_setting_that_changes_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     x = dnumpy.array(np.full((40, 50), 0.5))
     for _ in range(ROUNDS):
