@@ -9,11 +9,8 @@ the text, the CPU and the versions. What is on disk is loaded in a few milliseco
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
-import tempfile
-from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,12 +21,12 @@ import numpy as np
 from dnumpy.kernels import llvm, llvm_apart, objects
 from dnumpy.kernels.cached import cache_directory
 from dnumpy.kernels.compilers import compilers
+from dnumpy.kernels.object_files import made_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LASTING = frozenset({"vendor_id", "cpu family", "model", "model name", "stepping", "flags"})
-MOST_KEPT = 8192  # object files on disk, about 50 MB
 _FORMAT = 12  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
@@ -68,13 +65,7 @@ def digest_of(source: str) -> str:
 def compiled(source: str) -> Compiled:
     """Return the machine code of ``source``: loaded from the cache, or else compiled and stored."""
     digest = digest_of(source)
-    path = cache_directory() / f"{digest}.o"
-    code = stored(path)
-    from_disk = code is not None
-    if code is None:
-        with compilers.working():
-            code = compile_source(source)
-        store(path, code)
+    code, from_disk = made_once(_path_of(digest), partial(_compiled_now, source))
     try:
         address = objects.placed(code, llvm.SYMBOL)
     except objects.Unplaceable:
@@ -84,7 +75,16 @@ def compiled(source: str) -> Compiled:
 
 def is_cached(source: str) -> bool:
     """Say whether :func:`compiled` would find ``source`` on disk."""
-    return (cache_directory() / f"{digest_of(source)}.o").exists()
+    return _path_of(digest_of(source)).exists()
+
+
+def _path_of(digest: str) -> Path:
+    return cache_directory() / f"{digest}.o"
+
+
+def _compiled_now(source: str) -> bytes:
+    with compilers.working():
+        return compile_source(source)
 
 
 @lru_cache(maxsize=1)
@@ -125,39 +125,6 @@ def _fast_functions() -> str:
     for path in sorted(Path(__file__).parent.glob("fast_*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def stored(path: Path) -> bytes | None:
-    """Return what :func:`store` has put there, None where that is not there or not whole."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    with suppress(OSError):
-        os.utime(path)  # what is used is kept
-    body, seal = content[:-16], content[-16:]
-    return body if blake2b(body, digest_size=16).digest() == seal else None
-
-
-def store(path: Path, code: bytes) -> None:
-    """Store atomically; a directory that cannot be written costs the cache, not the kernel."""
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(code + blake2b(code, digest_size=16).digest())
-        Path(name).replace(path)
-        _prune(path.parent)
-
-
-@lru_cache(maxsize=8)  # once in a process
-def _prune(folder: Path) -> None:
-    """Delete what has not been used for longest, where too much is kept."""
-    files = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(folder)]
-    if len(files) > MOST_KEPT:
-        for _, path in sorted(files)[: len(files) - MOST_KEPT // 2]:
-            with suppress(OSError):  # another process was faster
-                os.unlink(path)  # noqa: PTH108 - thousands of them
 
 
 def compile_source(source: str) -> bytes:

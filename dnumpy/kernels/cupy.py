@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.kernels.cached import cache_directory
-from dnumpy.kernels.compile import store, stored
 from dnumpy.kernels.cuda_launch import (
     Launcher,
     Look,
@@ -31,6 +30,7 @@ from dnumpy.kernels.cuda_launch import (
 from dnumpy.kernels.cuda_segments import Lone, Segment, compute, segments
 from dnumpy.kernels.loops import kinds_of
 from dnumpy.kernels.lower import Unsupported
+from dnumpy.kernels.object_files import made_once
 from dnumpy.kernels.partials import partial_dtype
 from dnumpy.kernels.tiled import TOLD
 from dnumpy.ops.families import Contraction
@@ -337,14 +337,14 @@ def _machine_code(xp: Any, kernel: CudaKernel) -> bytes:
     architecture = xp.cuda.Device().compute_capability
     versions = [architecture, *map(str, xp.cuda.nvrtc.getVersion())]
     path = cache_directory() / f"{kernel.name}-{'-'.join(versions)}.cubin"
-    code = stored(path)
-    if code is None:
+
+    def make() -> bytes:
         made, _ = xp.cuda.compiler.compile_using_nvrtc(
             kernel.source, OPTIONS, architecture, f"{kernel.name}.cu"
         )
-        code = made if isinstance(made, bytes) else made.encode()
-        store(path, code)
-    return code
+        return made if isinstance(made, bytes) else str(made).encode()
+
+    return made_once(path, make)[0]
 
 
 def partial_like(phase: Phase, output: Output) -> tuple[tuple[int, ...], np.dtype, np.dtype]:

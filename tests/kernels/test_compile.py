@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dnumpy.kernels import compile as compiler
+from dnumpy.kernels import object_files
 from dnumpy.kernels.cached import cache_directory
 
 if TYPE_CHECKING:
@@ -23,18 +24,18 @@ def kernel(p, n, out):
 @pytest.fixture(autouse=True)
 def _a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DNUMPY_CACHE_DIR", str(tmp_path))
-    compiler._prune.cache_clear()
+    object_files._prune.cache_clear()
 
 
 def test_what_was_used_last_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "MOST_KEPT", 4)
+    monkeypatch.setattr(object_files, "MOST_KEPT", 4)
     texts = [TEXT.format(factor=k + 0.5) for k in range(6)]
     for age, text in enumerate(texts[:5]):
         compiler.compiled(text)
         path = cache_directory() / f"{compiler.digest_of(text)}.o"
         os.utime(path, (1000.0 - age, 1000.0 - age))
     assert compiler.compiled(texts[3]).from_disk  # which makes it young
-    compiler._prune.cache_clear()
+    object_files._prune.cache_clear()
     compiler.compiled(texts[5])
     assert [compiler.is_cached(text) for text in texts] == [False] * 3 + [True, False, True]
 
