@@ -116,6 +116,8 @@ def total(
     flat = rows.reshape(len(rows), -1)
     one = len(axis) == rows.ndim or (axis != (1,) and flat.shape[1] == 1)
     kind = "rows" if axis == (1,) and not one else "tiles" if one else "columns"
+    if kind == "columns" and means is None:
+        return native.fold("fold_total", flat, tile_rows, out)
     lengths = {"rows": -(-flat.shape[1] // BLOCK), "tiles": 1, "columns": flat.shape[1]}
     count = len(rows) if kind == "rows" else -(-len(rows) // tile_rows)
     parts = np.empty((count, lengths[kind]), rows.dtype)
@@ -124,7 +126,7 @@ def total(
     elif kind == "rows":
         done = native.fold("fold_blocks", flat, parts)
     else:
-        done = native.fold(f"fold_{kind}", flat, tile_rows, parts)
+        done = native.fold("fold_tiles", flat, tile_rows, parts)
     return done and native.fold("fold_rows" if kind == "rows" else "fold_tree", parts, out)
 
 

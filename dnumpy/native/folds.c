@@ -59,31 +59,64 @@
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
+    /* Rows, one after the other; each sum is read and written once for four of them. */           \
+    static inline void NAME##_added(const char *rows, Py_ssize_t count, Py_ssize_t stride,         \
+                                    Py_ssize_t n, T *sum)                                          \
+    {                                                                                              \
+        Py_ssize_t k = 0;                                                                          \
+        memset(sum, 0, n * sizeof(T));                                                             \
+        for (; k + 4 <= count; k += 4) {                                                           \
+            const T *a = (const T *)(rows + k * stride), *b = (const T *)((const char *)a + stride);\
+            const T *c = (const T *)((const char *)b + stride);                                    \
+            const T *d = (const T *)((const char *)c + stride);                                    \
+            for (Py_ssize_t j = 0; j < n; j++) {                                                   \
+                sum[j] = (((sum[j] + a[j]) + b[j]) + c[j]) + d[j];                                 \
+            }                                                                                      \
+        }                                                                                          \
+        for (; k < count; k++) {                                                                   \
+            const T *a = (const T *)(rows + k * stride);                                           \
+            for (Py_ssize_t j = 0; j < n; j++) {                                                   \
+                sum[j] += a[j];                                                                    \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
     /* Tiles of rows, one row after the other; the last tile may be shorter. */                    \
     FOR_EACH_CPU static void NAME##_columns(const char *rows, Py_ssize_t count, Py_ssize_t stride, \
                                             Py_ssize_t width, Py_ssize_t tile, T *sums)            \
     {                                                                                              \
         for (Py_ssize_t first = 0; first < count; first += tile, sums += width) {                  \
-            Py_ssize_t last = first + tile < count ? first + tile : count;                         \
+            Py_ssize_t many = first + tile < count ? tile : count - first;                         \
             for (Py_ssize_t at = 0; at < width; at += WIDE) {                                      \
                 Py_ssize_t n = width - at < WIDE ? width - at : WIDE;                              \
                 T sum[WIDE];                                                                       \
-                for (Py_ssize_t j = 0; j < n; j++) {                                               \
-                    sum[j] = (T)0;                                                                 \
-                }                                                                                  \
-                for (Py_ssize_t k = first; k < last; k++) {                                        \
-                    const T *row = (const T *)(rows + k * stride) + at;                            \
-                    for (Py_ssize_t j = 0; j < n; j++) {                                           \
-                        sum[j] += row[j];                                                          \
-                    }                                                                              \
-                }                                                                                  \
+                NAME##_added(rows + first * stride + at * sizeof(T), many, stride, n, sum);        \
                 memcpy(sums + at, sum, n * sizeof(T));                                             \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* Neighbours meet pairwise, level by level, the odd one out going up unchanged: row upon row. \
-       Each bit of the count of rows so far stands for a sum of so many that waits for its like. */\
+    /* Neighbours meet pairwise, level by level, the odd one out going up unchanged: each bit of the\
+       count of rows so far stands for a sum of so many that waits for its like. Returns how many  \
+       wait once row ``k``, the last of those given, has come. */                                  \
+    static inline int NAME##_met(T *waiting, int level, Py_ssize_t k, Py_ssize_t wide, Py_ssize_t n)\
+    {                                                                                              \
+        for (; k & 1; k >>= 1, level--) {                                                          \
+            T *top = waiting + (level - 2) * wide;                                                 \
+            for (Py_ssize_t j = 0; j < n; j++) {                                                   \
+                top[j] += top[wide + j];                                                           \
+            }                                                                                      \
+        }                                                                                          \
+        return level;                                                                              \
+    }                                                                                              \
+                                                                                                   \
+    static inline void NAME##_met_all(T *waiting, int level, Py_ssize_t wide, Py_ssize_t n)        \
+    {                                                                                              \
+        for (; level > 1; level--) {                                                               \
+            NAME##_met(waiting, level, 1, wide, n);                                                \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
     FOR_EACH_CPU static void NAME##_tree(const char *rows, Py_ssize_t count, Py_ssize_t stride,    \
                                          Py_ssize_t width, T *sums)                                \
     {                                                                                              \
@@ -92,21 +125,29 @@
             Py_ssize_t n = width - at < COLUMNS ? width - at : COLUMNS;                            \
             int level = 0;                                                                         \
             for (Py_ssize_t k = 0; k < count; k++) {                                               \
-                T *top = waiting + level++ * COLUMNS;                                              \
-                memcpy(top, (const T *)(rows + k * stride) + at, n * sizeof(T));                   \
-                for (Py_ssize_t bit = k; bit & 1; bit >>= 1, level--) {                            \
-                    top -= COLUMNS;                                                                \
-                    for (Py_ssize_t j = 0; j < n; j++) {                                           \
-                        top[j] += top[COLUMNS + j];                                                \
-                    }                                                                              \
-                }                                                                                  \
+                memcpy(waiting + level * COLUMNS, (const T *)(rows + k * stride) + at,             \
+                       n * sizeof(T));                                                             \
+                level = NAME##_met(waiting, level + 1, k, COLUMNS, n);                             \
             }                                                                                      \
-            for (; level > 1; level--) {                                                           \
-                T *top = waiting + (level - 2) * COLUMNS;                                          \
-                for (Py_ssize_t j = 0; j < n; j++) {                                               \
-                    top[j] += top[COLUMNS + j];                                                    \
-                }                                                                                  \
+            NAME##_met_all(waiting, level, COLUMNS, n);                                            \
+            memcpy(sums + at, waiting, n * sizeof(T));                                             \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    /* Columns of tiles that meet up the tree; ``waiting`` has room for WIDE sums of each level. */\
+    FOR_EACH_CPU static void NAME##_total(const char *rows, Py_ssize_t count, Py_ssize_t stride,   \
+                                          Py_ssize_t width, Py_ssize_t tile, T *waiting, T *sums)  \
+    {                                                                                              \
+        for (Py_ssize_t at = 0; at < width; at += WIDE) {                                          \
+            Py_ssize_t n = width - at < WIDE ? width - at : WIDE;                                  \
+            int level = 0;                                                                         \
+            for (Py_ssize_t first = 0; first < count; first += tile) {                             \
+                NAME##_added(rows + first * stride + at * sizeof(T),                               \
+                             first + tile < count ? tile : count - first, stride, n,               \
+                             waiting + level * WIDE);                                              \
+                level = NAME##_met(waiting, level + 1, first / tile, WIDE, n);                     \
             }                                                                                      \
+            NAME##_met_all(waiting, level, WIDE, n);                                               \
             memcpy(sums + at, waiting, n * sizeof(T));                                             \
         }                                                                                          \
     }                                                                                              \
@@ -275,6 +316,39 @@ fold_columns(PyObject *Py_UNUSED(module), PyObject *args)
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
     WITH_FAULTS_SEEN(is_double ? doubles_columns(rows, count, stride, width, tile, sums)
                                : floats_columns(rows, count, stride, width, tile, sums))
+}
+
+/* fold_total(a, tile, out): what fold_tree makes of what fold_columns does, without room for that. */
+PyObject *
+fold_total(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *b;
+    Py_ssize_t tile;
+    if (!PyArg_ParseTuple(args, "O!nO!", &PyArray_Type, &a, &tile, &PyArray_Type, &b)) {
+        return NULL;
+    }
+    if (tile < 1 || !fits(a, b)) {
+        Py_RETURN_FALSE;
+    }
+    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
+    if (!has_size(b, width)) {
+        return NULL;
+    }
+    Py_ssize_t levels = 2;
+    for (Py_ssize_t left = (count + tile - 1) / tile; left; left >>= 1) {
+        levels++;
+    }
+    void *waiting = malloc(levels * WIDE * sizeof(double));
+    if (waiting == NULL) {
+        return PyErr_NoMemory();
+    }
+    const char *rows = PyArray_BYTES(a);
+    void *sums = PyArray_DATA(b);
+    int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
+    WITH_FAULTS_SEEN(
+        if (is_double) {
+            doubles_total(rows, count, stride, width, tile, waiting, sums);
+        } else { floats_total(rows, count, stride, width, tile, waiting, sums); } free(waiting))
 }
 
 PyObject *

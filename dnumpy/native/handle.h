@@ -233,6 +233,7 @@ PyObject *fold_blocks(PyObject *module, PyObject *args); /* see folds.c */
 PyObject *fold_columns(PyObject *module, PyObject *args);
 PyObject *fold_rows(PyObject *module, PyObject *args);
 PyObject *fold_tiles(PyObject *module, PyObject *args);
+PyObject *fold_total(PyObject *module, PyObject *args);
 PyObject *fold_tree(PyObject *module, PyObject *args);
 PyObject *fold_squares(PyObject *module, PyObject *args);
 /* see moments.c */

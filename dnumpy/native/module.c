@@ -189,6 +189,8 @@ static PyMethodDef functions[] = {
      "Sum each row pairwise, level by level; True unless there was a fault."},
     {"fold_tiles", fold_tiles, METH_VARARGS,
      "Sum all of each tile of rows; True unless there was a floating-point fault."},
+    {"fold_total", fold_total, METH_VARARGS,
+     "Sum all rows of each tile, and those sums as fold_tree does; True unless there was a fault."},
     {"fold_tree", fold_tree, METH_VARARGS,
      "Sum all rows pairwise, level by level; True unless there was a fault."},
     {"fold_squares", fold_squares, METH_VARARGS,
