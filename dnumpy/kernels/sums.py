@@ -117,7 +117,7 @@ def total(
     one = len(axis) == rows.ndim or (axis != (1,) and flat.shape[1] == 1)
     kind = "rows" if axis == (1,) and not one else "tiles" if one else "columns"
     if kind == "columns" and means is None:
-        return native.fold("fold_total", flat, tile_rows, out)
+        return sum_columns_up(flat, tile_rows, out)
     lengths = {"rows": -(-flat.shape[1] // BLOCK), "tiles": 1, "columns": flat.shape[1]}
     count = len(rows) if kind == "rows" else -(-len(rows) // tile_rows)
     parts = np.empty((count, lengths[kind]), rows.dtype)
@@ -136,6 +136,11 @@ def sum_columns(rows: np.ndarray, tile_rows: int, out: np.ndarray) -> bool:
     ``rows`` are C-contiguous, the last tile may be shorter, and ``out`` has a row for each.
     """
     return native.fold("fold_columns", rows.reshape(len(rows), -1), tile_rows, out)
+
+
+def sum_columns_up(rows: np.ndarray, tile_rows: int, out: np.ndarray) -> bool:
+    """Sum each column of a matrix, tiles meeting up the tree; False where NumPy is to do it."""
+    return native.fold("fold_total", rows, tile_rows, out)
 
 
 class TileSums:

@@ -22,6 +22,8 @@
     }
 #endif
 
+#define ROW_AT(T, k) (((const T *)(rows + (k) * stride))[j] + (T)0)
+
 #define DEFINE_FOLDS(T, NAME)                                                                      \
     /* The same of a whole block, whose quarters do not wait for each other. */                    \
     typedef T NAME##_row ROW_OF(T);                                                                \
@@ -134,17 +136,46 @@
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
+    /* The sums of 1, 2, 4 or 8 rows that meet pairwise; each is added to nothing first, as those of\
+       tiles are. */                                                                               \
+    static inline void NAME##_pairs(const char *rows, int many, Py_ssize_t stride, Py_ssize_t n,   \
+                                    T *sum)                                                        \
+    {                                                                                              \
+        for (Py_ssize_t j = 0; many == 8 && j < n; j++) {                                          \
+            sum[j] = ((ROW_AT(T, 0) + ROW_AT(T, 1)) + (ROW_AT(T, 2) + ROW_AT(T, 3))) +             \
+                     ((ROW_AT(T, 4) + ROW_AT(T, 5)) + (ROW_AT(T, 6) + ROW_AT(T, 7)));              \
+        }                                                                                          \
+        for (Py_ssize_t j = 0; many == 4 && j < n; j++) {                                          \
+            sum[j] = (ROW_AT(T, 0) + ROW_AT(T, 1)) + (ROW_AT(T, 2) + ROW_AT(T, 3));                \
+        }                                                                                          \
+        for (Py_ssize_t j = 0; many == 2 && j < n; j++) {                                          \
+            sum[j] = ROW_AT(T, 0) + ROW_AT(T, 1);                                                  \
+        }                                                                                          \
+        for (Py_ssize_t j = 0; many == 1 && j < n; j++) {                                          \
+            sum[j] = ROW_AT(T, 0);                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
     /* Columns of tiles that meet up the tree; ``waiting`` has room for WIDE sums of each level. */\
     FOR_EACH_CPU static void NAME##_total(const char *rows, Py_ssize_t count, Py_ssize_t stride,   \
                                           Py_ssize_t width, Py_ssize_t tile, T *waiting, T *sums)  \
     {                                                                                              \
         for (Py_ssize_t at = 0; at < width; at += WIDE) {                                          \
-            Py_ssize_t n = width - at < WIDE ? width - at : WIDE;                                  \
+            Py_ssize_t n = width - at < WIDE ? width - at : WIDE, first = 0;                       \
+            const char *begin = rows + at * sizeof(T);                                             \
             int level = 0;                                                                         \
-            for (Py_ssize_t first = 0; first < count; first += tile) {                             \
-                NAME##_added(rows + first * stride + at * sizeof(T),                               \
-                             first + tile < count ? tile : count - first, stride, n,               \
-                             waiting + level * WIDE);                                              \
+            for (int many = 8; tile == 1 && many; many /= 2) {                                     \
+                for (; first + many <= count; first += many) {                                     \
+                    NAME##_pairs(begin + first * stride, many, stride, n, waiting + level * WIDE); \
+                    level++;                                                                       \
+                    if (many == 8) {                                                               \
+                        level = NAME##_met(waiting, level, first / 8, WIDE, n);                    \
+                    }                                                                              \
+                }                                                                                  \
+            }                                                                                      \
+            for (; first < count; first += tile) {                                                 \
+                NAME##_added(begin + first * stride, first + tile < count ? tile : count - first,  \
+                             stride, n, waiting + level * WIDE);                                   \
                 level = NAME##_met(waiting, level + 1, first / tile, WIDE, n);                     \
             }                                                                                      \
             NAME##_met_all(waiting, level, WIDE, n);                                               \
@@ -176,7 +207,7 @@
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* The blocks of rows as above, of squares of what is left beside the mean of each row, or of   \
+    /* The blocks of rows as above, of squares of what is left beside the mean of each row, or of  \
        all of them. */                                                                             \
     FOR_EACH_CPU static void NAME##_squared(const char *rows, Py_ssize_t count, Py_ssize_t stride, \
                                             Py_ssize_t length, const T *means, int step, T *sums)  \
@@ -190,7 +221,7 @@
                     T apart = row[i + j] - mean;                                                   \
                     squares[j] = apart * apart;                                                    \
                 }                                                                                  \
-                *sums++ = (n == BLOCK ? NAME##_block(squares) : NAME##_pairwise(squares, n)) + (T)0; \
+                *sums++ = (n == BLOCK ? NAME##_block(squares) : NAME##_pairwise(squares, n)) + (T)0;\
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
@@ -268,10 +299,10 @@ has_size(PyArrayObject *out, Py_ssize_t expected)
 #define WITH_FAULTS_SEEN(WORK)                                                                     \
     int faults;                                                                                    \
     Py_BEGIN_ALLOW_THREADS;                                                                        \
-    clear_faults();                                                                  \
+    clear_faults();                                                                                \
     WORK;                                                                                          \
     faults = faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);                                \
-    clear_faults();                                                                  \
+    clear_faults();                                                                                \
     Py_END_ALLOW_THREADS;                                                                          \
     return PyBool_FromLong(!faults);
 

@@ -32,8 +32,9 @@ from dnumpy.kernels.sharing import Sharing
 from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
 from dnumpy.ops.table import UPDATE, VIEW
+from dnumpy.rewrite.columns import columns_of
 from dnumpy.rewrite.stages import FusedStage, Stage
-from dnumpy.runtime import chunked, donation, stored
+from dnumpy.runtime import chunked, columnwise, donation, stored
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, told_of
 from dnumpy.runtime.memory import pool
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Params
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.kernels.tiled import Faults
+    from dnumpy.rewrite.columns import Columns
     from dnumpy.rewrite.phase import Phase
 
     Runner = Callable[[int, int], Faults]
@@ -138,10 +140,11 @@ def _rows(expr: Expr) -> int:
 
 def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
     phase = stage.phase
+    columns = columns_of(phase)
+    if columns is not None:
+        return _run_columns(stage, columns)
     outs, targets, staged = _allocate(stage)
-    values = [
-        value_of(e) if type(e) is not Expr or e.value is None else e.value for e in stage.inputs
-    ]
+    values = _values(stage)
     kernel = kernel_for(phase)
     told = told_of(stage.steps)
     if staged:
@@ -172,6 +175,20 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
             fill_margins(memory, *_place_of(expr))
         settle(expr, memory)  # a placed value has no memory of its own and stays pending
     return faults, kernel
+
+
+def _values(stage: FusedStage) -> list[Any]:
+    return [
+        value_of(e) if type(e) is not Expr or e.value is None else e.value for e in stage.inputs
+    ]
+
+
+def _run_columns(stage: FusedStage, columns: Columns) -> tuple[list[StepFault], AdaptiveKernel]:
+    kernel = kernel_for(stage.phase)
+    results, found = columnwise.compute(kernel, columns, _values(stage), told_of(stage.steps))
+    for expr, result in zip(stage.outputs, results, strict=True):
+        settle(expr, result)
+    return collect(stage.steps, found) if found else [], kernel
 
 
 def _place_of(wrap: Expr) -> tuple[tuple[int, ...], tuple[int, ...]]:
