@@ -82,6 +82,7 @@ STATEMENTS = tuple(
     np.array_equal(x, x) | np.nansum(holes) | np.nanmean(holes) | np.isnan(holes).any()
     np.nanmax(holes) | t.sum(0) | t.sum(1) | t.mean(0) | t.mean(1) | t.max(0) | t.max(1)
     t.std(0) | t.std(1) | t.argmax(1) | t.argmax(0) | w.sum(0) | w.sum(1) | v.sum(1) | v.sum(0)
+    w.max(0) | w.mean(0) | w.std(0) | w.argmax(0) | (w * 2.0).sum(0) | (w > 0.5).sum(0)
     v.mean(1) | v.max(1) | v.argmin(1) | m.sum() | m.sum(0) | m.sum(1) | m.T.sum(0) | t.any(1)
     t.cumsum(0) | t.cumsum(1) | t.prod(1) | t - t.mean(1, keepdims=True) | t - t.mean(0)
     t / t.sum(1, keepdims=True) | t + row | t * row[None, :] | t[:, 3] * 2.0 | t[:, ::2].sum(1)
