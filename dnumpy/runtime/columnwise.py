@@ -48,7 +48,9 @@ def compute(
         kernel.lowering = "numpy"
     else:
         _in_parts(run.compute, columns.starts(columns.width), shared=shared)
-        kernel.lowering = "tiled" if "tiled" in run.lowerings else run.lowerings.pop()
+        kernel.lowering = (
+            "tiled" if "tiled" in run.lowerings else min(run.lowerings, default="numpy")
+        )
     sharing.observe(time.perf_counter() - began, shared=shared)
     return run.results, set().union(*run.found)
 
@@ -116,10 +118,11 @@ class _Run:
     def fold(self, start: int, width: int) -> bool:
         """Fold a part of what is read; False where somebody has to be told of a fault."""
         values, targets = self._mine(start, start + width)
+        faults: list[str] = []
         for step, target in zip(self.folds, targets, strict=True):
             mine = [values[arg] for arg in step.args]
             if is_exact(step):
-                with np.errstate(all="ignore"):
+                with np.errstate(all="call", call=lambda kind, _flag: faults.append(kind)):
                     target[...] = reference.reduce(step.op, mine, step.params)  # type: ignore[arg-type]
                 continue
             rows = mine[0].reshape(len(mine[0]), -1).astype(step.dtype, copy=False)
@@ -128,7 +131,7 @@ class _Run:
             if not sums.sum_columns_up(rows.view(real), self.phase.tile_rows, out.view(real)):
                 return False
             target[...] = out.reshape(target.shape)
-        return True
+        return not faults
 
     def compute(self, start: int) -> bool:
         """Compute and fold a part."""

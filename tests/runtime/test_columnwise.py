@@ -170,6 +170,16 @@ def test_a_sum_that_overflows_is_told_of(
     assert calls
 
 
+def test_what_no_integer_holds_is_told_of() -> None:
+    x = np.full((4, 400_000), 1.5)
+    x[1, 7] = np.nan
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in reduce"):
+        expected = x.sum(0, dtype=int)
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in reduce"):
+        found = np.asarray(dnumpy.array(x).sum(0, dtype=int))
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize(
     ("shape", "axis"),
     [
