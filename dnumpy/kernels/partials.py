@@ -14,7 +14,7 @@ from dnumpy.ops.families import Contraction, Reduction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dnumpy.rewrite.phase import Step
+    from dnumpy.rewrite.phase import Phase, Step
 
 
 def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
@@ -27,6 +27,12 @@ def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
     if step.dtype == np.float16:
         return np.dtype(np.float32)  # NumPy itself sums halves in single precision
     return step.dtype
+
+
+def room(phase: Phase, step: Step, tiles: int) -> np.ndarray:
+    """Return memory for what so many tiles of a phase leave behind of a step."""
+    dtype = partial_dtype(step, phase.dtype_of(step.args[0]))
+    return np.empty((tiles, *phase.partial_shape(step)), dtype)
 
 
 def combine(

@@ -29,9 +29,7 @@ PART_BYTES = 1 << 20  # that a part leaves, and from which on there are parts
 LEAST = 512  # elements of a row of a part: less is not worth being called for
 EVEN = 64  # elements of which the rows of a part have a multiple
 _MOST = 1024
-_IN_ANY_ORDER = frozenset(
-    [np.maximum, np.minimum, np.fmax, np.fmin, np.logical_or, np.logical_and, np.bitwise_or]
-)
+_ROUNDED = (np.add, np.multiply)  # the same in any order on integers alone
 
 
 class Columns(NamedTuple):
@@ -57,17 +55,17 @@ class Part(NamedTuple):
     """A phase that computes a part, and for each output of the whole the number of its own.
 
     Instead of a fold that picks places, the phase gives what is picked from; None where the whole
-    picks from what it reads.
+    picks from what it reads. ``steps`` are the numbers in the whole of the phase's steps.
     """
 
     phase: Phase | None
     outputs: tuple[int | None, ...]
+    steps: tuple[int, ...] = ()
 
 
 def is_exact(step: Step) -> bool:
     """Say whether a fold has the same bits in any order."""
-    ufunc = step.op.ufunc  # type: ignore[attr-defined]
-    return ufunc is None or ufunc in _IN_ANY_ORDER or step.dtype.kind in "iub"
+    return step.op.ufunc not in _ROUNDED or step.dtype.kind in "iub"  # type: ignore[attr-defined]
 
 
 @lru_cache(maxsize=_MOST)
@@ -120,6 +118,7 @@ def part_of(phase: Phase, columns: Columns, width: int) -> Part:
     )
     slots = list(range(first))  # of the part, by those of the whole
     steps: list[Step] = []
+    kept = tuple([k for k, step in enumerate(phase.steps) if not _picks(step)])
     for step, axis in zip(phase.steps, columns.steps, strict=True):
         slots.append(first + len(steps))
         if not _picks(step):
@@ -136,7 +135,8 @@ def part_of(phase: Phase, columns: Columns, width: int) -> Part:
     if not outputs:
         return Part(None, tuple(numbers))
     tile_rows = phase.rows if all(map(is_exact, folds_of(phase))) else phase.tile_rows
-    return Part(Phase(phase.rows, tile_rows, inputs, tuple(steps), tuple(outputs)), tuple(numbers))
+    part = Phase(phase.rows, tile_rows, inputs, tuple(steps), tuple(outputs))
+    return Part(part, tuple(numbers), kept)
 
 
 def _picks(step: Step) -> bool:

@@ -16,8 +16,9 @@ from dnumpy import native
 from dnumpy.config import thread_count
 from dnumpy.kernels import reference, sums
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.kernels.partials import combine, partial_dtype
+from dnumpy.kernels.partials import combine, room
 from dnumpy.rewrite.columns import folds_of, is_exact, part_of
+from dnumpy.runtime.faults import noting
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.threads import share_out
 
@@ -137,13 +138,14 @@ class _Run:
         """Compute and fold a part."""
         values, targets = self._mine(start, start + self.columns.width)
         width = min(self.columns.width, self.columns.extent - start)
-        part, numbers = part_of(self.phase, self.columns, width)
+        part, numbers, steps = part_of(self.phase, self.columns, width)
         faults: Faults = set()
         outs: list[np.ndarray] = []
         if part is not None:
             kernel = kernel_for(part)
             outs = [_memory_of(part, number) for number in range(len(part.outputs))]
-            faults = kernel.run(values, outs, 0, part.rows, told=self.told)
+            found = kernel.run(values, outs, 0, part.rows, told=self.told)
+            faults = {(steps[number], kind) for number, kind in found}
             self.lowerings.add(kernel.lowering)
         first = len(self.phase.inputs)
         for step, number, target in zip(self.folds, numbers, targets, strict=True):
@@ -152,9 +154,8 @@ class _Run:
                 target[...] = reference.reduce(step.op, [operand], step.params)  # type: ignore[arg-type]
             else:
                 assert part is not None
-                folded = part.steps[part.outputs[number].slot - first]
-                at = self.phase.steps.index(step)
-                target[...] = combine(folded, outs[number], _noting(faults, at))
+                at = part.outputs[number].slot - first
+                target[...] = combine(part.steps[at], outs[number], noting(faults, steps[at]))
         self.found.append(faults)
         return True
 
@@ -168,10 +169,6 @@ class _Run:
         )
 
 
-def _noting(found: Faults, number: int) -> Callable[[str, int], None]:
-    return lambda kind, _flag: found.add((number, kind))
-
-
 def _along(value: Any, axis: int | None, start: int, stop: int) -> Any:
     return value if axis is None else value[(slice(None),) * axis + (slice(start, stop),)]
 
@@ -182,5 +179,4 @@ def _memory_of(phase: Phase, number: int) -> np.ndarray:
     step = phase.steps[given.slot - len(phase.inputs)]
     if not given.partial:
         return np.empty(step.shape, step.dtype)
-    dtype = partial_dtype(step, phase.dtype_of(step.args[0]))
-    return np.empty((phase.tiles, *phase.partial_shape(step)), dtype)
+    return room(phase, step, phase.tiles)

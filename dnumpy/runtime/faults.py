@@ -24,7 +24,7 @@ from dnumpy.expr.watch import Filters, watch
 from dnumpy.ops.families import Elementwise, Reduction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dnumpy.expr.expr import Expr
     from dnumpy.expr.origin import Origin
@@ -97,6 +97,11 @@ def _overflows_itself(expr: Expr) -> bool:
 
 
 _WRITTEN = frozenset({int, float, complex})
+
+
+def noting(found: set[tuple[int, str]], number: int) -> Callable[[str, int], None]:
+    """Return what ``np.errstate`` is to call, so that faults are noted beside a step's number."""
+    return lambda kind, _flag: found.add((number, kind))
 
 
 def told_of(steps: Sequence[Expr]) -> frozenset[str]:

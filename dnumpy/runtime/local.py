@@ -27,7 +27,7 @@ from dnumpy.kernels.blocked import (
     what_goes_before,
 )
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.kernels.partials import combine, partial_dtype
+from dnumpy.kernels.partials import combine, room
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
@@ -36,7 +36,7 @@ from dnumpy.rewrite.columns import columns_of
 from dnumpy.rewrite.stages import FusedStage, Stage
 from dnumpy.runtime import chunked, columnwise, donation, stored
 from dnumpy.runtime.failures import Failure, failure, is_ready
-from dnumpy.runtime.faults import StepFault, collect, told_of
+from dnumpy.runtime.faults import StepFault, collect, noting, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import HERE, Record, call_of
 from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out
@@ -140,12 +140,12 @@ def _rows(expr: Expr) -> int:
 
 def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
     phase = stage.phase
-    columns = columns_of(phase)
+    kernel = kernel_for(phase)
+    columns = columns_of(phase) if kernel.gives_partials else None
     if columns is not None:
-        return _run_columns(stage, columns)
+        return _run_columns(stage, kernel, columns)
     outs, targets, staged = _allocate(stage)
     values = _values(stage)
-    kernel = kernel_for(phase)
     told = told_of(stage.steps)
     if staged:
         near = any(any(reach) for reach in staged.values())
@@ -167,7 +167,7 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
         for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
             if given.partial:
                 number = given.slot - first
-                note = _noting(found, number)
+                note = noting(found, number)
                 settle(expr, combine(phase.steps[number], out, note))
     faults = collect(stage.steps, found) if found else []
     for expr, memory in targets.values():
@@ -183,8 +183,9 @@ def _values(stage: FusedStage) -> list[Any]:
     ]
 
 
-def _run_columns(stage: FusedStage, columns: Columns) -> tuple[list[StepFault], AdaptiveKernel]:
-    kernel = kernel_for(stage.phase)
+def _run_columns(
+    stage: FusedStage, kernel: AdaptiveKernel, columns: Columns
+) -> tuple[list[StepFault], AdaptiveKernel]:
     results, found = columnwise.compute(kernel, columns, _values(stage), told_of(stage.steps))
     for expr, result in zip(stage.outputs, results, strict=True):
         settle(expr, result)
@@ -194,10 +195,6 @@ def _run_columns(stage: FusedStage, columns: Columns) -> tuple[list[StepFault], 
 def _place_of(wrap: Expr) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return where in its padded copy an array begins along each axis, and its shape."""
     return wrap.params.lead, wrap.operands()[0].shape  # type: ignore[attr-defined]
-
-
-def _noting(found: Faults, number: int) -> Callable[[str, int], None]:
-    return lambda kind, _flag: found.add((number, kind))
 
 
 def _allocate(
@@ -215,9 +212,7 @@ def _allocate(
     for k, given in enumerate(phase.outputs):  # no name for an Expr: references are counted
         if given.partial:
             step = phase.steps[given.slot - first]
-            operand = phase.dtype_of(step.args[0])
-            shape = (phase.tiles, *phase.partial_shape(step))
-            outs.append(np.empty(shape, partial_dtype(step, operand)))
+            outs.append(room(phase, step, phase.tiles))
         elif k in stage.placed and stage.placed[k].op is WRAP:
             wrap = stage.placed[k]
             memory = pool.empty(wrap.shape, wrap.dtype)

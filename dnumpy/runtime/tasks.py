@@ -15,7 +15,7 @@ import numpy as np
 
 from dnumpy.kernels import reference
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.kernels.partials import join_neighbours, partial_dtype
+from dnumpy.kernels.partials import join_neighbours, room
 from dnumpy.ops.table import CROSSPROD, EMPTY, MATMUL
 from dnumpy.runtime.branches import Branch, Branches, branches_of, put_on
 from dnumpy.runtime.memory import pool
@@ -219,8 +219,7 @@ class TileFold:
     def room(self, lo: int, hi: int) -> np.ndarray:
         """Return memory for what the tiles of rows ``lo:hi`` leave behind."""
         tiles = -(-(hi - lo) // self.phase.tile_rows)
-        dtype = partial_dtype(self.step, self.phase.dtype_of(self.step.args[0]))
-        return np.empty((tiles, *self.phase.partial_shape(self.step)), dtype)
+        return room(self.phase, self.step, tiles)
 
     def take_in(self, tiles: np.ndarray, lo: int) -> set[tuple[int, str]]:
         """Fold what the tiles from row ``lo`` on left behind; return the faults met."""

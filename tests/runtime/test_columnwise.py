@@ -170,6 +170,30 @@ def test_a_sum_that_overflows_is_told_of(
     assert calls or choose.config.mode == "split"  # nodes have another runner
 
 
+@pytest.mark.parametrize("kernels", ["tiled", "numba"])
+def test_faults_are_told_by_the_number_of_the_step(
+    kernels: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose.config, "kernels", kernels)
+    x = np.linspace(-1.0, 1.0, 12 * 90).reshape(12, 90)
+    operand = chain(x)
+    root = p.apply("sqrt", operand)
+    assert root is not None
+    total = p.fold("add", root, (0,), keepdims=False)
+    assert total is not None
+    roots = [p.pick("argmax", operand, 0, keepdims=False), total]
+    (stage,) = cut(pending_in_order(roots), roots, GRAIN)
+    assert isinstance(stage, FusedStage)
+    names = [step.op.name for step in stage.phase.steps]
+    assert names.index("argmax") < names.index("sqrt")  # which is another number of a part's
+    cuts = columns.columns_of(stage.phase)
+    assert cuts is not None
+    values = [local.value_of(given) for given in stage.inputs]
+    kernel = choose.kernel_for(stage.phase)
+    _, faults = columnwise.compute(kernel, cuts, values, frozenset({"invalid"}))
+    assert {(names[number], kind) for number, kind in faults} == {("sqrt", "invalid value")}
+
+
 def test_what_no_integer_holds_is_told_of() -> None:
     x = np.full((4, 400_000), 1.5)
     x[1, 7] = np.nan
