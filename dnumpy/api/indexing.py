@@ -35,7 +35,7 @@ from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides, copies_over_itself
 from dnumpy.ops.table import VIEW
-from dnumpy.runtime import masks, places
+from dnumpy.runtime import direct, masks, places
 
 if TYPE_CHECKING:
     from dnumpy.api.buffer import Buffer
@@ -258,8 +258,8 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
     buffer = array._buf
     with lock_of(buffer):
         memory = buffer.expr.value
-        if memory is None and buffer.unmade:
-            memory = buffer.memory()
+        if memory is None:
+            memory = _made_now(buffer)
         if type(memory) is not np.ndarray or not buffer.may_be_written():
             return False
         if unread.watched:
@@ -273,6 +273,19 @@ def _set_now(array: ndarray, key: Any, value: Any) -> bool:
         else:
             region[...] = plain
     return True
+
+
+def _made_now(buffer: Buffer) -> np.ndarray | None:
+    """Return memory of content that is best made at once, as what is written needs a place.
+
+    That of one quick operation, mostly a copy: recorded with the write, it takes twice as long.
+    None of all else.
+    """
+    if not buffer.unmade:
+        if not direct.is_direct((buffer.expr,)):
+            return None
+        engine.compute_apart([buffer.expr])
+    return buffer.memory()
 
 
 def _at_hand(value: Any) -> np.ndarray | None:

@@ -19,6 +19,7 @@ import numpy as np
 from dnumpy import native
 from dnumpy.api.array import ndarray
 from dnumpy.api.buffer import Buffer
+from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr import race
 from dnumpy.expr.origin import Site, site_at, site_of
@@ -151,6 +152,8 @@ def _is_computed(r: Any) -> bool:
         return all(map(_is_computed, r))
     if isinstance(r, list):  # of numbers or lists of them, or of a few arrays
         return not r or type(r[0]) is not ndarray or all(map(_is_computed, r))
+    if type(r) is DeferredScalar:
+        return not r.is_pending
     if type(r) is not ndarray or r._np is not None:
         return True
     return type(r._buf) is Buffer and not r._buf.pending  # to look at a selection would make it

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dnumpy.api import lone
-from dnumpy.api.array import SEEN, ndarray, small
+from dnumpy.api.array import SEEN, lying_here, ndarray, small
 from dnumpy.api.buffer import Buffer
+from dnumpy.api.layout import descends
 from dnumpy.config import config
 from dnumpy.expr import unread
 from dnumpy.expr.expr import leaf, make
-from dnumpy.expr.geometry import Geometry, address_of
+from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides
 from dnumpy.expr.origin import Site, here, told_at_once
 from dnumpy.kernels import sums
 from dnumpy.ops.families import reduction_of
@@ -28,24 +29,32 @@ from dnumpy.runtime import direct
 _MOST_KNOWN = 1024
 
 
+class Way(NamedTuple):
+    """How arrays of one kind are summed."""
+
+    axes: tuple[int, ...]
+    tile_rows: int
+    shape: tuple[int, ...]  # of the result
+    kept: tuple[int, ...]  # the same with axes of one element for those that are summed over
+    numpys: bool  # which every lowering leaves to NumPy
+
+
 def now(array: Any, axis: Any, keepdims: Any) -> Any:
     """Return the sum over an axis or all as NumPy returns it; None where it is to be recorded."""
-    memory = _memory_of(array, axis)
-    if memory is None:
+    found = _floats_of(array, axis)
+    if found is None:
         return None
-    turned = array._place is not None
-    if turned:
-        axis = _other(axis)
+    memory, way, turned = found
     site = here().site
     race = site.race
     takes_turn = race is not None and race.by_numpy and race.apart
     if not takes_turn and (site.alone < Site.SURE or not site.computes_at_once()):
         return None
     started = time.perf_counter()
-    found = _summed(memory, _axes(memory, axis), keepdims=bool(keepdims))
-    if takes_turn and found is not None:
+    total = _summed(memory, way, keepdims=bool(keepdims))
+    if takes_turn and total is not None:
         site.took(time.perf_counter() - started)
-    return _given(array, found.T if turned and found is not None else found)
+    return _given(array, total.T if turned and total is not None else total)
 
 
 def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
@@ -53,51 +62,76 @@ def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
 
     What fits a cache is passed four times as fast as it is put together to be passed twice.
     """
-    memory = _memory_of(array, axis)
-    if memory is None:
+    found = _floats_of(array, axis)
+    if found is None:
         return None
-    turned = array._place is not None
-    if turned:
-        axis = _other(axis)
-    axes = _axes(memory, axis)
-    count = memory.size if axis is None else memory.shape[axis]
+    memory, way, turned = found
+    if way.numpys:
+        return None
+    count = memory.size if axis is None else memory.shape[way.axes[0]]
     faults: list[str] = []
     with np.errstate(all="call", call=lambda kind, _flag: faults.append(kind)):
-        total = _summed(memory, axes, keepdims=True)
+        total = _summed(memory, way, keepdims=True)
         if total is None:
             return None
         means = total / count
-        folded = _summed(memory, axes, keepdims=bool(keepdims), means=means)
-        found = None if folded is None else np.asarray(folded / max(count - ddof, 0))
-    if faults or found is None:
+        folded = _summed(memory, way, keepdims=bool(keepdims), means=means)
+        variance = None if folded is None else np.asarray(folded / max(count - ddof, 0))
+    if faults or variance is None:
         return None
-    return _given(array, found.T if turned else found)
+    return _given(array, variance.T if turned else variance)
 
 
-def _memory_of(array: Any, axis: Any) -> np.ndarray | None:
-    """Return the memory of a whole array of floats that lies here and fits a cache.
+def _floats_of(array: Any, axis: Any) -> tuple[np.ndarray, Way, bool] | None:
+    """Return floats that lie here and fit a cache, how to sum them, and whether they are turned.
 
-    That of a matrix may be seen the other way round: it is summed in the order in which it lies.
+    A matrix that is seen the other way round is summed in the order in which it lies.
     """
     if type(array) is not ndarray or array._np is not None or type(array._buf) is not Buffer:
         return None
     memory = array._buf.expr.value
-    if array._place is not None and not _is_turned(array, memory):
+    turned = array._place is not None and _is_turned(array, memory)
+    if array._place is not None and not turned:
+        memory = lying_here(array)
+    if type(memory) is not np.ndarray or memory.nbytes > direct.FOLDED_BYTES:
         return None
-    if (
-        type(memory) is not np.ndarray
-        or memory.dtype.char not in "fd"
-        or memory.nbytes > direct.FOLDED_BYTES
-    ):
+    if axis is not None:
+        if type(axis) is not int:
+            return None
+        if turned and -2 <= axis < 2:
+            axis = 1 - axis % 2
+    sizes = (config.tile_bytes, config.tile_rows_max)
+    way = _way(memory.shape, memory.strides, memory.dtype, axis, sizes)
+    if way is None or told_at_once() or not lone.is_free(memory.nbytes):
         return None
-    if axis is not None and type(axis) is not int:
+    return memory, way, turned
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def _way(
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: np.dtype,
+    axis: int | None,
+    sizes: tuple[int, int],
+) -> Way | None:
+    """Return how such arrays are summed; None where that is to be recorded."""
+    count = len(shape)
+    if dtype.char not in "fd" or not dtype.isnative or 0 in shape or not descends(shape, strides):
         return None
-    if axis is not None and not (-memory.ndim <= axis < memory.ndim):
+    if axis is not None and not -count <= axis < count:
         return None  # NumPy says why
-    along = axis if array._place is None else _other(axis)
-    if not sums.has_total(memory.shape, _axes(memory, along)):
+    axes = tuple(range(count)) if axis is None else (axis % count,)
+    adjacent = strides == contiguous_strides(shape, dtype.itemsize)
+    numpys = adjacent and sums.are_numpys(shape, axes)
+    if not numpys and not (sums.has_total(shape, axes) and sums.has_runs(shape, strides)):
         return None
-    return None if told_at_once() or not lone.is_free(memory.nbytes) else memory
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    left = tuple(n for k, n in enumerate(shape) if k not in axes)
+    given = leaf(np.broadcast_to(np.zeros((), dtype), shape), shape, dtype)
+    params = ReduceParams(axes, keepdims=False, dtype=None, initial=None, masked=False)
+    expr = make(reduction_of(np.add), (given,), params, left, dtype)
+    return Way(axes, direct.phase_alone(expr, sizes).tile_rows, left, kept, numpys)
 
 
 def _is_turned(array: ndarray, memory: Any) -> bool:
@@ -120,15 +154,6 @@ def _is_turned(array: ndarray, memory: Any) -> bool:
     )
 
 
-def _other(axis: int | None) -> int | None:
-    """Return the axis of a matrix that is ``axis`` of its transpose."""
-    return None if axis is None else 1 - axis % 2
-
-
-def _axes(memory: np.ndarray, axis: int | None) -> tuple[int, ...]:
-    return tuple(range(memory.ndim)) if axis is None else (axis % memory.ndim,)
-
-
 def _given(array: ndarray, found: np.ndarray | None) -> Any:
     """Return what was made of an array, of which is noted that it was read."""
     if found is None:
@@ -139,28 +164,16 @@ def _given(array: ndarray, found: np.ndarray | None) -> Any:
 
 
 def _summed(
-    memory: np.ndarray, axes: tuple[int, ...], *, keepdims: bool, means: np.ndarray | None = None
+    memory: np.ndarray, way: Way, *, keepdims: bool, means: np.ndarray | None = None
 ) -> np.ndarray | None:
     """Return what all lowerings give; None where a fault is to be told of.
 
     Where there are ``means``, that is the sum of squares beside them.
     """
-    kept = (n for k, n in enumerate(memory.shape) if k not in axes)
-    shape = tuple(1 if k in axes else n for k, n in enumerate(memory.shape)) if keepdims else kept
-    out = np.empty(tuple(shape), memory.dtype)
-    sizes = (config.tile_bytes, config.tile_rows_max)
-    rows = _tile_rows(memory.shape, memory.dtype, axes, sizes)
-    return out if sums.total(memory, rows, axes, out, means) else None
-
-
-@lru_cache(maxsize=_MOST_KNOWN)
-def _tile_rows(
-    shape: tuple[int, ...], dtype: np.dtype, axes: tuple[int, ...], sizes: tuple[int, int]
-) -> int:
-    """Return how many rows a tile of the phase has that would sum such an array."""
-    given = leaf(np.broadcast_to(np.zeros((), dtype), shape), shape, dtype)
-    params = ReduceParams(axes, keepdims=False, dtype=None, initial=None, masked=False)
-    kept = tuple(n for k, n in enumerate(shape) if k not in axes)
-    return direct.phase_alone(
-        make(reduction_of(np.add), (given,), params, kept, dtype), sizes
-    ).tile_rows
+    out = np.empty(way.kept if keepdims else way.shape, memory.dtype)
+    if not way.numpys:
+        return out if sums.total(memory, way.tile_rows, way.axes, out, means) else None
+    faults: list[str] = []
+    with np.errstate(all="call", call=lambda kind, _flag: faults.append(kind)):
+        np.add.reduce(memory, way.axes, None, out, keepdims)
+    return None if faults else out

@@ -164,11 +164,10 @@ def _lower_sum(step: Step, *, partial: bool) -> Call:
         kept = (n for k, n in enumerate(tile.shape) if k and k not in params.axis)
         if ufunc is not np.add or any(n > 1 for n in kept):
             adds = ufunc is np.add and partial and params.axis == (0,)
-            adds = adds and params.initial is None and tile.flags.c_contiguous
-            if adds and sums.sum_columns(tile, len(tile), out):
+            if adds and params.initial is None and sums.sum_columns(tile, len(tile), out):
                 return out
             return by_numpy(env, out, row)
-        runs = np.ascontiguousarray(tile, step.dtype).reshape(tile.shape[0], -1)
+        runs = np.asarray(tile, step.dtype).reshape(tile.shape[0], -1)
         if partial:
             out[...] = sums.sum_tile(runs)
         elif params.initial is None:

@@ -14,6 +14,7 @@ So the bits of a sum depend on the phase, and not on the lowering or the partiti
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,13 +33,24 @@ FEW = 8  # lanes in which NumPy sums adjacent elements
 SHORT = 16  # most elements that are folded as separate values
 
 
+def as_runs(rows: np.ndarray) -> np.ndarray | None:
+    """Return each row's elements one after the other, in place; None where steps between differ."""
+    return rows.reshape(len(rows), -1) if has_runs(rows.shape, rows.strides) else None
+
+
+def has_runs(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Say whether one step leads through all the elements of a row."""
+    inner = [(n, s) for n, s in zip(shape[1:], strides[1:], strict=True) if n != 1]
+    return all(s == n * t for (_, s), (n, t) in pairwise(inner))
+
+
 def sum_runs(runs: np.ndarray) -> np.ndarray:
-    """Return the sum of each row of a C-contiguous two-dimensional array."""
+    """Return the sum of each row of a two-dimensional array."""
     return _fold_blocks(_block_sums(runs)) + runs.dtype.type(0)  # a sum of -0.0 alone is 0.0
 
 
 def sum_tile(rows: np.ndarray) -> np.ndarray:
-    """Return the sum of everything in the rows of a tile, a C-contiguous two-dimensional array."""
+    """Return the sum of everything in the rows of a tile, a two-dimensional array."""
     return sum_tiles(rows, len(rows))[0]
 
 
@@ -85,6 +97,7 @@ def _block_sums(runs: np.ndarray) -> np.ndarray:
 def _blocks_into(runs: np.ndarray, sums: np.ndarray) -> None:
     if native.fold("fold_blocks", runs, sums):
         return
+    runs = np.ascontiguousarray(runs)  # NumPy goes backwards through what lies backwards
     count, length = runs.shape
     full, tail = divmod(length, BLOCK)
     if not tail:
@@ -108,12 +121,14 @@ def total(
     out: np.ndarray,
     means: np.ndarray | None = None,
 ) -> bool:
-    """Sum C-contiguous rows into ``out``: each column, each row, or all; False where NumPy must.
+    """Sum rows into ``out``: each column, each row, or all of them; False where NumPy must.
 
     The sums of tiles, of which the last may be shorter, meet up the tree. Where there are
     ``means``, one for each sum, squares of what is left beside them are summed.
     """
-    flat = rows.reshape(len(rows), -1)
+    flat = as_runs(rows)
+    if flat is None:
+        return False
     one = len(axis) == rows.ndim or (axis != (1,) and flat.shape[1] == 1)
     kind = "rows" if axis == (1,) and not one else "tiles" if one else "columns"
     if kind == "columns" and means is None:
@@ -133,14 +148,21 @@ def total(
 def sum_columns(rows: np.ndarray, tile_rows: int, out: np.ndarray) -> bool:
     """Sum the rows of each tile, one after the other; False where NumPy is to do it.
 
-    ``rows`` are C-contiguous, the last tile may be shorter, and ``out`` has a row for each.
+    The last tile may be shorter, and ``out`` has a row for each.
     """
-    return native.fold("fold_columns", rows.reshape(len(rows), -1), tile_rows, out)
+    flat = as_runs(rows)
+    return flat is not None and native.fold("fold_columns", flat, tile_rows, out)
 
 
 def sum_columns_up(rows: np.ndarray, tile_rows: int, out: np.ndarray) -> bool:
     """Sum each column of a matrix, tiles meeting up the tree; False where NumPy is to do it."""
     return native.fold("fold_total", rows, tile_rows, out)
+
+
+def are_numpys(shape: tuple[int, ...], axis: tuple[int, ...]) -> bool:
+    """Say whether all lowerings leave a sum of adjacent rows to NumPy, of one row or of many."""
+    beside = prod(n for k, n in enumerate(shape) if k and k not in axis)
+    return 0 not in axis and beside > 1 and not folds_short_axes(shape, axis)
 
 
 class TileSums:
@@ -158,7 +180,7 @@ class TileSums:
 
     def take(self, rows: np.ndarray, number: int) -> None:
         """Sum the blocks of one or several adjacent tiles, of which the first is ``number``."""
-        runs = np.ascontiguousarray(rows, self._sums.dtype).reshape(-1, self._length)
+        runs = np.asarray(rows, self._sums.dtype).reshape(-1, self._length)
         at = number * self._runs
         _blocks_into(runs, self._sums[at : at + len(runs)])
 

@@ -284,11 +284,10 @@ class TiledKernel:
         return sums.TileSums(tiles, self.phase.tile_rows, width, step.dtype)
 
     def _summed(self, operand: np.ndarray, out: np.ndarray, lo: int, hi: int) -> bool:
-        """Sum all tiles of adjacent rows in one go; False where the rows are not adjacent."""
-        rows = operand[lo:hi]
-        if not rows.flags.c_contiguous:
+        """Sum all tiles in one go; False where no one step leads through a row."""
+        runs = sums.as_runs(operand[lo:hi])
+        if runs is None:
             return False
-        runs = rows.reshape(hi - lo, -1)
         if not self._partials:
             out[lo:hi] = sums.sum_runs(runs).reshape(out[lo:hi].shape)
             return True
@@ -304,7 +303,7 @@ class TiledKernel:
         """Sum the columns of all tiles in one go; False where NumPy is to do it."""
         size = self.phase.tile_rows
         tiles = out[: -(-len(rows) // size)]
-        return rows.flags.c_contiguous and sums.sum_columns(rows, size, tiles)
+        return sums.sum_columns(rows, size, tiles)
 
     def _run_tiles(
         self, plan: Sequence[tuple[Any, int, int]], run: _Run, where: tuple[int, int, int]

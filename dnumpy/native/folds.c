@@ -1,11 +1,10 @@
 /* Sums of floats in the order that dnumpy/kernels/sums.py tells of, over many blocks at a time.
 
    Each function says whether it was done without a floating-point fault: NumPy, which names them, does
-   it otherwise. Elements of a row lie side by side. */
+   it otherwise. */
 
-#include "pairwise.h"
+#include "apart.h"
 
-#define BLOCK 512
 #define COLUMNS 256 /* that are folded at once: a few buffers of them stay in the first cache */
 #define WIDE 2048   /* the same of one buffer: what is read of a row is long enough to be foreseen */
 #define LEVELS 40   /* of a tree with more leaves than any memory has rows of tiles */
@@ -21,6 +20,15 @@
         to[k] += from[k];                                                                          \
     }
 #endif
+
+/* At most ``tile`` rows from ``first`` on, and of them the columns from ``at`` on. */
+static inline Matrix
+tile_of(Matrix m, Py_ssize_t first, Py_ssize_t tile, Py_ssize_t at)
+{
+    m.rows += first * m.stride + at * m.step;
+    m.count = first + tile < m.count ? tile : m.count - first;
+    return m;
+}
 
 #define ROW_AT(T, k) (((const T *)(rows + (k) * stride))[j] + (T)0)
 
@@ -46,37 +54,46 @@
                (NAME##_lanes(lanes[2]) + NAME##_lanes(lanes[3]));                                  \
     }                                                                                              \
                                                                                                    \
-    FOR_EACH_CPU static void NAME##_blocks(const char *rows, Py_ssize_t count, Py_ssize_t stride,  \
-                                           Py_ssize_t length, T *sums)                             \
+    /* Runs of ``length`` elements, each from the beginning of a row on. */                        \
+    FOR_EACH_CPU static void NAME##_blocks(Matrix m, Py_ssize_t count, Py_ssize_t length, T *sums) \
     {                                                                                              \
+        int whole = length <= m.width || m.stride == m.width * m.step;                             \
+        int apart = whole && m.step != sizeof(T);                                                  \
+        T room[BLOCK];                                                                             \
         for (Py_ssize_t k = 0; k < count; k++) {                                                   \
-            const T *row = (const T *)(rows + k * stride);                                         \
-            Py_ssize_t i = 0;                                                                      \
-            for (; i + BLOCK <= length; i += BLOCK) {                                              \
-                *sums++ = NAME##_block(row + i) + (T)0;                                            \
-            }                                                                                      \
-            if (i < length) {                                                                      \
-                *sums++ = NAME##_pairwise(row + i, length - i) + (T)0;                             \
+            const char *run = m.rows + k * m.stride;                                               \
+            for (Py_ssize_t i = 0; i < length; i += BLOCK) {                                       \
+                Py_ssize_t n = length - i < BLOCK ? length - i : BLOCK;                            \
+                if (apart) {                                                                       \
+                    *sums++ = NAME##_apart(run + i * m.step, m.step, n) + (T)0;                    \
+                    continue;                                                                      \
+                }                                                                                  \
+                const T *piece = NAME##_piece(&m, run, i, n, whole, room);                         \
+                *sums++ = (n == BLOCK ? NAME##_block(piece) : NAME##_pairwise(piece, n)) + (T)0;   \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
     /* Rows, one after the other; each sum is read and written once for four of them. */           \
-    static inline void NAME##_added(const char *rows, Py_ssize_t count, Py_ssize_t stride,         \
-                                    Py_ssize_t n, T *sum)                                          \
+    static inline void NAME##_added(Matrix m, Py_ssize_t n, T *sum)                                \
     {                                                                                              \
         Py_ssize_t k = 0;                                                                          \
         memset(sum, 0, n * sizeof(T));                                                             \
-        for (; k + 4 <= count; k += 4) {                                                           \
-            const T *a = (const T *)(rows + k * stride), *b = (const T *)((const char *)a + stride);\
-            const T *c = (const T *)((const char *)b + stride);                                    \
-            const T *d = (const T *)((const char *)c + stride);                                    \
+        if (m.step != sizeof(T)) {                                                                 \
+            NAME##_added_apart(m, n, sum);                                                         \
+            return;                                                                                \
+        }                                                                                          \
+        for (; k + 4 <= m.count; k += 4) {                                                         \
+            const T *a = (const T *)(m.rows + k * m.stride);                                       \
+            const T *b = (const T *)((const char *)a + m.stride);                                  \
+            const T *c = (const T *)((const char *)b + m.stride);                                  \
+            const T *d = (const T *)((const char *)c + m.stride);                                  \
             for (Py_ssize_t j = 0; j < n; j++) {                                                   \
                 sum[j] = (((sum[j] + a[j]) + b[j]) + c[j]) + d[j];                                 \
             }                                                                                      \
         }                                                                                          \
-        for (; k < count; k++) {                                                                   \
-            const T *a = (const T *)(rows + k * stride);                                           \
+        for (; k < m.count; k++) {                                                                 \
+            const T *a = (const T *)(m.rows + k * m.stride);                                       \
             for (Py_ssize_t j = 0; j < n; j++) {                                                   \
                 sum[j] += a[j];                                                                    \
             }                                                                                      \
@@ -84,15 +101,13 @@
     }                                                                                              \
                                                                                                    \
     /* Tiles of rows, one row after the other; the last tile may be shorter. */                    \
-    FOR_EACH_CPU static void NAME##_columns(const char *rows, Py_ssize_t count, Py_ssize_t stride, \
-                                            Py_ssize_t width, Py_ssize_t tile, T *sums)            \
+    FOR_EACH_CPU static void NAME##_columns(Matrix m, Py_ssize_t tile, T *sums)                    \
     {                                                                                              \
-        for (Py_ssize_t first = 0; first < count; first += tile, sums += width) {                  \
-            Py_ssize_t many = first + tile < count ? tile : count - first;                         \
-            for (Py_ssize_t at = 0; at < width; at += WIDE) {                                      \
-                Py_ssize_t n = width - at < WIDE ? width - at : WIDE;                              \
+        for (Py_ssize_t first = 0; first < m.count; first += tile, sums += m.width) {              \
+            for (Py_ssize_t at = 0; at < m.width; at += WIDE) {                                    \
+                Py_ssize_t n = m.width - at < WIDE ? m.width - at : WIDE;                          \
                 T sum[WIDE];                                                                       \
-                NAME##_added(rows + first * stride + at * sizeof(T), many, stride, n, sum);        \
+                NAME##_added(tile_of(m, first, tile, at), n, sum);                                 \
                 memcpy(sums + at, sum, n * sizeof(T));                                             \
             }                                                                                      \
         }                                                                                          \
@@ -157,25 +172,25 @@
     }                                                                                              \
                                                                                                    \
     /* Columns of tiles that meet up the tree; ``waiting`` has room for WIDE sums of each level. */\
-    FOR_EACH_CPU static void NAME##_total(const char *rows, Py_ssize_t count, Py_ssize_t stride,   \
-                                          Py_ssize_t width, Py_ssize_t tile, T *waiting, T *sums)  \
+    FOR_EACH_CPU static void NAME##_total(Matrix m, Py_ssize_t tile, T *waiting, T *sums)          \
     {                                                                                              \
-        for (Py_ssize_t at = 0; at < width; at += WIDE) {                                          \
-            Py_ssize_t n = width - at < WIDE ? width - at : WIDE, first = 0;                       \
-            const char *begin = rows + at * sizeof(T);                                             \
+        int alone = tile == 1 && m.step == sizeof(T);                                              \
+        for (Py_ssize_t at = 0; at < m.width; at += WIDE) {                                        \
+            Py_ssize_t n = m.width - at < WIDE ? m.width - at : WIDE, first = 0;                   \
+            const char *begin = m.rows + at * m.step;                                              \
             int level = 0;                                                                         \
-            for (int many = 8; tile == 1 && many; many /= 2) {                                     \
-                for (; first + many <= count; first += many) {                                     \
-                    NAME##_pairs(begin + first * stride, many, stride, n, waiting + level * WIDE); \
+            for (int many = 8; alone && many; many /= 2) {                                         \
+                for (; first + many <= m.count; first += many) {                                   \
+                    NAME##_pairs(begin + first * m.stride, many, m.stride, n,                      \
+                                 waiting + level * WIDE);                                          \
                     level++;                                                                       \
                     if (many == 8) {                                                               \
                         level = NAME##_met(waiting, level, first / 8, WIDE, n);                    \
                     }                                                                              \
                 }                                                                                  \
             }                                                                                      \
-            for (; first < count; first += tile) {                                                 \
-                NAME##_added(begin + first * stride, first + tile < count ? tile : count - first,  \
-                             stride, n, waiting + level * WIDE);                                   \
+            for (; first < m.count; first += tile) {                                               \
+                NAME##_added(tile_of(m, first, tile, at), n, waiting + level * WIDE);              \
                 level = NAME##_met(waiting, level + 1, first / tile, WIDE, n);                     \
             }                                                                                      \
             NAME##_met_all(waiting, level, WIDE, n);                                               \
@@ -196,63 +211,66 @@
     }                                                                                              \
                                                                                                    \
     /* All of each tile: rows shorter than a block are one run. */                                 \
-    static void NAME##_tiles(const char *rows, Py_ssize_t count, Py_ssize_t stride,                \
-                             Py_ssize_t width, Py_ssize_t tile, T *blocks, T *sums)                \
+    static void NAME##_tiles(Matrix m, Py_ssize_t tile, T *blocks, T *sums)                        \
     {                                                                                              \
-        for (Py_ssize_t first = 0; first < count; first += tile) {                                 \
-            Py_ssize_t n = first + tile < count ? tile : count - first;                            \
-            Py_ssize_t runs = width < BLOCK ? 1 : n, length = width < BLOCK ? n * width : width;   \
-            NAME##_blocks(rows + first * stride, runs, stride, length, blocks);                    \
+        for (Py_ssize_t first = 0; first < m.count; first += tile) {                               \
+            Matrix held = tile_of(m, first, tile, 0);                                              \
+            int one = m.width < BLOCK;                                                             \
+            Py_ssize_t runs = one ? 1 : held.count, length = one ? held.count * m.width : m.width; \
+            NAME##_blocks(held, runs, length, blocks);                                             \
             *sums++ = NAME##_up(blocks, runs * ((length + BLOCK - 1) / BLOCK));                    \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* The blocks of rows as above, of squares of what is left beside the mean of each row, or of  \
+    /* The blocks of runs as above, of squares of what is left beside the mean of each row, or of  \
        all of them. */                                                                             \
-    FOR_EACH_CPU static void NAME##_squared(const char *rows, Py_ssize_t count, Py_ssize_t stride, \
-                                            Py_ssize_t length, const T *means, int step, T *sums)  \
+    FOR_EACH_CPU static void NAME##_squared(Matrix m, Py_ssize_t count, Py_ssize_t length,         \
+                                            const T *means, int apart, T *sums)                    \
     {                                                                                              \
+        int whole = length <= m.width || m.stride == m.width * m.step;                             \
         T squares[BLOCK];                                                                          \
         for (Py_ssize_t k = 0; k < count; k++) {                                                   \
-            const T *row = (const T *)(rows + k * stride), mean = means[k * step];                 \
+            const char *run = m.rows + k * m.stride;                                               \
+            T mean = means[k * apart];                                                             \
             for (Py_ssize_t i = 0; i < length; i += BLOCK) {                                       \
                 Py_ssize_t n = length - i < BLOCK ? length - i : BLOCK;                            \
+                const T *piece = NAME##_piece(&m, run, i, n, whole, squares);                      \
                 for (Py_ssize_t j = 0; j < n; j++) {                                               \
-                    T apart = row[i + j] - mean;                                                   \
-                    squares[j] = apart * apart;                                                    \
+                    T left = piece[j] - mean;                                                      \
+                    squares[j] = left * left;                                                      \
                 }                                                                                  \
                 *sums++ = (n == BLOCK ? NAME##_block(squares) : NAME##_pairwise(squares, n)) + (T)0;\
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    static void NAME##_squared_tiles(const char *rows, Py_ssize_t count, Py_ssize_t stride,        \
-                                     Py_ssize_t width, Py_ssize_t tile, const T *mean, T *blocks,  \
-                                     T *sums)                                                      \
+    static void NAME##_squared_tiles(Matrix m, Py_ssize_t tile, const T *mean, T *blocks, T *sums) \
     {                                                                                              \
-        for (Py_ssize_t first = 0; first < count; first += tile) {                                 \
-            Py_ssize_t n = first + tile < count ? tile : count - first;                            \
-            Py_ssize_t runs = width < BLOCK ? 1 : n, length = width < BLOCK ? n * width : width;   \
-            NAME##_squared(rows + first * stride, runs, stride, length, mean, 0, blocks);          \
+        for (Py_ssize_t first = 0; first < m.count; first += tile) {                               \
+            Matrix held = tile_of(m, first, tile, 0);                                              \
+            int one = m.width < BLOCK;                                                             \
+            Py_ssize_t runs = one ? 1 : held.count, length = one ? held.count * m.width : m.width; \
+            NAME##_squared(held, runs, length, mean, 0, blocks);                                   \
             *sums++ = NAME##_up(blocks, runs * ((length + BLOCK - 1) / BLOCK));                    \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    FOR_EACH_CPU static void NAME##_squared_columns(const char *rows, Py_ssize_t count,            \
-                                                    Py_ssize_t stride, Py_ssize_t width,           \
-                                                    Py_ssize_t tile, const T *means, T *sums)      \
+    FOR_EACH_CPU static void NAME##_squared_columns(Matrix m, Py_ssize_t tile, const T *means,     \
+                                                    T *sums)                                       \
     {                                                                                              \
-        for (Py_ssize_t first = 0; first < count; first += tile, sums += width) {                  \
-            Py_ssize_t last = first + tile < count ? first + tile : count;                         \
-            for (Py_ssize_t at = 0; at < width; at += WIDE) {                                      \
-                Py_ssize_t n = width - at < WIDE ? width - at : WIDE;                              \
+        T room[WIDE];                                                                              \
+        for (Py_ssize_t first = 0; first < m.count; first += tile, sums += m.width) {              \
+            for (Py_ssize_t at = 0; at < m.width; at += WIDE) {                                    \
+                Matrix held = tile_of(m, first, tile, at);                                         \
+                Py_ssize_t n = m.width - at < WIDE ? m.width - at : WIDE;                          \
+                const T *mean = means + at;                                                        \
                 T sum[WIDE];                                                                       \
                 memset(sum, 0, n * sizeof(T));                                                     \
-                for (Py_ssize_t k = first; k < last; k++) {                                        \
-                    const T *row = (const T *)(rows + k * stride) + at, *mean = means + at;        \
+                for (Py_ssize_t k = 0; k < held.count; k++) {                                      \
+                    const T *row = NAME##_beside(held.rows + k * m.stride, m.step, n, room);       \
                     for (Py_ssize_t j = 0; j < n; j++) {                                           \
-                        T apart = row[j] - mean[j];                                                \
-                        sum[j] += apart * apart;                                                   \
+                        T left = row[j] - mean[j];                                                 \
+                        sum[j] += left * left;                                                     \
                     }                                                                              \
                 }                                                                                  \
                 memcpy(sums + at, sum, n * sizeof(T));                                             \
@@ -270,19 +288,27 @@
 
 DEFINE_PAIRWISE(double, doubles)
 DEFINE_PAIRWISE(float, floats)
+DEFINE_APART(double, doubles)
+DEFINE_APART(float, floats)
 DEFINE_FOLDS(double, doubles)
 DEFINE_FOLDS(float, floats)
 
 /* What can be folded: rows of floats, and memory of the same kind for what comes of them. */
 static int
-fits(PyArrayObject *a, PyArrayObject *b)
+fits(PyArrayObject *a, PyArrayObject *b, Matrix *m)
 {
-    int type = PyArray_TYPE(a), last = PyArray_NDIM(a) - 1;
-    return last == 1 && PyArray_TYPE(b) == type && (type == NPY_DOUBLE || type == NPY_FLOAT) &&
-           PyArray_ISALIGNED(a) && PyArray_ISNOTSWAPPED(a) && PyArray_ISCARRAY(b) &&
-           PyArray_DIM(a, 0) > 0 && PyArray_DIM(a, 1) > 0 &&
-           (PyArray_DIM(a, 1) == 1 || PyArray_STRIDE(a, 1) == PyArray_ITEMSIZE(a)) &&
-           PyArray_STRIDE(a, 0) % PyArray_ITEMSIZE(a) == 0;
+    int type = PyArray_TYPE(a);
+    if (PyArray_NDIM(a) != 2 || PyArray_TYPE(b) != type ||
+        (type != NPY_DOUBLE && type != NPY_FLOAT) || !PyArray_ISALIGNED(a) ||
+        !PyArray_ISNOTSWAPPED(a) || !PyArray_ISCARRAY(b) || PyArray_SIZE(a) == 0) {
+        return 0;
+    }
+    m->rows = PyArray_BYTES(a);
+    m->count = PyArray_DIM(a, 0);
+    m->width = PyArray_DIM(a, 1);
+    m->stride = PyArray_STRIDE(a, 0);
+    m->step = m->width > 1 ? PyArray_STRIDE(a, 1) : m->stride;
+    return 1;
 }
 
 static int
@@ -310,21 +336,20 @@ PyObject *
 fold_blocks(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyArrayObject *a, *b;
+    Matrix m;
     if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) {
         return NULL;
     }
-    if (!fits(a, b)) {
+    if (!fits(a, b, &m)) {
         Py_RETURN_FALSE;
     }
-    Py_ssize_t count = PyArray_DIM(a, 0), length = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
-    if (!has_size(b, count * ((length + BLOCK - 1) / BLOCK))) {
+    if (!has_size(b, m.count * ((m.width + BLOCK - 1) / BLOCK))) {
         return NULL;
     }
-    const char *rows = PyArray_BYTES(a);
     void *sums = PyArray_DATA(b);
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
-    WITH_FAULTS_SEEN(is_double ? doubles_blocks(rows, count, stride, length, sums)
-                               : floats_blocks(rows, count, stride, length, sums))
+    WITH_FAULTS_SEEN(is_double ? doubles_blocks(m, m.count, m.width, sums)
+                               : floats_blocks(m, m.count, m.width, sums))
 }
 
 PyObject *
@@ -332,21 +357,19 @@ fold_columns(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyArrayObject *a, *b;
     Py_ssize_t tile;
+    Matrix m;
     if (!PyArg_ParseTuple(args, "O!nO!", &PyArray_Type, &a, &tile, &PyArray_Type, &b)) {
         return NULL;
     }
-    if (tile < 1 || !fits(a, b)) {
+    if (tile < 1 || !fits(a, b, &m)) {
         Py_RETURN_FALSE;
     }
-    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
-    if (!has_size(b, width * ((count + tile - 1) / tile))) {
+    if (!has_size(b, m.width * ((m.count + tile - 1) / tile))) {
         return NULL;
     }
-    const char *rows = PyArray_BYTES(a);
     void *sums = PyArray_DATA(b);
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
-    WITH_FAULTS_SEEN(is_double ? doubles_columns(rows, count, stride, width, tile, sums)
-                               : floats_columns(rows, count, stride, width, tile, sums))
+    WITH_FAULTS_SEEN(is_double ? doubles_columns(m, tile, sums) : floats_columns(m, tile, sums))
 }
 
 /* fold_total(a, tile, out): what fold_tree makes of what fold_columns does, without room for that. */
@@ -355,31 +378,43 @@ fold_total(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyArrayObject *a, *b;
     Py_ssize_t tile;
+    Matrix m;
     if (!PyArg_ParseTuple(args, "O!nO!", &PyArray_Type, &a, &tile, &PyArray_Type, &b)) {
         return NULL;
     }
-    if (tile < 1 || !fits(a, b)) {
+    if (tile < 1 || !fits(a, b, &m)) {
         Py_RETURN_FALSE;
     }
-    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
-    if (!has_size(b, width)) {
+    if (!has_size(b, m.width)) {
         return NULL;
     }
     Py_ssize_t levels = 2;
-    for (Py_ssize_t left = (count + tile - 1) / tile; left; left >>= 1) {
+    for (Py_ssize_t left = (m.count + tile - 1) / tile; left; left >>= 1) {
         levels++;
     }
     void *waiting = malloc(levels * WIDE * sizeof(double));
     if (waiting == NULL) {
         return PyErr_NoMemory();
     }
-    const char *rows = PyArray_BYTES(a);
     void *sums = PyArray_DATA(b);
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
     WITH_FAULTS_SEEN(
-        if (is_double) {
-            doubles_total(rows, count, stride, width, tile, waiting, sums);
-        } else { floats_total(rows, count, stride, width, tile, waiting, sums); } free(waiting))
+        if (is_double) { doubles_total(m, tile, waiting, sums); } else {
+            floats_total(m, tile, waiting, sums);
+        } free(waiting))
+}
+
+/* Room for the sums of the blocks of one tile. */
+static void *
+room_for_blocks(const Matrix *m, Py_ssize_t tile)
+{
+    Py_ssize_t held = tile < m->count ? tile : m->count;
+    Py_ssize_t one = held * m->width / BLOCK + 1, each = held * (m->width / BLOCK + 1);
+    void *blocks = malloc((m->width < BLOCK ? one : each) * sizeof(double));
+    if (blocks == NULL) {
+        PyErr_NoMemory();
+    }
+    return blocks;
 }
 
 PyObject *
@@ -387,72 +422,70 @@ fold_tiles(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyArrayObject *a, *b;
     Py_ssize_t tile;
+    Matrix m;
     if (!PyArg_ParseTuple(args, "O!nO!", &PyArray_Type, &a, &tile, &PyArray_Type, &b)) {
         return NULL;
     }
-    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_NDIM(a) == 2 ? PyArray_DIM(a, 1) : 0;
-    if (tile < 1 || !PyArray_IS_C_CONTIGUOUS(a) || !fits(a, b)) {
+    if (tile < 1 || !fits(a, b, &m)) {
         Py_RETURN_FALSE;
     }
-    if (!has_size(b, (count + tile - 1) / tile)) {
+    void *blocks;
+    if (!has_size(b, (m.count + tile - 1) / tile) || !(blocks = room_for_blocks(&m, tile))) {
         return NULL;
     }
-    Py_ssize_t held = tile < count ? tile : count;
-    Py_ssize_t most = width < BLOCK ? held * width / BLOCK + 1 : held * (width / BLOCK + 1);
-    void *blocks = malloc(most * sizeof(double));
-    if (blocks == NULL) {
-        return PyErr_NoMemory();
-    }
-    const char *rows = PyArray_BYTES(a);
-    Py_ssize_t stride = width * PyArray_ITEMSIZE(a);
     void *sums = PyArray_DATA(b);
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
     WITH_FAULTS_SEEN(
-        if (is_double) {
-            doubles_tiles(rows, count, stride, width, tile, blocks, sums);
-        } else { floats_tiles(rows, count, stride, width, tile, blocks, sums); } free(blocks))
+        if (is_double) { doubles_tiles(m, tile, blocks, sums); } else {
+            floats_tiles(m, tile, blocks, sums);
+        } free(blocks))
+}
+
+/* What of a matrix has rows to be read where they lie. */
+static int
+fits_as_rows(PyArrayObject *a, PyArrayObject *b, Matrix *m)
+{
+    return fits(a, b, m) && (m->width == 1 || m->step == PyArray_ITEMSIZE(a));
 }
 
 PyObject *
 fold_tree(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyArrayObject *a, *b;
+    Matrix m;
     if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) {
         return NULL;
     }
-    if (!fits(a, b)) {
+    if (!fits_as_rows(a, b, &m)) {
         Py_RETURN_FALSE;
     }
-    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
-    if (!has_size(b, width)) {
+    if (!has_size(b, m.width)) {
         return NULL;
     }
-    const char *rows = PyArray_BYTES(a);
     void *sums = PyArray_DATA(b);
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
-    WITH_FAULTS_SEEN(is_double ? doubles_tree(rows, count, stride, width, sums)
-                               : floats_tree(rows, count, stride, width, sums))
+    WITH_FAULTS_SEEN(is_double ? doubles_tree(m.rows, m.count, m.stride, m.width, sums)
+                               : floats_tree(m.rows, m.count, m.stride, m.width, sums))
 }
 
 PyObject *
 fold_rows(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyArrayObject *a, *b;
+    Matrix m;
     if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) {
         return NULL;
     }
-    if (!fits(a, b)) {
+    if (!fits_as_rows(a, b, &m)) {
         Py_RETURN_FALSE;
     }
-    Py_ssize_t count = PyArray_DIM(a, 0), length = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
-    if (!has_size(b, count)) {
+    if (!has_size(b, m.count)) {
         return NULL;
     }
-    const char *rows = PyArray_BYTES(a);
     void *sums = PyArray_DATA(b);
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
-    WITH_FAULTS_SEEN(is_double ? doubles_rows(rows, count, stride, length, sums)
-                               : floats_rows(rows, count, stride, length, sums))
+    WITH_FAULTS_SEEN(is_double ? doubles_rows(m.rows, m.count, m.stride, m.width, sums)
+                               : floats_rows(m.rows, m.count, m.stride, m.width, sums))
 }
 
 /* fold_squares(a, tile, means, out): the same as above of squares of what is left beside means: beside
@@ -463,42 +496,37 @@ fold_squares(PyObject *Py_UNUSED(module), PyObject *args)
     PyArrayObject *a, *means, *b;
     Py_ssize_t tile;
     const char *kind;
+    Matrix m;
     if (!PyArg_ParseTuple(args, "O!nsO!O!", &PyArray_Type, &a, &tile, &kind, &PyArray_Type, &means,
                           &PyArray_Type, &b)) {
         return NULL;
     }
-    if (tile < 1 || !fits(a, b) || !PyArray_ISCARRAY_RO(means) ||
-        PyArray_TYPE(means) != PyArray_TYPE(a) || !PyArray_IS_C_CONTIGUOUS(a)) {
+    if (tile < 1 || !fits(a, b, &m) || !PyArray_ISCARRAY_RO(means) ||
+        PyArray_TYPE(means) != PyArray_TYPE(a)) {
         Py_RETURN_FALSE;
     }
-    Py_ssize_t count = PyArray_DIM(a, 0), width = PyArray_DIM(a, 1), stride = PyArray_STRIDE(a, 0);
-    Py_ssize_t tiles = (count + tile - 1) / tile, expected = tiles, given = 1;
+    Py_ssize_t tiles = (m.count + tile - 1) / tile, expected = tiles, given = 1;
     int of_columns = strcmp(kind, "columns") == 0, of_rows = strcmp(kind, "rows") == 0;
     if (of_columns) {
-        expected = width * tiles;
-        given = width;
+        expected = m.width * tiles;
+        given = m.width;
     }
     else if (of_rows) {
-        expected = count * ((width + BLOCK - 1) / BLOCK);
-        given = count;
+        expected = m.count * ((m.width + BLOCK - 1) / BLOCK);
+        given = m.count;
     }
-    if (!has_size(b, expected) || !has_size(means, given)) {
+    void *blocks;
+    if (!has_size(b, expected) || !has_size(means, given) ||
+        !(blocks = room_for_blocks(&m, tile))) {
         return NULL;
     }
-    Py_ssize_t held = tile < count ? tile : count;
-    Py_ssize_t most = width < BLOCK ? held * width / BLOCK + 1 : held * (width / BLOCK + 1);
-    void *blocks = malloc(most * sizeof(double));
-    if (blocks == NULL) {
-        return PyErr_NoMemory();
-    }
-    const char *rows = PyArray_BYTES(a);
     const void *beside = PyArray_DATA(means);
     void *sums = PyArray_DATA(b);
     int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
 #define FOLD_SQUARES(NAME)                                                                         \
-    (of_columns ? NAME##_squared_columns(rows, count, stride, width, tile, beside, sums)           \
-     : of_rows  ? NAME##_squared(rows, count, stride, width, beside, 1, sums)                      \
-                : NAME##_squared_tiles(rows, count, stride, width, tile, beside, blocks, sums))
+    (of_columns ? NAME##_squared_columns(m, tile, beside, sums)                                    \
+     : of_rows  ? NAME##_squared(m, m.count, m.width, beside, 1, sums)                             \
+                : NAME##_squared_tiles(m, tile, beside, blocks, sums))
     WITH_FAULTS_SEEN(
         if (is_double) { FOLD_SQUARES(doubles); } else { FOLD_SQUARES(floats); } free(blocks))
 }

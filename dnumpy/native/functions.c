@@ -115,7 +115,7 @@ small_sequence(Function *self, PyObject *sequence)
     PyObject **elements = PySequence_Fast_ITEMS(sequence);
     if (!holds_arrays(elements, count)) {
         for (Py_ssize_t k = 0; k < count && k < LOOKED_AT; k++) {
-            if (!PyLong_CheckExact(elements[k]) && !holds_type(self->as_are, elements[k])) {
+            if (numbers_in(elements[k], 1) < 0 && !holds_type(self->as_are, elements[k])) {
                 return NULL;
             }
         }

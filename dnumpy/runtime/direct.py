@@ -15,6 +15,7 @@ import numpy as np
 from dnumpy import native
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr.expr import Expr
+from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import reference, sums
 from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.kernels.tiled import TiledKernel
@@ -99,7 +100,19 @@ def _folds_exactly(expr: Expr) -> bool:
         op.ufunc not in _ROUNDS
         or expr.dtype.kind in "biu"  # of which a sum wraps around
         or not folds_parts(op)
+        or _is_left_to_numpy(expr)
     )
+
+
+def _is_left_to_numpy(expr: Expr) -> bool:
+    """Say whether a sum of floats is NumPy's in every lowering."""
+    params: Any = expr.params
+    (operand,) = expr.args if len(expr.args) == 1 else (None,)
+    if type(operand) is not Expr or type(operand.value) is not np.ndarray:
+        return False
+    plain = params.initial is None and expr.dtype == operand.dtype
+    adjacent = plain and operand.value.flags.c_contiguous
+    return adjacent and sums.are_numpys(operand.shape, params.axis)
 
 
 def _is_summed_in_c(expr: Expr) -> bool:
@@ -109,11 +122,15 @@ def _is_summed_in_c(expr: Expr) -> bool:
     adds = type(expr.op) is Reduction and expr.op.ufunc is np.add
     if not native.built or not adds or type(operand) is not Expr:
         return False
-    if type(operand.value) is not np.ndarray or not operand.value.flags.c_contiguous:
-        return False
     if params.initial is not None or expr.dtype != operand.dtype or expr.dtype.char not in "fd":
         return False
-    return sums.has_total(operand.shape, params.axis)
+    if type(operand.value) is np.ndarray:
+        strides = operand.value.strides
+    elif operand.op is VIEW:
+        strides = Geometry(*operand.params).strides
+    else:
+        return False
+    return sums.has_total(operand.shape, params.axis) and sums.has_runs(operand.shape, strides)
 
 
 def is_numpys(operands: Sequence[Expr], size: int, spreads: Callable[[Expr], bool]) -> bool:

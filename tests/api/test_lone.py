@@ -12,10 +12,11 @@ import pytest
 
 import dnumpy
 from dnumpy import native
-from dnumpy.api import chosen
+from dnumpy.api import chosen, lone
 from dnumpy.api.lone import turn_of
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr import race
+from dnumpy.runtime import direct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -343,3 +344,12 @@ def test_an_operator_on_what_nobody_holds_gives_what_numpy_gives(name: str, size
         ):
             assert isinstance(found, tuple) == isinstance(expected, tuple)
             np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_what_a_scalar_takes_is_not_known_before_it_is_computed() -> None:
+    """Else lines that look at each were timed as if recording a fold were all there is to it."""
+    large = dnumpy.array(np.ones(direct.LITTLE_BYTES // 8 + 1))
+    largest = (large * 2.0).max()
+    assert not lone._is_computed(largest)
+    assert largest == 2
+    assert lone._is_computed(largest)

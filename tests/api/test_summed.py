@@ -25,11 +25,30 @@ def shapes() -> Any:
     return st.one_of(flat, deep, widths.map(lambda n: (SIZE // n + 1, n)))
 
 
-@settings(deadline=None, max_examples=40)
-@given(shapes(), st.sampled_from("fd"), st.sampled_from((None, 0, -1)), st.booleans())
-def test_sums_have_the_same_bits_in_every_round(shape, kind, axis, keepdims):
-    theirs = np.random.default_rng(len(shape)).normal(size=shape).astype(kind)
-    x = dnumpy.array(theirs)
+VIEWS = {
+    "all": lambda x: x,
+    "every second": lambda x: x[..., ::2],
+    "every third row": lambda x: x[::3],
+    "backwards": lambda x: x[::-1, ..., ::-1] if x.ndim > 1 else x[::-1],
+    "a part": lambda x: x[1:-1, ..., :-1] if x.ndim > 1 else x[1:-1],
+    "broadcast": lambda x: np.broadcast_to(x, (2, *x.shape)),
+}
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    shapes(),
+    st.sampled_from("fd"),
+    st.sampled_from((None, 0, -1, "middle")),
+    st.booleans(),
+    st.sampled_from(sorted(VIEWS)),
+)
+def test_sums_have_the_same_bits_in_every_round(shape, kind, axis, keepdims, view):
+    size = tuple(3 * n if k == 0 else n + 1 for k, n in enumerate(shape))
+    theirs = VIEWS[view](np.random.default_rng(len(shape)).normal(size=size).astype(kind))
+    x = VIEWS[view](dnumpy.array(np.random.default_rng(len(shape)).normal(size=size).astype(kind)))
+    axis = theirs.ndim // 2 if axis == "middle" else axis
+    shape = theirs.shape
     found = {name: set() for name in ("sum", "mean", "var", "std")}
     for _ in range(ROUNDS):
         for name, seen in found.items():
@@ -116,8 +135,9 @@ def test_axes_that_are_none_are_numpys_errors(axis: Any) -> None:
         theirs.sum(axis=axis)
     for name in ("sum", "var"):
         for _ in range(3):
-            with pytest.raises(type(expected.value)):
-                getattr(x, name)(axis=axis)
+            for array in (x, x.T):
+                with pytest.raises(type(expected.value)):
+                    getattr(array, name)(axis=axis)
 
 
 def test_what_is_not_there_is_zero_and_never_less() -> None:

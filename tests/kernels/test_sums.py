@@ -95,6 +95,7 @@ def test_the_module_in_c_folds_in_the_same_order(rows, width, tile, kind, data):
     seed = data.draw(st.integers(0, 99))
     draw = np.random.default_rng(seed)
     x = (draw.normal(size=(rows, width)) * 10.0 ** draw.integers(-9, 9, (rows, width))).astype(kind)
+    x = laid_apart(x, data.draw(st.sampled_from((1, 2, 3, -1))), data.draw(st.sampled_from((0, 1))))
     tiles = [x[k : k + tile] for k in range(0, rows, tile)]
 
     def by_numpy(function, *args):
@@ -123,6 +124,41 @@ def test_the_module_in_c_folds_in_the_same_order(rows, width, tile, kind, data):
     assert total.tobytes() == tree.tobytes()
 
 
+def laid_apart(x: np.ndarray, step: int, beside: int) -> np.ndarray:
+    """Return a view of the same values whose elements are ``step`` apart, with some ``beside``."""
+    rows, width = x.shape
+    memory = np.full((rows, width * abs(step) + beside), np.nan, x.dtype)
+    view = memory[:, : width * abs(step)][:, ::step]
+    view[...] = x
+    return view
+
+
+@pytest.mark.skipif(not native.built, reason="the module in C was not built")
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 40),
+    st.integers(1, 1400) | st.integers(2040, 2060),
+    st.integers(1, 50),
+    st.sampled_from("fd"),
+    st.sampled_from(("tiles", "columns", "rows")),
+    st.sampled_from((2, 3, -1)),
+    st.sampled_from((0, 1)),
+)
+def test_what_lies_apart_is_folded_as_what_lies_side_by_side(
+    rows, width, tile, kind, of, step, beside
+):
+    x = np.random.default_rng(rows * width).normal(size=(rows, width)).astype(kind)
+    axes = {"tiles": (0, 1), "columns": (0,), "rows": (1,)}[of]
+    shape = {"tiles": (), "columns": (width,), "rows": (rows,)}[of]
+    means = np.asarray(x.mean(axes), kind).reshape(shape)
+    apart = laid_apart(x, step, beside)
+    for beside_them in (None, means):
+        found = [np.empty(shape, kind) for _ in range(2)]
+        for given_, out in zip((x, apart), found, strict=True):
+            assert sums.total(given_, tile, axes, out, beside_them)
+        assert found[0].tobytes() == found[1].tobytes()
+
+
 def kind_of(kind: str) -> type:
     return np.dtype(kind).type
 
@@ -132,7 +168,7 @@ def test_the_module_in_c_leaves_to_numpy_what_it_does_not_know() -> None:
     x = np.ones((6, 40))
     out = np.empty((6, 1))
     assert native.fold("fold_blocks", x, out)
-    assert not native.fold("fold_blocks", x[:, ::2], out)
+    assert not native.fold("fold_rows", x[:, ::2], out)
     assert not native.fold("fold_blocks", x.astype(int), out)
     assert not native.fold("fold_blocks", x, out.astype("f4"))
     assert not native.fold("fold_blocks", np.full((6, 40), 1e308), out)
