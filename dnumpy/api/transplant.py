@@ -134,6 +134,8 @@ def _public(value: Any) -> Any:
     if isinstance(value, np.ufunc):
         return ufuncs.of(value)
     value = _dispatcher_of(value)
+    if isinstance(value, types.FunctionType) and value.__name__.startswith("_"):
+        return None  # a helper that a namespace may show too: what it calls is to be ours
     try:
         known = overrides.registered(value)
     except TypeError:  # not hashable

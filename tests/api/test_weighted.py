@@ -123,6 +123,12 @@ def test_a_few_long_lanes_stay_on_all_nodes(name: str) -> None:
         same(found, getattr(np, name)(long, [0.2, 0.9], weights=weights, **options))
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_helper_that_a_namespace_shows_is_still_run_on_nodes(name: str) -> None:
+    assert dnumpy.ma.extras._ureduce is not None  # whose like the functions call
+    test_a_few_long_lanes_stay_on_all_nodes(name)
+
+
 @pytest.mark.usefixtures("managed")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's ComplexWarning is one
 @pytest.mark.parametrize(
