@@ -49,6 +49,32 @@ def test_a_sequence_beside_an_array_is_read_as_numpy_reads_it(dtype: str) -> Non
                 assert told(mine, given, ours) == told(theirs, given, plain), (name, given)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, a: xp.pad(a, ((1, 1), (2, 0), (0, 0))),
+        lambda xp, a: xp.pad(
+            a, [[1, 1], [2, 0], [0, 1]], constant_values=((0, 1.5), (2, 3), (4, 5))
+        ),
+        lambda xp, a: xp.pad(a, ((1, 1), (2, 0))),
+        lambda xp, a: xp.pad(a, ((1, -1), (2, 0), (0, 0))),
+        lambda xp, a: xp.pad(a, ((1, "a"), (2, 0), (0, 0))),
+        lambda xp, a: xp.quantile(a, [0.1, 0.5, 0.9]),
+        lambda xp, a: xp.quantile(a, [0.1, 1.5]),
+        lambda xp, a: xp.percentile(a, [[10, 50.0], [20, 90]], axis=1),
+        lambda xp, a: xp.moveaxis(a, [0, 1.5], [1, 0]),
+        lambda xp, a: xp.average(a, axis=2, weights=[0.25, 1.0, 2.0]),
+        lambda xp, a: xp.histogram(a, bins=[0.0, 2.5, 7.0, 30.0])[0],
+        lambda xp, a: xp.interp(a, [0.0, 10.0, 30.0], [1.0, 0.5, 2]),
+        lambda xp, a: xp.choose([[0, 1, 0], [1, 0, 1]], a),
+    ],
+)
+@pytest.mark.parametrize("shape", [(2, 2, 3), (20, 20, 3)])
+def test_functions_are_given_sequences_as_numpys_are(call: Any, shape: tuple[int, ...]) -> None:
+    plain = np.arange(float(np.prod(shape))).reshape(shape)
+    assert told(call, dnumpy, dnumpy.array(plain)) == told(call, np, plain)
+
+
 def test_a_sequence_that_is_changed_is_read_as_it_is() -> None:
     given = [1.0, 2.0, 3.0]
     x = dnumpy.zeros(3)
