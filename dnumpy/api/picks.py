@@ -336,12 +336,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     )
     if not is_managed_dtype(dtype):
         return NotImplemented
+    shape = np.broadcast_shapes(*[np.shape(stand_in(x)) for x in (*options, number)])
     if mode == "raise":
         found = bounds(number, len(options))
         if found.offending is not None or found.negative:
             msg = "invalid entry in choice array"
             raise ValueError(msg)
-    shape = np.broadcast_shapes(*[np.shape(stand_in(x)) for x in (number, *options)])
     chosen = operand(_in_mode(number.astype(INTP), len(options), mode))
     return _chosen(chosen, options, shape, dtype)
 
