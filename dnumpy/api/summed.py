@@ -117,7 +117,9 @@ def _way(
 ) -> Way | None:
     """Return how such arrays are summed; None where that is to be recorded."""
     count = len(shape)
-    if dtype.char not in "fd" or not dtype.isnative or 0 in shape or not descends(shape, strides):
+    if not shape or 0 in shape or dtype.char not in "fd" or not dtype.isnative:
+        return None
+    if not descends(shape, strides):
         return None
     if axis is not None and not -count <= axis < count:
         return None  # NumPy says why
