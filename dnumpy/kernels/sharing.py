@@ -38,6 +38,7 @@ class Sharing:
     shared: Seconds = field(default_factory=Seconds)
     runs: int = 0
     first: Seconds | None = None  # of the two: what ran first
+    favours_shared: bool | None = None  # what was found to be faster at the latest run
 
     def pays(self, *, guess: bool) -> bool:
         """Say whether to share the next run out; ``guess`` is what to try first."""
@@ -53,6 +54,8 @@ class Sharing:
         faster = shared.value < alone.value
         if min(alone.count, shared.count) < TRIALS and not self._is_clear():
             return shared.count < alone.count or (shared.count == alone.count and not faster)
+        if faster is not self.favours_shared:  # perhaps of a busy moment, in which only one way ran
+            self.favours_shared, self.runs = faster, 0
         self.runs += 1
         return faster != self._looks_again()
 

@@ -71,3 +71,14 @@ def test_the_slower_way_is_looked_at_again() -> None:
         shared = sharing.pays(guess=False)
         sharing.observe(5e-4 if shared else 1e-3, shared=shared)
     assert sharing.pays(guess=False)
+
+
+def test_a_busy_moment_in_which_one_way_ran_does_not_decide_for_long() -> None:
+    sharing, _ = after(1.4e-3, 9e-4, RETIMED + SOON, guess=True)
+    while sharing.pays(guess=True):
+        sharing.observe(2e-3, shared=True)  # beside what is known of the other way from before
+    chosen = []
+    for _ in range(RETIMED // 2):
+        chosen.append(sharing.pays(guess=True))
+        sharing.observe(9e-4 if chosen[-1] else 1.4e-3, shared=chosen[-1])
+    assert chosen.count(False) < 2 * SOON
