@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LASTING = frozenset({"vendor_id", "cpu family", "model", "model name", "stepping", "flags"})
-_FORMAT = 12  # changes with the primitives or the calling convention
+_FORMAT = 13  # changes with the primitives or the calling convention
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,

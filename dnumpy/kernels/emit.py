@@ -7,6 +7,7 @@ for every size; the text is the identity of a kernel.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from dnumpy.kernels.schedule import (
 from dnumpy.kernels.sums import BLOCK, QUARTER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dnumpy.kernels.lower import Arg, Node, Program
 
@@ -37,17 +38,18 @@ CHUNK = 1024  # elements walked at a time: a few buffers of them fit L1; a multi
 def emit(
     program: Program,
     layouts: Sequence[str],
-    halves: frozenset[int] = frozenset(),
+    apart: Mapping[int, str] = MappingProxyType({}),
     *,
     by_lines: bool = False,
 ) -> Kernel:
     """Return the kernel for inputs that lie as ``layouts`` says.
 
-    Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit) or
-    ``g`` (to be gathered, chunk by chunk). Outputs in ``halves`` are parts of complex numbers.
-    A unit may be walked ``by_lines``: inputs and outputs are then side by side along each line.
+    Each is ``c`` (constant), ``s`` (one entry per unit), ``d`` (side by side along the unit), ``t``
+    (so many bytes apart along it; where a number follows, so many elements) or ``g`` (to be
+    gathered, chunk by chunk). Outputs are side by side but for those in ``apart``, which lie as
+    ``t`` does. A unit may be walked ``by_lines``: all are then side by side along each line.
     """
-    return Emitter(program, layouts, halves, by_lines=by_lines).run()
+    return Emitter(program, layouts, apart, by_lines=by_lines).run()
 
 
 class Emitter:
@@ -57,16 +59,16 @@ class Emitter:
         self,
         program: Program,
         layouts: Sequence[str],
-        halves: frozenset[int],
+        apart: Mapping[int, str],
         *,
         by_lines: bool = False,
     ) -> None:
         self.by_lines = by_lines
         self.program = program
         self.layouts = layouts
-        self.halves = halves
+        self.apart = apart
         self.schedule = make_schedule(program)
-        self.streamed = streamed_values(self.schedule, halves)
+        self.streamed = streamed_values(self.schedule, apart)
         self.fields: dict[Field, str] = {}
         self.cells: dict[tuple[Any, ...], int] = {}
         self.states: dict[int, int] = {}
@@ -323,10 +325,9 @@ class Emitter:
         if value < len(self.layouts) and self.layouts[value] == "g":
             self._gather(value)
         elif value < len(self.layouts):
-            self.text.add(f"q{value} = p{value} + i0 * {size}")
+            self.text.add(f"q{value} = p{value} + i0 * {self.step(value)}")
         elif home is not None:
-            step = size * (2 if self._is_half(value) else 1)
-            offset = "" if home.kind == "chunk" else f" + i0 * {step}"
+            offset = "" if home.kind == "chunk" else f" + i0 * {self.step(value)}"
             self.text.add(f"q{value} = {self._base(home, size)}{offset}")
 
     def _gather(self, value: int) -> None:
@@ -344,15 +345,32 @@ class Emitter:
 
     def _wide(self, value: int) -> bool:
         if value < len(self.layouts):
-            return self.layouts[value] in "dg"
+            return self.layouts[value][0] in "dgt"
         return is_wide(self.program, value)
 
-    def _is_half(self, value: int) -> bool:
+    def _how(self, value: int) -> str:
+        """Return how the elements of a wide value lie (see :func:`emit`)."""
+        if value < len(self.layouts):
+            return self.layouts[value]
         home = self.schedule.homes.get(value)
-        return home is not None and home.kind == "out" and home.index in self.halves
+        at_home = home is None or home.kind != "out"
+        return "d" if at_home else self.apart.get(self.schedule.homes[value].index, "d")
 
-    def _index(self, value: int) -> str:
-        return "2 * i" if self._is_half(value) else "i"
+    def step(self, value: int) -> str:
+        """Return the bytes from one element of a wide value to the next."""
+        how = self._how(value)
+        if how != "t":
+            return str(np.dtype(self.program.codes[value]).itemsize * int(how[1:] or 1))
+        if value < len(self.layouts):
+            return self.get("apart", value)
+        return self.get("oapart", self.schedule.homes[value].index)
+
+    def element(self, value: int) -> str:
+        """Return address and index of element ``i`` of this chunk of a wide value."""
+        how = self._how(value)
+        if how == "t":
+            return f"q{value} + i * {self.step(value)}, 0"
+        return f"q{value}, {how[1:]} * i" if how[1:] else f"q{value}, i"
 
     def _place_of(self, value: int) -> str:
         if value < len(self.layouts):
@@ -429,8 +447,8 @@ class Emitter:
                 wide = self._wide(arg.value)
                 if wide and arg.value not in made and arg.value not in loaded:
                     code = self.program.codes[arg.value]
-                    at = f"q{arg.value}, {self._index(arg.value)}"
-                    t.add(f"v{arg.value} = load_{code}({at}, {self._place_of(arg.value)})")
+                    at = f"{self.element(arg.value)}, {self._place_of(arg.value)}"
+                    t.add(f"v{arg.value} = load_{code}({at})")
                     loaded.add(arg.value)
                 names.append(self._read(arg, f"v{arg.value}" if wide else self._name(arg)))
             value, index = node.value, "start + i0 + i" if self.program.flat else "row"
@@ -439,7 +457,7 @@ class Emitter:
                 at, place = f"{self.get('line', value)}, j", self.place("line", value)
                 t.add(f"store_{node.code}({at}, v{value}, {place})")
             elif value in self.schedule.homes:
-                at = f"q{value}, {self._index(value)}"
+                at = self.element(value)
                 t.add(f"store_{node.code}({at}, v{value}, {self._place_of(value)})")
         t.depth -= 1
 
@@ -508,7 +526,7 @@ class Emitter:
     def _span(self, arg: Arg) -> tuple[str, str]:
         """Return address and step of an operand of a call."""
         if self._wide(arg.value):
-            return f"q{arg.value}", str(np.dtype(arg.code).itemsize)
+            return f"q{arg.value}", self.step(arg.value)
         return self._cell_of(arg), "0"
 
     def _call(

@@ -11,7 +11,7 @@ from dnumpy.kernels.emit import Emitter
 from dnumpy.kernels.emit_text import Kernel, map_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dnumpy.kernels.lower import Node, Program
     from dnumpy.kernels.rolled import Rolled
@@ -21,7 +21,7 @@ CHUNK = 256  # elements whose states stay in the first-level cache
 
 
 def emit_rolled(
-    program: Program, rolled: Rolled, layouts: Sequence[str], halves: frozenset[int]
+    program: Program, rolled: Rolled, layouts: Sequence[str], apart: Mapping[int, str]
 ) -> Kernel:
     """Return the kernel of a program that is a loop."""
     plain = replace(program, nodes=[*rolled.before, *rolled.body, *rolled.after])
@@ -32,14 +32,14 @@ def emit_rolled(
         plain.codes[state] = codes[value]
         plain.wide[state] = True
     plain.outputs = list(rolled.outputs)
-    return _Rolled(plain, rolled, layouts, halves).run()
+    return _Rolled(plain, rolled, layouts, apart).run()
 
 
 class _Rolled(Emitter):
     def __init__(
-        self, program: Program, rolled: Rolled, layouts: Sequence[str], halves: frozenset[int]
+        self, program: Program, rolled: Rolled, layouts: Sequence[str], apart: Mapping[int, str]
     ) -> None:
-        super().__init__(program, layouts, halves)
+        super().__init__(program, layouts, apart)
         self.rolled = rolled
         early = {n.value for n in rolled.before}
         later = {a.value for n in [*rolled.body, *rolled.after] for a in n.args}
@@ -72,8 +72,7 @@ class _Rolled(Emitter):
         for value, k in self.buffers.items():
             t.add(f"q{value} = {self.get('chunk', k)}")
         for value, index in self.program.outputs:
-            step = np.dtype(self.program.codes[value]).itemsize * (2 if index in self.halves else 1)
-            t.add(f"w{index} = o{index} + i0 * {step}")
+            t.add(f"w{index} = o{index} + i0 * {self._out(value, index)[0]}")
         early = {n.value for n in rolled.before}
         first = [v for v in self.buffers if v in early]
         self._walk(rolled.before, {v: v for v in first} | rolled.initial, early)
@@ -114,15 +113,25 @@ class _Rolled(Emitter):
             name = self._named(source, code)
             t.add(f"store_{code}(q{value}, i, {name}, {place})")
         for value, output in outputs:
-            at = "2 * i" if output in self.halves else "i"
-            code = self.program.codes[value]
-            t.add(f"store_{code}(w{output}, {at}, v{value}, {self.place('out', output)})")
+            code, at = self.program.codes[value], self._out(value, output)[1]
+            t.add(f"store_{code}(w{output}{at}, v{value}, {self.place('out', output)})")
         t.depth -= 1
+
+    def _out(self, value: int, index: int) -> tuple[str, str]:
+        """Return the bytes from one element of an output to the next, and where the ``i``-th is."""
+        how = self.apart.get(index, "d")
+        if how == "t":
+            step = self.get("oapart", index)
+            return step, f" + i * {step}, 0"
+        many = int(how[1:] or 1)
+        step = str(np.dtype(self.program.codes[value]).itemsize * many)
+        return step, f", {many} * i" if many != 1 else ", i"
 
     def _named(self, value: int, code: str) -> str:
         if value in self.program.constants:
             return f"c{value}_{code}"
-        wide = value in self.buffers or value >= len(self.layouts) or self.layouts[value] in "dg"
+        wide = value in self.buffers or value >= len(self.layouts)
+        wide = wide or self.layouts[value][0] in "dgt"
         return f"v{value}" if wide else f"x{value}"
 
     def _load(self, value: int) -> None:
@@ -130,7 +139,7 @@ class _Rolled(Emitter):
             return
         code = self.program.codes[value]
         if value in self.buffers:
-            place = self.place("chunk", self.buffers[value])
+            at = f"q{value}, i, {self.place('chunk', self.buffers[value])}"
         else:
-            place = self._place_of(value)
-        self.text.add(f"v{value} = load_{code}(q{value}, i, {place})")
+            at = f"{self.element(value)}, {self._place_of(value)}"
+        self.text.add(f"v{value} = load_{code}({at})")

@@ -97,6 +97,27 @@ def arithmetic_code(left: str, right: str) -> str:
     return "u8" if left[0] == right[0] == "u" else "i8"
 
 
+_WRAPPING = np.dtype("i4")
+
+
+def _cast_word(source: str, code: str) -> str:
+    """Return the instruction that casts, '' where the bits are the same."""
+    before, after = np.dtype(source).itemsize, np.dtype(code).itemsize
+    match source[0], code[0]:
+        case "f", "f":
+            return "fpext" if before < after else "fptrunc"
+        case "f", kind:
+            return "fptosi" if kind == "i" else "fptoui"
+        case kind, "f":
+            return "sitofp" if kind == "i" else "uitofp"
+        case "b", _:
+            return "zext"
+        case kind, _ if before < after:
+            return "sext" if kind == "i" else "zext"
+        case _:
+            return "trunc" if before > after else ""
+
+
 class Writer:
     """The text of one LLVM function, line by line."""
 
@@ -184,22 +205,11 @@ class Writer:
             return self.truth(value)
         if value.known is not None and (source[0] != "f" or code[0] == "f"):
             return constant(value.known, code)
-        before, after = np.dtype(source).itemsize, np.dtype(code).itemsize
-        match source[0], code[0]:
-            case "f", "f":
-                how = "fpext" if before < after else "fptrunc"
-            case "f", kind:
-                how = "fptosi" if kind == "i" else "fptoui"
-            case kind, "f":
-                how = "sitofp" if kind == "i" else "uitofp"
-            case "b", _:
-                how = "zext"
-            case kind, _ if before < after:
-                how = "sext" if kind == "i" else "zext"
-            case _:
-                if before == after:
-                    return Value(code, value.text)
-                how = "trunc"
+        if source[0] == "f" and code[0] in "iu" and np.dtype(code).itemsize < _WRAPPING.itemsize:
+            value = self.cast(value, _WRAPPING.str[1:])  # what does not fit wraps: see lower.py
+        how = _cast_word(value.code, code)
+        if not how:
+            return Value(code, value.text)
         return self.make(code, f"{how} {value.typed} to {TYPES[code]}")
 
     def truth(self, value: Value) -> Value:

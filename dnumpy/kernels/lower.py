@@ -317,7 +317,7 @@ class _Lowering:
             raise Unsupported(msg)
         if source[0] == "f" and target[0] in "iu":
             self.program.truncates = True
-            if target not in {"i4", "i8"}:
+            if target not in {"i4", "i8"} and not _wraps_around(source, target):
                 msg = f"cast from {source} to {target}"
                 raise Unsupported(msg)
 
@@ -442,6 +442,23 @@ class _Lowering:
             return "row"
         msg = f"a fold of {operand} along {params.axis}"
         raise Unsupported(msg)
+
+
+@lru_cache(maxsize=64)
+def _wraps_around(source: str, target: str) -> bool:
+    """Say whether NumPy makes small integers of the lowest bits of larger ones, as kernels do.
+
+    C says nothing of what does not fit, and compilers differ.
+    """
+    if np.dtype(target).itemsize >= np.dtype("i4").itemsize:
+        return False
+    near, far = np.linspace(-70_000.5, 70_000.5, 999), np.linspace(-(2.0**31), 2.0**31 - 256, 999)
+    values = np.concatenate([near, far]).astype(source)
+    with np.errstate(invalid="ignore"):
+        return all(
+            np.array_equal(x.astype(target), x.astype("i4").astype(target))
+            for x in (values, values[::3], values[:3])
+        )
 
 
 def _widest_rest(phase: Phase) -> tuple[int, ...]:

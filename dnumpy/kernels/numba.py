@@ -29,8 +29,9 @@ from dnumpy.kernels.layouts import (
     called_as_by_numpy,
     layout,
     line_step,
+    out_layouts,
     unit_axes,
-    writable,
+    unit_step,
 )
 from dnumpy.kernels.loops import kinds_of
 from dnumpy.kernels.lower import Program, Unsupported, lower
@@ -144,21 +145,22 @@ class NumbaKernel:
         if program is None:
             return None
         layouts = tuple(layout(phase, program, k, value) for k, value in enumerate(values))
-        fits = "" not in layouts and writable(phase, program, outs, targets)
+        written = None if "" in layouts else out_layouts(phase, program, outs, targets)
         lines = None
-        if not form.targets and not (fits and "g" not in layouts):
+        if not form.targets and (written is None or "g" in layouts):
             lines = by_lines(phase, program, values, outs)
         if lines is not None:
             program, layouts = lines
-        elif not fits:
+            written = None
+        elif written is None:
             return None
         if not called_as_by_numpy(phase, program, layouts, values):
             return None
-        key = (where, layouts, lines is None)
+        key = (where, layouts, written)
         found = self._variants.get(key)
         if found is None:
             with self._lock:
-                made = Variant(form, program, layouts, by_lines=lines is not None)
+                made = Variant(form, program, layouts, written)
                 found = self._variants.setdefault(key, made)
         return found
 
@@ -198,19 +200,22 @@ class Variant:
     """
 
     def __init__(
-        self, source: Unrolled, program: Program, layouts: tuple[str, ...], *, by_lines: bool
+        self,
+        source: Unrolled,
+        program: Program,
+        layouts: tuple[str, ...],
+        written: tuple[str, ...] | None,
     ) -> None:
         self.unrolled = source
         self.phase = source.phase
         self.program = program
         self.layouts = layouts
-        targets = source.targets or ()
-        halves = frozenset(k for k, (_, part) in enumerate(targets) if part is not None)
-        rolled = None if by_lines else roll(program)
+        apart = {k: how for k, how in enumerate(written or ()) if how != "d"}
+        rolled = None if written is None else roll(program)
         self.kernel = (
-            emit(program, layouts, halves, by_lines=by_lines)
+            emit(program, layouts, apart, by_lines=written is None)
             if rolled is None
-            else emit_rolled(program, rolled, layouts, halves)
+            else emit_rolled(program, rolled, layouts, apart)
         )
         plain = tuple((k, None) for k in range(len(self.phase.inputs)))
         self.plain = source.sources == plain and source.targets is None
@@ -222,6 +227,11 @@ class Variant:
             (what == "step", k, at)
             for (what, k), at in [f for f in self._position.items() if len(f[0]) == 2]
             if what in {"step", "ostep"}
+        )
+        self._apart = tuple(
+            (what == "apart", k, at)
+            for (what, k), at in [f for f in self._position.items() if len(f[0]) == 2]
+            if what in {"apart", "oapart"}
         )
         self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
         self._whole = tuple(k for k, (partial, *_) in enumerate(self._writes) if not partial)
@@ -384,6 +394,7 @@ class Variant:
             tuple(writes),
             tuple(constants),
             (-1, False) if streamed is None else (streamed, self._streams(outs)),
+            self._steps_apart(values, outs),
             self._frames,
         )
         self.launches = (launch, *self.launches[: _MOST_LAUNCHES - 1])
@@ -444,9 +455,22 @@ class Variant:
             whole = is_read and self.phase.inputs[k].access is Access.WHOLE
             array = self._spread(values[k], 1)[None] if whole else (values if is_read else outs)[k]
             fields[at] = line_step(array, self.program.rest)
+        for at, step in self._steps_apart(values, outs):
+            fields[at] = step
         if self._streamed is not None:
             fields[self._streamed] = self._streams(outs)
         return keep
+
+    def _steps_apart(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray]
+    ) -> tuple[tuple[int, int], ...]:
+        """Return where the steps go between elements of what is not side by side, and these."""
+        return tuple(
+            [
+                (at, unit_step(self.program, (values if is_read else outs)[k], is_read=is_read))
+                for is_read, k, at in self._apart
+            ]
+        )
 
     def _streams(self, outs: Sequence[np.ndarray]) -> bool:
         """Say whether to write past the caches: outputs are large, and so are their units.

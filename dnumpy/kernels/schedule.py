@@ -15,6 +15,8 @@ import numpy as np
 from dnumpy.kernels.sums import BLOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from dnumpy.kernels.lower import Node, Program
 
 
@@ -222,7 +224,7 @@ def summed_in_blocks(program: Program, stage: Stage) -> list[Node]:
     ]
 
 
-def streamed_values(schedule: Schedule, halves: frozenset[int]) -> set[int]:
+def streamed_values(schedule: Schedule, apart: Container[int]) -> set[int]:
     """Return the outputs that nothing reads again, so that caches need not hold them.
 
     Of units that are walked several times, those of the last pass: see
@@ -236,4 +238,4 @@ def streamed_values(schedule: Schedule, halves: frozenset[int]) -> set[int]:
                 together = maps if node.kind == "map" else set()
                 kept -= {a.value for a in node.args} - together
     made = {n.value for s in schedule.passes[-1] for n in s.maps} if schedule.passes else set()
-    return {v for v in kept & made if schedule.homes[v].index not in halves}
+    return {v for v in kept & made if schedule.homes[v].index not in apart}

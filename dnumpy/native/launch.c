@@ -41,6 +41,8 @@ typedef struct {
     Constant *fixed;
     int streamed;   /* where it says whether outputs are written past the caches, and that */
     npy_int64 streams;
+    Py_ssize_t steps;
+    npy_int64 *apart; /* a place in a frame and what is always there, in turn */
     PyObject *frames; /* those that no run has now: a list of (fields, noted, constants, ...) */
 } Launch;
 
@@ -197,6 +199,14 @@ note_time(void)
     Py_XDECREF(now);
 }
 
+static inline void
+enter_steps(const Launch *self, npy_int64 *fields)
+{
+    for (Py_ssize_t k = 0; k < self->steps; k++) {
+        fields[self->apart[2 * k]] = self->apart[2 * k + 1];
+    }
+}
+
 /* The flags raised by rows lo:hi; ELSEWHERE if nothing was run. */
 static int
 run(Launch *self, PyObject *values, PyObject *outs, Py_ssize_t lo, Py_ssize_t hi, Py_ssize_t origin)
@@ -221,6 +231,7 @@ run(Launch *self, PyObject *values, PyObject *outs, Py_ssize_t lo, Py_ssize_t hi
         const Place *place = &self->places[k];
         enter(fields, place, PySequence_Fast_GET_ITEM(values, place->operand), origin);
     }
+    enter_steps(self, fields);
     for (Py_ssize_t k = 0; k < self->outs; k++) {
         int partial = self->looks[self->values + k].is_partial;
         PyObject *out = PySequence_Fast_GET_ITEM(outs, k);
@@ -316,6 +327,7 @@ launch_staged(PyObject *object, PyObject *args)
         const Place *place = &self->places[k];
         enter(fields, place, PyList_GET_ITEM(values, place->operand), 0);
     }
+    enter_steps(self, fields);
     for (Py_ssize_t k = 0; k < count; k++) {
         enter(fields, &self->places[self->reads + k], PyList_GET_ITEM(outs, k), 0);
     }
@@ -466,19 +478,35 @@ take_places(Launch *self, PyObject *values, PyObject *reads, PyObject *constants
     return 1;
 }
 
-/* `Launch(address, values, outs, reads, writes, constants, (streamed, streams), frames)`: what runs
-   the code at an address over operands that lie as these do. Each of `reads` has an operand, and
-   where its address and its stride go; each of `writes` whether it is partial, and the same; each
-   of `constants` its operand, or -1 and what it always is. */
+static int
+take_steps(Launch *self, PyObject *steps)
+{
+    for (Py_ssize_t k = 0; k < self->steps; k++) {
+        Py_ssize_t at, step;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(steps, k), "nn", &at, &step)) {
+            return 0;
+        }
+        self->apart[2 * k] = at;
+        self->apart[2 * k + 1] = step;
+    }
+    return 1;
+}
+
+/* `Launch(address, values, outs, reads, writes, constants, (streamed, streams), steps, frames)`:
+   what runs the code at an address over operands that lie as these do. Each of `reads` has an
+   operand, and where its address and its stride go; each of `writes` whether it is partial, and the
+   same; each of `constants` its operand, or -1 and what it always is; each of `steps` where it goes,
+   and the bytes between elements of an operand. */
 static PyObject *
 launch_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
-    PyObject *values, *outs, *reads, *writes, *constants, *frames;
+    PyObject *values, *outs, *reads, *writes, *constants, *steps, *frames;
     Py_ssize_t address;
     int streamed, streams;
-    if (!PyArg_ParseTuple(args, "nO!O!O!O!O!(ip)O!", &address, &PyTuple_Type, &values,
+    if (!PyArg_ParseTuple(args, "nO!O!O!O!O!(ip)O!O!", &address, &PyTuple_Type, &values,
                           &PyTuple_Type, &outs, &PyTuple_Type, &reads, &PyTuple_Type, &writes,
-                          &PyTuple_Type, &constants, &streamed, &streams, &PyList_Type, &frames)) {
+                          &PyTuple_Type, &constants, &streamed, &streams, &PyTuple_Type, &steps,
+                          &PyList_Type, &frames)) {
         return NULL;
     }
     if (PyTuple_GET_SIZE(writes) != PyTuple_GET_SIZE(outs)) {
@@ -497,17 +525,19 @@ launch_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     self->constants = PyTuple_GET_SIZE(constants);
     self->streamed = streamed;
     self->streams = streams;
+    self->steps = PyTuple_GET_SIZE(steps);
     self->frames = Py_NewRef(frames);
     self->looks = PyMem_Calloc((size_t)(self->values + self->outs), sizeof(Look));
     self->extents = PyMem_Calloc(2 * (axes_of(values) + axes_of(outs)), sizeof(npy_intp));
     self->places = PyMem_Calloc((size_t)(self->reads + self->outs), sizeof(Place));
     self->fixed = PyMem_Calloc((size_t)self->constants, sizeof(Constant));
+    self->apart = PyMem_Calloc(2 * (size_t)self->steps, sizeof(npy_int64));
     if (self->looks == NULL || self->extents == NULL || self->places == NULL ||
-        self->fixed == NULL) {
+        self->fixed == NULL || self->apart == NULL) {
         PyErr_NoMemory();
     }
     else if (take_looks(self, values, outs, writes) &&
-             take_places(self, values, reads, constants)) {
+             take_places(self, values, reads, constants) && take_steps(self, steps)) {
         return (PyObject *)self;
     }
     Py_DECREF(self);
@@ -528,6 +558,7 @@ launch_dealloc(PyObject *object)
     PyMem_Free(self->extents);
     PyMem_Free(self->places);
     PyMem_Free(self->fixed);
+    PyMem_Free(self->apart);
     Py_XDECREF(self->frames);
     Py_TYPE(object)->tp_free(object);
 }

@@ -383,13 +383,15 @@ def test_threads_share_a_kernel_without_sharing_its_scratch():
 
 def test_units_are_walked_in_one_go_where_nothing_waits_in_a_buffer():
     values = np.random.default_rng(5).random((3, 3 * CHUNK + 7))
-    x, inside, scattered = map(stored, (values, values[:, 1 : CHUNK + 2], values[:, ::2]))
+    x, inside, apart = map(stored, (values, values[:, 1 : CHUNK + 2], values[:, ::2]))
+    crossed = stored(np.random.default_rng(6).random((5, CHUNK, 7)).transpose(0, 2, 1))
     product = p.apply("multiply", x, x)
     for root, whole in (
         (p.apply("add", product, Const(1.0)), True),
         (p.apply("multiply", inside, p.apply("add", inside, inside)), True),
         (p.apply("multiply", p.apply("add", product, x), p.apply("exp", product)), False),
-        (p.apply("multiply", scattered, p.apply("add", scattered, scattered)), False),
+        (p.apply("multiply", apart, p.apply("add", apart, apart)), True),
+        (p.apply("multiply", crossed, p.apply("add", crossed, crossed)), False),
         (p.fold("add", product, (1,), keepdims=False), False),
     ):
         found = only(root)

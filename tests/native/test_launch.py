@@ -173,7 +173,7 @@ def test_each_thread_has_a_frame_of_its_own(bound):
 )
 def test_a_launch_refuses_what_it_cannot_read(given):
     out = np.empty((3, 2))
-    launch = native.Launch(0, (), (out,), (), ((False, 0, 1),), (), (-1, False), [])
+    launch = native.Launch(0, (), (out,), (), ((False, 0, 1),), (), (-1, False), (), [])
     with pytest.raises((TypeError, OverflowError)):
         launch(*given)
     assert launch([], [out], 0, 1, 0) == -1  # there is no frame
@@ -193,6 +193,6 @@ def test_a_launch_is_made_of_arrays_of_rows():
         ((out,), (out,), ((5, 0, 1),)),
     ):
         with pytest.raises((TypeError, IndexError)):
-            native.Launch(0, values, outs, reads, ((False, 0, 1),), (), (-1, False), [])
+            native.Launch(0, values, outs, reads, ((False, 0, 1),), (), (-1, False), (), [])
     with pytest.raises(ValueError, match="each output"):
-        native.Launch(0, (), (out,), (), (), (), (-1, False), [])
+        native.Launch(0, (), (out,), (), (), (), (-1, False), (), [])
