@@ -46,6 +46,7 @@ from dnumpy.api.lending import recorded_at_once, recorded_by
 from dnumpy.api.locks import writing
 from dnumpy.api.native import NATIVE
 from dnumpy.api.record import (
+    BYTEWISE,
     Unmanaged,
     content,
     fresh,
@@ -53,6 +54,7 @@ from dnumpy.api.record import (
     is_lazy,
     operand,
     to_numpy,
+    widens,
     write,
 )
 from dnumpy.api.ufuncs import IMMEDIATE
@@ -464,7 +466,8 @@ def _overridden(wrapped: np.ufunc, theirs: str, x: Any, y: Any) -> Any:
 
 
 def _compared(wrapped: np.ufunc, plain: Callable[..., Any], x: Any, y: Any) -> Any:
-    if (is_lazy(x) or is_lazy(y) or grows(x, y)) and not operators.has_own_operators(y):
+    large = is_lazy(x) or is_lazy(y) or grows(x, y) or widens(None, x, y)
+    if large and not operators.has_own_operators(y):
         try:
             return ufuncs.call(wrapped, (x, y), {})
         except TypeError:  # the operators compare what the ufuncs have no loop for
@@ -559,6 +562,7 @@ native.bind(
     may_be_numpys=lone.may_be_numpys,
     run_ours=lone.run_ours,
     same_bits=lone.METHODS,
+    bytewise=BYTEWISE,
     may_move=lone.may_move,
     out_position=calls.out_position,
     kinds=lone.KINDS,

@@ -13,7 +13,7 @@ from dnumpy import native
 from dnumpy.api import calls, overrides, quick
 from dnumpy.api.array import bare, ndarray, peek, peek_for_writing, wrap
 from dnumpy.api.buffer import lock_of
-from dnumpy.api.record import grows, to_numpy
+from dnumpy.api.record import grows, to_numpy, widens
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.ufuncs import IMMEDIATE, as_ours, at_hand, call
 from dnumpy.config import config
@@ -32,7 +32,7 @@ def _reflected(wrapped: np.ufunc, plain: Callable[..., Any]) -> Any:
             a = self._np
             if a is None:
                 a = peek(self)
-            if a is not None:
+            if a is not None and not widens(wrapped, self, other):
                 return as_ours(wrapped(other, a))
             found = quick.reflected(row, other, self) if row is not None else None
             return call(wrapped, (other, self), {}) if found is None else found
@@ -73,7 +73,7 @@ def _operator(  # noqa: C901 - every step counts
     def managed(self: Any, other: Any) -> Any:
         """Meet an operand of which one or both are managed: small views of such are at hand."""
         a, b = at_hand(self), at_hand(other)
-        if a is None or b is None or grows(self, other):
+        if a is None or b is None or grows(self, other) or widens(wrapped, self, other):
             found = binary(row, self, other) if row is not None else None
             return call(wrapped, (self, other), {}) if found is None else found
         r = wrapped(a, b)

@@ -12,7 +12,7 @@ from dnumpy import engine, native
 from dnumpy.api import calls, dispatch, operators, overrides, places, ufuncs
 from dnumpy.api.array import concrete, exported, ndarray, shown_of_far
 from dnumpy.api.describe import describe_classes
-from dnumpy.api.record import is_lazy
+from dnumpy.api.record import is_lazy, widens
 from dnumpy.api.scalar import DeferredScalar
 from dnumpy.api.stands import speaks
 
@@ -51,7 +51,9 @@ def _array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs
             x = x[()]  # as which it comes to be compared
         if type(y) is ndarray and type(x) in ufuncs.IMMEDIATE:
             a = y._np if y._np is not None else ufuncs.at_hand(y)
-            return ufuncs.of(ufunc)(x, y) if a is None else ufuncs.as_ours(ufunc(x, a))
+            if a is None or widens(ufunc, x, y):
+                return ufuncs.of(ufunc)(x, y)
+            return ufuncs.as_ours(ufunc(x, a))
     outs = kwargs.get("out", ())
     if any(map(_overrides, (*outs, kwargs.get("where")))):
         return NotImplemented

@@ -43,6 +43,12 @@ if TYPE_CHECKING:
 Operand = Any  # ndarray, DeferredScalar, a NumPy or Python scalar, or anything np.asarray takes
 
 _PYTHON_SCALARS = (int, float, complex, bool)
+# ufuncs with a loop that makes bytes, or booleans, of bytes
+BYTEWISE = frozenset(
+    u
+    for u in vars(np).values()
+    if isinstance(u, np.ufunc) and any(set(t) <= set("?bB->") for t in u.types)
+)
 _empties: dict[tuple[np.dtype, int], np.ndarray] = {}
 _resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
 constants: dict[tuple[type, Any], Const] = {}
@@ -345,6 +351,23 @@ def grows(*args: Any) -> bool:
             return False
         size *= others.pop() if others else 1
     return size >= config.eager_below
+
+
+def widens(loop: np.ufunc | None, *args: Any) -> bool:
+    """Say whether a ufunc reads many elements of one byte as larger ones, or makes them larger.
+
+    None is a comparison. See native/growing.c.
+    """
+    limit = config.eager_below
+    if not any(type(x) is ndarray and x._np is None and x.size >= limit for x in args):
+        return False
+    return (loop is not None and loop not in BYTEWISE) or any(map(_is_wide, args))
+
+
+def _is_wide(x: Any) -> bool:
+    if isinstance(x, int):
+        return False
+    return not hasattr(x, "dtype") or x.dtype.itemsize > 1
 
 
 def grows_in_pairs(x: Any, y: Any) -> bool:

@@ -22,6 +22,7 @@ from dnumpy.api.record import (
     resolve,
     result_of,
     ufunc_exprs,
+    widens,
     write,
 )
 from dnumpy.api.stored import with_stored
@@ -123,7 +124,7 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
             return calls.wrap_result(r) if type(r) is tuple else r
         elif self._plain == 2 and len(others) == 1:
             b = at_hand(others[0])
-            if b is not None and not grows(x, others[0]):
+            if b is not None and not (grows(x, *others) or widens(self._np, x, *others)):
                 return as_ours(self._np(a, b))
         return call(self._np, others if x is _NO_VALUE else (x, *others), kwargs)
 
@@ -132,7 +133,7 @@ class ufunc(native.Callable, metaclass=_UfuncType):  # noqa: D101 - NumPy's, per
         if len(others) + 1 != self._plain:
             return None
         a = peek(x)
-        if a is not None:
+        if a is not None and not widens(self._np, x, *others):
             if not others:
                 return as_ours(self._np(a))
             b = at_hand(others[0])
@@ -315,7 +316,9 @@ def _wants_engine_though_small(
 ) -> bool:
     """Say whether what small operands are written to asks for the engine, or what they make."""
     if not kwargs:
-        return len(args) == wrapped.nin and wrapped.signature is None and grows(*args)
+        if len(args) != wrapped.nin or wrapped.signature is not None:
+            return False
+        return grows(*args) or widens(wrapped, *args)
     out = kwargs.get("out")
     outs = out if type(out) is tuple else (out,)
     return any(is_lazy(o) for o in outs) or is_lazy(kwargs.get("where"))

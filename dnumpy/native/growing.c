@@ -1,5 +1,5 @@
-/* Small arrays that make a large one, which NumPy is not done with at once. api/record.py says the
-   same. */
+/* Arrays that NumPy would be done with at once, which make one that it is not: small ones a large one,
+   bytes as many elements of more. api/record.py says the same. */
 
 #include "handle.h"
 
@@ -64,4 +64,34 @@ paired_bytes(PyObject *a, PyObject *b)
     PyArrayObject *first = (PyArrayObject *)a;
     return bytes_if_large((double)PyArray_SIZE(first) * (double)PyArray_SIZE((PyArrayObject *)b),
                           first);
+}
+
+/* Whether an operand takes a ufunc to a loop of more bytes an element. */
+static int
+is_wide(PyObject *x)
+{
+    if (IS_NUMPYS(x)) {
+        return PyArray_ITEMSIZE((PyArrayObject *)x) > 1;
+    }
+    return !PyLong_Check(x) && !PyArray_IsScalar(x, Bool) && !PyArray_IsScalar(x, Byte) &&
+           !PyArray_IsScalar(x, UByte);
+}
+
+/* Bytes of what a ufunc makes of many elements of one byte, if these are read as larger ones; else 0.
+   A comparison, for which there is no ufunc here, may do so for what it compares with. */
+Py_ssize_t
+widened_bytes(PyObject *loop, PyObject *const *given, Py_ssize_t count)
+{
+    PyObject *large = NULL;
+    int wide = 0;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (IS_NUMPYS(given[k]) && !is_small(given[k])) {
+            large = given[k];
+        }
+        wide = wide || is_wide(given[k]);
+    }
+    if (large == NULL || !(wide || (loop != Py_None && !PySet_Contains(world.bytewise, loop)))) {
+        return 0;
+    }
+    return PyArray_SIZE((PyArrayObject *)large) * BYTES_OF_OTHERS;
 }

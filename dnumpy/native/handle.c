@@ -476,6 +476,7 @@ call_now(PyObject *loop, PyObject *x, PyObject *y)
     int now = a != NULL && (y == NULL || b != NULL);
     PyObject *pair[] = {a, b};
     Py_ssize_t grown = now && y != NULL ? grown_bytes(pair, 2) : 0;
+    grown = now && grown == 0 ? widened_bytes(loop, pair, y == NULL ? 1 : 2) : grown;
     if (grown > 0) {
         site = turn_of(loop, grown);
         now = site != NULL;

@@ -58,6 +58,7 @@ typedef struct {
     PyObject *run_ours;         /* (slow, bytes, arguments, by name) -> the result, its time noted */
     PyObject *kinds;            /* method -> which of those below it is; see api/lone.py */
     PyObject *same_bits;        /* methods of NumPy's arrays that give the same bits as ours */
+    PyObject *bytewise;         /* ufuncs with a loop that makes bytes of bytes */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
     PyObject *elsewhere;        /* (method of NumPy's, arguments, by name) -> the result, of no array of ours */
@@ -180,6 +181,7 @@ PyObject *new_seen(Handle *of, PyObject *memory, PyObject *shown); /* the same, 
 PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals shown */
 PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
 Py_ssize_t grown_bytes(PyObject *const *given, Py_ssize_t count);
+Py_ssize_t widened_bytes(PyObject *loop, PyObject *const *given, Py_ssize_t count);
 Py_ssize_t paired_bytes(PyObject *a, PyObject *b);
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);

@@ -49,17 +49,18 @@ static PyObject *
 bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
-                               "buffer_type", "expr_type", "full", "watched", "same_bits",
+                               "buffer_type", "expr_type", "full", "watched", "same_bits", "bytewise",
                                "seen_of", "locks", "wrap", "wrap_result", "result_of",
                                "turn_of", "may_be_numpys", "run_ours", "may_move",
                                "out_position", "kinds", "elsewhere", NULL};
     PyObject *type;
     World told = {0};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!OO!O!OO!O!OO!O!OO!OOOOOOOOO!O", keywords, &PyType_Type, &type,
+            args, kwargs, "$O!OO!O!OO!O!OO!O!O!OO!OOOOOOOOO!O", keywords, &PyType_Type, &type,
             &told.config, &PyFrozenSet_Type, &told.immediate, &PyFrozenSet_Type, &told.plain,
             &told.as_seen, &PyType_Type, &told.buffer_type, &PyType_Type, &told.expr_type,
             &told.full, &PyDict_Type, &told.watched, &PyFrozenSet_Type, &told.same_bits,
+            &PyFrozenSet_Type, &told.bytewise,
             &told.seen_of, &PyTuple_Type, &told.locks, &told.wrap, &told.wrap_result, &told.result_of,
             &told.turn_of, &told.may_be_numpys, &told.run_ours, &told.may_move, &told.out_position,
             &PyDict_Type, &told.kinds, &told.elsewhere)) {
@@ -91,7 +92,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     }
     PyObject *kept[] = {type, told.config, told.immediate, told.plain, told.as_seen,
                         told.buffer_type, told.expr_type, told.full, told.watched,
-                        told.same_bits, told.seen_of, told.locks, told.wrap,
+                        told.same_bits, told.bytewise, told.seen_of, told.locks, told.wrap,
                         told.wrap_result, told.result_of, told.turn_of,
                         told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.kinds,
                         told.elsewhere};

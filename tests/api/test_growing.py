@@ -86,3 +86,73 @@ def test_objects_are_numpys() -> None:
     made = u[:, None] == u
     assert made.dtype == bool
     assert made.sum() == 3 * 200 * 200
+
+
+WIDENING: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "bytes by a float": lambda np, a, b: 0.5 * a,
+    "bytes and a float": lambda np, a, b: a + 0.25,
+    "bytes by bytes": lambda np, a, b: a / b,
+    "bytes by a NumPy scalar": lambda np, a, b: numpy.float32(0.5) * a,
+    "bytes beside larger integers": lambda np, a, b: a + np.arange(a.size),
+    "root": lambda np, a, b: np.sqrt(a),
+    "channel": lambda np, a, b: a.reshape(-1, 2)[:, 0] * 0.5 + b.reshape(-1, 2)[:, 1] * 2.0,
+    "compared with a float": lambda np, a, b: a > 0.5,
+    "compared by a ufunc": lambda np, a, b: np.less(a, 0.5),
+}
+BYTEWISE: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "sum": lambda np, a, b: a + b,
+    "bytes and a number": lambda np, a, b: a + 3,
+    "bytes and a byte": lambda np, a, b: a * numpy.uint8(3),
+    "compared": lambda np, a, b: a > b,
+    "compared with a number": lambda np, a, b: a > 100,
+    "larger of two": lambda np, a, b: np.maximum(a, b),
+    "complement": lambda np, a, b: ~a,
+}
+
+
+def bytes_of(lib: Any, count: int) -> tuple[Any, Any]:
+    source = numpy.random.default_rng(6)
+    return tuple(lib.array(source.integers(1, 255, count).astype("u1")) for _ in range(2))
+
+
+@pytest.mark.parametrize("name", WIDENING)
+def test_many_bytes_that_are_made_larger_are_recorded(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "memory_limit", 1 << 34)  # nothing is NumPy's for being faster
+    a, b = bytes_of(np, 800_000)
+    WIDENING[name](np, a, b)  # what runs once is NumPy's
+    made = WIDENING[name](np, a, b)
+    assert waits(made)
+    a[3] = b[5] = 0  # which the result does not see
+    expected = WIDENING[name](numpy, *bytes_of(numpy, 800_000))
+    numpy.testing.assert_array_equal(numpy.asarray(made), expected, strict=True)
+
+
+@pytest.mark.skipif(config.mode != "default", reason="all arrays wait in the other modes")
+@pytest.mark.parametrize("name", BYTEWISE)
+def test_bytes_of_bytes_are_numpys_at_once(name: str) -> None:
+    a, b = bytes_of(np, 400_000)
+    BYTEWISE[name](np, a, b)
+    made = BYTEWISE[name](np, a, b)
+    assert made._np is not None or made._buf.expr.value is not None
+    expected = BYTEWISE[name](numpy, *bytes_of(numpy, 400_000))
+    numpy.testing.assert_array_equal(numpy.asarray(made), expected, strict=True)
+
+
+@pytest.mark.skipif(config.mode != "default", reason="all arrays wait in the other modes")
+@pytest.mark.parametrize("name", WIDENING)
+def test_few_bytes_are_made_larger_at_once(name: str) -> None:
+    a, b = bytes_of(np, 4_000)
+    assert WIDENING[name](np, a, b)._np is not None
+
+
+@pytest.mark.parametrize("kind", ["S1", "V1", "O"])
+def test_bytes_that_are_no_numbers_are_compared_as_numpys_are(kind: str) -> None:
+    a, theirs = (
+        bytes_of(lib, 400_000)[0].view(kind if kind != "O" else "u1") for lib in (np, numpy)
+    )
+    if kind == "O":
+        a, theirs = a.astype(object), theirs.astype(object)
+    other = theirs[:1].copy()
+    numpy.testing.assert_array_equal(numpy.asarray(a == other), theirs == other, strict=True)
