@@ -17,10 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnumpy.api import blocks, calls, composites, factors, lone, spectral, subspaces, ufuncs
+from dnumpy.api import (
+    blocks,
+    calls,
+    composites,
+    factors,
+    lone,
+    products,
+    spectral,
+    subspaces,
+    ufuncs,
+)
 from dnumpy.api.array import lying_here, ndarray
 from dnumpy.api.creation import asarray
 from dnumpy.api.polar import product
+from dnumpy.api.record import content
 from dnumpy.api.transplant import put_in_place, transplanted
 from dnumpy.config import config
 
@@ -84,11 +95,16 @@ def _quietly(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _times(x: Any, y: Any) -> Any:
-    """Return the matrix product; no node has ``y`` whole that none has room for."""
-    apart = is_large(y) and y.dtype == getattr(x, "dtype", None) and y.dtype.kind in "fc"
-    if apart and x.ndim == 2 and not spectral.fits_one_node(y):
+    """Return the matrix product, the same bits on any nodes.
+
+    No node has ``y`` whole that none has room for.
+    """
+    ours = type(x) is type(y) is ndarray and x.ndim == y.ndim == 2 and x.dtype == y.dtype
+    if not ours or x.dtype.kind not in "fc" or not (x.size and y.size):
+        return ufuncs.call(np.matmul, (x, y), {})
+    if is_large(y) and not spectral.fits_one_node(y):
         return product(x, y)
-    return ufuncs.call(np.matmul, (x, y), {})
+    return products.fixed(content(x), content(y), (x.shape[0], y.shape[1]), x.dtype)
 
 
 # ---------------------------------------------------------------- square matrices
