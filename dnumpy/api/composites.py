@@ -45,9 +45,9 @@ from dnumpy.api.record import (
 )
 from dnumpy.api.record import where as where_expr
 from dnumpy.expr.expr import Expr, exact, make
-from dnumpy.expr.geometry import same_dtype
+from dnumpy.expr.geometry import Geometry, same_dtype
 from dnumpy.ops.blocked import WRAP, WrapParams
-from dnumpy.ops.table import EMPTY, FULL
+from dnumpy.ops.table import EMPTY, FULL, VIEW
 
 _NO_VALUE = np._NoValue
 _MOST_DECIMALS = 308  # 10.0 to a higher power is infinite
@@ -322,10 +322,26 @@ def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: 
     for piece in pieces:
         stop = start + piece.shape[axis]
         if stop > start and piece.size:
-            key = (slice(None),) * axis + (slice(start, stop),)
-            write(view_of(joined, ghost(joined)[key]), piece)
+            inner = _without_axis(piece, axis)
+            where = slice(start, stop) if inner is None else start
+            key = (slice(None),) * axis + (where,)
+            write(view_of(joined, ghost(joined)[key]), piece if inner is None else inner)
         start = stop
     return joined
+
+
+def _without_axis(piece: Expr, axis: int) -> Expr | None:
+    """Return the array that a view shows with one more axis; None if it shows another.
+
+    What is not seen through a view may be computed into its place.
+    """
+    if piece.op is not VIEW or piece.value is not None or piece.shape[axis] != 1:
+        return None
+    base = piece.operands()[0]
+    shown = Geometry(*piece.params)
+    shape, strides = (x[:axis] + x[axis + 1 :] for x in (shown.shape, shown.strides))
+    inner = shown._replace(shape=shape, strides=strides)
+    return base if shape and inner.is_whole(base.shape, base.dtype) else None
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:

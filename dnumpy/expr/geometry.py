@@ -156,6 +156,31 @@ def overlaps_itself(geometry: Geometry) -> bool:
     return False
 
 
+_MOST_WORK = 10_000  # steps of the search for a byte that two views share
+
+
+class _Nowhere:
+    """What NumPy takes for an array at an address where nothing is."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.__array_interface__ = {
+            "data": (_NOWHERE + geometry.offset, True),
+            "shape": geometry.shape,
+            "strides": geometry.strides,
+            "typestr": f"|V{geometry.dtype.itemsize}",
+            "version": 3,
+        }
+
+
+_NOWHERE = 1 << 32
+
+
+def lie_apart(first: Geometry, second: Geometry) -> bool:
+    """Say whether two views of one base are known to share no byte."""
+    here, there = np.asarray(_Nowhere(first)), np.asarray(_Nowhere(second))
+    return not np.may_share_memory(here, there, max_work=_MOST_WORK)  # type: ignore[arg-type]
+
+
 def over(geometry: tuple[Any, ...], memory: np.ndarray) -> np.ndarray:
     """Return the view of ``memory`` that a geometry, or a plain tuple of its fields, describes."""
     offset, shape, strides, dtype = geometry

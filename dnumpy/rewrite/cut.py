@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dnumpy.expr.expr import Expr
-from dnumpy.expr.geometry import Geometry, RowMap, overlaps_itself
+from dnumpy.expr.geometry import Geometry, RowMap, lie_apart, overlaps_itself
 from dnumpy.ops import families
 from dnumpy.ops.blocked import WRAP
 from dnumpy.ops.families import Contraction, Elementwise, Leaf, Random, Reduction
@@ -27,6 +27,7 @@ WHOLE_BYTES = (
     1 << 19
 )  # of a product's second factor, which stays in L2 beside the tiles: half of it
 STACK = 1 << 23  # multiply-adds of a stack of products that has no neighbours: half a millisecond
+REGIONS = 16  # of one array, the most that one phase fills
 TALL = 4  # times the columns of a product: fewer rows than that are left to the library
 
 
@@ -53,6 +54,8 @@ class _Cut:
     level: dict[int, int] = field(default_factory=dict)
     users: dict[int, list[Expr]] = field(default_factory=lambda: defaultdict(list))
     placed: dict[int, Expr] = field(default_factory=dict)  # value -> its UPDATE or WRAP
+    beside: dict[int, int] = field(default_factory=dict)  # value -> the last UPDATE of the array
+    passed: set[int] = field(default_factory=set)  # UPDATEs before the last one
 
 
 def cut(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> list[Stage]:
@@ -206,23 +209,61 @@ def _may_join(state: _Cut, expr: Expr, arg: Expr) -> bool:
 def _place(state: _Cut, expr: Expr) -> None:
     """Let a value be computed into the array of which it becomes a part and nobody else reads it.
 
-    That is an updated array, or a copy with margins.
+    That is an updated array, or a copy with margins. Values that become parts of one array, as its
+    columns are, one after the other, are computed by one phase, which goes through it once.
     """
     if expr.op is WRAP:
         if fits_inside(expr) and _has_no_other_use(state, expr.args[0]):
             _compute_into(state, expr.operands()[0], expr, 0)
-    elif expr.op is UPDATE:
-        base, value = expr.args
-        region = Geometry(*expr.params)
-        if (
-            isinstance(value, Expr)
-            and _has_no_other_use(state, value)
-            and (region.shape, region.dtype) == (value.shape, value.dtype)
-            and not overlaps_itself(region)  # else an element may be read after it was written
-        ):
-            assert isinstance(base, Expr)
+    elif expr.op is UPDATE and id(expr) not in state.passed:
+        updates = _updates_until(state, expr)
+        if updates:
+            base = updates[0].operands()[0]
             ready = 0 if base.value is not None else state.level[id(base)] + 1
-            _compute_into(state, value, expr, ready)
+            values = [update.operands()[1] for update in updates]
+            ready = max(ready, *(state.level[id(value)] for value in values))
+            for update, value in zip(updates, values, strict=True):
+                _compute_into(state, value, update, ready)
+                state.beside[id(value)] = id(expr)
+            state.passed.update(id(update) for update in updates[:-1])
+
+
+def _updates_until(state: _Cut, last: Expr) -> list[Expr]:
+    """Return UPDATEs whose values one phase may compute into place: ``last``, and before it others.
+
+    Of those nobody sees the results but the next one.
+    """
+    found: list[Expr] = []
+    update = last
+    while len(found) < REGIONS and _fills_region(state, update):
+        if found and not _goes_on(state, update, found):
+            break
+        found.append(update)
+        update = update.operands()[0]
+    return found[::-1]
+
+
+def _fills_region(state: _Cut, update: Expr) -> bool:
+    """Say whether a phase may compute the value of an UPDATE into its place."""
+    if update.op is not UPDATE or update.value is not None:
+        return False
+    value, region = update.args[1], Geometry(*update.params)
+    return (
+        isinstance(value, Expr)
+        and _has_no_other_use(state, value)
+        and (region.shape, region.dtype) == (value.shape, value.dtype)
+        and not overlaps_itself(region)  # else an element may be read after it was written
+    )
+
+
+def _goes_on(state: _Cut, update: Expr, later: Sequence[Expr]) -> bool:
+    """Say whether a phase that computes the values of ``later`` may compute one before them."""
+    if id(update) in state.wanted or len(state.users[id(update)]) != 1:
+        return False
+    mine, others = update.operands()[1], later[-1].operands()[1]
+    alike = mine.shape == others.shape and state.space[id(mine)] == state.space[id(others)]
+    region = Geometry(*update.params)
+    return alike and all(lie_apart(region, Geometry(*other.params)) for other in later)
 
 
 def _has_no_other_use(state: _Cut, value: Expr | Const) -> bool:
@@ -262,7 +303,9 @@ def _stages(state: _Cut) -> list[Stage]:
     stages += [
         (2 * state.level[id(expr)], WholeStage(expr))
         for expr in state.order
-        if id(expr) not in state.space and not _is_alias(state, expr)
+        if id(expr) not in state.space
+        and not _is_alias(state, expr)
+        and id(expr) not in state.passed
     ]
     for members in groups:
         outputs = [e for e in members if id(e) in needed]
@@ -295,6 +338,8 @@ def _bind(state: _Cut, members: list[Expr], outputs: list[Expr]) -> FusedStage:
         members, outputs, state.grain.tile_bytes, state.grain.tile_rows_max, reads_rows
     )
     placed = {k: state.placed[id(e)] for k, e in enumerate(outputs) if id(e) in state.placed}
+    if len(placed) > 1:
+        placed = dict(sorted(placed.items(), key=lambda item: state.level[id(item[1])]))
     return FusedStage(phase, tuple(inputs), tuple(outputs), placed, tuple(steps))
 
 
@@ -343,6 +388,8 @@ def _groups(state: _Cut) -> list[list[Expr]]:
             joined = _joins(state, expr, arg) and state.level[id(arg)] == level
             shared = ("reads", id(arg), frame.shape, level)
             parent[find(id(expr))] = find(id(arg) if joined else shared)
+        if id(expr) in state.beside:
+            parent[find(id(expr))] = find(("beside", state.beside[id(expr)]))
         find(id(expr))
     groups: dict[object, list[Expr]] = defaultdict(list)
     for expr in fused:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
+from dnumpy.ops.table import UPDATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +19,9 @@ class FusedStage(NamedTuple):
     """A phase bound to the Exprs it reads and gives.
 
     ``placed`` maps an output's position to the UPDATE whose region that output fills, or to the
-    padded copy whose inside it is: it may be computed straight into that array. ``steps`` are the
-    Exprs of the phase's steps.
+    padded copy whose inside it is: it may be computed straight into that array. Of several UPDATEs
+    of one array each is the next one's base, and comes before it. ``steps`` are the Exprs of the
+    phase's steps.
     """
 
     phase: Phase
@@ -27,6 +29,23 @@ class FusedStage(NamedTuple):
     outputs: tuple[Expr, ...]
     placed: dict[int, Expr]
     steps: tuple[Expr, ...]
+
+    def regions(self) -> list[list[int]]:
+        """Return the positions of what fills regions of one array, for each of these arrays."""
+        found: dict[int, list[int]] = {}
+        for k, whole in self.placed.items():
+            if whole.op is UPDATE:
+                found[id(whole)] = [*found.pop(id(whole.args[0]), []), k]
+        return list(found.values())
+
+    def passes_on(self) -> bool:
+        """Say whether several regions of one array are filled: only the last UPDATE is a stage."""
+        return any(len(numbers) > 1 for numbers in self.regions())
+
+    def bases(self) -> list[Expr]:
+        """Return the arrays of which regions are filled."""
+        whole = [self.placed[numbers[0]].args[0] for numbers in self.regions()]
+        return [base for base in whole if isinstance(base, Expr)]
 
 
 class WholeStage(NamedTuple):

@@ -160,6 +160,7 @@ class _Run:
         """Put a stage into the graph."""
         self.layout.lets_pass = self.layout.stage in self.passing
         if isinstance(stage, FusedStage):
+            self.layout.lets_pass &= not stage.passes_on()
             self._add_fused(stage)
         elif id(stage.expr) not in self.layout.known:
             laid = self.layout.whole(stage.expr)
@@ -230,8 +231,9 @@ class _Run:
     def _add_fused(self, stage: FusedStage) -> None:
         phase = stage.phase
         by_rows = [k for k, output in enumerate(phase.outputs) if not output.partial]
-        update = stage.placed.get(by_rows[0]) if len(by_rows) == 1 else None
-        straight = None if update is None else self.layout.placed(stage, update)
+        filled = [n for n in stage.regions() if sorted(n) == by_rows]  # one array, nothing else
+        straight = self.layout.placed(stage, filled[0]) if filled else None
+        update = stage.placed[filled[0][-1]] if straight else None
         laid = straight or self.layout.fused(stage)
         if laid.lets_pass:
             laid = replace(laid, steps=stage.steps)
@@ -239,9 +241,8 @@ class _Run:
                 self._let_pass(stage.outputs[k], laid, position)
             if len(by_rows) == len(phase.outputs):
                 return
-        nbytes = sum(stage.outputs[k].nbytes for k in by_rows)
-        if straight is not None and update is not None:
-            nbytes = update.nbytes  # the tasks give its rows
+        given = [stage.outputs[k] for k in by_rows] if update is None else [update]
+        nbytes = sum(expr.nbytes for expr in given)
         numbers = [o.slot - len(phase.inputs) for o in phase.outputs if o.partial]
         fold = [StepFold(phase.steps[number], number) for number in numbers]
         partial = [k for k, output in enumerate(phase.outputs) if output.partial]
@@ -249,15 +250,14 @@ class _Run:
         built = self._build(laid, stage.steps, nbytes, fold, folded_bytes)
         for position, k in enumerate(partial):
             self._give_folded(stage.outputs[k], built, position)
-        if straight is not None and update is not None:
+        if update is not None:
             self._give(update, built, 0)
             return
         for position, k in enumerate(() if laid.lets_pass else by_rows):
-            if k in stage.placed:
-                self._source(stage.outputs[k], built, position)
-                self._place(stage.placed[k])
-            else:
-                self._give(stage.outputs[k], built, position)
+            give = self._source if k in stage.placed else self._give
+            give(stage.outputs[k], built, position)
+        for whole in () if laid.lets_pass else stage.placed.values():
+            self._place(whole)
 
     def _give(self, expr: Expr, built: StageRun, position: int) -> None:
         """Let the Expr be row output ``position`` of a stage."""

@@ -129,31 +129,44 @@ class Reach(NamedTuple):
         return Reach(max(self.above, other.above), max(self.below, other.below))
 
 
-def memory_of_base(stage: FusedStage, update: Expr) -> tuple[np.ndarray, Reach] | None:
-    """Return the memory that ``update`` may write in place although the stage reads it.
+def are_passed_on(updates: Sequence[Expr]) -> bool:
+    """Say whether nobody holds what each of them gives but the next one, and its stage."""
+    names = 2  # of the stage, and of our caller
+    return all(sys.getrefcount(updates[k]) < names + REFERENCES for k in range(len(updates) - 1))
 
-    It may when nobody else holds it and the stage reads it by rows, those that it writes or others
-    at a distance of a few: the second of what is returned.
+
+def memory_of_base(
+    stage: FusedStage, updates: Sequence[Expr]
+) -> tuple[np.ndarray, list[Reach]] | None:
+    """Return the memory that ``updates`` of it may write in place although the stage reads it.
+
+    They may when nobody else holds it and the stage reads it by rows, those that they write or
+    others at a distance of a few: the second of what is returned.
     """
-    base = update.args[0]
+    base = updates[0].args[0]
     assert type(base) is Expr
-    held, reach = 0, Reach()  # by views of what is written
+    held, reaches = 0, [Reach()] * len(updates)  # by views of what is written
     for number, given in enumerate(stage.phase.inputs):
         operand = stage.inputs[number]
         if type(operand) is Expr and _shows(operand, base):
             if operand is base or given.access is not Access.ROWS or operand.args[0] is not base:
                 return None
-            seen = _reach_of(operand, update, base)
-            if seen is None or not _is_only_here(stage, number):
+            if not _is_only_here(stage, number):
                 return None
-            reach = reach.joined(seen)
+            for k, update in enumerate(updates):
+                seen = _reach_of(operand, update, base)
+                if seen is None:
+                    return None
+                reaches[k] = reaches[k].joined(seen)
             held += 1
     if not held or sys.getrefcount(base) > held + REFERENCES or not is_private(base):
         return None
-    if not _is_closed(stage) or not _is_near(stage, update, reach):
+    if not _is_closed(stage) or not are_passed_on(updates):
+        return None
+    if not all(_is_near(stage, u, reach) for u, reach in zip(updates, reaches, strict=True)):
         return None
     memory: np.ndarray = base.value
-    return memory, reach
+    return memory, reaches
 
 
 def _reach_of(view: Expr, update: Expr, base: Expr) -> Reach | None:

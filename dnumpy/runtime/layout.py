@@ -123,23 +123,27 @@ class Layout:
         producer = FusedRows(phase, operands)
         return self._by_rows(phase.title(), producer, works.phase_work(phase), by_rows, whole)
 
-    def placed(self, stage: FusedStage, update: Expr) -> Laid | None:
-        """Lay out a phase whose only row output fills a region of another array.
+    def placed(self, stage: FusedStage, numbers: Sequence[int]) -> Laid | None:
+        """Lay out a phase whose row outputs, of these numbers, fill regions of another array.
 
-        None where that takes more than one task: the region steps over rows, or is a small part.
+        None where that takes more than one task: a region steps over rows, or is a small part.
         """
-        if update.op is not UPDATE or not update.shape:
+        update = stage.placed[numbers[0]]
+        if not update.shape:
             return None
-        base, region = operand_of(update.args[0], self.known), Geometry(*update.params)
-        row_map = region.row_map(update.shape, update.dtype)
+        regions = tuple(Geometry(*stage.placed[k].params) for k in sorted(numbers))
+        row_map, *others = [region.row_map(update.shape, update.dtype) for region in regions]
+        base = operand_of(update.args[0], self.known)
         if base.views or base.source is None or row_map is None or row_map.step != 1:
             return None
-        phase = stage.phase
-        if phase.rows != region.shape[0] or update.shape[0] - phase.rows > NEAR * phase.rows:
+        phase, counts = stage.phase, {region.shape[0] for region in regions}
+        if counts != {phase.rows} or update.shape[0] - phase.rows > NEAR * phase.rows:
+            return None
+        if any(other != row_map for other in others):
             return None
         operands = self._operands_of(stage)
         by_rows, whole = by_access(phase, operands)
-        producer = PlacedRows(FusedRows(phase, operands), base.source, region, row_map.start)
+        producer = PlacedRows(FusedRows(phase, operands), base.source, regions, row_map.start)
         row = row_bytes(update.shape, update.dtype)  # around the region is written too
         work = works.phase_work(phase)
         work = replace(work, rows=update.shape[0], bytes_written=row, bytes_fresh=row)

@@ -8,7 +8,6 @@ import numpy as np
 
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
-from dnumpy.ops.table import UPDATE
 from dnumpy.plan.work import op_work
 from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import local, works
@@ -48,8 +47,7 @@ def light_ones_at_home(
 def _is_light_here(stage: Stage, most_bytes: int) -> bool:
     """Say whether all that a stage reads is in this process, and that and what it gives little."""
     if isinstance(stage, FusedStage):
-        bases_of_regions = [u.args[0] for u in stage.placed.values() if u.op is UPDATE]
-        read = (*stage.inputs, *bases_of_regions)
+        read = (*stage.inputs, *stage.bases())
         given = [*stage.outputs, *stage.placed.values()]
     else:
         read, given = stage.expr.args, [stage.expr]

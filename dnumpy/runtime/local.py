@@ -110,8 +110,7 @@ def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
 def _bring(stage: Stage) -> None:
     """Read what the stage reads that is stored and in no memory yet."""
     if isinstance(stage, FusedStage):
-        regions = [update.args[0] for update in stage.placed.values() if update.op is UPDATE]
-        read: Sequence[Any] = (*stage.inputs, *regions)
+        read: Sequence[Any] = (*stage.inputs, *stage.bases())
     else:
         read = stage.expr.args
     for expr in stored.unread_among(read):
@@ -209,6 +208,7 @@ def _allocate(
     outs: list[np.ndarray] = []
     targets: dict[int, tuple[Expr, np.ndarray]] = {}
     staged: dict[int, donation.Reach] = {}
+    regions: dict[int, tuple[Expr, np.ndarray, donation.Reach | None]] = {}
     for k, given in enumerate(phase.outputs):  # no name for an Expr: references are counted
         if given.partial:
             step = phase.steps[given.slot - first]
@@ -219,14 +219,12 @@ def _allocate(
             outs.append(inside(memory, *_place_of(wrap)))
             targets[k] = (wrap, memory)
         elif k in stage.placed:
-            update = stage.placed[k]
-            found = donation.memory_of_base(stage, update)
-            if found is None:
-                memory = _updated_memory(update, [b for b in stage.inputs if isinstance(b, Expr)])
-            else:
-                memory, staged[k] = found
-            outs.append(Geometry(*update.params).over(memory))
-            targets[k] = (update, memory)
+            regions = regions or _regions(stage)
+            whole, memory, reach = regions[k]
+            if reach is not None:
+                staged[k] = reach
+            outs.append(Geometry(*stage.placed[k].params).over(memory))
+            targets[k] = (whole, memory)
         else:
             if stage.outputs[k].nbytes < donation.LEAST_BYTES:
                 memory, read = pool.empty(stage.outputs[k].shape, stage.outputs[k].dtype), False
@@ -237,6 +235,27 @@ def _allocate(
             outs.append(memory)
             targets[k] = (stage.outputs[k], memory)
     return outs, targets, staged
+
+
+def _regions(
+    stage: FusedStage,
+) -> dict[int, tuple[Expr, np.ndarray, donation.Reach | None]]:
+    """Return for each output that fills a region of an array that in the end, and its memory.
+
+    Where that is read meanwhile, the last is how far away.
+    """
+    found = {}
+    for numbers in stage.regions():
+        updates = [stage.placed[k] for k in numbers]
+        given = donation.memory_of_base(stage, updates)
+        if given is None:
+            memory = _updated_memory(updates, [b for b in stage.inputs if isinstance(b, Expr)])
+            reaches: Sequence[donation.Reach | None] = [None] * len(numbers)
+        else:
+            memory, reaches = given
+        for k, reach in zip(numbers, reaches, strict=True):
+            found[k] = updates[-1], memory, reach
+    return found
 
 
 def _row_memory(
@@ -470,26 +489,27 @@ def _inline(args: Sequence[Any], out: np.ndarray | None) -> bool:
 def _run_update(expr: Expr) -> None:
     value = value_of(expr.args[1])
     readers = [expr.args[1]] if isinstance(expr.args[1], Expr) else []
-    memory = _updated_memory(expr, readers)
+    memory = _updated_memory([expr], readers)
     Geometry(*expr.params).over(memory)[...] = value
     settle(expr, memory)
 
 
-def _updated_memory(update: Expr, readers: Sequence[Expr]) -> np.ndarray:
-    """Return memory that holds the base of ``update``, its region not yet written.
+def _updated_memory(updates: Sequence[Expr], readers: Sequence[Expr]) -> np.ndarray:
+    """Return memory that holds the base of the first of ``updates``, their regions not yet written.
 
     The base's own memory when nobody else can see it and nobody reads it while the region is
     written; otherwise a copy, in which a box region is left out because it is about to be
     overwritten.
     """
-    base = update.args[0]
+    base = updates[0].args[0]
     assert isinstance(base, Expr)
     memory: np.ndarray = value_of(base)
     stored = base.value is not None
-    if stored and sys.getrefcount(base) <= REFERENCES and not _reads(readers, base):
+    mine = stored and sys.getrefcount(base) <= REFERENCES and not _reads(readers, base)
+    if mine and donation.are_passed_on(updates):
         return memory
     fresh = pool.empty(base.shape, base.dtype)
-    region = Geometry(*update.params)
+    region = Geometry(*updates[0].params)
     for box in _outside(region, base):
         fresh[box] = memory[box]
     return fresh

@@ -279,16 +279,17 @@ class OnDevice:
             device.assign(block, self.values(job.base, data)[0])
         if rows is None or kernel is None:
             return self._made((block,), (), started)
-        target = device.view(job.region, block)
-        exact = rows.hi - rows.lo == job.filled
+        targets = [device.view(region, block) for region in job.regions]
+        exact, places = rows.hi - rows.lo == job.filled, iter(targets)
         outs = [
-            target if exact and not output.partial else self.room(rows, number)
+            next(places) if exact and not output.partial else self.room(rows, number)
             for number, output in enumerate(rows.phase.outputs)
         ]
         left, faults = self._fill(kernel, rows, outs, data)
         if not exact:
-            (values,) = [out for out in outs if out is not None]
-            device.assign(target, values[job.skipped : job.skipped + job.filled])
+            made = [out for out in outs if out is not None]
+            for target, values in zip(targets, made, strict=True):
+                device.assign(target, values[job.skipped : job.skipped + job.filled])
         return self._made((block,), left, started, faults, kernel.lowering)
 
     def _beside(self, job: BesideJob, *data: Ref) -> Made:

@@ -1,7 +1,8 @@
-"""Phases that fill a region of another array: computed where they go, in a copy of the rest.
+"""Phases that fill regions of another array: computed where they go, in a copy of the rest.
 
 ``grid[1:-1, 1:-1] = f(grid)`` is one task per range of rows: it takes memory for the rows of the
 new grid, copies what the region leaves of the old one, and computes straight into the region.
+Columns that are filled one after the other are one such task too.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ Box = tuple[tuple[int, int], ...]
 
 
 class PlaceJob(NamedTuple):
-    """A block of rows, of which rows ``first:first + filled`` hold rows of a phase in a region.
+    """A block of rows, of which rows ``first:first + filled`` hold rows of a phase in regions.
 
-    ``region`` is theirs in the block's memory, ``box`` the part of each row that it covers, None
-    where it leaves gaps. Of the rows of ``job``, those from ``skipped`` on are meant. ``base``
-    brings the block as it was, unless nothing of it is left.
+    ``regions`` are theirs in the block's memory, one for each row output, ``box`` the part of each
+    row that these cover, None where they leave gaps. Of the rows of ``job``, those from ``skipped``
+    on are meant. ``base`` brings the block as it was, unless nothing of it is left.
     """
 
     shape: Shape
     dtype: np.dtype
     first: int
     filled: int
-    region: Geometry
+    regions: tuple[Geometry, ...]
     box: Box | None
     job: tasks.RowJob | None
     skipped: int
@@ -58,7 +59,7 @@ class PlaceJob(NamedTuple):
 
 @tasks.saying_how_it_went
 def run_placed(job: PlaceJob, *data: Ref) -> Made:
-    """Return the block with the phase's rows in their region."""
+    """Return the block with the phase's rows in their regions."""
     started = time.perf_counter()
     block = pool.empty(job.shape, job.dtype)
     if job.base is not None:
@@ -72,16 +73,17 @@ def run_placed(job: PlaceJob, *data: Ref) -> Made:
                 _copy_around(block[rows], base, slice(lo, hi), job.box)
     if job.job is None:
         return Made((block,), (), time.perf_counter() - started, frozenset())
-    target = job.region.over(block)
-    exact = job.job.hi - job.job.lo == job.filled
+    targets = [region.over(block) for region in job.regions]
+    exact, left = job.job.hi - job.job.lo == job.filled, iter(targets)
     outs = [
-        target if exact and not output.partial else tasks.allocated(job.job, output)
+        next(left) if exact and not output.partial else tasks.allocated(job.job, output)
         for output in job.job.phase.outputs
     ]
     partials, faults, lowering = tasks.fill_rows(job.job, outs, data)
     if not exact:
-        (values,) = [out for out in outs if out is not None]
-        target[...] = values[job.skipped : job.skipped + job.filled]
+        made = [out for out in outs if out is not None]
+        for target, values in zip(targets, made, strict=True):
+            target[...] = values[job.skipped : job.skipped + job.filled]
     return Made((block,), partials, time.perf_counter() - started, faults, lowering)
 
 
@@ -99,14 +101,14 @@ def _copy_around(block: np.ndarray, base: np.ndarray, rows: slice, box: Box) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedRows(ByRanges):
-    """Rows of a copy of the base in which the phase's only row output replaces a region.
+    """Rows of a copy of the base in which each of the phase's row outputs replaces a region.
 
     Row ``k`` of the phase goes into row ``start + k`` of the base. Ranges are rows of the base.
     """
 
     rows: FusedRows
     base: Source
-    region: Geometry
+    regions: tuple[Geometry, ...]
     start: int
 
     def depth(self) -> int:
@@ -120,7 +122,7 @@ class PlacedRows(ByRanges):
     def shifted(self, ranges: Sequence[Range]) -> list[Range]:
         """Return the ranges cut where tiles of the phase end, so that none is computed twice."""
         last = self.base.shape[0]
-        end = self.start + self.region.shape[0]
+        end = self.start + self.regions[0].shape[0]
 
         def moved(cut: int) -> int:
             return (
@@ -132,10 +134,12 @@ class PlacedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
-        count = self.region.shape[0]
+        count = self.regions[0].shape[0]
         lo, hi = (min(max(row - self.start, 0), count) for row in (r.lo, r.hi))
         shape = (r.hi - r.lo, *self.base.shape[1:])
-        box = self.region.box_in(self.base.shape, self.base.dtype)
+        box = None
+        if len(self.regions) == 1:
+            box = self.regions[0].box_in(self.base.shape, self.base.dtype)
         tile = self.rows.granule()
         begin, end = lo - lo % tile, min(-(-hi // tile) * tile, count)
         job: tasks.RowJob | None = None
@@ -154,7 +158,7 @@ class PlacedRows(ByRanges):
             self.base.dtype,
             first,
             hi - lo,
-            self._local_region(first, hi - lo),
+            tuple(self._local(region, first, hi - lo) for region in self.regions),
             None if box is None else box[1:],
             job,
             lo - begin,
@@ -162,9 +166,9 @@ class PlacedRows(ByRanges):
         )
         return graph.add("place", r.node, run_placed, placed, *data)
 
-    def _local_region(self, first: int, count: int) -> Geometry:
-        """Return where ``count`` rows of the region lie in a block that they begin at ``first``."""
-        low = self.region.offset - self.start * self.base.row_bytes
-        return self.region._replace(
-            offset=first * self.base.row_bytes + low, shape=(count, *self.region.shape[1:])
+    def _local(self, region: Geometry, first: int, count: int) -> Geometry:
+        """Return where ``count`` rows of a region lie in a block that they begin at ``first``."""
+        low = region.offset - self.start * self.base.row_bytes
+        return region._replace(
+            offset=first * self.base.row_bytes + low, shape=(count, *region.shape[1:])
         )
