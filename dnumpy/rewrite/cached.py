@@ -17,6 +17,7 @@ from dnumpy.expr.expr import Const, Expr, become
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.blocked import WRAP
 from dnumpy.rewrite.cut import Grain, cut
+from dnumpy.rewrite.forwarding import forward, has_updates
 from dnumpy.rewrite.padding import has_rolls, is_held, share_padding
 from dnumpy.rewrite.stages import FusedStage, Stage, WholeStage
 
@@ -65,7 +66,8 @@ def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> 
     key = (grain.min_size, grain.tile_bytes, grain.tile_rows_max, shared)
     found = _remembered.get(key)
     if found is None:
-        stages, found = _cut(order, wanted, grain, nodes if has_rolls(order) else None)
+        rewritten = has_rolls(order) or has_updates(order)
+        stages, found = _cut(order, wanted, grain, nodes if rewritten else None)
         if found is None:
             found = _Remembered(_abstract(nodes, stages))
         if len(_remembered) >= _MOST:
@@ -88,7 +90,8 @@ def _cut(
     if nodes is None or len(order) == 1:
         return cut(order, wanted, grain), None
     before = [(expr.op, expr.args) for expr in order]
-    if not share_padding(order, grain.min_size):
+    padded = share_padding(order, grain.min_size)
+    if not forward(pending_in_order(wanted), wanted, grain) and not padded:
         return cut(order, wanted, grain), None
     known = {id(node) for node in nodes}
     fresh = [expr for expr in pending_in_order(order) if id(expr) not in known]

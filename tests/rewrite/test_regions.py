@@ -329,4 +329,4 @@ def test_memory_is_taken_where_only_the_stage_holds_it(monkeypatch: pytest.Monke
     p = np.random.default_rng(8).random((300, 3))
     found = np.asarray(turned(dnumpy, dnumpy.array(p)))
     assert np.array_equal(found, turned(np, p))
-    assert taken == [2, 2, 2]
+    assert taken == [2]  # what the first two turns would write is never seen
