@@ -41,6 +41,7 @@ from dnumpy.api.record import (
     fresh,
     operand,
     record,
+    view,
     write,
 )
 from dnumpy.api.record import where as where_expr
@@ -331,17 +332,16 @@ def _assemble(shape: tuple[int, ...], dtype: np.dtype, pieces: list[Any], axis: 
 
 
 def _without_axis(piece: Expr, axis: int) -> Expr | None:
-    """Return the array that a view shows with one more axis; None if it shows another.
+    """Return what a view shows with one more axis, None of what has it without one.
 
     What is not seen through a view may be computed into its place.
     """
-    if piece.op is not VIEW or piece.value is not None or piece.shape[axis] != 1:
+    if piece.op is not VIEW or piece.value is not None or piece.shape[axis] != 1 or piece.ndim < 2:
         return None
-    base = piece.operands()[0]
-    shown = Geometry(*piece.params)
+    base, shown = piece.operands()[0], Geometry(*piece.params)
     shape, strides = (x[:axis] + x[axis + 1 :] for x in (shown.shape, shown.strides))
     inner = shown._replace(shape=shape, strides=strides)
-    return base if shape and inner.is_whole(base.shape, base.dtype) else None
+    return base if inner.is_whole(base.shape, base.dtype) else view(base, inner)
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:

@@ -15,6 +15,30 @@ typedef struct {
     npy_int64 from, to; /* the rows that wait for the next block */
 } Staged;
 
+#define SPREAD(size)                                                                              \
+    case size:                                                                                    \
+        for (npy_intp i = 0; i < count; i++) {                                                    \
+            memcpy(to + i * stride, from + i * (size), size);                                     \
+        }                                                                                         \
+        return
+
+/* Copy adjacent elements to where they are `stride` bytes apart. */
+static void
+spread_elements(char *to, npy_intp count, npy_intp stride, npy_intp size, const char *from)
+{
+    switch (size) { /* of a known size each is one load and one store */
+        SPREAD(1);
+        SPREAD(2);
+        SPREAD(4);
+        SPREAD(8);
+        SPREAD(16);
+    default:
+        for (npy_intp i = 0; i < count; i++) {
+            memcpy(to + i * stride, from + i * size, (size_t)size);
+        }
+    }
+}
+
 /* Copy `count` elements of `axes` axes, that lie adjacent, to where they belong; return what follows. */
 static const char *
 put(char *to, const npy_intp *dims, const npy_intp *strides, int axes, npy_intp size,
@@ -24,6 +48,10 @@ put(char *to, const npy_intp *dims, const npy_intp *strides, int axes, npy_intp 
         npy_intp bytes = axes == 0 ? size : dims[0] * size;
         memcpy(to, from, (size_t)bytes);
         return from + bytes;
+    }
+    if (axes == 1) {
+        spread_elements(to, dims[0], strides[0], size, from);
+        return from + dims[0] * size;
     }
     for (npy_intp i = 0; i < dims[0]; i++) {
         from = put(to + i * strides[0], dims + 1, strides + 1, axes - 1, size, from);

@@ -17,9 +17,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.expr.expr import Expr, become
-from dnumpy.expr.geometry import Geometry, lie_apart, overlaps_itself
+from dnumpy.expr.geometry import Geometry, contiguous_strides, lie_apart, overlaps_itself
+from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.families import Elementwise
-from dnumpy.ops.table import UPDATE, VIEW
+from dnumpy.ops.table import CAST, UPDATE, VIEW
 from dnumpy.rewrite.cut import REGIONS, row_space
 
 if TYPE_CHECKING:
@@ -42,19 +43,64 @@ def forward(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> bo
 
     Exprs that nothing reads any more are left in ``order``.
     """
-    readers: dict[int, list[Expr]] = defaultdict(list)
-    for expr in order:
-        for arg in expr.operands():
-            readers[id(arg)].append(expr)
-    state = _State(readers, {id(e) for e in wanted}, grain)
+    changed = _compute_copies(order, grain)
+    if changed:
+        order = pending_in_order(wanted)
+    state = _State(_readers(order), {id(e) for e in wanted}, grain)
     done: set[int] = set()
-    changed = False
     for expr in reversed(order):
         if expr.op is UPDATE and id(expr) not in done:
             updates = _run_until(state, expr)
             done.update(map(id, updates))
             changed |= len(updates) > 1 and _rewrite(state, updates)
     return changed
+
+
+def _readers(order: Sequence[Expr]) -> dict[int, list[Expr]]:
+    readers: dict[int, list[Expr]] = defaultdict(list)
+    for expr in order:
+        for arg in expr.operands():
+            readers[id(arg)].append(expr)
+    return readers
+
+
+def _compute_copies(order: Sequence[Expr], grain: Grain) -> bool:
+    """Let what is copied into a region be computed beside what goes into others; say if any is.
+
+    A region that lies in one piece is copied faster than it is computed.
+    """
+    found = []
+    for expr in order:
+        if expr.op is UPDATE:
+            before = expr.operands()[0]
+            if before.op is UPDATE and before.value is None and _are_beside(before, expr):
+                found += [before, expr]
+    copies = {id(e): e for e in found if _is_copied(e, grain)}
+    for update in copies.values():
+        base, value = update.operands()
+        copy = Expr(CAST, (value,), (), value.shape, value.dtype)
+        copy.origin = update.origin
+        become(update, UPDATE, (base, copy), update.params)
+    return bool(copies)
+
+
+def _are_beside(update: Expr, other: Expr) -> bool:
+    """Say whether what two updates write is alike, and lies apart."""
+    mine, theirs = update.args[1], other.args[1]
+    if not isinstance(mine, Expr) or not isinstance(theirs, Expr):
+        return False
+    return mine.shape == theirs.shape and mine.dtype == theirs.dtype and _apart(update, other)
+
+
+def _is_copied(update: Expr, grain: Grain) -> bool:
+    value, region = update.operands()[1], Geometry(*update.params)
+    return (
+        (value.value is not None or value.op is VIEW)
+        and bool(value.shape)
+        and value.size >= max(grain.min_size, 1)
+        and (region.shape, region.dtype) == (value.shape, value.dtype)
+        and region.strides != contiguous_strides(region.shape, region.dtype.itemsize)
+    )
 
 
 class _State(NamedTuple):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 21  # of an output that is computed before it is copied
 NEAR_BLOCK_BYTES = 1 << 19  # likewise, where neighbours are read: they are to be in the cache still
+TOGETHER_BYTES = 1 << 18  # of several, beside whose lines of memory others of them may go
 HELD_BATCHES = 64  # at whose ends rows are held back, about
 HELD_SHARE = 0.25  # of all rows, at most
 LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter
@@ -239,7 +240,11 @@ class StagedRun:
         farthest = max(max(reach) for reach in staged.values())
         nbytes = NEAR_BLOCK_BYTES if farthest else BLOCK_BYTES
         tiles = -(-farthest // phase.tile_rows) * phase.tile_rows
-        self._size = max(block_rows(phase, outs, list(staged), nbytes), tiles)
+        if len(staged) == 1 or any(output.partial for output in phase.outputs):
+            self._size = max(block_rows(phase, outs, list(staged), nbytes), tiles)
+        else:
+            row = sum(outs[k][:1].nbytes for k in staged)
+            self._size = max(TOGETHER_BYTES // max(row, 1), farthest, 1)
         self._scratch = Scratch(outs, dict.fromkeys(staged, min(self._size, phase.rows)))
         self._held: list[tuple[np.ndarray, np.ndarray]] = []  # rows, and what belongs there
 

@@ -64,12 +64,40 @@ def one_again(np_: Any, p: Any) -> Any:
     return p
 
 
+def swapped(np_: Any, p: Any) -> Any:
+    q = p.copy()
+    q[:, 0], q[:, 1] = p[:, 1], p[:, 0]
+    return q
+
+
+def swapped_in_place(np_: Any, p: Any) -> Any:
+    p = p.copy()
+    p[:, 0], p[:, 1] = p[:, 1].copy(), p[:, 0].copy()
+    return p
+
+
+def turned_about_an_axis(np_: Any, p: Any) -> Any:
+    out = np_.empty_like(p)
+    out[:, 0] = p[:, 0] * 0.8 - p[:, 1] * 0.6
+    out[:, 2] = p[:, 2]
+    out[:, 1] = p[:, 0] * 0.6 + p[:, 1] * 0.8
+    return out
+
+
+def joined(np_: Any, p: Any) -> Any:
+    return np_.stack([p[:, 2], p[:, 0], np_.ascontiguousarray(p[:, 1])], axis=1)
+
+
 TOGETHER: list[tuple[Callable[[Any, Any], Any], int]] = [
     (scaled, 3),
     (added_up, 3),
     (crossed, 3),
     (upper_rows, 2),
     (one_again, 1),
+    (swapped, 2),
+    (swapped_in_place, 2),
+    (turned_about_an_axis, 3),
+    (joined, 3),
 ]
 
 
@@ -133,7 +161,21 @@ def halves(np_: Any, p: Any) -> Any:
     return p
 
 
-APART = [in_turn, by_their_sum, kept, overlapping, backwards, rows, halves]
+def swapped_wrongly(np_: Any, p: Any) -> Any:
+    """Read a column that is overwritten before, as who forgets that views are views."""
+    p = p.copy()
+    p[:, 0], p[:, 1] = p[:, 1], p[:, 0]
+    p[:, 2] = p[::-1, 2]
+    return p
+
+
+def pieces(np_: Any, p: Any) -> Any:
+    n = len(p) // 2
+    tall = np_.concatenate([p[:n], p[n : 2 * n]])
+    return np_.stack([tall[:, 0], tall[:, 1] * 2.0, tall[:, 2]])
+
+
+APART = [in_turn, by_their_sum, kept, overlapping, backwards, rows, halves, swapped_wrongly, pieces]
 PROGRAMS = [program for program, _ in TOGETHER] + APART
 
 
