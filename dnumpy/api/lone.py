@@ -38,24 +38,22 @@ METHODS = frozenset({
     _array.argsort, _array.nonzero, _array.compress, _array.choose, _array.searchsorted,
     _array.tolist, _array.tobytes, _array.conj, _array.conjugate,
 })  # fmt: skip
-# what only moves elements: nothing of it can be fused with what comes after, as margins and turns
-# (pad, roll) can
+# what only moves elements, in pieces: nothing of it can be fused with what comes after, as margins
+# and turns (pad, roll) can. What joins columns is computed in one pass
 MOVING = frozenset({
-    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "append",
-    "take", "count_nonzero",
+    "concatenate", "concat", "vstack", "append", "take", "count_nonzero",
 })  # fmt: skip
 # what gives the same bits whoever computes it, and no view of what it is given
 EXACT = frozenset({
     "all", "allclose", "amax", "amin", "angle", "any", "argmax", "argmin", "argsort", "argwhere",
-    "around", "array_equal", "choose", "clip", "compress", "convolve", "copy", "correlate", "cross",
-    "delete", "diff",
-    "digitize", "ediff1d", "extract", "fft.fftshift", "fft.ifftshift", "flatnonzero", "gradient",
-    "histogram", "insert", "interp", "intersect1d", "isclose", "isin", "kron", "lexsort",
-    "linalg.cross", "max", "median", "meshgrid", "min", "nanmax", "nanmedian", "nanmin", "nonzero",
-    "outer", "packbits", "pad", "percentile", "piecewise", "polyval", "ptp", "quantile", "repeat",
-    "resize", "roll", "round", "searchsorted", "select", "setdiff1d", "setxor1d", "sinc", "sort",
-    "tile", "tril", "triu", "union1d", "unique", "unique_counts", "unique_values", "unpackbits",
-    "vander", "where",
+    "around", "array_equal", "choose", "clip", "column_stack", "compress", "convolve", "copy",
+    "correlate", "cross", "delete", "diff", "digitize", "dstack", "ediff1d", "extract",
+    "fft.fftshift", "fft.ifftshift", "flatnonzero", "gradient", "histogram", "hstack", "insert",
+    "interp", "intersect1d", "isclose", "isin", "kron", "lexsort", "linalg.cross", "max", "median",
+    "meshgrid", "min", "nanmax", "nanmedian", "nanmin", "nonzero", "outer", "packbits", "pad",
+    "percentile", "piecewise", "polyval", "ptp", "quantile", "repeat", "resize", "roll", "round",
+    "searchsorted", "select", "setdiff1d", "setxor1d", "sinc", "sort", "stack", "tile", "tril",
+    "triu", "union1d", "unique", "unique_counts", "unique_values", "unpackbits", "vander", "where",
 })  # fmt: skip
 # of them, what small arrays make a large one by: broadcast together, or an element for each pair
 FITTED = frozenset({"where"})

@@ -118,11 +118,23 @@ def test_a_fault_is_told_at_the_line_of_the_program() -> None:
     assert next(iter(lines))[0] == __file__
 
 
+@pytest.mark.parametrize("name", ["stack", "column_stack", "dstack"])
+def test_columns_are_joined_by_whoever_is_faster(name: str) -> None:
+    x, y = made(), made()
+    plain = np.asarray(x), np.asarray(y)
+    more = {"axis": -1} if name == "stack" else {}
+    expected = getattr(np, name)(plain, **more)
+    for _ in range(40):
+        joined = getattr(dnumpy, name)((x, y), **more)
+        np.testing.assert_array_equal(np.asarray(joined), expected)
+    assert joined.shape == expected.shape
+
+
 @pytest.mark.parametrize(
     "move",
     [
         lambda x: dnumpy.concatenate((x, x)),
-        lambda x: dnumpy.stack([x, x], axis=1),
+        lambda x: dnumpy.vstack([x, x]),
         lambda x: dnumpy.take(x, [3, 1]),
     ],
 )
@@ -136,7 +148,7 @@ def test_what_only_moves_elements_moves_what_lies_here_at_once(move: Any) -> Non
     names = move.__code__.co_names
     theirs: Any = getattr(np, names[1])
     given = {
-        "concatenate": lambda a: theirs((a, a)), "stack": lambda a: theirs([a, a], axis=1),
+        "concatenate": lambda a: theirs((a, a)), "vstack": lambda a: theirs([a, a]),
         "take": lambda a: theirs(a, [3, 1]),
     }[names[1]]  # fmt: skip
     np.testing.assert_array_equal(np.asarray(move(x)), given(plain))
