@@ -127,7 +127,7 @@ def test_columns_filled_in_turn_are_numpys_for_any_edges_and_nodes(
     for _ in range(turns):
         theirs, ours = turn(theirs, *edge), turn(ours, *edge)
     engine.compute([ours._buf.expr])
-    assert len(engine.history) in {turns, 4 * turns}  # those around a small part are by themselves
+    assert len(engine.history) <= 4 * turns  # what only a small part is placed in comes by itself
     assert np.array_equal(np.asarray(ours), theirs)
 
 
