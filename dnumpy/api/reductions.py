@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy import engine
-from dnumpy.api import chosen, installed, summed, ufuncs
+from dnumpy.api import chosen, installed, short_rows, summed, ufuncs
 from dnumpy.api.array import is_managed_dtype, ndarray
 from dnumpy.api.chosen import chosen_by
 from dnumpy.api.layout import Axes, permuted, restored, result_order
@@ -51,17 +51,44 @@ def reduce_ufunc(
         found = _fold_chosen(wrapped, array, axis, dtype, keepdims)
         if found is not NotImplemented:
             return found
-    if (
-        wrapped is np.add
-        and dtype is None
-        and out is None
-        and initial is _NO_VALUE
-        and where is True
-    ):
+    plain = out is None and initial is _NO_VALUE and where is True
+    if plain and wrapped is np.add and dtype is None:
         found = summed.now(array, axis, keepdims)
         if found is not None:
             return found
+    if plain and axis is not None:
+        found = _of_short_rows(wrapped, array, axis, dtype, keepdims)
+        if found is not NotImplemented:
+            return found
     return _reduce_whole(wrapped, array, axis, dtype, out, keepdims, initial, where)
+
+
+def _of_short_rows(wrapped: np.ufunc, array: Any, axis: Any, dtype: Any, keepdims: Any) -> Any:
+    """Fold leading axes of what lies in one piece as one axis; NotImplemented where that is it."""
+    if type(array) is not ndarray or array._np is not None or wrapped not in REORDERABLE:
+        return NotImplemented
+    try:
+        axes = _axes(axis, array.ndim)
+    except (TypeError, ValueError):
+        return NotImplemented  # NumPy says why
+    matrix = short_rows.as_matrix(array, axes) if axes and axes[0] == 0 else None
+    if matrix is None:
+        return NotImplemented
+    result = _reduced_dtype(wrapped, array.dtype, dtype, None, masked=False)
+
+    def fold(a: Any) -> Any:
+        return _reduce_whole(wrapped, a, 0, dtype, None, False, _NO_VALUE, True)
+
+    found = None
+    if result is not None and short_rows.in_any_order(wrapped, array.dtype, result):
+        found = short_rows.folded(fold, wrapped, matrix)
+    if found is None:
+        if len(axes) == 1:
+            return NotImplemented
+        found = reduce_ufunc(wrapped, matrix, 0, dtype)
+    if found is NotImplemented:
+        return NotImplemented
+    return short_rows.restored(found, array.shape, axes, keepdims=bool(keepdims))
 
 
 def _reduce_whole(
@@ -494,6 +521,12 @@ def var(
         return NotImplemented
     if ddof >= _count(a, axis):
         return NotImplemented
+    axes = _axes(axis, a.ndim)
+    matrix = short_rows.as_matrix(a, axes) if len(axes) > 1 else None
+    if matrix is not None:
+        found = var(matrix, 0, dtype, None, ddof)
+        kept = keepdims is not _NO_VALUE and bool(keepdims)
+        return short_rows.restored(found, a.shape, axes, keepdims=kept)
     if dtype is None and (now := summed.variance_now(a, axis, ddof, keepdims is True)) is not None:
         return now
     found = _var_parts(a, axis, dtype, ddof, keepdims)

@@ -102,8 +102,12 @@ class Site:
     def took(self, seconds: float) -> None:
         """Note what NumPy took for an operation of this place."""
         race = self.race
-        if race is not None and race.by_numpy:
+        if race is None:
+            return
+        if race.by_numpy:
             race.passed(seconds, self, ends=self is race.sites[-1])
+        else:
+            race.took(seconds)
 
     def recorded(self, seconds: float) -> None:
         """Note what a function took to record its result, without that being computed."""

@@ -27,6 +27,7 @@ FIRST_PERIOD, LAST_PERIOD = 16, 256  # rounds that are NumPy's before ours are l
 FIRST_REST, LAST_REST = 64, 1 << 14  # evaluations of ours before NumPy is tried again
 AT_FIRST, HOPELESS = 3.0, 1.3  # times ours: a trial that takes longer ends there and then
 NEW_MEMORY = 1e-10  # seconds a byte, until the system has cleared its page
+BEHIND = 2  # times in a row that NumPy takes three times ours, before the next ones are ours
 GAIN = 0.97  # times ours: what NumPy must take to be given the next rounds
 LEAST_SECONDS = 4e-12  # that NumPy takes for a byte which it reads or writes, in any cache
 MOST_BYTES = 1 << 26  # read and written in a round: beyond, memory counts that two ways hold
@@ -66,9 +67,9 @@ class Race:
     """What was measured of lines whose results are computed together."""
 
     __slots__ = (
-        "apart", "began", "best", "by_numpy", "due", "goes_on", "has_end", "laps", "lasted", "most",
-        "nbytes", "numpys", "opening", "period", "ran_at", "rest", "rounds", "runs", "sites",
-        "skipped", "spent", "trying",
+        "apart", "began", "behind", "best", "by_numpy", "due", "goes_on", "has_end", "laps",
+        "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "rest", "rounds",
+        "runs", "sites", "skipped", "spent", "trying",
     )  # fmt: skip
 
     def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> None:
@@ -90,6 +91,7 @@ class Race:
         self.skipped: Skipped = ()  # what hears that it was not run
         self.rounds = 0  # left to NumPy
         self.runs = 0
+        self.behind = 0
         self.due = STEADY
         self.period, self.rest = FIRST_PERIOD, FIRST_REST
 
@@ -133,6 +135,13 @@ class Race:
                 self.numpys = min(self.numpys, self.spent)
             self.opening, self.laps = None, (math.inf, math.inf)
             self._ended((self.best, self.numpys))
+
+    def took(self, seconds: float) -> None:
+        """Note what NumPy took for what it was given unasked: it would be looked at by itself."""
+        self.behind = self.behind + 1 if seconds > AT_FIRST * self.best else 0
+        if self.behind >= BEHIND:
+            self.behind = 0
+            self._rests()
 
     def _opens(self, place: Place) -> None:
         """Note an operation where rounds have had no end so far: it may be the next one's first."""

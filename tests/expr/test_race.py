@@ -8,7 +8,7 @@ import pytest
 
 from dnumpy.expr import race
 from dnumpy.expr.origin import Site
-from dnumpy.expr.race import AGAIN, FIRST_PERIOD, STEADY, TRIALS, Race, evaluated
+from dnumpy.expr.race import AGAIN, BEHIND, FIRST_PERIOD, STEADY, TRIALS, Race, evaluated
 
 NBYTES = 1 << 24
 OURS = 1e-3
@@ -208,3 +208,20 @@ def test_a_place_that_is_met_again_before_the_last_one_is_no_end(clock: Clock) -
             site.took(0.4 * OURS)  # twice as much as ours in all
             clock.now += 0.4 * OURS
     assert not found.by_numpy
+
+
+def test_what_numpy_is_given_unasked_goes_to_us_where_it_takes_three_times_ours() -> None:
+    site = Site()
+    found = raced((site,), 1)
+    site.took(OURS * 9)
+    site.took(OURS * 2)  # not in a row
+    for _ in range(BEHIND):
+        assert not found.is_won()
+        site.took(OURS * 9)
+    assert found.is_won()
+    assert not found.by_numpy
+    raced((site,), race.FIRST_REST - STEADY)
+    assert not found.is_won()  # and is looked at again
+    site.took(OURS)
+    site.took(OURS)
+    assert not found.is_won()
