@@ -34,7 +34,7 @@ from dnumpy.rewrite.phase import Access
 from dnumpy.runtime.memory import is_private, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.kernels.tiled import Faults
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 21  # of an output that is computed before it is copied
 NEAR_BLOCK_BYTES = 1 << 19  # likewise, where neighbours are read: they are to be in the cache still
-TOGETHER_BYTES = 1 << 18  # of several, beside whose lines of memory others of them may go
+TOGETHER_BYTES = 1 << 18  # of several that lie between each other, whose lines are written by each
+FEW = 64  # steps, of which NumPy does each on so little without losing much
 HELD_BATCHES = 64  # at whose ends rows are held back, about
 HELD_SHARE = 0.25  # of all rows, at most
 LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter
@@ -218,6 +219,11 @@ def beginning_at(row: int, phase: Phase, outs: Sequence[np.ndarray]) -> list[np.
     return [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
 
 
+def _lie_between(outs: Sequence[np.ndarray], staged: Collection[int]) -> bool:
+    """Say whether several outputs lie with gaps, in which others may lie."""
+    return len(staged) > 1 and not any(outs[k].flags.c_contiguous for k in staged)
+
+
 class StagedRun:
     """Computes rows of all outputs, those ``staged`` by way of scratch.
 
@@ -240,9 +246,9 @@ class StagedRun:
         farthest = max(max(reach) for reach in staged.values())
         nbytes = NEAR_BLOCK_BYTES if farthest else BLOCK_BYTES
         tiles = -(-farthest // phase.tile_rows) * phase.tile_rows
-        if len(staged) == 1 or any(output.partial for output in phase.outputs):
-            self._size = max(block_rows(phase, outs, list(staged), nbytes), tiles)
-        else:
+        self._size = max(block_rows(phase, outs, list(staged), nbytes), tiles)
+        partial = any(output.partial for output in phase.outputs)
+        if not partial and len(phase.steps) <= FEW and _lie_between(outs, staged):
             row = sum(outs[k][:1].nbytes for k in staged)
             self._size = max(TOGETHER_BYTES // max(row, 1), farthest, 1)
         self._scratch = Scratch(outs, dict.fromkeys(staged, min(self._size, phase.rows)))

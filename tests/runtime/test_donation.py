@@ -369,3 +369,41 @@ def test_what_is_pending_elsewhere_is_computed_from_the_operand_as_it_was(
             ]
         )
     )
+
+
+def sizes_of_blocks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Return a list that gets the rows of blocks, and of tiles, of what is written in place."""
+    seen: list[tuple[int, int]] = []
+
+    class Noting(donation.StagedRun):
+        def __init__(self, kernel: Any, phase: Any, *more: Any) -> None:
+            super().__init__(kernel, phase, *more)
+            seen.append((self._size, phase.tile_rows))
+
+    monkeypatch.setattr(donation, "StagedRun", Noting)
+    return seen
+
+
+def test_columns_are_written_from_a_cache_and_whole_arrays_in_whole_tiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(config, "mode", "lazy")
+    monkeypatch.setattr(config, "eager_below", 0)
+    monkeypatch.setattr(config, "tile_rows_max", 1 << 62)
+    seen = sizes_of_blocks(monkeypatch)
+    start = numpy.random.default_rng(1).random((700_000, 3))
+    points = np.array(start)
+    points[:, 0], points[:, 1] = points[:, 1] + 1.0, points[:, 0] * 2.0
+    assert numpy.array_equal(numpy.asarray(points)[:, 0], start[:, 1] + 1.0)
+    ((rows, tile),) = seen
+    assert rows * 16 <= donation.TOGETHER_BYTES
+    assert rows < tile
+    seen.clear()
+    x, y = np.array(start[:, 0]) * 1.0, np.array(start[:, 1]) * 1.0
+    engine.compute([x._buf.expr, y._buf.expr])
+    x, y = x + y, x - y
+    engine.compute([x._buf.expr, y._buf.expr])
+    assert numpy.array_equal(numpy.asarray(x), start[:, 0] + start[:, 1])
+    assert numpy.array_equal(numpy.asarray(y), start[:, 0] - start[:, 1])
+    assert seen
+    assert all(rows % tile == 0 for rows, tile in seen)
