@@ -41,6 +41,12 @@ def test_a_peers_programs_give_the_answers_of_numpy(name, tmp_path) -> None:
         check(peer(name), program, tmp_path)
 
 
+def test_dasks_programs_run_over_threads_whatever_is_set(tmp_path) -> None:
+    config = pytest.importorskip("dask").config
+    with config.set(scheduler="dask.distributed"):  # as a client leaves it that others outlived
+        check(peer("dask"), "fma_sum", tmp_path)
+
+
 def test_loops_written_for_numba_give_the_answers_of_numpy(monkeypatch, tmp_path) -> None:
     """Run as plain Python, since compiling them all takes a minute."""
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
