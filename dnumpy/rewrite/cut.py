@@ -245,12 +245,17 @@ def _updates_until(state: _Cut, last: Expr) -> list[Expr]:
 
 def _fills_region(state: _Cut, update: Expr) -> bool:
     """Say whether a phase may compute the value of an UPDATE into its place."""
+    return is_update_by_all(update) and _has_no_other_use(state, update.args[1])
+
+
+def is_update_by_all(update: Expr) -> bool:
+    """Say whether this is a pending UPDATE of which each element is one of a pending value's."""
     if update.op is not UPDATE or update.value is not None:
         return False
     value, region = update.args[1], Geometry(*update.params)
     return (
         isinstance(value, Expr)
-        and _has_no_other_use(state, value)
+        and value.value is None
         and (region.shape, region.dtype) == (value.shape, value.dtype)
         and not overlaps_itself(region)  # else an element may be read after it was written
     )

@@ -17,11 +17,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.expr.expr import Expr, become
-from dnumpy.expr.geometry import Geometry, contiguous_strides, lie_apart, overlaps_itself
+from dnumpy.expr.geometry import Geometry, contiguous_strides, lie_apart
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.ops.families import Elementwise
 from dnumpy.ops.table import CAST, UPDATE, VIEW
-from dnumpy.rewrite.cut import REGIONS, row_space
+from dnumpy.rewrite.cut import REGIONS, is_update_by_all, row_space
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -130,18 +130,14 @@ def _run_until(state: _State, last: Expr) -> list[Expr]:
 
 def _is_computed(state: _State, update: Expr) -> bool:
     """Say whether a phase may compute what goes into the region."""
-    if update.op is not UPDATE or update.value is not None:
+    if not is_update_by_all(update):
         return False
-    value, region = update.args[1], Geometry(*update.params)
+    value = update.operands()[1]
     return (
-        isinstance(value, Expr)
-        and value.value is None
-        and isinstance(value.op, Elementwise)
+        isinstance(value.op, Elementwise)
         and row_space(value, state.grain) is not None
         and id(value) not in state.wanted
         and len(state.readers[id(value)]) == 1
-        and (region.shape, region.dtype) == (value.shape, value.dtype)
-        and not overlaps_itself(region)
     )
 
 
