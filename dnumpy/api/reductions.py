@@ -489,14 +489,10 @@ def _var_parts(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any) -> Any:
     other = ufuncs.call(np.conjugate, (apart,), {}) if apart.dtype.kind == "c" else apart
     with told_as(installed.name_of_squares()):  # as NumPy computes the same
         squares = ufuncs.call(np.multiply, (apart, other), {}).real
-    folded = sum_(squares, axis, _real(wide), None, keepdims)
+    folded = sum_(squares, axis, wide, None, keepdims)
     if folded is NotImplemented:
         return NotImplemented
     return _shared_out(folded, max(count - ddof, 0), narrow), narrow
-
-
-def _real(dtype: Any) -> Any:
-    return np.empty(0, dtype).real.dtype if dtype is not None else None
 
 
 def var(
@@ -525,6 +521,8 @@ def var(
     matrix = short_rows.as_matrix(a, axes) if len(axes) > 1 else None
     if matrix is not None:
         found = var(matrix, 0, dtype, None, ddof)
+        if found is NotImplemented:
+            return NotImplemented
         kept = keepdims is not _NO_VALUE and bool(keepdims)
         return short_rows.restored(found, a.shape, axes, keepdims=kept)
     if dtype is None and (now := summed.variance_now(a, axis, ddof, keepdims is True)) is not None:

@@ -101,3 +101,13 @@ def test_longer_rows_are_of_as_many_as_fit_and_leave_no_rest_if_that_can_be(rows
     assert 48 < many <= 96
     fits = [k for k in range(49, 97) if rows % k == 0]
     assert many == max(fits, default=96)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "g", "c16"])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_variances_in_any_dtype_are_numpys(dtype: str, keepdims: bool) -> None:
+    values = np.random.default_rng(5).random((200, 300, 3)) * 100
+    expected = values.var(axis=(0, 1), dtype=dtype, keepdims=keepdims)
+    found = dnumpy.array(values).var(axis=(0, 1), dtype=dtype, keepdims=keepdims)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(np.asarray(found), expected)
