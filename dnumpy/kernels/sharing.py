@@ -47,7 +47,7 @@ class Sharing:
             return guess
         if alone.value is not None and alone.value < LITTLE:
             return False
-        if shared.value is not None and shared.value > MUCH:
+        if shared.value is not None and shared.value > MUCH and not self._is_slower():
             return True
         if alone.value is None or shared.value is None:
             return shared.value is None
@@ -58,6 +58,11 @@ class Sharing:
             self.favours_shared, self.runs = faster, 0
         self.runs += 1
         return faster != self._looks_again()
+
+    def _is_slower(self) -> bool:
+        """Say whether what was shared out is known to take longer."""
+        alone, shared = self.alone.value, self.shared.value
+        return alone is not None and shared is not None and alone < shared
 
     def _looks_again(self) -> bool:
         """Say whether to try the slower way now: soon at first, when much else was beginning."""

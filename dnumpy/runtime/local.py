@@ -31,6 +31,7 @@ from dnumpy.kernels.partials import combine, room
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
+from dnumpy.ops.gufuncs import GufuncParams
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.columns import columns_of
 from dnumpy.rewrite.stages import FusedStage, Stage
@@ -53,6 +54,12 @@ if TYPE_CHECKING:
     Runner = Callable[[int, int], Faults]
 
 INLINE_BYTES = 4 << 20  # a pass over less than this takes well below a millisecond
+LONG = frozenset({"lapack", "fft", "sort"})  # loops that take many steps for an element, so that
+LONG_BYTES = 256 << 10  # less is worth a thread
+# LAPACK's calls for small matrices take turns at OpenBLAS's memory: two threads took up to twice as
+# long for 3 x 3 determinants as one, and half as long for eigenvalues
+IN_THE_WAY = frozenset({"lapack"})
+TRIED = 8  # of so many parts for each thread one is computed alone, and one by each
 INLINE_FLOPS = 2e7  # of products
 BATCH_SECONDS = 2e-4  # of one batch at least, beside which taking the next one costs little
 SCAN_BYTES = 16 << 20  # of a result from which threads are tried first
@@ -390,11 +397,11 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
     out = pool.empty(expr.shape, expr.dtype)
     rows = expr.shape[0]
     grid = grid_rows(op, shapes_of(args), expr.params, rows, row_bytes_of(args, out))
-    if _inline(args, out):
+    if _inline(args, out, LONG_BYTES if op.loop in LONG else INLINE_BYTES):
         compute_rows(op, args, expr.params, out, (0, rows, grid))
         return out
     if isinstance(op, Scan) and op.join is not None and len(args) == 1:
-        sharing = _sharing_of(op, out)
+        sharing = _sharing_of(op, expr.params, out)
         shared = sharing.pays(guess=out.nbytes >= SCAN_BYTES)
         started = time.perf_counter()
         if shared:
@@ -403,7 +410,10 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
             compute_rows(op, args, expr.params, out, (0, rows, grid))
         sharing.observe(time.perf_counter() - started, shared=shared)
         return out
-    sharing = _sharing_of(op, out)
+    sharing = _sharing_of(op, expr.params, out)
+    first = 0
+    if op.loop in IN_THE_WAY and sharing.first is None:
+        first = _tried(op, args, expr.params, out, (1 if op.rows is None else grid, sharing))
     shared = sharing.pays(guess=True)
     batch = -(-rows // (grid * _batches(sharing, thread_count()))) * grid if shared else rows
 
@@ -413,22 +423,50 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
 
     started = time.perf_counter()
     if shared:
-        share_out(compute, range(0, rows, batch))
+        share_out(compute, range(first, rows, batch))
     else:
-        compute(0)
-    sharing.observe(time.perf_counter() - started, shared=shared)
+        compute(first)
+    if not first:
+        sharing.observe(time.perf_counter() - started, shared=shared)
     return out
 
 
+def _tried(
+    op: Blocked, args: Sequence[Any], params: Params, out: np.ndarray, known: tuple[int, Sharing]
+) -> int:
+    """Compute the first rows alone, the next ones shared out, and note what all would take so.
+
+    Returns how many rows that was: none of what is too short to be cut up.
+    """
+    grid, sharing = known
+    rows, threads = len(out), thread_count()
+    part = rows // (TRIED * threads * grid) * grid
+
+    def compute(lo: int) -> None:
+        compute_rows(op, args, params, out[lo : lo + part], (lo, lo + part, grid))
+
+    if not part:
+        return 0
+    started = time.perf_counter()
+    compute(0)
+    between = time.perf_counter()
+    share_out(compute, range(part, (1 + threads) * part, part))
+    ended = time.perf_counter()
+    sharing.observe((between - started) * rows / part, shared=False)
+    sharing.observe((ended - between) * rows / (threads * part), shared=True)
+    return (1 + threads) * part
+
+
 _MOST_KNOWN = 1024
-_sharings: dict[tuple[Blocked, tuple[int, ...], int], Sharing] = {}
+_sharings: dict[tuple[Any, tuple[int, ...], np.dtype], Sharing] = {}
 
 
-def _sharing_of(op: Blocked, out: np.ndarray) -> Sharing:
+def _sharing_of(op: Blocked, params: Params, out: np.ndarray) -> Sharing:
     """Return what is known of threads for a blocked op with results of this kind."""
     if len(_sharings) >= _MOST_KNOWN:
         _sharings.clear()
-    return _sharings.setdefault((op, out.shape, out.dtype.num), Sharing())
+    what = params.target if isinstance(params, GufuncParams) else op
+    return _sharings.setdefault((what, out.shape, out.dtype), Sharing())
 
 
 def _batches(sharing: Sharing, threads: int) -> int:
@@ -480,10 +518,10 @@ def _folded(expr: Expr, op: Fold, args: Sequence[Any]) -> np.ndarray:
     return reference.result_of_merge(op.merge(partials, expr.params), expr.shape, expr.dtype)
 
 
-def _inline(args: Sequence[Any], out: np.ndarray | None) -> bool:
+def _inline(args: Sequence[Any], out: np.ndarray | None, least: int = INLINE_BYTES) -> bool:
     """Say whether a call is so small that waking threads costs more than it gains."""
     size = sum(a.nbytes for a in (*args, out) if isinstance(a, np.ndarray))
-    return thread_count() == 1 or size < INLINE_BYTES
+    return thread_count() == 1 or size < least
 
 
 def _run_update(expr: Expr) -> None:

@@ -63,6 +63,11 @@ def test_what_takes_long_on_several_threads_is_not_left_to_one() -> None:
     assert all(chosen)
 
 
+def test_what_is_known_to_take_longer_on_several_threads_is_left_to_one() -> None:
+    _, chosen = after(MUCH, 3 * MUCH, 20, guess=False)
+    assert chosen.count(True) <= 2 + (20 // SOON).bit_length()
+
+
 def test_the_slower_way_is_looked_at_again() -> None:
     sharing, chosen = after(1e-3, 2e-3, 3 * RETIMED, guess=False)
     early = (RETIMED // SOON).bit_length() - 1  # looks that double the runs until the next

@@ -14,6 +14,7 @@ from dnumpy.expr.expr import Const, Expr, leaf, make
 from dnumpy.expr.walk import pending_in_order
 from dnumpy.kernels.choose import AdaptiveKernel
 from dnumpy.ops.families import elementwise_of
+from dnumpy.ops.gufuncs import GUFUNC, GufuncParams
 from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.runtime import local
@@ -148,3 +149,35 @@ def test_an_error_on_a_thread_is_raised_here(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.undo()
     run(y)
     np.testing.assert_array_equal(y.value, np.sqrt(np.arange(500.0)))
+
+
+@pytest.mark.parametrize("in_the_way", [True, False])
+def test_whether_threads_get_in_each_others_way_is_found_out_at_once(
+    monkeypatch: pytest.MonkeyPatch, in_the_way: bool
+) -> None:
+    """Calls of LAPACK for small matrices may take turns: a run looks at both ways itself."""
+    monkeypatch.setattr(config, "threads", 2)
+    monkeypatch.setattr(local, "_sharings", {})
+    rows_by_thread: dict[str, int] = {}
+    compute, running = local.compute_rows, [0]
+
+    def slow(op: Any, args: Any, params: Any, out: Any, rows: tuple[int, int, int]) -> None:
+        running[0] += 1
+        time.sleep((rows[1] - rows[0]) * 1e-5)
+        if in_the_way and running[0] > 1:
+            time.sleep((rows[1] - rows[0]) * 3e-5)
+        compute(op, args, params, out, rows)
+        running[0] -= 1
+        name = threading.current_thread().name
+        rows_by_thread[name] = rows_by_thread.get(name, 0) + rows[1] - rows[0]
+
+    monkeypatch.setattr(local, "compute_rows", slow)
+    matrices = np.random.default_rng(0).random((16_000, 3, 3))
+    params = GufuncParams((True,), "numpy.linalg._umath_linalg.det", (), False, (), ())
+    root = make(GUFUNC, (stored(matrices),), params, (len(matrices),), FLOAT)
+    run(root)
+    assert np.array_equal(root.value, np.linalg.det(matrices))
+    assert sum(rows_by_thread.values()) == len(matrices)
+    part = len(matrices) // (2 * local.TRIED)
+    here = rows_by_thread.pop(threading.current_thread().name)
+    assert here >= len(matrices) - 2 * part if in_the_way else here < len(matrices) - 2 * part
