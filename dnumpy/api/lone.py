@@ -139,7 +139,7 @@ def run_ours(
         r = slow(*args, **(named or {}))
     seconds = time.perf_counter() - started
     if _is_computed(r):
-        race.evaluated((site,), nbytes, nbytes, seconds)
+        race.evaluated((site,), nbytes, nbytes, seconds, cheap=True)
     else:
         site.recorded(seconds)
     return r

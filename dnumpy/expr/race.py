@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 STEADY = 6  # evaluations of the same lines before NumPy is tried
+EARLY = 2  # likewise where ours take longer than NumPy's loops usually do, and not long:
+USUAL_SECONDS, SHORT = 15e-12, 2e-3  # for a byte that a cheap loop reads or writes; for a round
 TRIALS = 4  # rounds of a trial
 COLD = 2  # of them, whose results lie in new memory: the system's, then what that was given back
 AGAIN = 2  # evaluations after which a finished period of NumPy's is judged
@@ -99,10 +101,12 @@ class Race:
         """Say whether this is the race of these lines, on so many bytes."""
         return self.sites == sites and self.nbytes <= 2 * nbytes and nbytes <= 2 * self.nbytes
 
-    def ran(self, seconds: float) -> None:
-        """Note an evaluation of ours."""
+    def ran(self, seconds: float, *, cheap: bool = False) -> None:
+        """Note an evaluation of ours; ``cheap`` says that NumPy's loops pass at memory's speed."""
         self.runs += 1
         self.best = min(self.best, seconds)
+        if cheap and self.runs == EARLY and self._is_behind():
+            self.due = min(self.due, self.runs)
         self.lasted = seconds
         now = time.perf_counter()
         if self.ran_at:
@@ -118,6 +122,10 @@ class Race:
                 self.rounds = TRIALS
             else:
                 self._rests()
+
+    def _is_behind(self) -> bool:
+        """Say whether ours are so slow at first that NumPy is likely to be faster."""
+        return USUAL_SECONDS * self.nbytes < self.best < SHORT
 
     def passed(self, seconds: float, place: Place | None = None, *, ends: bool) -> None:
         """Note what an operation took in a round of NumPy's, where, and whether that ends it."""
@@ -221,6 +229,7 @@ def evaluated(
     skipped: Skipped = (),
     *,
     exprs: int = 1,
+    cheap: bool = False,
 ) -> None:
     """Note an evaluation here of what these places recorded; the last one was to be looked at.
 
@@ -236,6 +245,8 @@ def evaluated(
         What is told, with the seconds that it would have taken, where NumPy runs in its place.
     exprs : int
         Operations.
+    cheap : bool
+        Whether none of them takes more than memory does.
     """
     last = sites[-1]
     race = last.race
@@ -255,4 +266,4 @@ def evaluated(
     if race.by_numpy:
         race.missed()
     else:
-        race.ran(seconds)
+        race.ran(seconds, cheap=cheap)

@@ -11,6 +11,7 @@ from dnumpy.expr import race
 from dnumpy.expr.survey import survey
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.runtime import find
+from dnumpy.runtime.direct import CHEAP, MOST_LITTLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.expr.origin import Site
     from dnumpy.runtime.records import Record
+
+_CHEAP = CHEAP | {"reduce"}
 
 
 class Entry(NamedTuple):
@@ -38,7 +41,16 @@ class Entry(NamedTuple):
         seconds = time.perf_counter() - started + recording
         tiled = [r.phase for r in records if r.phase is not None and r.lowering == "tiled"]
         skipped = [kernel_for(phase).missed for phase in tiled]
-        race.evaluated(self.sites, self.nbytes, self.most, seconds, skipped, exprs=self.exprs)
+        race.evaluated(
+            self.sites, self.nbytes, self.most, seconds, skipped,
+            exprs=self.exprs, cheap=self.exprs <= MOST_LITTLE and all(map(_is_cheap, records)),
+        )  # fmt: skip
+
+
+def _is_cheap(record: Record) -> bool:
+    """Say whether what ran takes no more than its memory does; what NumPy ran is no matter."""
+    steps = () if record.phase is None else record.phase.steps
+    return all(getattr(step.op, "loop", "cast") in _CHEAP for step in steps)
 
 
 def entry_of(order: Sequence[Expr]) -> Entry | None:

@@ -8,7 +8,7 @@ import pytest
 
 from dnumpy.expr import race
 from dnumpy.expr.origin import Site
-from dnumpy.expr.race import AGAIN, BEHIND, FIRST_PERIOD, STEADY, TRIALS, Race, evaluated
+from dnumpy.expr.race import AGAIN, BEHIND, EARLY, FIRST_PERIOD, STEADY, TRIALS, Race, evaluated
 
 NBYTES = 1 << 24
 OURS = 1e-3
@@ -51,6 +51,24 @@ def test_numpy_is_tried_once_lines_are_known_and_kept_where_it_is_faster(count: 
     raced(sites, AGAIN, OURS / 4)  # meanwhile ours are compiled
     assert not found.by_numpy
     assert found.is_won()
+
+
+@pytest.mark.parametrize(
+    ("cheap", "seconds", "early"),
+    [(True, 1e-3, True), (True, 1e-4, False), (True, 1e-2, False), (False, 1e-3, False)],
+)
+def test_numpy_is_tried_early_where_ours_take_longer_than_its_loops_usually_do(
+    cheap: bool, seconds: float, early: bool
+) -> None:
+    """A few cheap loops over what fits a cache are NumPy's from the fourth call on."""
+    sites = (Site(),)
+    for k in range(STEADY):
+        evaluated(sites, NBYTES, NBYTES, seconds, cheap=cheap)
+        found = sites[0].race
+        assert found is not None
+        assert found.by_numpy == ((early and k == EARLY - 1) or k == STEADY - 1)
+        if found.by_numpy:
+            break
 
 
 @pytest.mark.parametrize("seconds", [OURS, 1.2 * OURS, 100 * OURS])
