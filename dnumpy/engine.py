@@ -219,9 +219,9 @@ def _evaluate(
     """
     started = time.perf_counter()
     order = pending_in_order(roots)
-    sites, exprs, nbytes, most, multiplies, home, wanted = survey(order)
+    sites, exprs, nbytes, most, multiplies, apart, home, wanted = survey(order)
     _tell_sites(order, sites, exprs)
-    entry = entry_from(sites, exprs, nbytes, most, multiplies)
+    entry = entry_from(sites, exprs, nbytes, most, multiplies, apart)
     unread.note_operands(order)
     known = {id(e) for e in left} if left else set()
     if asked is not None and (needed := unread.note_wanted(order)):

@@ -176,7 +176,7 @@ def _content(x: ndarray) -> Expr | None:
         return None
     dtype = place.dtype
     view = make(VIEW, (expr,), place, place.shape, dtype)
-    wanted = view.size >= config.eager_below or reaches_far(place)
+    wanted = expr.value is None or view.size >= config.eager_below or reaches_far(place)
     return view if wanted and is_managed_dtype(dtype) else None
 
 

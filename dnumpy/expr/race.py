@@ -76,7 +76,7 @@ class Race:
 
     def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> None:
         self.sites = sites
-        self.apart = apart  # each place records one operation
+        self.apart = apart  # each place records one large operation at most
         self.nbytes = nbytes  # read and written in a round
         self.most = 2 * most  # by one operation: what is larger is not known
         self.by_numpy = False
@@ -228,7 +228,7 @@ def evaluated(
     seconds: float,
     skipped: Skipped = (),
     *,
-    exprs: int = 1,
+    apart: bool = True,
     cheap: bool = False,
 ) -> None:
     """Note an evaluation here of what these places recorded; the last one was to be looked at.
@@ -243,8 +243,8 @@ def evaluated(
         What recording and evaluating them took.
     skipped : sequence of callable
         What is told, with the seconds that it would have taken, where NumPy runs in its place.
-    exprs : int
-        Operations.
+    apart : bool
+        Whether each place recorded one large operation at most.
     cheap : bool
         Whether none of them takes more than memory does.
     """
@@ -257,7 +257,7 @@ def evaluated(
                 return
             if race.laps[1] < math.inf:  # the rest of a round that had begun as NumPy's
                 return
-        race = Race(sites, nbytes, most, apart=exprs == len(sites))
+        race = Race(sites, nbytes, most, apart=apart)
         for site in sites:
             if site.race is not None:
                 site.race.over()

@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 # the places that recorded the operations, each once; how many these are, views left out; the bytes
 # that all of them and that the largest reads and writes; whether one is a product of matrices;
-# whether all that is stored and read is an array of NumPy's; and the content of live Buffers
-Survey = tuple[tuple["Site", ...], int, int, int, bool, bool, list[Expr]]
+# whether each place recorded one large operation at most; whether all that is stored and read is an
+# array of NumPy's; and the content of live Buffers
+Survey = tuple[tuple["Site", ...], int, int, int, bool, bool, bool, list[Expr]]
+LARGE_BYTES = 1 << 16  # read and written
 
 
 def _survey(order: Sequence[Expr]) -> Survey:
-    sites: dict[Site, None] = {}
+    sites: dict[Site, bool] = {}  # whether it recorded a large operation
     total = most = exprs = 0
-    multiplies, home = False, True
+    multiplies, apart, home = False, True, True
     for expr in order:
         operands = expr.operands()
         home = home and all(a.value is None or type(a.value) is np.ndarray for a in operands)
@@ -35,13 +37,18 @@ def _survey(order: Sequence[Expr]) -> Survey:
             continue
         if type(expr.op) is Contraction:
             multiplies = True
-        if expr.origin is not None:  # else it was put in by a rewrite, or is a part of another
-            sites[expr.origin.site] = None
         nbytes = expr.nbytes + sum([arg.nbytes for arg in operands])
+        large = nbytes >= LARGE_BYTES
+        if expr.origin is not None:  # else it was put in by a rewrite, or is a part of another
+            site = expr.origin.site
+            apart = apart and not (large and sites.get(site, False))
+            sites[site] = large or sites.get(site, False)
+        elif large:
+            apart = False
         total += nbytes
         exprs += 1
         most = max(most, nbytes)
-    return tuple(sites), exprs, total, most, multiplies, home, live_among(order)
+    return tuple(sites), exprs, total, most, multiplies, apart, home, live_among(order)
 
 
 def _waiting(owners: dict[int, weakref.ref[Any]]) -> list[Expr]:

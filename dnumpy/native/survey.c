@@ -3,6 +3,8 @@
 
 #include "record.h"
 
+#define LARGE_BYTES (1 << 16) /* read and written: dnumpy/expr/survey.py has the same */
+
 static PyObject *view, *contraction; /* the op of a view, and the family of products */
 
 /* `take_ops(view, contraction)` */
@@ -100,9 +102,21 @@ add_if_live(PyObject *live, Node *node)
     return failed ? -1 : 0;
 }
 
+/* Note a place that recorded an operation, and if that is the second `large` one; -1 with an error. */
+static int
+add_site(PyObject *sites, PyObject *site, int large, int *apart)
+{
+    PyObject *known = PyDict_GetItemWithError(sites, site);
+    if (known == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    *apart = *apart && !(large && known == Py_True);
+    return known != NULL && !large ? 0 : PyDict_SetItem(sites, site, large ? Py_True : Py_False);
+}
+
 /* `survey(order)`: (places that recorded the operations, how many these are, bytes that all and that
-   the largest reads and writes, whether one is a product, whether all that is read lies here, the
-   content of live owners). */
+   the largest reads and writes, whether one is a product, whether each place recorded one large
+   operation at most, whether all that is read lies here, the content of live owners). */
 PyObject *
 survey(PyObject *Py_UNUSED(module), PyObject *order)
 {
@@ -110,7 +124,7 @@ survey(PyObject *Py_UNUSED(module), PyObject *order)
     PyObject *sites = fast == NULL ? NULL : PyDict_New(), *live = sites == NULL ? NULL : PyList_New(0);
     PyObject *places = NULL, *r = NULL;
     Py_ssize_t exprs = 0, total = 0, most = 0;
-    int failed = live == NULL, multiplies = 0, home = 1;
+    int failed = live == NULL, multiplies = 0, apart = 1, home = 1;
     for (Py_ssize_t k = 0; !failed && k < PySequence_Fast_GET_SIZE(fast); k++) {
         PyObject *item = PySequence_Fast_GET_ITEM(fast, k);
         Node *node = (Node *)item;
@@ -128,17 +142,22 @@ survey(PyObject *Py_UNUSED(module), PyObject *order)
         most = traffic > most ? traffic : most;
         exprs++;
         multiplies |= (PyObject *)Py_TYPE(node->op) == contraction;
+        int large = traffic >= LARGE_BYTES;
         if (node->origin != NULL && node->origin != Py_None) {
             PyObject *site = PyTuple_GET_ITEM(node->origin, SITE_OF_ORIGIN);
-            failed = PyDict_SetItem(sites, site, Py_None) < 0;
+            failed = add_site(sites, site, large, &apart) < 0;
+        }
+        else if (large) {
+            apart = 0;
         }
     }
     if (!failed) {
         places = PySequence_Tuple(sites);
         r = places == NULL ? NULL
-                           : Py_BuildValue("(OnnnOOO)", places, exprs, total, most,
+                           : Py_BuildValue("(OnnnOOOO)", places, exprs, total, most,
                                            multiplies ? Py_True : Py_False,
-                                           home ? Py_True : Py_False, live);
+                                           apart ? Py_True : Py_False, home ? Py_True : Py_False,
+                                           live);
     }
     Py_XDECREF(places);
     Py_XDECREF(sites);

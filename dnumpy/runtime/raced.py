@@ -30,6 +30,7 @@ class Entry(NamedTuple):
     nbytes: int
     most: int  # of one operation
     exprs: int
+    apart: bool  # each place recorded one large operation at most
 
     def finish(self, started: float, records: Sequence[Record] = ()) -> None:
         """Note an evaluation that ran here, from then until now.
@@ -43,7 +44,7 @@ class Entry(NamedTuple):
         skipped = [kernel_for(phase).missed for phase in tiled]
         race.evaluated(
             self.sites, self.nbytes, self.most, seconds, skipped,
-            exprs=self.exprs, cheap=self.exprs <= MOST_LITTLE and all(map(_is_cheap, records)),
+            apart=self.apart, cheap=self.exprs <= MOST_LITTLE and all(map(_is_cheap, records)),
         )  # fmt: skip
 
 
@@ -55,11 +56,11 @@ def _is_cheap(record: Record) -> bool:
 
 def entry_of(order: Sequence[Expr]) -> Entry | None:
     """Return what is to be compared of an evaluation; None of much, or where others may run it."""
-    return entry_from(*survey(order)[:5])
+    return entry_from(*survey(order)[:6])
 
 
 def entry_from(
-    sites: tuple[Site, ...], exprs: int, nbytes: int, most: int, multiplies: bool
+    sites: tuple[Site, ...], exprs: int, nbytes: int, most: int, multiplies: bool, apart: bool
 ) -> Entry | None:
     """Return the same from what is known of the Exprs.
 
@@ -69,4 +70,4 @@ def entry_from(
         return None
     if race.is_held() or config.kernels != "auto" or not find.is_only_here(nbytes):
         return None
-    return Entry(sites, nbytes, most, exprs)
+    return Entry(sites, nbytes, most, exprs, apart)

@@ -35,16 +35,17 @@ def waits(monkeypatch):
 
 
 def test_what_a_line_recorded_is_surveyed():
-    x = dn.array(np.random.default_rng(0).random((120, 60)))
+    x = dn.array(np.random.default_rng(0).random((240, 60)))
     kept = x[::2] * 2.0
     made = [np.sqrt(kept) + k for k in range(3)]
     order = pending_in_order([m._buf.expr for m in made])
-    sites, exprs, nbytes, most, multiplies, home, live = survey(order)
+    sites, exprs, nbytes, most, multiplies, apart, home, live = survey(order)
     assert exprs == 1 + 1 + 3  # the view is none, and the root is one for all
     assert len(sites) == 3
     assert nbytes == exprs * 2 * kept.nbytes
     assert most == 2 * kept.nbytes
     assert not multiplies
+    assert not apart  # the sum was recorded three times
     assert home
     assert live == [e for e in order if e is kept._buf.expr or e in [m._buf.expr for m in made]]
     assert survey(order) == _survey(order)
@@ -58,10 +59,19 @@ def test_products_are_known():
     assert survey(order) == _survey(order)
 
 
+def test_a_place_that_recorded_several_large_operations_is_known():
+    x = dn.array(np.random.default_rng(0).random((300, 300)))
+    mean, variance = (x + 1.0).mean(axis=0), (x + 2.0).var(axis=0)
+    for result, apart in ((mean, True), (variance, False)):  # divided by a count: that is little
+        order = pending_in_order([result._buf.expr])
+        assert survey(order)[5] is apart
+        assert survey(order) == _survey(order)
+
+
 def test_what_lies_elsewhere_is_known():
     away = leaf(object(), (3,), np.dtype("f8"))
     double = p.apply("add", away, away)
-    assert survey([double])[5] is False
+    assert survey([double])[6] is False
     assert survey([double]) == _survey([double])
 
 
