@@ -52,6 +52,25 @@ def lower(step: Step) -> Call:
     return compute
 
 
+def are_of_one_call(step: Step, other: Step) -> bool:
+    """Say whether two steps are the first and the second result of one call (``divmod``)."""
+    op = step.op
+    if not isinstance(op, Elementwise) or op.ufunc is None or op.ufunc.nout != 2:
+        return False
+    if op is not other.op or step.args != other.args:
+        return False
+    params = dict(step.params)
+    return "masked" not in params and {**params, "output": 1} == dict(other.params)
+
+
+def compute_both(step: Step, env: Bound, outs: tuple[np.ndarray | None, np.ndarray | None]) -> None:
+    """Compute the two results of the call of which ``step`` is the first one."""
+    assert isinstance(step.op, Elementwise)
+    assert step.op.ufunc is not None
+    named = {name: value for name, value in dict(step.params).items() if name != "output"}
+    step.op.ufunc(*[env[a] for a in step.args], out=outs, **named)
+
+
 def _lower_product(op: Contraction, args: tuple[int, ...]) -> Call:
     left, right = args
     if op.folds:

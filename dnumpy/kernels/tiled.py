@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
+from itertools import pairwise
 from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from dnumpy.config import thread_count
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import sums
 from dnumpy.kernels.loops import kinds_of
-from dnumpy.kernels.steps import is_plain, lower, view_of_tile
+from dnumpy.kernels.steps import are_of_one_call, compute_both, is_plain, lower, view_of_tile
 from dnumpy.kernels.stretches import Stretch, Stretches, Untold, run_stretch, stretches_of
 from dnumpy.ops.families import Movement, Reduction
 from dnumpy.ops.table import WHERE
@@ -43,6 +44,7 @@ TOLD = ("divide", "over", "invalid")  # what NumPy warns of unless it is told ot
 
 
 _NOWHERE, _SCRATCH, _ROWS, _PARTIAL, _SUMS = range(5)  # where a step's result goes
+_STORED = {_SCRATCH, _ROWS}
 
 
 CALL_SECONDS = 1e-4  # of a call at best
@@ -133,6 +135,11 @@ class TiledKernel:
         self._plan = [
             (call, *self._target(slot)) for slot, call in enumerate(self._calls, start=self._first)
         ]
+        self._computed_before = {  # the second results of calls that give two
+            k + 1
+            for k, (step, other) in enumerate(pairwise(phase.steps))
+            if are_of_one_call(step, other) and {p[1] for p in self._plan[k : k + 2]} <= _STORED
+        }
         self._summed_up = [
             slot
             for slot, step in enumerate(phase.steps, start=self._first)
@@ -352,25 +359,38 @@ class TiledKernel:
         where: tuple[int, int, int],
     ) -> None:
         start, stop, number = where
-        env, first, origin = run.env, self._first, run.origin
+        env, first = run.env, self._first
         views = run.views_for(self, stop - start)
+        if step in self._computed_before:
+            return
         call, kind, target = plan[step]
         run.step = step
-        out: np.ndarray | None = None
-        if kind == _SCRATCH:
-            out = views[target]
-        elif kind == _ROWS:
-            out = run.outs[target][start - origin : stop - origin]
-        elif kind == _PARTIAL:
+        out = self._out(plan[step], run, where)
+        if step + 1 in self._computed_before:
+            other = self._out(plan[step + 1], run, where)
+            compute_both(self.phase.steps[step], env, (out, other))
+            env[first + step], env[first + step + 1] = out, other
+            return
+        if kind == _PARTIAL:
             self._partials_of(run, step, where)
             return
-        elif kind == _SUMS:
+        if kind == _SUMS:
             run.sums[target].take(env[self.phase.steps[step].args[0]], number)
             return
-        elif first + step in views:  # a view of scratch, which stays where it is
+        if out is None and first + step in views:  # a view of scratch, which stays where it is
             env[first + step] = views[first + step]
             return
         env[first + step] = call(env, out, start)
+
+    def _out(
+        self, planned: tuple[Any, int, int], run: _Run, where: tuple[int, int, int]
+    ) -> np.ndarray | None:
+        """Return where a step's result for rows ``start:stop`` goes, None if nowhere by itself."""
+        start, stop, _ = where
+        _, kind, target = planned
+        if kind == _SCRATCH:
+            return run.views_for(self, stop - start)[target]
+        return run.outs[target][start - run.origin : stop - run.origin] if kind == _ROWS else None
 
     def _partials_of(self, run: _Run, step: int, where: tuple[int, int, int]) -> None:
         """Fold each tile of rows ``start:stop`` by itself."""

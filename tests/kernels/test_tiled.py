@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dnumpy.config import config
-from dnumpy.expr.expr import leaf, make
+from dnumpy.expr.expr import Const, leaf, make
 from dnumpy.kernels import tiled
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import elementwise_of
@@ -79,6 +79,29 @@ def test_folds_are_numpys_exactly_where_order_does_not_matter(name, shape, dtype
         expected = np.asarray(getattr(np, name).reduce(array, axis=axis, keepdims=keepdims))
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["divmod", "modf", "frexp"])
+@pytest.mark.parametrize("use", ["both", "sum", "second"])
+def test_two_results_of_one_call_are_computed_by_one_call(name, use, monkeypatch):
+    values = np.linspace(-9.7, 12.1, 700).reshape(100, 7)
+    x = leaf(values, values.shape, values.dtype)
+    ufunc, args = getattr(np, name), (x, Const(2.5)) if name == "divmod" else (x,)
+    dtypes = [y.dtype for y in ufunc(*[2.5 for _ in args])]
+    op = elementwise_of(ufunc)
+    roots = [make(op, args, (("output", k),), x.shape, d) for k, d in enumerate(dtypes)]
+    if use == "sum":
+        roots = [make(elementwise_of(np.add), tuple(roots), (), x.shape, np.dtype(float))]
+    elif use == "second":
+        roots = roots[1:]
+    (bound,) = p.bound(roots, 1000)
+    calls = []
+    both = tiled.compute_both
+    monkeypatch.setattr(tiled, "compute_both", lambda *given: calls.append(1) or both(*given))
+    found = bound.run(TiledKernel(bound.phase), [bound.phase.tiles // 2])
+    assert [p.bits(y) for y in found] == [p.bits(y) for y in p.expected(bound.exprs)]
+    assert len(calls) <= bound.phase.tiles
+    assert bool(calls) == (use != "second")
 
 
 def test_a_part_may_be_the_last_tile_alone():
