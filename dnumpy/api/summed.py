@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy.api import lone
 from dnumpy.api.array import SEEN, lying_here, ndarray, small
@@ -19,7 +21,7 @@ from dnumpy.api.layout import descends
 from dnumpy.config import config
 from dnumpy.expr import unread
 from dnumpy.expr.expr import leaf, make
-from dnumpy.expr.geometry import Geometry, address_of, contiguous_strides
+from dnumpy.expr.geometry import Geometry, address_of
 from dnumpy.expr.origin import Site, here, told_at_once
 from dnumpy.kernels import sums
 from dnumpy.ops.families import reduction_of
@@ -32,11 +34,11 @@ _MOST_KNOWN = 1024
 class Way(NamedTuple):
     """How arrays of one kind are summed."""
 
-    axes: tuple[int, ...]
+    seen: sums.Way
+    each: int  # of how many elements a sum is
     tile_rows: int
     shape: tuple[int, ...]  # of the result
     kept: tuple[int, ...]  # the same with axes of one element for those that are summed over
-    numpys: bool  # which every lowering leaves to NumPy
 
 
 def now(array: Any, axis: Any, keepdims: Any) -> Any:
@@ -66,17 +68,14 @@ def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
     if found is None:
         return None
     memory, way, turned = found
-    if way.numpys:
-        return None
-    count = memory.size if axis is None else memory.shape[way.axes[0]]
     faults: list[str] = []
     with np.errstate(all="call", call=lambda kind, _flag: faults.append(kind)):
         total = _summed(memory, way, keepdims=True)
         if total is None:
             return None
-        means = total / count
+        means = total / way.each
         folded = _summed(memory, way, keepdims=bool(keepdims), means=means)
-        variance = None if folded is None else np.asarray(folded / max(count - ddof, 0))
+        variance = None if folded is None else np.asarray(folded / max(way.each - ddof, 0))
     if faults or variance is None:
         return None
     return _given(array, variance.T if turned else variance)
@@ -96,9 +95,13 @@ def _floats_of(array: Any, axis: Any) -> tuple[np.ndarray, Way, bool] | None:
     if type(memory) is not np.ndarray or memory.nbytes > direct.FOLDED_BYTES:
         return None
     if axis is not None:
-        if type(axis) is not int:
+        if type(axis) is not int and not (
+            type(axis) is tuple and all(type(k) is int for k in axis)
+        ):
             return None
-        if turned and -2 <= axis < 2:
+        if turned:
+            if type(axis) is not int or not -2 <= axis < 2:
+                return None
             axis = 1 - axis % 2
     sizes = (config.tile_bytes, config.tile_rows_max)
     way = _way(memory.shape, memory.strides, memory.dtype, axis, sizes)
@@ -112,7 +115,7 @@ def _way(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     dtype: np.dtype,
-    axis: int | None,
+    axis: int | tuple[int, ...] | None,
     sizes: tuple[int, int],
 ) -> Way | None:
     """Return how such arrays are summed; None where that is to be recorded."""
@@ -121,19 +124,22 @@ def _way(
         return None
     if not descends(shape, strides):
         return None
-    if axis is not None and not -count <= axis < count:
+    try:
+        axes = tuple(range(count)) if axis is None else normalize_axis_tuple(axis, count)
+    except ValueError:
         return None  # NumPy says why
-    axes = tuple(range(count)) if axis is None else (axis % count,)
-    adjacent = strides == contiguous_strides(shape, dtype.itemsize)
-    numpys = adjacent and sums.are_numpys(shape, axes)
-    if not numpys and not (sums.has_total(shape, axes) and sums.has_runs(shape, strides)):
+    seen = sums.way_of(shape, strides, tuple(sorted(axes))) if axes else None
+    if seen is None:
         return None
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
     left = tuple(n for k, n in enumerate(shape) if k not in axes)
     given = leaf(np.broadcast_to(np.zeros((), dtype), shape), shape, dtype)
-    params = ReduceParams(axes, keepdims=False, dtype=None, initial=None, masked=False)
+    params = ReduceParams(
+        tuple(sorted(axes)), keepdims=False, dtype=None, initial=None, masked=False
+    )
     expr = make(reduction_of(np.add), (given,), params, left, dtype)
-    return Way(axes, direct.phase_alone(expr, sizes).tile_rows, left, kept, numpys)
+    each = prod(shape[k] for k in axes)
+    return Way(seen, each, direct.phase_alone(expr, sizes).tile_rows, left, kept)
 
 
 def _is_turned(array: ndarray, memory: Any) -> bool:
@@ -173,9 +179,5 @@ def _summed(
     Where there are ``means``, that is the sum of squares beside them.
     """
     out = np.empty(way.kept if keepdims else way.shape, memory.dtype)
-    if not way.numpys:
-        return out if sums.total(memory, way.tile_rows, way.axes, out, means) else None
-    faults: list[str] = []
-    with np.errstate(all="call", call=lambda kind, _flag: faults.append(kind)):
-        np.add.reduce(memory, way.axes, None, out, keepdims)
-    return None if faults else out
+    threads = direct.threads_for(memory.nbytes)
+    return out if sums.total(memory, way.seen, way.tile_rows, out, means, threads) else None

@@ -182,8 +182,8 @@ def _lower_sum(step: Step, *, partial: bool) -> Call:
             return out
         kept = (n for k, n in enumerate(tile.shape) if k and k not in params.axis)
         if ufunc is not np.add or any(n > 1 for n in kept):
-            adds = ufunc is np.add and partial and params.axis == (0,)
-            if adds and params.initial is None and sums.sum_columns(tile, len(tile), out):
+            adds = ufunc is np.add and params.initial is None and tile.dtype == step.dtype
+            if adds and sums.sum_tiles_over(tile, params.axis, len(tile), out):
                 return out
             return by_numpy(env, out, row)
         runs = np.asarray(tile, step.dtype).reshape(tile.shape[0], -1)

@@ -14,9 +14,10 @@ So the bits of a sum depend on the phase, and not on the lowering or the partiti
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -109,49 +110,80 @@ def _blocks_into(runs: np.ndarray, sums: np.ndarray) -> None:
     np.add.reduce(runs[:, full * BLOCK :], axis=1, out=sums[:, full])
 
 
-def has_total(shape: tuple[int, ...], axis: tuple[int, ...]) -> bool:
-    """Say whether :func:`total` sums over these axes."""
-    return axis == (0,) or len(axis) == len(shape) or (axis == (1,) and len(shape) == 2)
+class Way(NamedTuple):
+    """How floats of one shape are summed over some axes by one call of the module in C.
+
+    Axes of both kinds, folded and kept, are each seen as one where they lie one inside the other.
+    """
+
+    kind: str  # of native/folds.h
+    shape: tuple[int, ...]  # in which the array is seen
+    times: int  # rows of that shape for each row of the array
+
+    def tile(self, rows: int) -> int:
+        """Return how many of the rows that are seen make a tile of so many rows."""
+        return min(rows * self.times, self.shape[0])
+
+
+@lru_cache(maxsize=4096)
+def way_of(shape: tuple[int, ...], strides: tuple[int, ...], axes: tuple[int, ...]) -> Way | None:
+    """Return how to sum over ``axes`` of an array; None where NumPy must.
+
+    What all lowerings leave to NumPy (:func:`are_numpys`), and what it makes of a tile of rows, is
+    summed in its order.
+    """
+    groups: list[tuple[bool, int]] = []
+    for k, n in enumerate(shape):
+        if n != 1 or not k:
+            folded = k in axes
+            if groups and groups[-1][0] == folded:
+                groups[-1] = folded, groups[-1][1] * n
+            else:
+                groups.append((folded, n))
+    pattern = "".join("+" if folded else "." for folded, _ in groups)
+    seen = tuple(n for _, n in groups)
+    inner = prod(shape[1:])
+    alone = bool(groups) and seen[0] == shape[0]  # the first axis and no other
+    if pattern == "+" or (alone and pattern in {"+.", ".+"}):
+        kind = {"+": "tiles", "+.": "columns", ".+": "rows"}[pattern]
+        return Way(kind, (shape[0], inner), 1) if has_runs(shape, strides) else None
+    kinds = {"+.": "columns", ".+": "numpys rows", "+.+": "middle", ".+.": "within"}
+    size = strides[-1] if strides else 0
+    if pattern not in kinds or not has_runs((1, *shape), (0, *strides)) or size <= 0:
+        return None
+    return Way(kinds[pattern], seen, seen[0] // shape[0])
 
 
 def total(
     rows: np.ndarray,
+    way: Way,
     tile_rows: int,
-    axis: tuple[int, ...],
     out: np.ndarray,
     means: np.ndarray | None = None,
+    threads: int = 1,
 ) -> bool:
-    """Sum rows into ``out``: each column, each row, or all of them; False where NumPy must.
+    """Sum rows into ``out`` by as many threads; False where NumPy must.
 
     The sums of tiles, of which the last may be shorter, meet up the tree. Where there are
     ``means``, one for each sum, squares of what is left beside them are summed.
     """
-    flat = as_runs(rows)
-    if flat is None:
-        return False
-    one = len(axis) == rows.ndim or (axis != (1,) and flat.shape[1] == 1)
-    kind = "rows" if axis == (1,) and not one else "tiles" if one else "columns"
-    if kind == "columns" and means is None:
-        return sum_columns_up(flat, tile_rows, out)
-    lengths = {"rows": -(-flat.shape[1] // BLOCK), "tiles": 1, "columns": flat.shape[1]}
-    count = len(rows) if kind == "rows" else -(-len(rows) // tile_rows)
-    parts = np.empty((count, lengths[kind]), rows.dtype)
-    if means is not None:
-        done = native.fold("fold_squares", flat, tile_rows, kind, means.reshape(-1), parts)
-    elif kind == "rows":
-        done = native.fold("fold_blocks", flat, parts)
-    else:
-        done = native.fold("fold_tiles", flat, tile_rows, parts)
-    return done and native.fold("fold_rows" if kind == "rows" else "fold_tree", parts, out)
+    seen, tile = rows.reshape(way.shape), way.tile(tile_rows)
+    return native.sum_axes(seen, way.kind, tile, means, out, True, threads)
 
 
-def sum_columns(rows: np.ndarray, tile_rows: int, out: np.ndarray) -> bool:
-    """Sum the rows of each tile, one after the other; False where NumPy is to do it.
+def sum_tiles_over(
+    rows: np.ndarray, axes: tuple[int, ...], tile_rows: int, out: np.ndarray
+) -> bool:
+    """Sum each tile of rows, or each row, over ``axes``; False where NumPy is to do it.
 
-    The last tile may be shorter, and ``out`` has a row for each.
+    That is where no sums stay beside each other. The last tile may be shorter, and ``out`` has a
+    row for each.
     """
-    flat = as_runs(rows)
-    return flat is not None and native.fold("fold_columns", flat, tile_rows, out)
+    way = way_of(rows.shape, rows.strides, axes)
+    if way is None or way.kind in {"tiles", "rows"}:
+        return False
+    seen = rows.reshape(way.shape)
+    return native.sum_axes(seen, way.kind, way.tile(tile_rows), None, out, False, 1)
 
 
 def sum_columns_up(rows: np.ndarray, tile_rows: int, out: np.ndarray) -> bool:

@@ -309,8 +309,8 @@ class TiledKernel:
     def _columns_summed(self, rows: np.ndarray, out: np.ndarray) -> bool:
         """Sum the columns of all tiles in one go; False where NumPy is to do it."""
         size = self.phase.tile_rows
-        tiles = out[: -(-len(rows) // size)]
-        return sums.sum_columns(rows, size, tiles)
+        axes: tuple[int, ...] = self.phase.steps[0].params.axis  # type: ignore[attr-defined]
+        return sums.sum_tiles_over(rows, axes, size, out[: -(-len(rows) // size)])
 
     def _run_tiles(
         self, plan: Sequence[tuple[Any, int, int]], run: _Run, where: tuple[int, int, int]
@@ -501,8 +501,9 @@ def _sums_alone(phase: Phase) -> bool:
 
 
 def _columns_alone(phase: Phase) -> bool:
-    """Say whether a phase is one sum of each column."""
-    return _axes_summed_alone(phase) == (0,) and _keeps_columns(phase, (0,))
+    """Say whether a phase is one sum of rows that leaves sums beside each other."""
+    axes = _axes_summed_alone(phase)
+    return axes is not None and 0 in axes and _keeps_columns(phase, axes)
 
 
 def _keeps_columns(phase: Phase, axes: tuple[int, ...]) -> bool:

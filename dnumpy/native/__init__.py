@@ -141,6 +141,22 @@ def fold(name: str, *given: Any) -> bool:
     return built and bool(getattr(_module, name)(*given))
 
 
+def sum_axes(
+    x: np.ndarray,
+    kind: str,
+    tile: int,
+    means: np.ndarray | None,
+    out: np.ndarray,
+    meet: bool,
+    threads: int,
+) -> bool:
+    """Sum floats over axes as ``kind`` says (``folds.h``); False where NumPy is to do it.
+
+    What tiles of so many rows give meets up the tree, or lies side by side.
+    """
+    return built and bool(_module.sum_axes(x, kind, tile, means, out, meet, threads))
+
+
 def scan(ufunc: str, x: np.ndarray, out: np.ndarray, axis: int, before: Any = None) -> int:
     """Make running folds along an axis as NumPy does; return the faults, as NumPy numbers them.
 

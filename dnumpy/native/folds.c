@@ -3,288 +3,8 @@
    Each function says whether it was done without a floating-point fault: NumPy, which names them, does
    it otherwise. */
 
-#include "apart.h"
-
-#define COLUMNS 256 /* that are folded at once: a few buffers of them stay in the first cache */
-#define WIDE 2048   /* the same of one buffer: what is read of a row is long enough to be foreseen */
-#define LEVELS 40   /* of a tree with more leaves than any memory has rows of tiles */
-
-/* A row of lanes: compilers keep one in registers that are told so, and do not always see it. */
-#if defined(__GNUC__)
-#define ROW_OF(T) __attribute__((vector_size(LANES * sizeof(T))))
-#define ADD_ROW(to, from) to += from;
-#else
-#define ROW_OF(T) [LANES]
-#define ADD_ROW(to, from)                                                                          \
-    for (int k = 0; k < LANES; k++) {                                                              \
-        to[k] += from[k];                                                                          \
-    }
-#endif
-
-/* At most ``tile`` rows from ``first`` on, and of them the columns from ``at`` on. */
-static inline Matrix
-tile_of(Matrix m, Py_ssize_t first, Py_ssize_t tile, Py_ssize_t at)
-{
-    m.rows += first * m.stride + at * m.step;
-    m.count = first + tile < m.count ? tile : m.count - first;
-    return m;
-}
-
-#define ROW_AT(T, k) (((const T *)(rows + (k) * stride))[j] + (T)0)
-
-#define DEFINE_FOLDS(T, NAME)                                                                      \
-    /* The same of a whole block, whose quarters do not wait for each other. */                    \
-    typedef T NAME##_row ROW_OF(T);                                                                \
-                                                                                                   \
-    static inline T NAME##_block(const T *a)                                                       \
-    {                                                                                              \
-        NAME##_row r[4], next;                                                                     \
-        T lanes[4][LANES];                                                                         \
-        for (int q = 0; q < 4; q++) {                                                              \
-            memcpy(&r[q], a + q * QUARTER, sizeof next);                                           \
-        }                                                                                          \
-        for (int i = LANES; i < QUARTER; i += LANES) {                                             \
-            for (int q = 0; q < 4; q++) {                                                          \
-                memcpy(&next, a + q * QUARTER + i, sizeof next);                                   \
-                ADD_ROW(r[q], next)                                                                \
-            }                                                                                      \
-        }                                                                                          \
-        memcpy(lanes, r, sizeof lanes);                                                            \
-        return (NAME##_lanes(lanes[0]) + NAME##_lanes(lanes[1])) +                                 \
-               (NAME##_lanes(lanes[2]) + NAME##_lanes(lanes[3]));                                  \
-    }                                                                                              \
-                                                                                                   \
-    /* Runs of ``length`` elements, each from the beginning of a row on. */                        \
-    FOR_EACH_CPU static void NAME##_blocks(Matrix m, Py_ssize_t count, Py_ssize_t length, T *sums) \
-    {                                                                                              \
-        int whole = length <= m.width || m.stride == m.width * m.step;                             \
-        int apart = whole && m.step != sizeof(T);                                                  \
-        T room[BLOCK];                                                                             \
-        for (Py_ssize_t k = 0; k < count; k++) {                                                   \
-            const char *run = m.rows + k * m.stride;                                               \
-            for (Py_ssize_t i = 0; i < length; i += BLOCK) {                                       \
-                Py_ssize_t n = length - i < BLOCK ? length - i : BLOCK;                            \
-                if (apart) {                                                                       \
-                    *sums++ = NAME##_apart(run + i * m.step, m.step, n) + (T)0;                    \
-                    continue;                                                                      \
-                }                                                                                  \
-                const T *piece = NAME##_piece(&m, run, i, n, whole, room);                         \
-                *sums++ = (n == BLOCK ? NAME##_block(piece) : NAME##_pairwise(piece, n)) + (T)0;   \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* Rows, one after the other; each sum is read and written once for four of them. */           \
-    static inline void NAME##_added(Matrix m, Py_ssize_t n, T *sum)                                \
-    {                                                                                              \
-        Py_ssize_t k = 0;                                                                          \
-        memset(sum, 0, n * sizeof(T));                                                             \
-        if (m.step != sizeof(T)) {                                                                 \
-            NAME##_added_apart(m, n, sum);                                                         \
-            return;                                                                                \
-        }                                                                                          \
-        for (; k + 4 <= m.count; k += 4) {                                                         \
-            const T *a = (const T *)(m.rows + k * m.stride);                                       \
-            const T *b = (const T *)((const char *)a + m.stride);                                  \
-            const T *c = (const T *)((const char *)b + m.stride);                                  \
-            const T *d = (const T *)((const char *)c + m.stride);                                  \
-            for (Py_ssize_t j = 0; j < n; j++) {                                                   \
-                sum[j] = (((sum[j] + a[j]) + b[j]) + c[j]) + d[j];                                 \
-            }                                                                                      \
-        }                                                                                          \
-        for (; k < m.count; k++) {                                                                 \
-            const T *a = (const T *)(m.rows + k * m.stride);                                       \
-            for (Py_ssize_t j = 0; j < n; j++) {                                                   \
-                sum[j] += a[j];                                                                    \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* Tiles of rows, one row after the other; the last tile may be shorter. */                    \
-    FOR_EACH_CPU static void NAME##_columns(Matrix m, Py_ssize_t tile, T *sums)                    \
-    {                                                                                              \
-        for (Py_ssize_t first = 0; first < m.count; first += tile, sums += m.width) {              \
-            for (Py_ssize_t at = 0; at < m.width; at += WIDE) {                                    \
-                Py_ssize_t n = m.width - at < WIDE ? m.width - at : WIDE;                          \
-                T sum[WIDE];                                                                       \
-                NAME##_added(tile_of(m, first, tile, at), n, sum);                                 \
-                memcpy(sums + at, sum, n * sizeof(T));                                             \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* Neighbours meet pairwise, level by level, the odd one out going up unchanged: each bit of the\
-       count of rows so far stands for a sum of so many that waits for its like. Returns how many  \
-       wait once row ``k``, the last of those given, has come. */                                  \
-    static inline int NAME##_met(T *waiting, int level, Py_ssize_t k, Py_ssize_t wide, Py_ssize_t n)\
-    {                                                                                              \
-        for (; k & 1; k >>= 1, level--) {                                                          \
-            T *top = waiting + (level - 2) * wide;                                                 \
-            for (Py_ssize_t j = 0; j < n; j++) {                                                   \
-                top[j] += top[wide + j];                                                           \
-            }                                                                                      \
-        }                                                                                          \
-        return level;                                                                              \
-    }                                                                                              \
-                                                                                                   \
-    static inline void NAME##_met_all(T *waiting, int level, Py_ssize_t wide, Py_ssize_t n)        \
-    {                                                                                              \
-        for (; level > 1; level--) {                                                               \
-            NAME##_met(waiting, level, 1, wide, n);                                                \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    FOR_EACH_CPU static void NAME##_tree(const char *rows, Py_ssize_t count, Py_ssize_t stride,    \
-                                         Py_ssize_t width, T *sums)                                \
-    {                                                                                              \
-        T waiting[LEVELS * COLUMNS];                                                               \
-        for (Py_ssize_t at = 0; at < width; at += COLUMNS) {                                       \
-            Py_ssize_t n = width - at < COLUMNS ? width - at : COLUMNS;                            \
-            int level = 0;                                                                         \
-            for (Py_ssize_t k = 0; k < count; k++) {                                               \
-                memcpy(waiting + level * COLUMNS, (const T *)(rows + k * stride) + at,             \
-                       n * sizeof(T));                                                             \
-                level = NAME##_met(waiting, level + 1, k, COLUMNS, n);                             \
-            }                                                                                      \
-            NAME##_met_all(waiting, level, COLUMNS, n);                                            \
-            memcpy(sums + at, waiting, n * sizeof(T));                                             \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* The sums of 1, 2, 4 or 8 rows that meet pairwise; each is added to nothing first, as those of\
-       tiles are. */                                                                               \
-    static inline void NAME##_pairs(const char *rows, int many, Py_ssize_t stride, Py_ssize_t n,   \
-                                    T *sum)                                                        \
-    {                                                                                              \
-        for (Py_ssize_t j = 0; many == 8 && j < n; j++) {                                          \
-            sum[j] = ((ROW_AT(T, 0) + ROW_AT(T, 1)) + (ROW_AT(T, 2) + ROW_AT(T, 3))) +             \
-                     ((ROW_AT(T, 4) + ROW_AT(T, 5)) + (ROW_AT(T, 6) + ROW_AT(T, 7)));              \
-        }                                                                                          \
-        for (Py_ssize_t j = 0; many == 4 && j < n; j++) {                                          \
-            sum[j] = (ROW_AT(T, 0) + ROW_AT(T, 1)) + (ROW_AT(T, 2) + ROW_AT(T, 3));                \
-        }                                                                                          \
-        for (Py_ssize_t j = 0; many == 2 && j < n; j++) {                                          \
-            sum[j] = ROW_AT(T, 0) + ROW_AT(T, 1);                                                  \
-        }                                                                                          \
-        for (Py_ssize_t j = 0; many == 1 && j < n; j++) {                                          \
-            sum[j] = ROW_AT(T, 0);                                                                 \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* Columns of tiles that meet up the tree; ``waiting`` has room for WIDE sums of each level. */\
-    FOR_EACH_CPU static void NAME##_total(Matrix m, Py_ssize_t tile, T *waiting, T *sums)          \
-    {                                                                                              \
-        int alone = tile == 1 && m.step == sizeof(T);                                              \
-        for (Py_ssize_t at = 0; at < m.width; at += WIDE) {                                        \
-            Py_ssize_t n = m.width - at < WIDE ? m.width - at : WIDE, first = 0;                   \
-            const char *begin = m.rows + at * m.step;                                              \
-            int level = 0;                                                                         \
-            for (int many = 8; alone && many; many /= 2) {                                         \
-                for (; first + many <= m.count; first += many) {                                   \
-                    NAME##_pairs(begin + first * m.stride, many, m.stride, n,                      \
-                                 waiting + level * WIDE);                                          \
-                    level++;                                                                       \
-                    if (many == 8) {                                                               \
-                        level = NAME##_met(waiting, level, first / 8, WIDE, n);                    \
-                    }                                                                              \
-                }                                                                                  \
-            }                                                                                      \
-            for (; first < m.count; first += tile) {                                               \
-                NAME##_added(tile_of(m, first, tile, at), n, waiting + level * WIDE);              \
-                level = NAME##_met(waiting, level + 1, first / tile, WIDE, n);                     \
-            }                                                                                      \
-            NAME##_met_all(waiting, level, WIDE, n);                                               \
-            memcpy(sums + at, waiting, n * sizeof(T));                                             \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    static T NAME##_up(const T *leaves, Py_ssize_t count)                                          \
-    {                                                                                              \
-        if (count == 1) {                                                                          \
-            return leaves[0];                                                                      \
-        }                                                                                          \
-        Py_ssize_t half = 1;                                                                       \
-        while (2 * half < count) {                                                                 \
-            half *= 2;                                                                             \
-        }                                                                                          \
-        return NAME##_up(leaves, half) + NAME##_up(leaves + half, count - half);                   \
-    }                                                                                              \
-                                                                                                   \
-    /* All of each tile: rows shorter than a block are one run. */                                 \
-    static void NAME##_tiles(Matrix m, Py_ssize_t tile, T *blocks, T *sums)                        \
-    {                                                                                              \
-        for (Py_ssize_t first = 0; first < m.count; first += tile) {                               \
-            Matrix held = tile_of(m, first, tile, 0);                                              \
-            int one = m.width < BLOCK;                                                             \
-            Py_ssize_t runs = one ? 1 : held.count, length = one ? held.count * m.width : m.width; \
-            NAME##_blocks(held, runs, length, blocks);                                             \
-            *sums++ = NAME##_up(blocks, runs * ((length + BLOCK - 1) / BLOCK));                    \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* The blocks of runs as above, of squares of what is left beside the mean of each row, or of  \
-       all of them. */                                                                             \
-    FOR_EACH_CPU static void NAME##_squared(Matrix m, Py_ssize_t count, Py_ssize_t length,         \
-                                            const T *means, int apart, T *sums)                    \
-    {                                                                                              \
-        int whole = length <= m.width || m.stride == m.width * m.step;                             \
-        T squares[BLOCK];                                                                          \
-        for (Py_ssize_t k = 0; k < count; k++) {                                                   \
-            const char *run = m.rows + k * m.stride;                                               \
-            T mean = means[k * apart];                                                             \
-            for (Py_ssize_t i = 0; i < length; i += BLOCK) {                                       \
-                Py_ssize_t n = length - i < BLOCK ? length - i : BLOCK;                            \
-                const T *piece = NAME##_piece(&m, run, i, n, whole, squares);                      \
-                for (Py_ssize_t j = 0; j < n; j++) {                                               \
-                    T left = piece[j] - mean;                                                      \
-                    squares[j] = left * left;                                                      \
-                }                                                                                  \
-                *sums++ = (n == BLOCK ? NAME##_block(squares) : NAME##_pairwise(squares, n)) + (T)0;\
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    static void NAME##_squared_tiles(Matrix m, Py_ssize_t tile, const T *mean, T *blocks, T *sums) \
-    {                                                                                              \
-        for (Py_ssize_t first = 0; first < m.count; first += tile) {                               \
-            Matrix held = tile_of(m, first, tile, 0);                                              \
-            int one = m.width < BLOCK;                                                             \
-            Py_ssize_t runs = one ? 1 : held.count, length = one ? held.count * m.width : m.width; \
-            NAME##_squared(held, runs, length, mean, 0, blocks);                                   \
-            *sums++ = NAME##_up(blocks, runs * ((length + BLOCK - 1) / BLOCK));                    \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    FOR_EACH_CPU static void NAME##_squared_columns(Matrix m, Py_ssize_t tile, const T *means,     \
-                                                    T *sums)                                       \
-    {                                                                                              \
-        T room[WIDE];                                                                              \
-        for (Py_ssize_t first = 0; first < m.count; first += tile, sums += m.width) {              \
-            for (Py_ssize_t at = 0; at < m.width; at += WIDE) {                                    \
-                Matrix held = tile_of(m, first, tile, at);                                         \
-                Py_ssize_t n = m.width - at < WIDE ? m.width - at : WIDE;                          \
-                const T *mean = means + at;                                                        \
-                T sum[WIDE];                                                                       \
-                memset(sum, 0, n * sizeof(T));                                                     \
-                for (Py_ssize_t k = 0; k < held.count; k++) {                                      \
-                    const T *row = NAME##_beside(held.rows + k * m.stride, m.step, n, room);       \
-                    for (Py_ssize_t j = 0; j < n; j++) {                                           \
-                        T left = row[j] - mean[j];                                                 \
-                        sum[j] += left * left;                                                     \
-                    }                                                                              \
-                }                                                                                  \
-                memcpy(sums + at, sum, n * sizeof(T));                                             \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    static void NAME##_rows(const char *rows, Py_ssize_t count, Py_ssize_t stride,                 \
-                            Py_ssize_t length, T *sums)                                            \
-    {                                                                                              \
-        for (Py_ssize_t k = 0; k < count; k++) {                                                   \
-            sums[k] = NAME##_up((const T *)(rows + k * stride), length);                           \
-        }                                                                                          \
-    }
+#include "crew.h"
+#include "folds.h"
 
 DEFINE_PAIRWISE(double, doubles)
 DEFINE_PAIRWISE(float, floats)
@@ -488,45 +208,165 @@ fold_rows(PyObject *Py_UNUSED(module), PyObject *args)
                                : floats_rows(m.rows, m.count, m.stride, m.width, sums))
 }
 
-/* fold_squares(a, tile, means, out): the same as above of squares of what is left beside means: beside
-   one, tiles of all; beside one for each column, tiles of columns; beside one for each row, blocks. */
-PyObject *
-fold_squares(PyObject *Py_UNUSED(module), PyObject *args)
+/* Take units until there are none. */
+static void
+take_units(void *job)
 {
-    PyArrayObject *a, *means, *b;
-    Py_ssize_t tile;
-    const char *kind;
-    Matrix m;
-    if (!PyArg_ParseTuple(args, "O!nsO!O!", &PyArray_Type, &a, &tile, &kind, &PyArray_Type, &means,
-                          &PyArray_Type, &b)) {
+    Sum *self = job;
+    Py_ssize_t start, who = ADD(&self->members, 1);
+    char *room = self->room + who * self->room_bytes;
+    clear_faults();
+    while ((start = ADD(&self->next, self->batch)) < self->units) {
+        Py_ssize_t stop = start + self->batch < self->units ? start + self->batch : self->units;
+        if (self->is_double) {
+            doubles_units(self, start, stop, room);
+        }
+        else {
+            floats_units(self, start, stop, room);
+        }
+    }
+    int raised = faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);
+    clear_faults();
+#if HAS_CREW
+    __atomic_fetch_or(&self->raised, raised, __ATOMIC_RELAXED);
+#else
+    self->raised |= raised;
+#endif
+}
+
+static const char *const kinds[] = {"tiles",       "columns", "chunks", "rows",
+                                    "numpys rows", "middle",  "within"};
+
+/* Read what is to be summed; 0 where NumPy must do it. */
+static int
+reads(Sum *s, PyArrayObject *a, const char *name)
+{
+    int type = PyArray_TYPE(a), pieces;
+    for (s->kind = TILES; s->kind <= WITHIN && strcmp(name, kinds[s->kind]) != 0; s->kind++) {
+    }
+    pieces = s->kind == MIDDLE || s->kind == WITHIN;
+    if (s->kind > WITHIN || PyArray_NDIM(a) != 2 + pieces || PyArray_SIZE(a) == 0 ||
+        (type != NPY_DOUBLE && type != NPY_FLOAT) || !PyArray_ISALIGNED(a) ||
+        !PyArray_ISNOTSWAPPED(a)) {
+        return 0;
+    }
+    s->is_double = type == NPY_DOUBLE;
+    s->m.rows = PyArray_BYTES(a);
+    s->m.count = PyArray_DIM(a, 0);
+    s->m.stride = PyArray_STRIDE(a, 0);
+    s->middle = pieces ? PyArray_DIM(a, 1) : 1;
+    s->apart = pieces ? PyArray_STRIDE(a, 1) : 0;
+    s->m.width = PyArray_DIM(a, 1 + pieces);
+    s->m.step = s->m.width > 1  ? PyArray_STRIDE(a, 1 + pieces)
+                : pieces        ? PyArray_ITEMSIZE(a)
+                                : s->m.stride;
+    return (s->kind != NUMPYS_ROWS && !pieces) || s->m.step == PyArray_ITEMSIZE(a);
+}
+
+/* The bytes that a thread needs beside what it reads and writes. */
+static Py_ssize_t
+room_of(const Sum *s, Py_ssize_t item)
+{
+    Py_ssize_t held = s->tile < s->m.count ? s->tile : s->m.count, levels = 2;
+    switch (s->kind) {
+    case TILES:
+        return item * (s->m.width < BLOCK ? held * s->m.width / BLOCK + 1
+                                          : held * (s->m.width / BLOCK + 1));
+    case ROWS:
+        return item * (s->m.width / BLOCK + 1);
+    case CHUNKS:
+        for (Py_ssize_t left = (s->m.count + s->tile - 1) / s->tile; left; left >>= 1) {
+            levels++;
+        }
+        return item * levels * WIDE;
+    default:
+        return s->means == NULL ? 0 : item * s->m.width;
+    }
+}
+
+/* How many elements each unit gives, and the units of all. */
+static Py_ssize_t
+shared_out(Sum *s, int threads)
+{
+    Py_ssize_t tiles = (s->m.count + s->tile - 1) / s->tile, each = 1;
+    if (s->kind == ROWS || s->kind == NUMPYS_ROWS || s->kind == WITHIN) {
+        s->tile = 1;
+        tiles = s->m.count;
+        each = s->kind == WITHIN ? s->m.width : 1;
+    }
+    else if (s->kind == COLUMNS || s->kind == MIDDLE) {
+        each = s->kind == MIDDLE ? s->middle : s->m.width;
+    }
+    else if (s->kind == CHUNKS) {
+        s->chunk = s->m.width / (2 * threads) / 16 * 16;
+        s->chunk = s->chunk < 256 ? 256 : s->chunk < WIDE ? s->chunk : WIDE;
+        tiles = (s->m.width + s->chunk - 1) / s->chunk;
+    }
+    s->units = tiles;
+    s->batch = tiles / (4 * threads);
+    s->batch = s->batch < 1 ? 1 : s->batch;
+    return each;
+}
+
+/* sum_axes(a, kind, tile, means, out, meet, threads): sum floats as `Sum` tells of, beside means if
+   there are any; what tiles give meets up the tree, or lies side by side. True unless there was a
+   fault. */
+PyObject *
+sum_axes(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *out;
+    PyObject *means;
+    Sum s = {0};
+    const char *name;
+    int meet, threads;
+    if (!PyArg_ParseTuple(args, "O!snOO!pi", &PyArray_Type, &a, &name, &s.tile, &means,
+                          &PyArray_Type, &out, &meet, &threads)) {
         return NULL;
     }
-    if (tile < 1 || !fits(a, b, &m) || !PyArray_ISCARRAY_RO(means) ||
-        PyArray_TYPE(means) != PyArray_TYPE(a)) {
+    int beside = means != Py_None, type = PyArray_TYPE(a);
+    if (s.tile < 1 || !reads(&s, a, name) || !PyArray_ISCARRAY(out) || PyArray_TYPE(out) != type ||
+        (beside && (!PyArray_Check(means) || PyArray_TYPE((PyArrayObject *)means) != type ||
+                    !PyArray_ISCARRAY_RO((PyArrayObject *)means)))) {
         Py_RETURN_FALSE;
     }
-    Py_ssize_t tiles = (m.count + tile - 1) / tile, expected = tiles, given = 1;
-    int of_columns = strcmp(kind, "columns") == 0, of_rows = strcmp(kind, "rows") == 0;
-    if (of_columns) {
-        expected = m.width * tiles;
-        given = m.width;
+    threads = threads < 1 ? 1 : threads > MOST_CREW ? MOST_CREW : threads;
+    if (s.kind == COLUMNS && meet && !beside && s.m.width >= 256 * threads) {
+        s.kind = CHUNKS;
     }
-    else if (of_rows) {
-        expected = m.count * ((m.width + BLOCK - 1) / BLOCK);
-        given = m.count;
-    }
-    void *blocks;
-    if (!has_size(b, expected) || !has_size(means, given) ||
-        !(blocks = room_for_blocks(&m, tile))) {
+    Py_ssize_t item = PyArray_ITEMSIZE(a), each = shared_out(&s, threads), made = each * s.units;
+    int meets = meet && s.units > 1 && (s.kind == TILES || s.kind == COLUMNS || s.kind == MIDDLE);
+    Py_ssize_t expected = s.kind == CHUNKS ? s.m.width : meets ? each : made;
+    if (!has_size(out, expected)) {
         return NULL;
     }
-    const void *beside = PyArray_DATA(means);
-    void *sums = PyArray_DATA(b);
-    int is_double = PyArray_TYPE(a) == NPY_DOUBLE;
-#define FOLD_SQUARES(NAME)                                                                         \
-    (of_columns ? NAME##_squared_columns(m, tile, beside, sums)                                    \
-     : of_rows  ? NAME##_squared(m, m.count, m.width, beside, 1, sums)                             \
-                : NAME##_squared_tiles(m, tile, beside, blocks, sums))
-    WITH_FAULTS_SEEN(
-        if (is_double) { FOLD_SQUARES(doubles); } else { FOLD_SQUARES(floats); } free(blocks))
+    if (beside) {
+        Py_ssize_t given = s.kind == TILES ? 1 : s.kind == COLUMNS || s.kind == MIDDLE ? each : made;
+        if (!has_size((PyArrayObject *)means, given)) {
+            return NULL;
+        }
+        s.means = PyArray_BYTES((PyArrayObject *)means);
+    }
+    s.room_bytes = (room_of(&s, item) + 63) / 64 * 64;
+    char *parts = malloc((meets ? made * item : 0) + 64 + threads * s.room_bytes);
+    if (parts == NULL) {
+        return PyErr_NoMemory();
+    }
+    s.sums = meets ? parts : PyArray_BYTES(out);
+    s.room = parts + ((meets ? made * item : 0) + 63) / 64 * 64;
+    Py_BEGIN_ALLOW_THREADS;
+    with_crew(take_units, &s, threads - 1);
+    if (meets) {
+        clear_faults();
+        if (s.is_double) {
+            doubles_tree(parts, s.units, each * item, each, (double *)PyArray_DATA(out));
+        }
+        else {
+            floats_tree(parts, s.units, each * item, each, (float *)PyArray_DATA(out));
+        }
+        s.raised |= faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);
+        clear_faults();
+    }
+    free(parts);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(!s.raised);
 }

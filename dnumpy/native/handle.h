@@ -237,7 +237,7 @@ PyObject *fold_rows(PyObject *module, PyObject *args);
 PyObject *fold_tiles(PyObject *module, PyObject *args);
 PyObject *fold_total(PyObject *module, PyObject *args);
 PyObject *fold_tree(PyObject *module, PyObject *args);
-PyObject *fold_squares(PyObject *module, PyObject *args);
+PyObject *sum_axes(PyObject *module, PyObject *args);
 /* see moments.c */
 PyObject *mean(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *var(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);

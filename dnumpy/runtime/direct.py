@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.config import EAGER_BELOW, config
+from dnumpy.config import EAGER_BELOW, config, thread_count
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import reference, sums
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 24 << 20  # read and written: threads that share the memory gain nothing
 FOLDED_BYTES = 9 << 20  # read by a fold
+SHARED_BYTES = 1 << 20  # read by a fold: less takes as long as waking a thread of the crew
 LITTLE_BYTES = 10 << 20  # read and written by a few operations that are not worth being fused
 MOST_LITTLE = 4  # operations
 FEW = 1 << 14  # elements of a result
@@ -130,7 +131,7 @@ def _is_summed_in_c(expr: Expr) -> bool:
         strides = Geometry(*operand.params).strides
     else:
         return False
-    return sums.has_total(operand.shape, params.axis) and sums.has_runs(operand.shape, strides)
+    return sums.way_of(operand.shape, strides, params.axis) is not None
 
 
 def is_numpys(operands: Sequence[Expr], size: int, spreads: Callable[[Expr], bool]) -> bool:
@@ -231,7 +232,16 @@ def _summed_in_c(expr: Expr, operand: np.ndarray) -> tuple[np.ndarray, Faults] |
     phase = _fold_of(expr, operand).phase
     out = pool.empty(expr.shape, expr.dtype)
     params: Any = expr.params
-    return (out, set()) if sums.total(operand, phase.tile_rows, params.axis, out) else None
+    way = sums.way_of(operand.shape, operand.strides, params.axis)
+    if way is None:
+        return None
+    threads = threads_for(operand.nbytes)
+    return (out, set()) if sums.total(operand, way, phase.tile_rows, out, None, threads) else None
+
+
+def threads_for(nbytes: int) -> int:
+    """Return how many threads pass so many bytes at once, where none has to be woken by Python."""
+    return thread_count() if nbytes >= SHARED_BYTES else 1
 
 
 def _folded_in_tiles(expr: Expr, operand: np.ndarray) -> tuple[np.ndarray, Faults]:

@@ -155,8 +155,82 @@ def test_what_lies_apart_is_folded_as_what_lies_side_by_side(
     for beside_them in (None, means):
         found = [np.empty(shape, kind) for _ in range(2)]
         for given_, out in zip((x, apart), found, strict=True):
-            assert sums.total(given_, tile, axes, out, beside_them)
+            way = sums.way_of(given_.shape, given_.strides, axes)
+            if way is None:  # of one column: there is nothing to sum
+                assert (of, width) == ("rows", 1)
+                return
+            assert sums.total(given_, way, tile, out, beside_them)
         assert found[0].tobytes() == found[1].tobytes()
+
+
+SHAPES = [
+    (7, 5, 600), (3, 1, 40), (30, 3), (1, 4, 5), (40, 2, 3, 50), (1, 1, 7), (9, 130, 4),
+    (12, 8, 9, 5), (64, 17), (5, 1000), (4, 300, 70),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not native.built, reason="the module in C was not built")
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from(SHAPES),
+    st.data(),
+    st.sampled_from("fd"),
+    st.sampled_from((1, 3, 10, 1 << 40)),
+    st.integers(1, 3),
+)
+def test_a_sum_over_any_axes_is_that_of_its_tiles_and_rows(shape, data, kind, tile, threads):
+    some = st.sets(st.integers(0, len(shape) - 1), min_size=1)
+    axes = tuple(sorted(data.draw(some)))
+    draw = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x = (draw.normal(size=shape) * 10.0 ** draw.integers(-6, 6, shape)).astype(kind)
+    way = sums.way_of(x.shape, x.strides, axes)
+    if way is None:
+        return
+    left = tuple(n for k, n in enumerate(shape) if k not in axes)
+    out = np.full(left, np.nan, kind)
+    assert sums.total(x, way, tile, out, None, threads)
+    assert out.tobytes() == in_tiles(x, axes, tile).tobytes()
+    means = np.asarray(np.mean(x, axes), order="C")
+    assert sums.total(x, way, tile, out, means, threads)
+    beside = (x - np.expand_dims(means, axes)).astype(float) ** 2
+    np.testing.assert_allclose(out, beside.sum(axes), rtol=1e-3)
+    if way.kind not in {"tiles", "rows"}:
+        parts = np.full(
+            (-(-len(x) // tile) if 0 in axes else len(x), *left[0 not in axes :]), np.nan
+        )
+        parts = parts.astype(kind)
+        assert sums.sum_tiles_over(x, axes, tile, parts)
+        folded = _up_the_tree(np.add, parts)[0] if 0 in axes else parts
+        assert folded.tobytes() == in_tiles(x, axes, tile).tobytes()
+
+
+def in_tiles(x: np.ndarray, axes: tuple[int, ...], tile: int) -> np.ndarray:
+    """Return a sum as NumPy's loop and the order of blocks and tiles give it."""
+    stays = any(n > 1 for k, n in enumerate(x.shape) if k and k not in axes)
+    if 0 not in axes:
+        return np.add.reduce(x, axes) if stays else sum_runs(x.reshape(len(x), -1))
+    tiles = [x[k : k + tile] for k in range(0, len(x), tile)]
+    parts = [np.add.reduce(t, axes) if stays else sum_tile(t.reshape(len(t), -1)) for t in tiles]
+    return _up_the_tree(np.add, np.array(parts).reshape(len(parts), -1))[0]
+
+
+@pytest.mark.skipif(not native.built, reason="the module in C was not built")
+def test_sums_over_axes_leave_to_numpy_what_they_do_not_know() -> None:
+    x = np.ones((6, 5, 40))
+    middle = sums.way_of(x.shape, x.strides, (0, 2))
+    assert middle is not None
+    assert middle.kind == "middle"
+    out = np.empty(5)
+    assert sums.total(x, middle, 2, out)
+    assert not sums.total(x.astype(int), middle, 2, out)
+    assert not sums.total(np.full(x.shape, 1e308), middle, 2, out)  # and the fault is NumPy's
+    assert not native.sum_axes(x, "sideways", 2, None, out, True, 1)
+    assert sums.way_of(x.shape, x.strides[::-1], (0, 2)) is None
+    assert sums.way_of((2, 3, 4, 5), (480, 160, 40, 8), (0, 2)) is None
+    with pytest.raises(ValueError, match="memory for 5 sums"):
+        sums.total(x, middle, 2, np.empty(4))
+    with pytest.raises(ValueError, match="memory for 5 sums"):
+        sums.total(x, middle, 2, out, np.empty(4))
 
 
 def kind_of(kind: str) -> type:
