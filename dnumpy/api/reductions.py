@@ -517,6 +517,8 @@ def var(
         return NotImplemented
     if ddof >= _count(a, axis):
         return NotImplemented
+    if dtype is None and (now := summed.variance_now(a, axis, ddof, keepdims is True)) is not None:
+        return now
     axes = _axes(axis, a.ndim)
     matrix = short_rows.as_matrix(a, axes) if len(axes) > 1 else None
     if matrix is not None:
@@ -525,8 +527,6 @@ def var(
             return NotImplemented
         kept = keepdims is not _NO_VALUE and bool(keepdims)
         return short_rows.restored(found, a.shape, axes, keepdims=kept)
-    if dtype is None and (now := summed.variance_now(a, axis, ddof, keepdims is True)) is not None:
-        return now
     found = _var_parts(a, axis, dtype, ddof, keepdims)
     if found is NotImplemented:
         return NotImplemented

@@ -46,7 +46,7 @@ def as_matrix(array: Any, axes: tuple[int, ...]) -> ndarray | None:
 def restored(folded: Any, shape: tuple[int, ...], axes: tuple[int, ...], *, keepdims: bool) -> Any:
     """Return what a matrix was folded to as what an array of such a shape is folded to."""
     rest = shape[len(axes) :]
-    return reshape(folded, (1,) * len(axes) + rest if keepdims else rest)
+    return folded.reshape((1,) * len(axes) + rest if keepdims else rest)
 
 
 def in_any_order(wrapped: np.ufunc, dtype: np.dtype, result: np.dtype) -> bool:

@@ -208,6 +208,7 @@ class TiledKernel:
                 self._run_tiles(self._plan, run, (lo, hi, 0))
             else:
                 self._run_all(run, lo, hi)
+        faults |= {(k + 1, kind) for k, kind in faults if k + 1 in self._computed_before}
         return faults
 
     def _run_all(self, run: _Run, lo: int, hi: int) -> None:
