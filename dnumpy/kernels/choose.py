@@ -14,7 +14,6 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +24,7 @@ from dnumpy import native
 from dnumpy.config import config
 from dnumpy.kernels import at_hand, cached
 from dnumpy.kernels.joint import run_jointly
+from dnumpy.kernels.rates import Rate, Record
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.staged import run_in_c
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
@@ -39,13 +39,14 @@ if TYPE_CHECKING:
     from dnumpy.kernels.staged import Staged
     from dnumpy.rewrite.phase import Phase
 
+    # values, outputs, rows lo:hi, the row with which they begin, and what is to be told
+    _Given = tuple[Sequence[Any], Sequence[np.ndarray], int, int, int, Collection[str]]
+    _Asked = tuple["Record", Variant | Staged | Chain]
+
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
 LATER = 2  # times what compiling costs: what took longer, if only once, is for later processes
 SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is compiled
-FORGETTING = 0.1  # the weight of a run that took longer than the best
-TRIALS = 4  # runs before a measured time is believed
-RETIMED = 64  # runs between two looks at the slower lowering
 
 
 class KernelReport(NamedTuple):
@@ -69,56 +70,10 @@ class Outlook(NamedTuple):
     seconds: float | None
 
 
-@dataclass(slots=True)
-class _Rate:
-    """Best seconds per element, forgotten slowly: a busy moment, however long, does not decide."""
-
-    value: float | None = None
-    count: int = 0
-
-    def observe(self, seconds: float, elements: float) -> None:
-        self.count += 1
-        rate = seconds / max(elements, 1)
-        if self.value is None or rate <= self.value:
-            self.value = rate
-        else:
-            self.value += FORGETTING * (min(rate, 1.5 * self.value) - self.value)
-
-
-@dataclass(slots=True)
-class _Record:
-    """One generated program: its state, and both lowerings' rates."""
-
-    source: str
-    helpers: tuple[str, ...] = ()
-    state: str = "tiled"  # tiled -> compiling -> ready | failed
-    tiled_total: float = 0.0
-    tiled: _Rate = field(default_factory=_Rate)
-    numba: _Rate = field(default_factory=_Rate)
-    runs: int = 0
-    compile_seconds: float | None = None
-    from_disk: bool = False
-    digest: str = ""
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def prefers_numba(self) -> bool:
-        """Say whether to run compiled now: where it is faster, or to measure it again."""
-        tiled, numba = self.tiled.value, self.numba.value
-        if numba is None or tiled is None or numba <= tiled or self.numba.count < TRIALS:
-            return True
-        self.runs += 1
-        return self.runs % RETIMED == 0
-
-    def is_compiled(self) -> bool:
-        """Say whether compiled is how most runs will go from now on."""
-        tiled, numba = self.tiled.value, self.numba.value
-        return self.state == "ready" and (tiled is None or numba is None or numba <= tiled)
-
-
 _MOST_KERNELS = 4096
 _kernels: dict[Phase, AdaptiveKernel] = {}
 _met: dict[int, tuple[Phase, AdaptiveKernel]] = {}  # by id: a hash takes as long as all the rest
-_records: dict[str, _Record] = {}
+_records: dict[str, Record] = {}
 _records_lock = threading.Lock()
 _costs: list[float] = []  # seconds of compiling
 
@@ -129,7 +84,7 @@ class LoneKernel:
     def __init__(self, source: str) -> None:
         self.source = source
         with _records_lock:
-            self._record = _records.setdefault(f"alone {source}", _Record(source))
+            self._record = _records.setdefault(f"alone {source}", Record(source))
 
     def ready(self) -> Compiled | None:
         """Return the machine code, if it is at hand."""
@@ -205,11 +160,11 @@ class AdaptiveKernel:
         self._total = 0.0
         self._rows_done = 0  # by early runs
         self._expected = 0.0  # seconds of all rows, as the latest early run went
-        self._early = _Rate()
+        self._early = Rate()
         self._worth = _worth_compiling(phase)
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
-        self._record: _Record | None = None  # of the program that ran last
+        self._record: Record | None = None  # of the program that ran last
         self._on_disk: bool | None = None  # whether to load machine code first, None before a run
         self._apart = False  # whether a run by threads of the module in C had to be done again
 
@@ -248,7 +203,13 @@ class AdaptiveKernel:
     @property
     def joins(self) -> bool:
         """Whether threads of the module in C may share out a run, as far as is known."""
-        if self._apart or self.multiplies or not native.built or self.stays_tiled:
+        if self.multiplies or not native.built:
+            return False
+        return self._joins_compiled or (config.kernels != "numba" and self._tiled.joins)
+
+    @property
+    def _joins_compiled(self) -> bool:
+        if self._apart or self.stays_tiled:
             return False
         record = self._record
         return config.kernels == "numba" or (record is not None and record.is_compiled())
@@ -274,13 +235,26 @@ class AdaptiveKernel:
             return kernel.run(values, outs, lo, hi, origin, told)
         if self.stays_tiled:
             return self._run_tiled(values, outs, lo, hi, origin)
+        asked = self._asked_for(values, outs)
+        if asked is None:
+            return self._run_early(values, outs, lo, hi, origin)
+        return self._run_measured(asked, (values, outs, lo, hi, origin, told))
+
+    def _asked_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> _Asked | None:
+        """Return the program for such values, once anybody asks what compiling it would mean."""
         if self._on_disk is None:
             self._on_disk = self._is_sooner_loaded()
         if not self._on_disk and (
             self._total < LOWER_AFTER or not at_hand.lowerings_at_hand(self.phase, self._expected)
         ):
-            return self._run_early(values, outs, lo, hi, origin)
-        return self._run_measured(values, outs, lo, hi, origin, told)
+            return None
+        variant = self._compiled().variant_for(values, outs)
+        if variant is None:
+            return None
+        record = self._note_record(variant)
+        if self._on_disk and not record.digest and _begins(record):
+            _prepare(record, self.phase, worth=False)
+        return record, variant
 
     def _is_sooner_loaded(self) -> bool:
         """Say whether all rows would take longer, tiled, than loading machine code from disk."""
@@ -293,16 +267,28 @@ class AdaptiveKernel:
         """Run tiled before anybody asks for anything else."""
         started, worked = time.perf_counter(), time.thread_time()
         faults = self._run_tiled(values, outs, lo, hi, origin)
-        seconds = time.thread_time() - worked  # a busy machine makes nothing worth more
+        took = time.perf_counter() - started, time.thread_time() - worked
+        self._ran_early(values, outs, took, hi - lo)
+        return faults
+
+    def _ran_early(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        took: tuple[float, float],
+        rows: int,
+        threads: int = 1,
+    ) -> None:
+        """Note how long rows took each of the threads: in all, and at work."""
+        seconds = took[1] * threads  # a busy machine makes nothing worth more
         self._total += seconds
-        self._expected = seconds * self.phase.rows / max(hi - lo, 1)
-        self._early.observe(time.perf_counter() - started, (hi - lo) * self._per_row)
+        self._expected = seconds * self.phase.rows / max(rows, 1)
+        self._early.observe(took[0], rows * self._per_row / threads)
         if self._rows_done >= self.phase.rows:  # what runs once is not worth being imported for
             at_hand.note_tiled(seconds)
-        self._rows_done += hi - lo
+        self._rows_done += rows
         if self._rows_done == self.phase.rows and self._total >= LATER * at_hand.COMPILE_SECONDS:
             _compile_for_later(self, values, outs)
-        return faults
 
     def run_jointly(
         self,
@@ -311,26 +297,54 @@ class AdaptiveKernel:
         batch: int,
         threads: int,
         told: Collection[str],
-    ) -> bool:
-        """Compute all rows in batches that threads draw in C: see :mod:`dnumpy.kernels.joint`.
+    ) -> Faults | None:
+        """Compute all rows in batches of so many tiles that threads draw in C.
 
-        False where no kernel is compiled, and where rows have to be computed otherwise.
+        See :mod:`dnumpy.kernels.joint` and :mod:`dnumpy.kernels.tile_loop`. Returns the faults;
+        None where rows have to be computed otherwise.
         """
+        if not self.joins:
+            return None
+        if config.kernels == "numba":
+            return self._run_compiled_jointly(values, outs, batch, threads, told)
+        started, worked = time.perf_counter(), time.thread_time()
+        asked = None if self.stays_tiled else self._asked_for(values, outs)
+        if asked is not None and asked[0].state == "ready" and asked[0].prefers_numba():
+            return self._run_compiled_jointly(values, outs, batch, threads, told)
+        faults = self._tiled.run_jointly(values, outs, batch, threads)
+        if faults is None:
+            return None
+        self.lowering = "tiled"
+        took = time.perf_counter() - started, time.thread_time() - worked
+        if asked is not None:
+            self._ran_measured(asked[0], took, self.phase.rows, threads)
+        elif not self.stays_tiled:
+            self._ran_early(values, outs, took, self.phase.rows, threads)
+        return faults
+
+    def _run_compiled_jointly(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        batch: int,
+        threads: int,
+        told: Collection[str],
+    ) -> Faults | None:
         kernel, record, phase = self._numba, self._record, self.phase
-        if kernel is None or not self.joins:
-            return False
+        if kernel is None or not self._joins_compiled:
+            return None
         variant = kernel.variant_for(values, outs)
         started = time.perf_counter()
-        rows = phase.rows, batch, phase.tile_rows
+        rows = phase.rows, batch * phase.tile_rows, phase.tile_rows
         done = run_jointly(variant, values, outs, rows, threads, told)
         if not done:
             self._apart = done is False
-            return False
+            return None
         self.lowering = kernel.lowering
         if record is not None:
             elements = phase.rows * self._per_row / threads
             record.numba.observe(time.perf_counter() - started, elements)
-        return True
+        return set()
 
     def run_staged(
         self,
@@ -390,7 +404,7 @@ class AdaptiveKernel:
                 self._numba = NumbaKernel(self.phase, self._tiled)
         return self._numba
 
-    def _note_record(self, variant: Variant | Staged | Chain) -> _Record:
+    def _note_record(self, variant: Variant | Staged | Chain) -> Record:
         """Return the record of the program that is about to run."""
         record = self._record = _record_of(variant)
         if not record.tiled_total and self._total:  # before there was a record
@@ -405,39 +419,33 @@ class AdaptiveKernel:
         if variant is not None:
             self._note_record(variant)
 
-    def _run_measured(
-        self,
-        values: Sequence[Any],
-        outs: Sequence[np.ndarray],
-        lo: int,
-        hi: int,
-        origin: int,
-        told: Collection[str],
-    ) -> Faults:
-        kernel = self._numba or self._compiled()
-        variant = kernel.variant_for(values, outs)
-        if variant is None:
-            return self._run_tiled(values, outs, lo, hi, origin)
-        record = self._note_record(variant)
-        if self._on_disk and not record.digest and _begins(record):
-            _prepare(record, self.phase, worth=False)
-        elements = (hi - lo) * self._per_row
+    def _run_measured(self, asked: _Asked, given: _Given) -> Faults:
+        record, variant = asked
+        values, outs, lo, hi, origin, told = given
         started = time.perf_counter()
         if record.state == "ready" and record.prefers_numba():
-            self.lowering = kernel.lowering
+            self.lowering = self._compiled().lowering
             fresh = not variant.ready  # its first run sets up what later ones reuse
             done = variant.run(values, outs, lo, hi, origin, told)
             faults = set() if done else self._tiled.run(values, outs, lo, hi, origin)
             if not fresh:
+                elements = (hi - lo) * self._per_row
                 record.numba.observe(time.perf_counter() - started, elements)
             return faults
         worked = time.thread_time()
         faults = self._run_tiled(values, outs, lo, hi, origin)
-        record.tiled.observe(time.perf_counter() - started, elements)
-        seconds = time.thread_time() - worked
-        record.tiled_total += seconds
-        _consider(record, self.phase, seconds * self.phase.rows / max(hi - lo, 1))
+        took = time.perf_counter() - started, time.thread_time() - worked
+        self._ran_measured(record, took, hi - lo)
         return faults
+
+    def _ran_measured(
+        self, record: Record, took: tuple[float, float], rows: int, threads: int = 1
+    ) -> None:
+        """Note how long rows took each of the threads, tiled: in all, and at work."""
+        record.tiled.observe(took[0], rows * self._per_row / threads)
+        seconds = took[1] * threads
+        record.tiled_total += seconds
+        _consider(record, self.phase, seconds * self.phase.rows / max(rows, 1))
 
 
 def _worth_compiling(phase: Phase) -> bool:
@@ -458,15 +466,15 @@ def _elements_per_row(phase: Phase) -> int:
     return max(widest, 1)
 
 
-def _record_of(variant: Variant | Staged | Chain) -> _Record:
+def _record_of(variant: Variant | Staged | Chain) -> Record:
     record = _records.get(variant.key)
     if record is None:
         with _records_lock:
-            record = _records.setdefault(variant.key, _Record(variant.source, variant.helpers))
+            record = _records.setdefault(variant.key, Record(variant.source, variant.helpers))
     return record
 
 
-def _consider(record: _Record, phase: Phase | None, run: float) -> None:
+def _consider(record: Record, phase: Phase | None, run: float) -> None:
     """Start loading or compiling when the tiled time so far makes it worth its cost.
 
     Or when the ``run`` of which this was a part takes so many seconds that the rest is worth it.
@@ -487,7 +495,7 @@ def _consider(record: _Record, phase: Phase | None, run: float) -> None:
     ).start()
 
 
-def _begins(record: _Record) -> bool:
+def _begins(record: Record) -> bool:
     """Say whether the caller is to make the machine code, which nobody does yet."""
     with record.lock:
         if record.state != "tiled":
@@ -520,7 +528,7 @@ def _alike(value: Any) -> Any:
     return as_strided(np.empty(1, value.dtype), value.shape, value.strides)
 
 
-def _prepare(record: _Record, phase: Phase | None, *, worth: bool) -> None:
+def _prepare(record: Record, phase: Phase | None, *, worth: bool) -> None:
     """Make the machine code of ``record`` available, if it is on disk or worth compiling.
 
     A later process is to know that there is some for the ``phase``.

@@ -69,12 +69,13 @@ class Stretches(NamedTuple):
         """Return the constants in memory; raises Untold where a dtype cannot hold one as it is."""
         try:
             with np.errstate(all="raise", under="ignore"):
-                return [_cell(values[cell.given], cell) for cell in self.cells]
+                return [cell_of(values[cell.given], cell) for cell in self.cells]
         except (OverflowError, FloatingPointError) as error:
             raise Untold from error
 
 
-def _cell(value: Any, cell: Cell) -> np.ndarray:
+def cell_of(value: Any, cell: Cell) -> np.ndarray:
+    """Return a constant in memory; raises OverflowError where the dtype cannot hold it."""
     if cell.unsafe or isinstance(value, np.generic | np.ndarray):
         return np.asarray(value).astype(cell.dtype, casting="unsafe")
     return np.array(value, cell.dtype)
@@ -96,7 +97,7 @@ def stretches_of(
     """
     if not native.built or not tells_faults():
         return None
-    writer = _Writer(phase, kinds, scratch, rows)
+    writer = Writer(phase, kinds, scratch, rows)
     parts = tuple(writer.parts())
     if len(parts) == len(phase.steps):
         return None
@@ -116,7 +117,7 @@ def run_stretch(env: list[Any], stretch: Stretch, begin: int) -> tuple[int, Iter
     return stop, [(record, word) for record, flags in raised for word in fault_words(flags)]
 
 
-class _Writer:
+class Writer:
     """Writes the records of a phase."""
 
     def __init__(
@@ -140,7 +141,7 @@ class _Writer:
             lies = slot in self.scratch or slot in self.rows
             if isinstance(step.op, Movement) and slot in self.scratch:
                 continue
-            record = self._record(slot, step) if lies else None
+            record = self.record(slot, step) if lies else None
             if record is not None:
                 records.append(record)
                 numbers.append(number)
@@ -153,7 +154,7 @@ class _Writer:
         if begin < len(self.phase.steps):
             yield _stretch(begin, len(self.phase.steps), records, numbers, placed)
 
-    def _record(self, slot: int, step: Step) -> list[int] | None:
+    def record(self, slot: int, step: Step) -> list[int] | None:
         """Return the numbers of a step, None where only NumPy can run it."""
         op, args = step.op, step.args
         if not isinstance(op, Elementwise) or step.dtype.kind not in _KINDS:
@@ -172,7 +173,7 @@ class _Writer:
         function, data, dtypes = loop
         slots: list[int] = []
         for arg, dtype in zip(args, dtypes, strict=True):
-            found = self._operand(arg, dtype, unsafe=op is WHERE)
+            found = self.operand(arg, dtype, unsafe=op is WHERE)
             if found is None:
                 return None
             slots.append(found)
@@ -206,7 +207,7 @@ class _Writer:
             return None
         return function, 0, (given, step.dtype, step.dtype)
 
-    def _operand(self, slot: int, dtype: np.dtype, *, unsafe: bool) -> int | None:
+    def operand(self, slot: int, dtype: np.dtype, *, unsafe: bool) -> int | None:
         """Return the slot in which an operand lies in this dtype."""
         if self.phase.is_array(slot):
             return slot if self._kind(slot) == dtype else None

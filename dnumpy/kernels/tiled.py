@@ -25,15 +25,17 @@ import numpy as np
 from dnumpy.config import thread_count
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import sums
+from dnumpy.kernels.buffers import buffers_of, laid_out
 from dnumpy.kernels.loops import kinds_of
 from dnumpy.kernels.steps import are_of_one_call, compute_both, is_plain, lower, view_of_tile
 from dnumpy.kernels.stretches import Stretch, Stretches, Untold, run_stretch, stretches_of
+from dnumpy.kernels.tile_loop import TileLoops
 from dnumpy.ops.families import Movement, Reduction
-from dnumpy.ops.table import WHERE
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from dnumpy.rewrite.phase import Phase, Step
 
@@ -49,8 +51,8 @@ _STORED = {_SCRATCH, _ROWS}
 
 CALL_SECONDS = 1e-4  # of a call at best
 CROWDED = 2e-5  # seconds of a call: a thread that must wait for another one wakes up 50 us later
-ALIGNED = 64  # bytes: a line of the caches
 MOST_AT_ONCE = 64  # tiles
+LEAST_TILES = 2  # for which operands are described once for all
 MOST_SCRATCH = 4 << 20  # bytes in which several tiles at once keep what they hold between steps
 # Of the largest of NumPy's temporaries so many threads hold half. More of them hold more: calls
 # would be too short for them to work at the same time.
@@ -129,8 +131,8 @@ class TiledKernel:
         self._calls = [lower(step) for step in phase.steps]
         self._row_outputs = {o.slot: k for k, o in enumerate(phase.outputs) if not o.partial}
         self._partials = {o.slot: k for k, o in enumerate(phase.outputs) if o.partial}
-        self._dead_after = _last_uses(phase)
-        self._scratch_of, self._scratch_shapes = self._assign_scratch()
+        kept = self._row_outputs.keys() | self._partials.keys()
+        self._scratch_of, self._scratch_shapes = buffers_of(phase, kept)
         self._by_rows = [k for k, x in enumerate(phase.inputs) if x.access is Access.ROWS]
         self._plan = [
             (call, *self._target(slot)) for slot, call in enumerate(self._calls, start=self._first)
@@ -150,7 +152,7 @@ class TiledKernel:
             for slot, (call, kind, target) in enumerate(self._plan, start=self._first)
         ]
         self._has_rows = [x.access is Access.ROWS for x in phase.inputs] + [True] * len(phase.steps)
-        self._scratch_at, self._scratch_bytes = _laid_out(self._scratch_shapes)
+        self._scratch_at, self._scratch_bytes = laid_out(self._scratch_shapes)
         self._fitting = 1  # tiles at once: a library's product may depend on how many rows it has
         if not phase.multiplies:
             shares = 2 * min(thread_count(), MOST_SHARES)
@@ -164,6 +166,7 @@ class TiledKernel:
         self._sums_alone = _sums_alone(phase)
         self._columns_alone = _columns_alone(phase)
         self._in_one_go = _streams(phase) and self._plan[0][1] == _ROWS
+        self._loops = TileLoops(phase)
 
     def _target(self, slot: int) -> tuple[int, int]:
         """Return where a step's result goes: the kind of target, and which one."""
@@ -206,10 +209,52 @@ class TiledKernel:
                 return faults
             if self._in_one_go:
                 self._run_tiles(self._plan, run, (lo, hi, 0))
+            elif (found := self._run_in_c(values, outs, (lo, hi, origin))) is not None:
+                return found
             else:
                 self._run_all(run, lo, hi)
         faults |= {(k + 1, kind) for k, kind in faults if k + 1 in self._computed_before}
         return faults
+
+    @property
+    def joins(self) -> bool:
+        """Whether :meth:`run_jointly` may do anything, as far as is known."""
+        return self._loops.may_run
+
+    def run_jointly(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], batch: int, threads: int
+    ) -> Faults | None:
+        """Compute all rows, threads of the module in C drawing batches of so many tiles.
+
+        None where rows have to be computed otherwise, all of them.
+        """
+        where = 0, self.phase.rows, 0
+        with np.errstate(all="ignore"):
+            return self._run_in_c(values, outs, where, batch, threads)
+
+    def _run_in_c(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        where: tuple[int, int, int],
+        batch: int = 0,
+        threads: int = 1,
+    ) -> Faults | None:
+        """Compute rows by one call, if there are several tiles and no step needs NumPy."""
+        tiles, loops = (where[1] - where[0]) // self.phase.tile_rows, self._loops
+        if tiles < LEAST_TILES or not loops.may_run:
+            return None
+        loop = loops.loop_for(values, outs, self._scratched, self._scratch_bytes)
+        if loop is None:
+            return None
+        with _scratch(loop.scratch_bytes * threads) as scratch:
+            lent, shares = (scratch, self.views), (batch or tiles, threads)
+            return loops.run(loop, lent, (values, outs), where, shares)
+
+    def _scratched(self) -> AbstractSet[int]:
+        """Return the slots of what lies in scratch, views of such included."""
+        scratch = np.empty(self._scratch_bytes, np.uint8)
+        return self.views(scratch, self.phase.tile_rows).keys()
 
     def _run_all(self, run: _Run, lo: int, hi: int) -> None:
         size = self.phase.tile_rows
@@ -422,33 +467,6 @@ class TiledKernel:
                 views[slot] = view_of_tile(base, Geometry(*step.params))
         return views
 
-    def _assign_scratch(self) -> tuple[dict[int, int | None], list[int]]:
-        """Give each inner row value a buffer; a buffer is reused once its value has died."""
-        places: dict[int, int | None] = {}
-        sizes: list[int] = []
-        free: list[int] = []
-        for slot, step in enumerate(self.phase.steps, start=self._first):
-            dead = [d for d in self._dead_after.get(slot, ()) if places.get(d) is not None]
-            if slot in self._row_outputs or slot in self._partials or isinstance(step.op, Movement):
-                places[slot] = None
-            elif replaced := [d for d in dead if self._may_replace(step, d)]:
-                places[slot] = places[replaced[0]]
-                dead.remove(replaced[0])
-            else:
-                need = self.phase.tile_rows * _row_bytes(step)
-                places[slot] = _take(free, sizes, need)
-            free.extend(place for d in dead if (place := places[d]) is not None)
-        return places, sizes
-
-    def _may_replace(self, step: Step, slot: int) -> bool:
-        """Say whether a step may write over an operand that nobody reads after it."""
-        if self.phase.multiplies or slot not in step.args:
-            return False
-        if not is_plain(step) and not (step.op is WHERE and slot not in step.args[:2]):
-            return False
-        before = self.phase.steps[slot - self._first]
-        return (before.shape, before.dtype) == (step.shape, step.dtype)
-
 
 @contextmanager
 def _naming_step(run: _Run) -> Iterator[None]:
@@ -458,26 +476,6 @@ def _naming_step(run: _Run) -> Iterator[None]:
     except Exception as error:
         error.dnumpy_step = run.step  # type: ignore[attr-defined]
         raise
-
-
-def _laid_out(sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Return where each buffer begins in one that holds them all, and the size of that one."""
-    starts, end = [], 0
-    for size in sizes:
-        starts.append(end)
-        end += -(-size // ALIGNED) * ALIGNED
-    return starts, end
-
-
-def _take(free: list[int], sizes: list[int], need: int) -> int:
-    """Return the smallest free buffer that is large enough and not far too large, or a new one."""
-    fitting = [k for k in free if need <= sizes[k] <= 2 * need]
-    if fitting:
-        best = min(reversed(fitting), key=sizes.__getitem__)
-        free.remove(best)
-        return best
-    sizes.append(need)
-    return len(sizes) - 1
 
 
 def _axes_summed_alone(phase: Phase) -> tuple[int, ...] | None:
@@ -537,33 +535,7 @@ def _widest_bytes(phase: Phase) -> int:
     return max(prod(step.shape) * step.dtype.itemsize for step in phase.steps)
 
 
-def _row_bytes(step: Step) -> int:
-    count = 1
-    for extent in step.shape[1:]:
-        count *= extent
-    return count * step.dtype.itemsize
-
-
 def _shaped(buffer: np.ndarray, phase: Phase, slot: int, count: int) -> np.ndarray:
     step = phase.steps[slot - len(phase.inputs)]
     view: np.ndarray = np.ndarray((count, *step.shape[1:]), step.dtype, buffer)
     return view
-
-
-def _last_uses(phase: Phase) -> dict[int, list[int]]:
-    """Map a step's slot to the slots that no later step reads; a view keeps its base alive."""
-    first = len(phase.inputs)
-    last: dict[int, int] = {}
-    for slot, step in enumerate(phase.steps, start=first):
-        last[slot] = slot
-        for arg in step.args:
-            last[arg] = slot
-    for slot in range(first + len(phase.steps) - 1, first - 1, -1):
-        step = phase.steps[slot - first]
-        if isinstance(step.op, Movement):
-            last[step.args[0]] = max(last[step.args[0]], last[slot])
-    dead: dict[int, list[int]] = {}
-    for slot, user in last.items():
-        if slot >= first:
-            dead.setdefault(user, []).append(slot)
-    return dead

@@ -307,6 +307,7 @@ if built:
     survey: Any = _module.survey
     waiting: Any = _module.waiting
     run_stretch: Any = _module.run_stretch
+    run_tiles: Any = _module.run_tiles
     own_loops: Any = _module.own_loops
 # what runs a compiled kernel over operands that lie as others did, where it is built
 Launch: Any = _module.Launch if built else None

@@ -208,6 +208,17 @@ fold_rows(PyObject *Py_UNUSED(module), PyObject *args)
                                : floats_rows(m.rows, m.count, m.stride, m.width, sums))
 }
 
+void
+sum_units(const Sum *sum, Py_ssize_t start, Py_ssize_t stop, char *room)
+{
+    if (sum->is_double) {
+        doubles_units(sum, start, stop, room);
+    }
+    else {
+        floats_units(sum, start, stop, room);
+    }
+}
+
 /* Take units until there are none. */
 static void
 take_units(void *job)
@@ -218,12 +229,7 @@ take_units(void *job)
     clear_faults();
     while ((start = ADD(&self->next, self->batch)) < self->units) {
         Py_ssize_t stop = start + self->batch < self->units ? start + self->batch : self->units;
-        if (self->is_double) {
-            doubles_units(self, start, stop, room);
-        }
-        else {
-            floats_units(self, start, stop, room);
-        }
+        sum_units(self, start, stop, room);
     }
     int raised = faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);
     clear_faults();
@@ -237,14 +243,21 @@ take_units(void *job)
 static const char *const kinds[] = {"tiles",       "columns", "chunks", "rows",
                                     "numpys rows", "middle",  "within"};
 
-/* Read what is to be summed; 0 where NumPy must do it. */
 static int
-reads(Sum *s, PyArrayObject *a, const char *name)
+kind_of(const char *name)
 {
-    int type = PyArray_TYPE(a), pieces;
-    for (s->kind = TILES; s->kind <= WITHIN && strcmp(name, kinds[s->kind]) != 0; s->kind++) {
+    int kind = TILES;
+    while (kind <= WITHIN && strcmp(name, kinds[kind]) != 0) {
+        kind++;
     }
-    pieces = s->kind == MIDDLE || s->kind == WITHIN;
+    return kind;
+}
+
+int
+reads_sum(Sum *s, PyArrayObject *a, int kind)
+{
+    int type = PyArray_TYPE(a), pieces = kind == MIDDLE || kind == WITHIN;
+    s->kind = kind;
     if (s->kind > WITHIN || PyArray_NDIM(a) != 2 + pieces || PyArray_SIZE(a) == 0 ||
         (type != NPY_DOUBLE && type != NPY_FLOAT) || !PyArray_ISALIGNED(a) ||
         !PyArray_ISNOTSWAPPED(a)) {
@@ -263,10 +276,10 @@ reads(Sum *s, PyArrayObject *a, const char *name)
     return (s->kind != NUMPYS_ROWS && !pieces) || s->m.step == PyArray_ITEMSIZE(a);
 }
 
-/* The bytes that a thread needs beside what it reads and writes. */
-static Py_ssize_t
-room_of(const Sum *s, Py_ssize_t item)
+Py_ssize_t
+room_of_sum(const Sum *s)
 {
+    Py_ssize_t item = s->is_double ? sizeof(double) : sizeof(float);
     Py_ssize_t held = s->tile < s->m.count ? s->tile : s->m.count, levels = 2;
     switch (s->kind) {
     case TILES:
@@ -324,7 +337,7 @@ sum_axes(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     int beside = means != Py_None, type = PyArray_TYPE(a);
-    if (s.tile < 1 || !reads(&s, a, name) || !PyArray_ISCARRAY(out) || PyArray_TYPE(out) != type ||
+    if (s.tile < 1 || !reads_sum(&s, a, kind_of(name)) || !PyArray_ISCARRAY(out) || PyArray_TYPE(out) != type ||
         (beside && (!PyArray_Check(means) || PyArray_TYPE((PyArrayObject *)means) != type ||
                     !PyArray_ISCARRAY_RO((PyArrayObject *)means)))) {
         Py_RETURN_FALSE;
@@ -346,7 +359,7 @@ sum_axes(PyObject *Py_UNUSED(module), PyObject *args)
         }
         s.means = PyArray_BYTES((PyArrayObject *)means);
     }
-    s.room_bytes = (room_of(&s, item) + 63) / 64 * 64;
+    s.room_bytes = (room_of_sum(&s) + 63) / 64 * 64;
     char *parts = malloc((meets ? made * item : 0) + 64 + threads * s.room_bytes);
     if (parts == NULL) {
         return PyErr_NoMemory();

@@ -49,6 +49,13 @@ typedef struct {
     int raised;
 } Sum;
 
+/* Read what is to be summed, in a way of this number; 0 where NumPy must do it. */
+int reads_sum(Sum *sum, PyArrayObject *a, int kind);
+/* The bytes that a thread needs beside what it reads and writes. */
+Py_ssize_t room_of_sum(const Sum *sum);
+/* Compute units start:stop. */
+void sum_units(const Sum *sum, Py_ssize_t start, Py_ssize_t stop, char *room);
+
 static inline Matrix
 rows_of(Matrix m, Py_ssize_t first, Py_ssize_t stop)
 {

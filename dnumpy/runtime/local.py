@@ -311,10 +311,9 @@ class _PlainRun:
             outs = donation.beginning_at(lo, self.phase, outs)
         return kernel.run(self.values, outs, lo, hi, told=self.told)
 
-    def jointly(self, threads: int) -> bool:
-        """Compute all rows with threads that need no interpreter; False where that cannot be."""
-        phase = self.phase
-        batch = -(-phase.tiles // (threads * BATCHES_PER_THREAD)) * phase.tile_rows
+    def jointly(self, threads: int) -> Faults | None:
+        """Compute all rows with threads that need no interpreter; None where that cannot be."""
+        batch = -(-self.phase.tiles // (threads * BATCHES_PER_THREAD))
         return self.kernel.run_jointly(self.values, self.outs, batch, threads, self.told)
 
 
@@ -340,8 +339,10 @@ def _run_shared(
 ) -> Faults:
     """Let threads draw batches of tiles from one queue, the caller alone where they crowd."""
     threads, batches = shares
-    if type(compute) is _PlainRun and kernel.joins and compute.jointly(threads):
-        return set()
+    if type(compute) is _PlainRun and kernel.joins:
+        joined = compute.jointly(threads)
+        if joined is not None:
+            return joined
     looked = 0 if kernel.at_once else min(LOOKED_AT * phase.tile_rows, phase.rows)
     found: Faults = compute(0, looked) if looked else set()
     batch = max(-(-phase.tiles // batches), kernel.at_once) * phase.tile_rows

@@ -12,7 +12,7 @@ import pytest
 
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, leaf
-from dnumpy.kernels import at_hand, cached, choose
+from dnumpy.kernels import at_hand, cached, choose, rates
 from dnumpy.kernels import compile as compiler
 from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.choose import compiled_kernels, kernel_for
@@ -134,11 +134,11 @@ def test_what_does_not_compile_warns_once_and_runs_tiled(monkeypatch):
 
 
 def test_the_slower_lowering_is_left_and_looked_at_again():
-    record = choose._Record("")
-    for _ in range(choose.TRIALS):
+    record = rates.Record("")
+    for _ in range(rates.TRIALS):
         record.tiled.observe(1.0, 1)
         record.numba.observe(2.0, 1)
-    tried = [record.prefers_numba() for _ in range(2 * choose.RETIMED)]
+    tried = [record.prefers_numba() for _ in range(2 * rates.RETIMED)]
     assert sum(tried) == 2
     record.numba.observe(0.5, 1)
     assert record.prefers_numba()
@@ -154,7 +154,7 @@ def test_one_op_alone_stays_tiled():
 
 
 def test_one_busy_moment_does_not_decide_and_slow_times_do_in_the_end() -> None:
-    rate = choose._Rate()
+    rate = rates.Rate()
     for seconds in (1.0, 1.1, 1000.0, 1.2):
         rate.observe(seconds, 1)
     assert rate.value is not None

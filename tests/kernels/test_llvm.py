@@ -18,7 +18,7 @@ from dnumpy.kernels.ir import module_text
 _BEGIN = """
 import os, signal, threading
 signal.alarm(40)
-from dnumpy.kernels import choose, llvm, llvm_apart
+from dnumpy.kernels import choose, llvm, llvm_apart, rates
 from dnumpy.kernels.compile import compiled
 
 APART = %s
@@ -36,7 +36,7 @@ def note(*given, real=getattr(place, name)):
     at_work.set()
     return real(*given)
 setattr(place, name, note)
-record = choose._Record(text)
+record = rates.Record(text)
 compiling = {"target": choose._prepare, "args": (record, None), "kwargs": {"worth": True}}
 threads = [threading.Thread(**compiling, daemon=True) for _ in range(4)]
 for thread in threads:

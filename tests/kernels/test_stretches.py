@@ -229,6 +229,7 @@ def stretched(bound: p.Bound, *, at_all: bool) -> tuple[list[bytes], set[tuple[i
     run = kernel.run
     kernel.run = lambda *args: faults.update(run(*args))  # type: ignore[method-assign, func-returns-value]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiled, "LEAST_TILES", 1 << 62)
         patch.setattr(tiled, "CALL_SECONDS", 1e9 if at_all else 0.0)
         bound.run(kernel)  # the calls are known to be short after this one
         faults.clear()
@@ -322,6 +323,7 @@ def test_short_calls_become_stretches_while_a_phase_runs(monkeypatch):
     monkeypatch.setattr(
         tiled, "run_stretch", lambda *given: called.append(1) or run_stretch(*given)
     )
+    monkeypatch.setattr(tiled, "LEAST_TILES", 1 << 62)
     monkeypatch.setattr(tiled, "CALL_SECONDS", 1e9)
     outs = bound.run(kernel)
     assert called
@@ -329,6 +331,7 @@ def test_short_calls_become_stretches_while_a_phase_runs(monkeypatch):
 
 
 def test_an_integer_beyond_a_dtype_is_numpys_error(monkeypatch):
+    monkeypatch.setattr(tiled, "LEAST_TILES", 1 << 62)
     monkeypatch.setattr(tiled, "CALL_SECONDS", 1e9)
     x = filled("u1")
     (bound,) = p.bound([p.apply("negative", p.apply("add", x, Const(3)))], 1 << 12)

@@ -50,6 +50,7 @@ def test_the_bits_do_not_depend_on_how_many_tiles_run_at_once(roots, tile_bytes,
         found = {}
         for calls, kernel in kernels.items():
             with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+                patch.setattr(tiled, "LEAST_TILES", 1 << 62)
                 patch.setattr(tiled, "CALL_SECONDS", calls)
                 found[calls] = [bound.run(kernel, cuts), bound.run(kernel, cuts)]
         assert kernels[0.0].at_once <= 1
@@ -145,6 +146,7 @@ def test_a_view_of_a_view_inside_a_phase_shows_the_rows_of_that_view():
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_what_tiles_hold_at_once_is_less_than_numpys_temporaries(monkeypatch, threads):
     monkeypatch.setattr(config, "threads", threads)
+    monkeypatch.setattr(tiled, "LEAST_TILES", 1 << 62)
     monkeypatch.setattr(tiled, "CALL_SECONDS", 1e9)  # as many as fit
     monkeypatch.setattr(tiled, "_local", threading.local())
     values = np.arange(120_000.0).reshape(1200, 100)

@@ -1,0 +1,274 @@
+/* All steps of a phase over its tiles, one tile after the other, shared among threads that need no
+   interpreter: see dnumpy.kernels.tile_loop.
+
+   A step is a call as stretches.c makes it, a fold by the loop of a ufunc, or a sum of floats as
+   folds.c makes it. Operands are given as they lie for the first tile; for each later one they lie so
+   many bytes further, and what a tile is computed by way of lies elsewhere for each thread. */
+
+#include "calls.h"
+#include "crew.h"
+#include "folds.h"
+
+enum { LOOP, FOLD, FOLD_FROM_ZERO, SUM }; /* and SUM + k: the sums of kind k */
+
+/* What Python writes of a step. */
+typedef struct {
+    npy_int64 kind;
+    Record record;
+} Written;
+
+typedef struct {
+    int kind;
+    Call call, begin;        /* begin: of a fold, what its result is before */
+    Sum sum;                 /* of which a tile is so many units */
+    Py_ssize_t units;
+    npy_intp move[MOST_OPERANDS], apart[MOST_OPERANDS]; /* bytes from tile to tile, and thread to thread */
+} Part;
+
+typedef struct {
+    Part *parts;
+    int *raised; /* by each part */
+    Py_ssize_t count, tiles, batch, room_bytes;
+    char *room;
+    int64_t next, members;
+    volatile int stopped;
+} Tiles;
+
+static void
+copy_items(char **args, npy_intp const *extents, npy_intp const *steps, void *size)
+{
+    for (npy_intp k = 0; k < extents[0]; k++) {
+        memcpy(args[1] + k * steps[1], args[0] + k * steps[0], (size_t)size);
+    }
+}
+
+static void
+clear_items(char **args, npy_intp const *extents, npy_intp const *steps, void *size)
+{
+    for (npy_intp k = 0; k < extents[0]; k++) {
+        memset(args[0] + k * steps[0], 0, (size_t)size);
+    }
+}
+
+/* Make the calls that fold an array along the axes of which the result has one element. */
+static int
+make_fold(Part *part, const Record *record, PyObject *values)
+{
+    PyObject *from = PyList_GET_ITEM(values, record->slots[0]);
+    PyObject *to = PyList_GET_ITEM(values, record->slots[1]);
+    if (!PyArray_CheckExact(from) || !PyArray_CheckExact(to)) {
+        return 0;
+    }
+    PyArrayObject *operand = (PyArrayObject *)from, *out = (PyArrayObject *)to;
+    int ndim = PyArray_NDIM(operand), zero = part->kind == FOLD_FROM_ZERO;
+    if (ndim > MOST_AXES || PyArray_NDIM(out) != ndim || PyArray_SIZE(operand) == 0 ||
+        !PyArray_ISBEHAVED_RO(operand) || !PyArray_ISBEHAVED(out) ||
+        is_disturbed(operand, out, 1)) {
+        return 0;
+    }
+    npy_intp steps[MOST_OPERANDS][MOST_AXES], first[MOST_OPERANDS][MOST_AXES];
+    for (int d = 0; d < ndim; d++) {
+        npy_intp extent = PyArray_DIM(out, d), by = PyArray_STRIDE(operand, d);
+        if (extent != 1 && extent != PyArray_DIM(operand, d)) {
+            return 0;
+        }
+        steps[0][d] = steps[2][d] = extent == 1 ? 0 : PyArray_STRIDE(out, d);
+        steps[1][d] = by;
+        first[0][d] = zero ? PyArray_STRIDE(out, d) : by;
+        first[1][d] = PyArray_STRIDE(out, d);
+    }
+    Call *call = &part->call, *begin = &part->begin;
+    call->loop = (Loop)(npy_intp)record->loop;
+    call->data = (void *)(npy_intp)record->data;
+    call->count = 3;
+    call->stops = 0;
+    call->at[0] = call->at[2] = PyArray_BYTES(out);
+    call->at[1] = PyArray_BYTES(operand);
+    order_axes(call, 1, ndim, PyArray_DIMS(operand), steps);
+    begin->loop = zero ? clear_items : copy_items;
+    begin->data = (void *)(npy_intp)PyArray_ITEMSIZE(out);
+    begin->count = zero ? 1 : 2;
+    order_axes(begin, begin->count - 1, ndim, PyArray_DIMS(out), first);
+    if (call->axes == 0) { /* one element, as which it begins */
+        call->axes = 1;
+        call->shape[0] = zero;
+        call->steps[0][0] = call->steps[2][0] = 0;
+        call->steps[1][0] = PyArray_ITEMSIZE(operand);
+    }
+    if (begin->axes == 0) {
+        begin->axes = 1;
+        begin->shape[0] = 1;
+        begin->steps[0][0] = begin->steps[1][0] = 0;
+    }
+    return 1;
+}
+
+static int
+make_sum(Part *part, const Record *record, PyObject *values)
+{
+    PyObject *from = PyList_GET_ITEM(values, record->slots[0]);
+    PyObject *to = PyList_GET_ITEM(values, record->slots[1]);
+    if (!PyArray_CheckExact(from) || !PyArray_CheckExact(to)) {
+        return 0;
+    }
+    PyArrayObject *operand = (PyArrayObject *)from, *out = (PyArrayObject *)to;
+    int kind = part->kind - SUM, each_row = kind == ROWS || kind == NUMPYS_ROWS || kind == WITHIN;
+    memset(&part->sum, 0, sizeof part->sum);
+    if (PyArray_TYPE(out) != PyArray_TYPE(operand) || !PyArray_ISCARRAY(out) ||
+        is_disturbed(operand, out, 1) || !reads_sum(&part->sum, operand, kind)) {
+        return 0;
+    }
+    Sum *sum = &part->sum;
+    sum->tile = each_row ? 1 : sum->m.count;
+    part->units = each_row ? sum->m.count : 1;
+    part->call.at[0] = PyArray_BYTES(operand);
+    part->call.at[1] = PyArray_BYTES(out);
+    return 1;
+}
+
+static int
+make_part(Part *part, const Written *written, PyObject *values, const npy_int64 *moves)
+{
+    const Record *record = &written->record;
+    part->kind = (int)written->kind;
+    int made = part->kind == LOOP  ? make_call(&part->call, record, values)
+               : part->kind >= SUM ? make_sum(part, record, values)
+                                   : make_fold(part, record, values);
+    if (!made) {
+        return 0;
+    }
+    int fold = part->kind == FOLD || part->kind == FOLD_FROM_ZERO;
+    for (int x = 0; x < MOST_OPERANDS; x++) { /* a fold has (result, operand, result) */
+        npy_int64 slot = record->slots[fold ? x != 1 : x];
+        int used = x < (fold ? 3 : (int)record->count);
+        part->move[x] = used ? (npy_intp)moves[2 * slot] : 0;
+        part->apart[x] = used ? (npy_intp)moves[2 * slot + 1] : 0;
+    }
+    return 1;
+}
+
+static inline void
+run_part(const Part *part, Py_ssize_t tile, Py_ssize_t who, char *room)
+{
+    char *at[MOST_OPERANDS] = {NULL};
+    int count = part->kind >= SUM ? 2 : part->call.count;
+    for (int x = 0; x < count; x++) {
+        at[x] = part->call.at[x] + tile * part->move[x] + who * part->apart[x];
+    }
+    if (part->kind >= SUM) {
+        Sum sum = part->sum;
+        sum.m.rows = at[0];
+        sum.sums = at[1];
+        sum_units(&sum, 0, part->units, room);
+        return;
+    }
+    if (part->kind != LOOP) {
+        char *begin[MOST_OPERANDS] = {at[1], at[0]};
+        run_call(&part->begin, part->kind == FOLD ? begin : at);
+    }
+    run_call(&part->call, at);
+}
+
+/* Take batches of tiles until there are none. */
+static void
+take_tiles(void *job)
+{
+    Tiles *self = job;
+    Py_ssize_t start, who = ADD(&self->members, 1);
+    char *room = self->room + who * self->room_bytes;
+    while ((start = ADD(&self->next, self->batch)) < self->tiles && !self->stopped) {
+        Py_ssize_t stop = start + self->batch < self->tiles ? start + self->batch : self->tiles;
+        for (Py_ssize_t tile = start; tile < stop && !self->stopped; tile++) {
+            for (Py_ssize_t k = 0; k < self->count; k++) {
+                const Part *part = &self->parts[k];
+                clear_faults();
+                run_part(part, tile, who, room);
+                int raised = faults_among(FLAGS);
+                if (raised == 0) {
+                    continue;
+                }
+                if (part->kind == LOOP && part->call.stops) {
+                    self->stopped = 1;
+                    break;
+                }
+#if HAS_CREW
+                __atomic_fetch_or(&self->raised[k], raised, __ATOMIC_RELAXED);
+#else
+                self->raised[k] |= raised;
+#endif
+            }
+        }
+    }
+    clear_faults();
+}
+
+static PyObject *
+faults_of(const Tiles *tiles)
+{
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t k = 0; found != NULL && k < tiles->count; k++) {
+        PyObject *pair = tiles->raised[k] ? Py_BuildValue("ni", k, tiles->raised[k]) : NULL;
+        if (tiles->raised[k] && (pair == NULL || PyList_Append(found, pair) < 0)) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(pair);
+    }
+    return found;
+}
+
+/* `run_tiles(values, records, moves, tiles, batch, threads)`: compute so many tiles, in batches that
+   threads draw. `moves` has for each of the values by how many bytes it lies further for the next
+   tile, and for the next thread. Return the flags that each step raised, where any did; False where
+   NumPy has to look at an operand that raised some, so that all is to be done otherwise; None where an
+   operand lies as no step can read it, and nothing was done. */
+PyObject *
+run_tiles(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *values;
+    PyArrayObject *records, *moves;
+    Py_ssize_t tiles, batch;
+    int threads;
+    if (!PyArg_ParseTuple(args, "O!O!O!nni", &PyList_Type, &values, &PyArray_Type, &records,
+                          &PyArray_Type, &moves, &tiles, &batch, &threads)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyArray_NBYTES(records) / (Py_ssize_t)sizeof(Written);
+    const Written *written = PyArray_DATA(records);
+    if (tiles < 1 || batch < 1 || count < 1 || !PyArray_ISCARRAY_RO(moves) ||
+        PyArray_NBYTES(moves) != 2 * PyList_GET_SIZE(values) * (Py_ssize_t)sizeof(npy_int64)) {
+        PyErr_SetString(PyExc_ValueError, "expected steps, tiles, and two moves for each value");
+        return NULL;
+    }
+    threads = threads < 1 ? 1 : threads > MOST_CREW ? MOST_CREW : threads;
+    Part *parts = PyMem_Malloc(count * sizeof *parts);
+    int *raised = PyMem_Calloc(count, sizeof *raised);
+    char *room = NULL;
+    PyObject *found = NULL;
+    Tiles job = {.parts = parts, .raised = raised, .count = count, .tiles = tiles, .batch = batch};
+    if (parts == NULL || raised == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (!make_part(&parts[k], &written[k], values, PyArray_DATA(moves))) {
+            found = Py_NewRef(Py_None);
+            goto done;
+        }
+        Py_ssize_t needed = parts[k].kind >= SUM ? (room_of_sum(&parts[k].sum) + 63) / 64 * 64 : 0;
+        job.room_bytes = needed > job.room_bytes ? needed : job.room_bytes;
+    }
+    if (job.room_bytes > 0 && (room = PyMem_Malloc(threads * job.room_bytes)) == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    job.room = room;
+    Py_BEGIN_ALLOW_THREADS
+    with_crew(take_tiles, &job, threads - 1);
+    Py_END_ALLOW_THREADS
+    found = job.stopped ? Py_NewRef(Py_False) : faults_of(&job);
+done:
+    PyMem_Free(parts);
+    PyMem_Free(raised);
+    PyMem_Free(room);
+    return found;
+}
