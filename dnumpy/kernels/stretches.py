@@ -187,10 +187,12 @@ class Writer:
         self, step: Step, op: Elementwise, args: tuple[int, ...]
     ) -> tuple[int, int, tuple[np.dtype, ...]] | None:
         assert op.ufunc is not None
+        if op.name.startswith("foreign."):  # another library's, which may know nothing of types
+            return None
         types = resolved(op.ufunc, tuple(map(self._kind, args)))
         if op.ufunc.nout != 1 or types is None or types[-1] != step.dtype:
             return None
-        if any(t.kind not in _KINDS for t in types) or op.name.startswith("foreign."):
+        if any(t.kind not in _KINDS for t in types):
             return None
         loop = inner_loop(op.ufunc, types)
         return None if loop is None else (loop.function, loop.data, types[:-1])

@@ -108,7 +108,7 @@ def test_threads_that_crowd_leave_the_rest_to_the_caller(monkeypatch: pytest.Mon
     ran: list[str] = []
 
     class Crowding(AdaptiveKernel):
-        crowded = False
+        crowded, joins = False, False
 
         def run(self, values: Any, outs: Any, lo: int, hi: int, *rest: Any, **named: Any) -> Any:
             if ran:
@@ -132,7 +132,7 @@ def test_an_error_on_a_thread_is_raised_here(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(config, "threads", 2)
 
     class Failing(AdaptiveKernel):
-        at_once, crowded, stays_tiled = 1, False, False
+        at_once, crowded, joins, stays_tiled = 1, False, False, False
 
         def run(self, *_args: Any, **_kwargs: Any) -> Any:
             msg = "from a thread"
