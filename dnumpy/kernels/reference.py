@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import draws
 from dnumpy.kernels.blocked import compute_rows, grid_rows, partial_results, row_bytes_of, shapes_of
@@ -91,7 +92,8 @@ def elementwise_into(op: Elementwise, args: Sequence[Any], params: Params, out: 
     if op is CAST:
         given = np.asarray(args[0])
         discards = given.dtype.kind == "c" and out.dtype.kind not in "cbO"  # told when recorded
-        np.copyto(out, given.real if discards else given, casting="unsafe")
+        if not native.copied_across(given, out):
+            np.copyto(out, given.real if discards else given, casting="unsafe")
     elif op is WHERE:
         choose_into(args, out)
     elif params:

@@ -21,7 +21,8 @@ there (``walk.c``, ``survey.c``), its results lie in blocks that come back by th
 (``lease.c``), and a kernel over operands that lie as they did before is told where they are
 (``launch.c``). Until there is one, adjacent steps of a tile are run here by NumPy's loops
 (``stretches.c``). Work that needs no interpreter, rows of such kernels (``joint.c``) and masks over
-large arrays (``masks.c``), is shared out among threads that wait for it (``crew.c``).
+large arrays (``masks.c``), steps over tiles (``tiles.c``), copies of what lies the other way round
+(``copies.c``), is shared out among threads that wait for it (``crew.c``).
 
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
 from), :class:`Node` (which ``Expr`` derives from), ``Launch`` and ``Lease``, and ``Method``,
@@ -70,6 +71,8 @@ def _left_out(why: str) -> None:
     )
     warnings.warn(msg, RuntimeWarning, stacklevel=2)
 
+
+ACROSS_BYTES = 1 << 16  # of a copy: fewer stay in the caches, however they are walked
 
 _module = _built()
 built = _module is not None
@@ -155,6 +158,16 @@ def sum_axes(
     What tiles of so many rows give meets up the tree, or lies side by side.
     """
     return built and bool(_module.sum_axes(x, kind, tile, means, out, meet, threads))
+
+
+def copied_across(x: np.ndarray, out: np.ndarray, threads: int = 1) -> bool:
+    """Copy an array into one of its shape and dtype that lies the other way round (``copies.c``).
+
+    False where NumPy copies as well, or must; nothing is done then.
+    """
+    if not built or out.nbytes < ACROSS_BYTES or x.ndim < 2:
+        return False
+    return bool(_module.copy_across(x, out, threads))
 
 
 def scan(ufunc: str, x: np.ndarray, out: np.ndarray, axis: int, before: Any = None) -> int:

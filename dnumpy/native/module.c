@@ -262,6 +262,8 @@ static PyMethodDef functions[] = {
      "Run steps over a tile; return where NumPy has to go on, and which flags were raised."},
     {"run_tiles", run_tiles, METH_VARARGS,
      "Run steps over tiles that several threads draw; return which flags each one raised."},
+    {"copy_across", copy_across, METH_VARARGS,
+     "Copy into an array that lies the other way round; say whether NumPy need not."},
     {"own_loops", own_loops, METH_NOARGS, "The addresses of casts, sums and where, by name."},
     {"where", (PyCFunction)(void (*)(void))where, METH_FASTCALL | METH_KEYWORDS,
      "What numpy.where gives."},

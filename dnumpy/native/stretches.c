@@ -44,7 +44,19 @@
     CAST(f, from, u4, npy_uint32) CAST(f, from, u8, npy_uint64) CAST(f, from, f4, float)       \
     CAST(f, from, f8, double)
 
-CASTS_OF(b1, npy_bool)
+#define CAST_BOOL(t, to) OWN_LOOP(cast_b1_##t, npy_bool, to, (to)AS_BOOL) /* any byte but 0 is true */
+
+CAST_BOOL(b1, npy_bool)
+CAST_BOOL(i1, npy_int8)
+CAST_BOOL(i2, npy_int16)
+CAST_BOOL(i4, npy_int32)
+CAST_BOOL(i8, npy_int64)
+CAST_BOOL(u1, npy_uint8)
+CAST_BOOL(u2, npy_uint16)
+CAST_BOOL(u4, npy_uint32)
+CAST_BOOL(u8, npy_uint64)
+CAST_BOOL(f4, float)
+CAST_BOOL(f8, double)
 CASTS_OF(i1, npy_int8)
 CASTS_OF(i2, npy_int16)
 CASTS_OF(i4, npy_int32)
@@ -115,8 +127,8 @@ select_16(char **args, npy_intp const *extents, npy_intp const *steps, void *unu
 }
 
 /* Sums of integers, in NumPy's type for them: of (sum, element, sum), as loops that fold are given. */
-#define SUM_OF(f, from, t, to)                                                                    \
-    static void sum_##f##_##t(char **args, npy_intp const *extents, npy_intp const *steps, void *unused) \
+#define SUM_OF(f, from, t, to, of)                                                                \
+    static void sum_##f##_##t(char **args, npy_intp const *extents, npy_intp const *steps, void *unused)\
     {                                                                                             \
         (void)unused;                                                                             \
         npy_intp n = extents[0], by = steps[1], to_by = steps[0];                                 \
@@ -125,31 +137,31 @@ select_16(char **args, npy_intp const *extents, npy_intp const *steps, void *unu
             if (by == sizeof(from)) {                                                             \
                 const from *x = (const from *)args[1];                                            \
                 for (npy_intp k = 0; k < n; k++) {                                                \
-                    sum += (to)x[k];                                                              \
+                    sum += (to)of(x[k]);                                                          \
                 }                                                                                 \
             }                                                                                     \
             else {                                                                                \
                 for (npy_intp k = 0; k < n; k++) {                                                \
-                    sum += (to)*(const from *)(args[1] + k * by);                                 \
+                    sum += (to)of(*(const from *)(args[1] + k * by));                             \
                 }                                                                                 \
             }                                                                                     \
             *(to *)args[0] = sum;                                                                 \
             return;                                                                               \
         }                                                                                         \
         for (npy_intp k = 0; k < n; k++) {                                                        \
-            *(to *)(args[0] + k * to_by) += (to)*(const from *)(args[1] + k * by);                \
+            *(to *)(args[0] + k * to_by) += (to)of(*(const from *)(args[1] + k * by));            \
         }                                                                                         \
     }
 
-SUM_OF(b1, npy_bool, i8, npy_uint64) /* unsigned ones wrap around */
-SUM_OF(i1, npy_int8, i8, npy_uint64)
-SUM_OF(i2, npy_int16, i8, npy_uint64)
-SUM_OF(i4, npy_int32, i8, npy_uint64)
-SUM_OF(i8, npy_int64, i8, npy_uint64)
-SUM_OF(u1, npy_uint8, u8, npy_uint64)
-SUM_OF(u2, npy_uint16, u8, npy_uint64)
-SUM_OF(u4, npy_uint32, u8, npy_uint64)
-SUM_OF(u8, npy_uint64, u8, npy_uint64)
+SUM_OF(b1, npy_bool, i8, npy_uint64, AS_BOOL) /* unsigned ones wrap around */
+SUM_OF(i1, npy_int8, i8, npy_uint64, )
+SUM_OF(i2, npy_int16, i8, npy_uint64, )
+SUM_OF(i4, npy_int32, i8, npy_uint64, )
+SUM_OF(i8, npy_int64, i8, npy_uint64, )
+SUM_OF(u1, npy_uint8, u8, npy_uint64, )
+SUM_OF(u2, npy_uint16, u8, npy_uint64, )
+SUM_OF(u4, npy_uint32, u8, npy_uint64, )
+SUM_OF(u8, npy_uint64, u8, npy_uint64, )
 
 static const struct {
     const char *name;

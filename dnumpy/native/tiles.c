@@ -89,9 +89,9 @@ make_fold(Part *part, const Record *record, PyObject *values)
     begin->data = (void *)(npy_intp)PyArray_ITEMSIZE(out);
     begin->count = zero ? 1 : 2;
     order_axes(begin, begin->count - 1, ndim, PyArray_DIMS(out), first);
-    if (call->axes == 0) { /* one element, as which it begins */
+    if (call->axes == 0) { /* one element, of which a boolean may still be any byte */
         call->axes = 1;
-        call->shape[0] = zero;
+        call->shape[0] = 1;
         call->steps[0][0] = call->steps[2][0] = 0;
         call->steps[1][0] = PyArray_ITEMSIZE(operand);
     }

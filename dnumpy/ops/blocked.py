@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.ops.families import Blocked, Fold, Indexing, Piece, row
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def _columns(shapes: Shapes, params: PermuteParams, lo: int, hi: int) -> tuple[P
 
 
 def _permute(pieces: Sequence[Any], params: PermuteParams, _lo: int, _hi: int, out: Any) -> None:
-    np.copyto(out, pieces[0].transpose(params.axes))
+    turned = np.asarray(pieces[0]).transpose(params.axes)
+    if not native.copied_across(turned, out):
+        np.copyto(out, turned)
 
 
 PERMUTE = row(Blocked("permute", _columns, _permute, loop="cast"))

@@ -20,7 +20,7 @@ from dnumpy.kernels import reference, sums
 from dnumpy.kernels.partials import combine, partial_dtype
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import Elementwise, Reduction
-from dnumpy.ops.table import VIEW, folds_parts
+from dnumpy.ops.table import CAST, VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase
 from dnumpy.runtime import find, gpus
 from dnumpy.runtime.faults import StepFault, collect
@@ -218,7 +218,9 @@ def _by_numpy(op: Any, args: list[Any], expr: Expr) -> tuple[np.ndarray, Faults]
         if type(op) is Reduction:
             return reference.apply(op, args, expr.params, expr.shape, expr.dtype), found
         out = pool.empty(expr.shape, expr.dtype)
-        reference.elementwise_into(op, args, expr.params, out)
+        copies = op is CAST and type(args[0]) is np.ndarray
+        if not copies or not native.copied_across(args[0], out, threads_for(out.nbytes)):
+            reference.elementwise_into(op, args, expr.params, out)
         return out, found
 
 

@@ -158,6 +158,19 @@ def test_sums_of_integers_wrap_around_as_numpys(
     assert agrees(only(p.fold("bitwise_xor", x, axes, keepdims=False)), 2)
 
 
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("name", ["add", "maximum", "logical_and"])
+def test_any_byte_but_0_is_true(name: str, axes: tuple[int, ...]) -> None:
+    array = np.resize(np.array([255, 0, 3, 1, 2, 0, 128], np.uint8), (4000, 8)).view(bool)
+    bound = only(p.fold(name, stored(array), axes, keepdims=False))
+    found, faults = in_c(bound, 2)
+    assert faults == set()
+    (settled,) = bound.settled(found)
+    assert settled.tolist() == getattr(np, name).reduce(array.view(np.uint8) != 0, axes).tolist()
+    (wide,), _ = in_c(only(make(CAST, (stored(array),), (), array.shape, np.dtype("f4"))))
+    assert np.array_equal(wide, array.view(np.uint8) != 0)
+
+
 @pytest.mark.parametrize("kept", [False, True])
 def test_parts_of_rows_are_seen_where_they_lie(kept: bool) -> None:
     array = np.random.default_rng(0).random((4000, 6))
