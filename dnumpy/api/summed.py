@@ -27,6 +27,7 @@ from dnumpy.kernels import sums
 from dnumpy.ops.families import reduction_of
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime import direct
+from dnumpy.runtime.threads import threads_for
 
 _MOST_KNOWN = 1024
 
@@ -179,5 +180,5 @@ def _summed(
     Where there are ``means``, that is the sum of squares beside them.
     """
     out = np.empty(way.kept if keepdims else way.shape, memory.dtype)
-    threads = direct.threads_for(memory.nbytes)
+    threads = threads_for(memory.nbytes)
     return out if sums.total(memory, way.seen, way.tile_rows, out, means, threads) else None

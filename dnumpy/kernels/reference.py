@@ -92,7 +92,7 @@ def elementwise_into(op: Elementwise, args: Sequence[Any], params: Params, out: 
     if op is CAST:
         given = np.asarray(args[0])
         discards = given.dtype.kind == "c" and out.dtype.kind not in "cbO"  # told when recorded
-        if not native.copied_across(given, out):
+        if not native.copied(given, out):
             np.copyto(out, given.real if discards else given, casting="unsafe")
     elif op is WHERE:
         choose_into(args, out)

@@ -20,9 +20,9 @@ Operations that wait are recorded in C where nothing special is to be seen (``re
 there (``walk.c``, ``survey.c``), its results lie in blocks that come back by themselves
 (``lease.c``), and a kernel over operands that lie as they did before is told where they are
 (``launch.c``). Until there is one, adjacent steps of a tile are run here by NumPy's loops
-(``stretches.c``). Work that needs no interpreter, rows of such kernels (``joint.c``) and masks over
-large arrays (``masks.c``), steps over tiles (``tiles.c``), copies of what lies the other way round
-(``copies.c``), is shared out among threads that wait for it (``crew.c``).
+(``stretches.c``). Work that needs no interpreter, rows of such kernels (``joint.c``), steps over
+tiles (``tiles.c``), masks over large arrays (``masks.c``) and copies (``copies.c``), is shared out
+among threads that wait for it (``crew.c``).
 
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
 from), :class:`Node` (which ``Expr`` derives from), ``Launch`` and ``Lease``, and ``Method``,
@@ -72,7 +72,7 @@ def _left_out(why: str) -> None:
     warnings.warn(msg, RuntimeWarning, stacklevel=2)
 
 
-ACROSS_BYTES = 1 << 16  # of a copy: fewer stay in the caches, however they are walked
+COPIED_BYTES = 1 << 16  # of a copy: fewer stay in the caches, however they are walked
 
 _module = _built()
 built = _module is not None
@@ -160,14 +160,15 @@ def sum_axes(
     return built and bool(_module.sum_axes(x, kind, tile, means, out, meet, threads))
 
 
-def copied_across(x: np.ndarray, out: np.ndarray, threads: int = 1) -> bool:
-    """Copy an array into one of its shape and dtype that lies the other way round (``copies.c``).
+def copied(x: np.ndarray, out: np.ndarray, threads: int = 1) -> bool:
+    """Copy into an array of the same shape and dtype (``copies.c``).
 
-    False where NumPy copies as well, or must; nothing is done then.
+    False where NumPy copies as well, or must; nothing is done then. By one thread it copies most
+    of what does not lie the other way round as well.
     """
-    if not built or out.nbytes < ACROSS_BYTES or x.ndim < 2:
+    if not built or out.nbytes < COPIED_BYTES or (x.ndim < 2 and threads == 1):
         return False
-    return bool(_module.copy_across(x, out, threads))
+    return bool(_module.copy_array(x, out, threads))
 
 
 def scan(ufunc: str, x: np.ndarray, out: np.ndarray, axis: int, before: Any = None) -> int:

@@ -1,18 +1,26 @@
-/* Copies of arrays into others that lie the other way round.
+/* Copies of arrays into others.
 
-   NumPy walks both in the order of the result, so that each element it reads of a transposed matrix
-   lies in another line of the caches, and in another page. Here a block is copied of which both sides
-   are a few lines, and threads draw strips of such blocks. */
+   Where one lies the other way round NumPy walks both in the order of the result, so that each element
+   it reads of a transposed matrix lies in another line of the caches, and in another page. Here a block
+   is copied of which both sides are a few lines. Threads draw strips of such blocks, or of any large
+   copy. */
 
 #include "calls.h"
 #include "crew.h"
 
-#define STRIP 2048 /* elements of a strip along the result, in whole blocks */
+#define STRIP 1024            /* elements of a strip along the result, in whole blocks */
+#define WIDE 64               /* lines of the result, of which each page that is read has several */
+#define STRIP_BYTES (1 << 16) /* of a strip that is copied as it lies */
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* which unrolls the loops over blocks */
+#endif
 
 typedef struct {
-    Call call;            /* operand 0 is read, operand 1 is written */
-    int across, size;     /* the axis along which what is read lies closest; bytes of an element */
-    npy_intp wide, strips_along, strips_across, batch;
+    Call call; /* operand 0 is read, operand 1 is written */
+    int across, size; /* the axis along which what is read lies closest, or -1; bytes of an element */
+    int turned;       /* that is not the axis along which the result does */
+    npy_intp strip, wide, strips_along, strips_across, batch;
     int64_t next, total;
 } Copy;
 
@@ -21,17 +29,20 @@ typedef struct {
     {                                                                                             \
         int i = copy->call.axes - 1, j = copy->across;                                            \
         npy_intp by = copy->call.steps[0][i], to_by = copy->call.steps[1][i];                     \
-        npy_intp by_j = copy->call.steps[0][j], to_by_j = copy->call.steps[1][j];                 \
-        npy_intp block = 64 / (npy_intp)sizeof(T) < 8 ? 8 : 64 / (npy_intp)sizeof(T);             \
-        for (npy_intp i0 = 0; i0 < along; i0 += block) {                                          \
-            npy_intp n = along - i0 < block ? along - i0 : block;                                 \
+        npy_intp by_j = j < 0 ? 0 : copy->call.steps[0][j];                                       \
+        npy_intp to_by_j = j < 0 ? 0 : copy->call.steps[1][j];                                    \
+        enum { BLOCK = sizeof(T) > 8 ? 8 : sizeof(T) > 1 ? 64 / sizeof(T) : 32 };                 \
+        for (npy_intp i0 = 0; i0 < along; i0 += BLOCK) {                                          \
+            npy_intp n = along - i0 < BLOCK ? along - i0 : BLOCK;                                 \
             for (npy_intp k = 0; k < across; k++) {                                               \
                 const char *x = from + k * by_j + i0 * by;                                        \
                 char *y = to + k * to_by_j + i0 * to_by;                                          \
-                if (to_by == sizeof(T)) {                                                         \
-                    for (npy_intp m = 0; m < n; m++) {                                            \
-                        ((T *)y)[m] = *(const T *)(x + m * by);                                   \
+                if (n == BLOCK && to_by == sizeof(T)) {                                           \
+                    T line[BLOCK]; /* all is read before any is written */                        \
+                    for (int m = 0; m < BLOCK; m++) {                                             \
+                        line[m] = *(const T *)(x + m * by);                                       \
                     }                                                                             \
+                    memcpy(y, line, sizeof line);                                                 \
                     continue;                                                                     \
                 }                                                                                 \
                 for (npy_intp m = 0; m < n; m++) {                                                \
@@ -57,12 +68,12 @@ copy_strip(const Copy *copy, int64_t number)
 {
     const Call *call = &copy->call;
     int i = call->axes - 1, j = copy->across;
-    npy_intp i0 = number % copy->strips_along * STRIP;
+    npy_intp i0 = number % copy->strips_along * copy->strip;
     number /= copy->strips_along;
     npy_intp j0 = number % copy->strips_across * copy->wide;
     number /= copy->strips_across;
-    const char *from = call->at[0] + i0 * call->steps[0][i] + j0 * call->steps[0][j];
-    char *to = call->at[1] + i0 * call->steps[1][i] + j0 * call->steps[1][j];
+    const char *from = call->at[0] + i0 * call->steps[0][i] + (j < 0 ? 0 : j0 * call->steps[0][j]);
+    char *to = call->at[1] + i0 * call->steps[1][i] + (j < 0 ? 0 : j0 * call->steps[1][j]);
     for (int d = i - 1; d >= 0; d--) {
         if (d != j) {
             npy_intp at = number % call->shape[d];
@@ -71,8 +82,18 @@ copy_strip(const Copy *copy, int64_t number)
             to += at * call->steps[1][d];
         }
     }
-    npy_intp along = call->shape[i] - i0 < STRIP ? call->shape[i] - i0 : STRIP;
-    npy_intp across = call->shape[j] - j0 < copy->wide ? call->shape[j] - j0 : copy->wide;
+    npy_intp along = call->shape[i] - i0 < copy->strip ? call->shape[i] - i0 : copy->strip;
+    npy_intp across = j < 0                               ? 1
+                      : call->shape[j] - j0 < copy->wide ? call->shape[j] - j0
+                                                         : copy->wide;
+    if (!copy->turned && call->steps[0][i] == copy->size && call->steps[1][i] == copy->size) {
+        for (npy_intp k = 0; k < across; k++) {
+            memcpy(to, from, (size_t)(along * copy->size));
+            from += j < 0 ? 0 : call->steps[0][j];
+            to += j < 0 ? 0 : call->steps[1][j];
+        }
+        return;
+    }
     switch (copy->size) {
     case 1: copy_1(copy, from, to, along, across); break;
     case 2: copy_2(copy, from, to, along, across); break;
@@ -95,7 +116,7 @@ copy_strips(void *job)
     }
 }
 
-/* Read how two arrays lie; 0 where NumPy's way is as good, or the only one. */
+/* Read how two arrays lie; 0 where NumPy must copy. */
 static int
 reads_copy(Copy *copy, PyArrayObject *from, PyArrayObject *to)
 {
@@ -118,19 +139,44 @@ reads_copy(Copy *copy, PyArrayObject *from, PyArrayObject *to)
     call->at[0] = PyArray_DATA(from);
     call->at[1] = PyArray_DATA(to);
     order_axes(call, 1, ndim, PyArray_DIMS(to), steps);
-    copy->across = call->axes - 1;
-    for (int d = 0; d < call->axes; d++) {
-        if (Py_ABS(call->steps[0][d]) < Py_ABS(call->steps[0][copy->across])) {
-            copy->across = d;
-        }
+    if (call->axes == 0) {
+        return 0;
     }
-    return copy->across < call->axes - 1;
+    int i = call->axes - 1, j = i;
+    for (int d = 0; d < i; d++) {
+        j = Py_ABS(call->steps[0][d]) < Py_ABS(call->steps[0][j]) ? d : j;
+    }
+    npy_intp row_bytes = call->shape[i] * copy->size;
+    copy->turned = j < i;
+    copy->across = j = j < i ? j : i - 1;
+    copy->strip = copy->turned ? STRIP : STRIP_BYTES / copy->size;
+    copy->wide = copy->turned            ? WIDE
+                 : row_bytes < STRIP_BYTES ? STRIP_BYTES / row_bytes
+                                         : 1;
+    copy->strips_along = (call->shape[i] + copy->strip - 1) / copy->strip;
+    copy->strips_across = j < 0 ? 1 : (call->shape[j] + copy->wide - 1) / copy->wide;
+    copy->total = copy->strips_along * copy->strips_across;
+    for (int d = 0; d < i; d++) {
+        copy->total *= d == j ? 1 : call->shape[d];
+    }
+    return 1;
 }
 
-/* `copy_across(from, to, threads)`: copy into an array of the same shape and dtype that lies the other
-   way round; False, and nothing is done, where NumPy copies as well. */
+/* Say whether one thread is faster so than NumPy's loop, which reads each line as often as there are
+   elements in it, from the second cache if it stays there: where there are many elements in one, where
+   rows are short, and where lines that are so far apart drive each other out of it. */
+static int
+pays_alone(const Copy *copy)
+{
+    int i = copy->call.axes - 1;
+    npy_intp apart = Py_ABS(copy->call.steps[0][i]);
+    return copy->turned && (copy->size <= 2 || copy->call.shape[i] < 16 || apart % 1024 == 0);
+}
+
+/* `copy_array(from, to, threads)`: copy into an array of the same shape and dtype; False, and nothing
+   is done, where NumPy copies as well, or must. */
 PyObject *
-copy_across(PyObject *Py_UNUSED(module), PyObject *args)
+copy_array(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyArrayObject *from, *to;
     int threads;
@@ -138,19 +184,10 @@ copy_across(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     Copy copy = {.next = 0};
-    if (!reads_copy(&copy, from, to)) {
+    threads = threads < 1 ? 1 : threads > MOST_CREW ? MOST_CREW : threads;
+    if (!reads_copy(&copy, from, to) || (threads == 1 && !pays_alone(&copy))) {
         Py_RETURN_FALSE;
     }
-    const Call *call = &copy.call;
-    int i = call->axes - 1, j = copy.across;
-    copy.wide = 64 / copy.size < 8 ? 8 : 64 / copy.size;
-    copy.strips_along = (call->shape[i] + STRIP - 1) / STRIP;
-    copy.strips_across = (call->shape[j] + copy.wide - 1) / copy.wide;
-    copy.total = copy.strips_along * copy.strips_across;
-    for (int d = 0; d < i; d++) {
-        copy.total *= d == j ? 1 : call->shape[d];
-    }
-    threads = threads < 1 ? 1 : threads > MOST_CREW ? MOST_CREW : threads;
     copy.batch = copy.total / (16 * threads) + 1;
     Py_BEGIN_ALLOW_THREADS
     with_crew(copy_strips, &copy, threads - 1);

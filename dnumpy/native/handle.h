@@ -221,7 +221,7 @@ PyObject *put_shared(PyObject *module, PyObject *args);
 PyObject *run_stretch(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *own_loops(PyObject *module, PyObject *unused); /* see stretches.c */
 PyObject *run_tiles(PyObject *module, PyObject *args); /* see tiles.c */
-PyObject *copy_across(PyObject *module, PyObject *args); /* see copies.c */
+PyObject *copy_array(PyObject *module, PyObject *args); /* see copies.c */
 PyObject *run_frames(PyObject *module, PyObject *args); /* see joint.c */
 PyObject *numbers_beside(PyObject *x, PyObject *other);  /* see sequences.c */
 int is_few(PyObject *keys);

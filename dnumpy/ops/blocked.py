@@ -34,7 +34,7 @@ def _columns(shapes: Shapes, params: PermuteParams, lo: int, hi: int) -> tuple[P
 
 def _permute(pieces: Sequence[Any], params: PermuteParams, _lo: int, _hi: int, out: Any) -> None:
     turned = np.asarray(pieces[0]).transpose(params.axes)
-    if not native.copied_across(turned, out):
+    if not native.copied(turned, out):
         np.copyto(out, turned)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.config import EAGER_BELOW, config, thread_count
+from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import reference, sums
@@ -27,6 +27,7 @@ from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.local import settle, value_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import HERE, Record
+from dnumpy.runtime.threads import threads_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 24 << 20  # read and written: threads that share the memory gain nothing
 FOLDED_BYTES = 9 << 20  # read by a fold
-SHARED_BYTES = 1 << 20  # read by a fold: less takes as long as waking a thread of the crew
 LITTLE_BYTES = 10 << 20  # read and written by a few operations that are not worth being fused
 MOST_LITTLE = 4  # operations
 FEW = 1 << 14  # elements of a result
@@ -219,7 +219,7 @@ def _by_numpy(op: Any, args: list[Any], expr: Expr) -> tuple[np.ndarray, Faults]
             return reference.apply(op, args, expr.params, expr.shape, expr.dtype), found
         out = pool.empty(expr.shape, expr.dtype)
         copies = op is CAST and type(args[0]) is np.ndarray
-        if not copies or not native.copied_across(args[0], out, threads_for(out.nbytes)):
+        if not copies or not native.copied(args[0], out, threads_for(out.nbytes)):
             reference.elementwise_into(op, args, expr.params, out)
         return out, found
 
@@ -239,11 +239,6 @@ def _summed_in_c(expr: Expr, operand: np.ndarray) -> tuple[np.ndarray, Faults] |
         return None
     threads = threads_for(operand.nbytes)
     return (out, set()) if sums.total(operand, way, phase.tile_rows, out, None, threads) else None
-
-
-def threads_for(nbytes: int) -> int:
-    """Return how many threads pass so many bytes at once, where none has to be woken by Python."""
-    return thread_count() if nbytes >= SHARED_BYTES else 1
 
 
 def _folded_in_tiles(expr: Expr, operand: np.ndarray) -> tuple[np.ndarray, Faults]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.config import thread_count
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, over, typed
@@ -40,7 +41,7 @@ from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, noting, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import HERE, Record, call_of
-from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out
+from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out, threads_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -529,7 +530,10 @@ def _run_update(expr: Expr) -> None:
     value = value_of(expr.args[1])
     readers = [expr.args[1]] if isinstance(expr.args[1], Expr) else []
     memory = _updated_memory([expr], readers)
-    Geometry(*expr.params).over(memory)[...] = value
+    region = Geometry(*expr.params).over(memory)
+    given = type(value) is np.ndarray
+    if not given or not native.copied(value, region, threads_for(region.nbytes)):
+        region[...] = value
     settle(expr, memory)
 
 

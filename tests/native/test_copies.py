@@ -51,7 +51,7 @@ def test_a_copy_has_every_element_and_writes_nothing_else(
     while memory.base is not None:
         memory = memory.base
     before = memory.copy()
-    if not native._module.copy_across(x, out, threads):
+    if not native._module.copy_array(x, out, threads):
         assert memory.tobytes() == before.tobytes()
         return
     assert out.tobytes() == x.tobytes()
@@ -61,7 +61,7 @@ def test_a_copy_has_every_element_and_writes_nothing_else(
     np.copyto(out, x)
     expected = memory.tobytes()
     np.copyto(memory, again)
-    assert native._module.copy_across(x, out, threads)
+    assert native._module.copy_array(x, out, threads)
     assert memory.tobytes() == expected
 
 
@@ -70,24 +70,41 @@ def test_a_copy_has_every_element_and_writes_nothing_else(
 def test_matrices_are_turned(dtype: str, threads: int) -> None:
     x = numbered((517, 2300), dtype)
     out = np.zeros(x.T.shape, x.dtype)
-    assert native.copied_across(x.T, out, threads)
+    alone = x.dtype.itemsize <= 2
+    assert native.copied(x.T, out, threads) == (threads > 1 or alone)
+    assert not out.view(np.uint8).any() or out.tobytes() == x.T.tobytes()
+    assert native.copied(x.T, out, max(threads, 2))
     assert out.tobytes() == x.T.tobytes()
 
 
 def test_what_numpy_copies_as_well_is_left_to_it() -> None:
     x, out = np.arange(40_000.0).reshape(200, 200), np.zeros((200, 200))
-    assert not native.copied_across(x, out)
-    assert not native.copied_across(x.T, out.T)
-    assert not native.copied_across(x[::-1], out)
-    assert not native.copied_across(x.T, out.astype("f4"))
-    assert not native.copied_across(x.T, out.astype(">f8"))
-    assert not native.copied_across(x.T[:30, :30], out[:30, :30])
-    assert not native.copied_across(x.astype(object).T, out.astype(object))
+    assert not native.copied(x, out)
+    assert not native.copied(x.ravel(), out.ravel())
+    assert not native.copied(x.T, out.T)
+    assert not native.copied(x[::-1], out)
+    assert not native.copied(x.T, out.astype("f4"))
+    assert not native.copied(x.T, out.astype(">f8"))
+    assert not native.copied(x.T[:30, :30], out[:30, :30])
+    assert not native.copied(x.astype(object).T, out.astype(object))
     assert not out.any()
-    assert not native.copied_across(x.T, x)
+    assert not native.copied(x.T, x)
     assert x[0, 1] == 1
     out.flags.writeable = False
-    assert not native.copied_across(x.T, out)
+    assert not native.copied(x.T, out)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8", "c16"])
+def test_threads_share_what_lies_the_same_way_round(dtype: str) -> None:
+    x = numbered((90, 500, 70), dtype)
+    for seen in (x, x.reshape(-1), x[:, ::2], x[..., :3], x[..., ::2], x[::-1, :, ::-1], x.T):
+        out = np.zeros(seen.shape, x.dtype)
+        assert native.copied(seen, out, 3)
+        assert out.tobytes() == seen.tobytes()
+        into = np.zeros((*seen.shape[:-1], 2 * seen.shape[-1]), x.dtype)
+        assert native.copied(seen, into[..., ::2], 2)
+        assert into[..., ::2].tobytes() == seen.tobytes()
+        assert not into[..., 1::2].any()
 
 
 @pytest.mark.parametrize("dtype", ["u1", "f8", "c16"])
