@@ -359,8 +359,11 @@ def widens(loop: np.ufunc | None, *args: Any) -> bool:
     None is a comparison. See native/growing.c.
     """
     limit = config.eager_below
-    if not any(type(x) is ndarray and x._np is None and x.size >= limit for x in args):
+    large = [x for x in args if type(x) is ndarray and x._np is None and x.size >= limit]
+    if not large:
         return False
+    if large[-1].dtype.kind == "b" and any(type(x) is int for x in args):
+        return True
     return (loop is not None and loop not in BYTEWISE) or any(map(_is_wide, args))
 
 

@@ -83,13 +83,15 @@ Py_ssize_t
 widened_bytes(PyObject *loop, PyObject *const *given, Py_ssize_t count)
 {
     PyObject *large = NULL;
-    int wide = 0;
+    int wide = 0, counts = 0;
     for (Py_ssize_t k = 0; k < count; k++) {
         if (IS_NUMPYS(given[k]) && !is_small(given[k])) {
             large = given[k];
         }
         wide = wide || is_wide(given[k]);
+        counts = counts || PyLong_CheckExact(given[k]); /* which is no boolean */
     }
+    wide = wide || (counts && large != NULL && PyArray_ISBOOL((PyArrayObject *)large));
     if (large == NULL || !(wide || (loop != Py_None && !PySet_Contains(world.bytewise, loop)))) {
         return 0;
     }

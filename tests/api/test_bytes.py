@@ -33,6 +33,22 @@ def test_what_is_made_of_bytes_at_hand_is_computed() -> None:
         assert made._buf.expr.value is not None
 
 
+@pytest.mark.parametrize("number", [255, 2.5, np.float32(2), np.int16(3)])
+def test_numbers_that_are_made_of_booleans_at_hand_are_recorded(number: Any) -> None:
+    """Each takes eight bytes, and what comes after it is best done in the same pass."""
+    truths = np.arange(2 * EAGER_BELOW) % 3 > 0
+    mask = dnumpy.asarray(truths)
+    for made, expected in (
+        (mask * number, truths * number),
+        (number - mask, number - truths),
+        (dnumpy.multiply(mask, number), truths * number),
+    ):
+        assert made._buf.expr.op.name in {"multiply", "subtract"}  # no leaf of NumPy's making
+        assert made.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(made), expected)
+    assert (mask & True)._buf.expr.op.name == (mask | mask)._buf.expr.op.name == "leaf"
+
+
 def test_a_mask_at_hand_chooses_from_what_waits() -> None:
     mask = dnumpy.asarray(np.arange(EAGER_BELOW) % 3 > 0)
     values = dnumpy.exp(dnumpy.linspace(0, 1, EAGER_BELOW))
