@@ -88,6 +88,15 @@ def clip(
     return ufuncs.call(np._core.umath.clip, (a, low, high), kwargs)
 
 
+def clip_method(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Clip as the method, of which either limit may be left out: ``clip(min, max, out)``."""
+    names = ("min", "max", "out")[: len(args)]
+    if len(args) > 3 or kwargs.keys() & {*names, "a_min", "a_max"}:
+        return NotImplemented  # NumPy says why
+    given = dict(zip(names, args, strict=True)) | kwargs
+    return clip(a, given.pop("min", None), given.pop("max", None), **given)
+
+
 def where(condition: Any, x: Any = _NO_VALUE, y: Any = _NO_VALUE, /) -> Any:
     """Choose elementwise."""
     if x is _NO_VALUE or y is _NO_VALUE:

@@ -479,6 +479,7 @@ def install() -> None:
     """Give the class its methods; run once when the package is imported."""
     attributes.install()
     natives = {name: NATIVE[name] for name in _METHOD_NATIVE}
+    natives |= _OF_METHODS
     natives |= {**sorting.IN_PLACE, **picks.METHODS, **row_blocks.METHODS}
     for name in (*natives, *METHOD_PLAIN):
         setattr(ndarray, name, _method(name, natives.get(name), writes=name in _METHOD_WRITES))
@@ -537,7 +538,8 @@ _LOOPS = {"__matmul__": np.matmul, "__pow__": np.power}
 _WITHOUT_ARRAYS = ("__copy__", "conj", "conjugate", "setflags")  # or with one to write to
 _CHANGING = ("fill", "setflags")
 _REPLAYED: dict[str, Callable[..., Any]] = {"astype": composites.astype, "copy": _copied}
-replays.add(_REPLAYED.values())
+_OF_METHODS = {"clip": composites.clip_method}  # whose arguments are not those of the functions
+replays.add([*_REPLAYED.values(), *_OF_METHODS.values()])
 _NUMPYS_OF_SMALL = (
     "astype", "copy", "fill", "flatten", "reshape", "transpose", "view", *_WITHOUT_ARRAYS,
 )  # fmt: skip

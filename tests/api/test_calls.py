@@ -166,6 +166,36 @@ def test_what_numpy_refuses_is_refused_in_its_words(call: Callable[[Any, Any], A
     assert_as_numpy(lambda xp: call(xp, grid(xp)))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: a.clip(0),
+        lambda a: a.clip(0, None),
+        lambda a: a.clip(None, 1),
+        lambda a: a.clip(max=1),
+        lambda a: a.clip(min=0, max=1),
+        lambda a: a.clip(0, out=a),
+        lambda a: a.clip(0, dtype=np.float32),
+        lambda a: a.clip(),
+        lambda a: a.clip(0, a_min=2),
+        lambda a: a.clip(0, min=2),
+    ],
+)
+@pytest.mark.parametrize("size", [5, 300_000])
+def test_either_limit_of_the_method_clip_may_be_left_out(
+    size: int, call: Callable[[Any], Any]
+) -> None:
+    assert_as_numpy(lambda xp: call(xp.linspace(-3, 3, size)))
+
+
+def test_the_method_clip_is_recorded_where_operations_are() -> None:
+    x = dnumpy.linspace(-3, 3, 1_000_000)
+    for _ in range(3):
+        clipped = (x * 2.0).clip(0)
+        assert clipped._buf.expr.op.name != "leaf"  # of NumPy's making
+        assert float(clipped.min()) == 0.0
+
+
 @pytest.mark.parametrize("size", [5, 300_000])
 def test_an_array_with_views_is_not_resized_and_numpy_says_why(size: int) -> None:
     def said(xp: Any) -> str:
