@@ -9,6 +9,8 @@
 #include "crew.h"
 #include "folds.h"
 
+#define LOOKS_AFTER 0.05 /* seconds for which the caller does not look for signals */
+
 enum { LOOP, FOLD, FOLD_FROM_ZERO, SUM }; /* and SUM + k: the sums of kind k */
 
 /* What Python writes of a step. */
@@ -32,6 +34,9 @@ typedef struct {
     char *room;
     int64_t next, members;
     volatile int stopped;
+    unsigned long caller;
+    PyThreadState *state; /* of the caller */
+    double looked;        /* when it last looked for signals */
 } Tiles;
 
 static void
@@ -169,16 +174,36 @@ run_part(const Part *part, Py_ssize_t tile, Py_ssize_t who, char *room)
     run_call(&part->call, at);
 }
 
+/* Let Python see to signals, of an interrupt by the user say: all tiles may take seconds. */
+static void
+look_for_signals(Tiles *self)
+{
+    double now = seconds_now();
+    if (now >= self->looked && now - self->looked < LOOKS_AFTER) {
+        return;
+    }
+    PyEval_RestoreThread(self->state);
+    if (PyErr_CheckSignals() < 0) {
+        self->stopped = 1;
+    }
+    self->state = PyEval_SaveThread();
+    self->looked = seconds_now();
+}
+
 /* Take batches of tiles until there are none. */
 static void
 take_tiles(void *job)
 {
     Tiles *self = job;
+    int is_caller = PyThread_get_thread_ident() == self->caller;
     Py_ssize_t start, who = ADD(&self->members, 1);
     char *room = self->room + who * self->room_bytes;
     while ((start = ADD(&self->next, self->batch)) < self->tiles && !self->stopped) {
         Py_ssize_t stop = start + self->batch < self->tiles ? start + self->batch : self->tiles;
         for (Py_ssize_t tile = start; tile < stop && !self->stopped; tile++) {
+            if (is_caller) {
+                look_for_signals(self);
+            }
             for (Py_ssize_t k = 0; k < self->count; k++) {
                 const Part *part = &self->parts[k];
                 clear_faults();
@@ -220,7 +245,7 @@ faults_of(const Tiles *tiles)
    threads draw. `moves` has for each of the values by how many bytes it lies further for the next
    tile, and for the next thread. Return the flags that each step raised, where any did; False where
    NumPy has to look at an operand that raised some, so that all is to be done otherwise; None where an
-   operand lies as no step can read it, and nothing was done. */
+   operand lies as no step can read it, and nothing was done. Raises what a signal's handler does. */
 PyObject *
 run_tiles(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -262,10 +287,14 @@ run_tiles(PyObject *Py_UNUSED(module), PyObject *args)
         goto done;
     }
     job.room = room;
-    Py_BEGIN_ALLOW_THREADS
+    job.caller = PyThread_get_thread_ident();
+    job.looked = seconds_now();
+    job.state = PyEval_SaveThread();
     with_crew(take_tiles, &job, threads - 1);
-    Py_END_ALLOW_THREADS
-    found = job.stopped ? Py_NewRef(Py_False) : faults_of(&job);
+    PyEval_RestoreThread(job.state);
+    if (!PyErr_Occurred()) {
+        found = job.stopped ? Py_NewRef(Py_False) : faults_of(&job);
+    }
 done:
     PyMem_Free(parts);
     PyMem_Free(raised);
