@@ -3,7 +3,7 @@
 #include <fenv.h>
 
 #include "crew.h"
-#include "handle.h"
+#include "interrupts.h"
 
 #define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 
@@ -21,6 +21,8 @@ typedef struct {
     npy_int64 rows, batch, tile;
     int64_t next, members; /* counters */
     int raised;
+    volatile int stopped;
+    Alert alert;
 } Joint;
 
 /* Draw batches until there are none. */
@@ -30,9 +32,13 @@ draw(void *job)
     Joint *self = job;
     npy_int64 who = ADD(&self->members, 1);
     npy_int64 *fields = self->fields[who], *noted = self->noted[who];
-    int raised = 0;
+    int raised = 0, asks = is_callers(&self->alert);
     npy_int64 start;
-    while ((start = ADD(&self->next, self->batch)) < self->rows) {
+    while ((start = ADD(&self->next, self->batch)) < self->rows && !self->stopped) {
+        if (asks && is_interrupted(&self->alert)) {
+            self->stopped = 1;
+            break;
+        }
         npy_int64 stop = start + self->batch < self->rows ? start + self->batch : self->rows;
         for (int k = 0; k < self->count; k++) {
             const Partial *partial = &self->partials[k];
@@ -52,7 +58,7 @@ draw(void *job)
 }
 
 /* `run_frames(address, fields, noted, partials, rows, batch, tile)`: the flags that the code raised.
-   There is a frame for each thread. Each of `partials` has the place of an output's address that
+   There is a frame for each thread. Raises what a signal's handler does. Each of `partials` has the place of an output's address that
    moves on with the batches, and the bytes of a tile's. */
 PyObject *
 run_frames(PyObject *Py_UNUSED(module), PyObject *args)
@@ -82,8 +88,8 @@ run_frames(PyObject *Py_UNUSED(module), PyObject *args)
         }
         partial->first = joint.fields[0][partial->at];
     }
-    Py_BEGIN_ALLOW_THREADS
+    let_go(&joint.alert);
     with_crew(draw, &joint, (int)threads - 1);
-    Py_END_ALLOW_THREADS
-    return PyLong_FromLong(joint.raised);
+    take_back(&joint.alert);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(joint.raised);
 }

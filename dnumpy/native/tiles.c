@@ -8,8 +8,7 @@
 #include "calls.h"
 #include "crew.h"
 #include "folds.h"
-
-#define LOOKS_AFTER 0.05 /* seconds for which the caller does not look for signals */
+#include "interrupts.h"
 
 enum { LOOP, FOLD, FOLD_FROM_ZERO, SUM }; /* and SUM + k: the sums of kind k */
 
@@ -34,9 +33,7 @@ typedef struct {
     char *room;
     int64_t next, members;
     volatile int stopped;
-    unsigned long caller;
-    PyThreadState *state; /* of the caller */
-    double looked;        /* when it last looked for signals */
+    Alert alert;
 } Tiles;
 
 static void
@@ -174,35 +171,20 @@ run_part(const Part *part, Py_ssize_t tile, Py_ssize_t who, char *room)
     run_call(&part->call, at);
 }
 
-/* Let Python see to signals, of an interrupt by the user say: all tiles may take seconds. */
-static void
-look_for_signals(Tiles *self)
-{
-    double now = seconds_now();
-    if (now >= self->looked && now - self->looked < LOOKS_AFTER) {
-        return;
-    }
-    PyEval_RestoreThread(self->state);
-    if (PyErr_CheckSignals() < 0) {
-        self->stopped = 1;
-    }
-    self->state = PyEval_SaveThread();
-    self->looked = seconds_now();
-}
-
 /* Take batches of tiles until there are none. */
 static void
 take_tiles(void *job)
 {
     Tiles *self = job;
-    int is_caller = PyThread_get_thread_ident() == self->caller;
+    int asks = is_callers(&self->alert);
     Py_ssize_t start, who = ADD(&self->members, 1);
     char *room = self->room + who * self->room_bytes;
     while ((start = ADD(&self->next, self->batch)) < self->tiles && !self->stopped) {
         Py_ssize_t stop = start + self->batch < self->tiles ? start + self->batch : self->tiles;
         for (Py_ssize_t tile = start; tile < stop && !self->stopped; tile++) {
-            if (is_caller) {
-                look_for_signals(self);
+            if (asks && is_interrupted(&self->alert)) {
+                self->stopped = 1;
+                break;
             }
             for (Py_ssize_t k = 0; k < self->count; k++) {
                 const Part *part = &self->parts[k];
@@ -287,11 +269,9 @@ run_tiles(PyObject *Py_UNUSED(module), PyObject *args)
         goto done;
     }
     job.room = room;
-    job.caller = PyThread_get_thread_ident();
-    job.looked = seconds_now();
-    job.state = PyEval_SaveThread();
+    let_go(&job.alert);
     with_crew(take_tiles, &job, threads - 1);
-    PyEval_RestoreThread(job.state);
+    take_back(&job.alert);
     if (!PyErr_Occurred()) {
         found = job.stopped ? Py_NewRef(Py_False) : faults_of(&job);
     }

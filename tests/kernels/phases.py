@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import signal
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from dnumpy.expr.expr import Const, Expr, leaf, make
@@ -20,7 +23,7 @@ from dnumpy.rewrite.phase import Access, ReduceParams, verify
 from dnumpy.rewrite.stages import FusedStage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dnumpy.rewrite.phase import Phase
 
@@ -343,3 +346,38 @@ def _step(
     return fold(
         draw(st.sampled_from(FOLDS)), arg, draw(st.sampled_from(axes)), keepdims=draw(st.booleans())
     )
+
+
+with_timer = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="no timer here sends signals"
+)
+
+
+def long_work() -> Bound:
+    """Return a phase that takes minutes."""
+    x = np.broadcast_to(np.linspace(0.1, 0.9, 1 << 12), (1 << 21, 1 << 12))
+    y: Any = leaf(x, x.shape, x.dtype)
+    for _ in range(8):
+        y = apply("sin", y)
+    summed = fold("add", y, (1,), keepdims=False)
+    assert summed is not None
+    (found,) = bound([summed], 1 << 16)
+    return found
+
+
+@contextmanager
+def interrupted(after: float = 0.3) -> Iterator[None]:
+    """Send a signal after so many seconds, whose handler raises, and expect that error."""
+
+    def interrupt(*_given: object) -> None:
+        msg = "now"
+        raise InterruptedError(msg)
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, after)
+    try:
+        with pytest.raises(InterruptedError, match="now"):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -103,6 +103,20 @@ def test_callers_at_the_same_time_all_get_their_results():
     assert wrong == []
 
 
+@p.with_timer
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_does_not_wait_for_the_last_batch(threads):
+    bound = p.long_work()
+    outs, phase = bound.allocate(), bound.phase
+    variant = NumbaKernel(phase).variant_for(bound.values, outs)
+    variant.compile()
+    untouched = outs[0][-1]
+    with p.interrupted():
+        run_jointly(variant, bound.values, outs, (phase.rows, 4, phase.tile_rows), threads, ())
+    assert outs[0][-1] == untouched
+    assert outs[0][0] != untouched
+
+
 @pytest.mark.modeless("a place's runs are shared out by this process alone")
 def test_a_program_is_told_of_faults_once_and_at_its_line(monkeypatch):
     monkeypatch.setattr(config, "threads", 2)

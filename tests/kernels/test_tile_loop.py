@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -285,30 +284,14 @@ def test_a_program_runs_so_before_it_is_compiled(
     assert max(calls) == 2
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer here sends signals")
+@p.with_timer
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_does_not_wait_for_the_last_tile(threads: int) -> None:
-    """All that there is to compute would take minutes."""
-    x = np.broadcast_to(np.linspace(0.1, 0.9, 1 << 12), (1 << 21, 1 << 12))
-    y = stored(x)
-    for _ in range(8):
-        y = p.apply("sin", y)
-    bound = only(p.fold("add", y, (1,), keepdims=False), tile_bytes=1 << 16)
+    bound = p.long_work()
     kernel, outs = TiledKernel(bound.phase), bound.allocate()
     untouched = outs[0][-1]
-
-    def interrupt(*_given: object) -> None:
-        msg = "now"
-        raise InterruptedError(msg)
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        with pytest.raises(InterruptedError, match="now"):
-            kernel.run_jointly(bound.values, outs, 4, threads)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with p.interrupted():
+        kernel.run_jointly(bound.values, outs, 4, threads)
     assert outs[0][-1] == untouched
     assert outs[0][0] != untouched
 
