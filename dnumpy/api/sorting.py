@@ -50,6 +50,7 @@ LEAST_BLOCK = 50  # rows: merging less costs more than sorting it
 SAMPLES = 64  # of a block: no bucket holds more than a share of 1/64 beside its own
 FEW_LANES = 4  # long axes side by side, each of which is sorted as a whole array would be
 SHARED_BYTES = 8 << 20  # of an array whose rows are worth the threads of this process
+SHARED_VALUES = 1 << 18  # that are worth the threads of this process
 FEW_VALUES = 1 << 16  # that are sent to all rows of a sorted table, or of a set
 LONG = 16  # blocks, from which an axis is long
 INDICES = np.dtype(np.intp)
@@ -431,7 +432,8 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     A small operand goes to all rows of the other; of two large ones, the values go to the range of
     the table that they fall in.
     """
-    if not (on_nodes(a) or on_nodes(v)) or sorter is not None:
+    many_here = type(side) is str and side in {"left", "right"} and _are_many_at_home(v)
+    if sorter is not None or not (on_nodes(a) or on_nodes(v) or many_here):
         return NotImplemented
     side = {"l": "left", "r": "right"}.get(str(side)[:1].lower(), "")
     table, wanted = (as_array(x) for x in (a, v))
@@ -449,6 +451,14 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     exprs = [content(table), content(composites.reshape(wanted, -1))]
     found = from_expr(blocks.record(rows.SEARCH, exprs, searching, (wanted.size,), INDICES))
     return found[0] if not wanted.ndim else composites.reshape(found, wanted.shape)
+
+
+def _are_many_at_home(v: Any) -> bool:
+    """Say whether the threads of this process share the values that are to be found."""
+    if type(v) is not ndarray or v._np is not None or thread_count() == 1:
+        return False
+    shape, dtype = facts(v)
+    return prod(shape) >= SHARED_VALUES and dtype.kind in "biuf"
 
 
 def monotonicity(bins: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,6 +164,42 @@ def test_searchsorted_is_numpys(
             found = dnumpy.searchsorted(on_nodes(table), wanted[0], side)
             assert found == np.searchsorted(table, wanted[0], side)
             assert np.ndim(found) == 0
+
+
+@pytest.mark.parametrize("one", ["f8", "i8", "u1", "f4"])
+@pytest.mark.parametrize("other", ["f8", "i8", "u1", "f4", "?", "c16"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_many_values_are_found_at_home_as_numpy_does(one: str, other: str, side: str) -> None:
+    table = np.sort(values(1, (300,), one, 50))
+    wanted = values(2, (30_000, 10), other, 50)
+    found = dnumpy.searchsorted(table, dnumpy.asarray(wanted), side)
+    same(found, np.searchsorted(table, wanted, side))
+    table[:] = 0  # which is not to be seen
+    again = dnumpy.searchsorted(dnumpy.asarray(table), dnumpy.asarray(wanted), side=side)
+    same(again, np.searchsorted(table, wanted, side=side))
+
+
+def test_values_at_home_that_are_to_be_found_meet_numpys_errors() -> None:
+    x = dnumpy.zeros(300_000)
+    for wrong in (
+        lambda xp, v: xp.searchsorted([1.0, 2.0], v, side="lefty"),
+        lambda xp, v: xp.searchsorted([1.0, 2.0], v, side=None),
+        lambda xp, v: xp.searchsorted([[1.0], [2.0]], v),
+        lambda xp, v: xp.digitize(v, [2, 1, 3]),
+    ):
+        with pytest.raises(Exception) as expected:  # noqa: PT011 - whichever is NumPy's
+            wrong(np, np.zeros(300_000))
+        with pytest.raises(type(expected.value), match=re.escape(str(expected.value))):
+            wrong(dnumpy, x)
+
+
+@pytest.mark.parametrize("bins", [[-1, 0, 1], [1.0, 0.0], [0]])
+@pytest.mark.parametrize("right", [False, True])
+def test_many_values_at_home_are_told_their_bins(bins: list[float], right: bool) -> None:
+    x = np.random.default_rng(0).normal(size=300_000)
+    x[::1000] = np.nan
+    found = dnumpy.digitize(dnumpy.asarray(x), bins, right)
+    same(found, np.digitize(x, bins, right))
 
 
 @pytest.mark.parametrize("dtype", ["f8", "i8", "c16", "f2"])
