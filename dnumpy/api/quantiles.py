@@ -15,7 +15,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from dnumpy.api import blocks, calls, composites, ufuncs, weighted
 from dnumpy.api.array import facts, from_expr, ndarray
 from dnumpy.api.record import content, fresh
-from dnumpy.api.sorting import in_order, is_long, on_nodes
+from dnumpy.api.sorting import SHARED_BYTES, in_order, is_long, on_nodes
+from dnumpy.config import thread_count
 from dnumpy.ops.families import RowParams
 from dnumpy.ops.sorting import QUANTILE_ROWS
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnumpy.api.sorting import Sorted
+
+LANES_FOR_EACH = 8  # thread, of which one takes as long as the next
+_PLAIN = frozenset({"q", "axis", "out", "overwrite_input", "method", "keepdims"})
 
 
 class Ranked(np.ndarray):
@@ -100,20 +104,48 @@ def _statistic(name: str) -> Callable[..., Any]:
     ) -> Any:
         return _computed(name, (a, (), axis, out, keepdims), {})
 
-    function = quantile if takes_q else median
+    function: Callable[..., Any] = quantile if takes_q else median
+    function.__qualname__ = name  # by which Python tells of arguments that are missing
 
     def run(*args: Any, **kwargs: Any) -> Any:
         given = (*args, *kwargs.values())
-        if not any(blocks.spread(x) for x in given):
-            return calls.run(wrapped, args, kwargs)
-        return function(*args, **kwargs)
+        plain = 0 < len(args) <= 3 and kwargs.keys() <= _PLAIN
+        if any(blocks.spread(x) for x in given) or (plain and _is_shared(name, args[0])):
+            return function(*args, **kwargs)
+        return calls.run(wrapped, args, kwargs)
 
     return run
 
 
+def _is_shared(name: str, a: Any) -> bool:
+    """Say whether an array here has lanes enough for the threads of this process.
+
+    What warns of lanes without numbers does so in NumPy's own time.
+    """
+    if type(a) is not ndarray or a._np is not None or thread_count() == 1 or "nan" in name:
+        return False
+    shape, dtype = facts(a)
+    return len(shape) > 1 and prod(shape) * dtype.itemsize >= SHARED_BYTES and dtype.kind in "biuf"
+
+
+def _lanes_here(name: str, a: Any, axis: Any) -> bool:
+    """Say whether the threads of this process share the lanes of an array that lies here."""
+    if axis is None or not _is_shared(name, a):
+        return False
+    try:
+        axes = normalize_axis_tuple(axis, a.ndim)
+    except (TypeError, ValueError):
+        return False  # NumPy says why
+    kept = prod([n for k, n in enumerate(a.shape) if k not in axes])
+    long = len(axes) == 1 and is_long(a.shape, axes[0], a.dtype.itemsize)
+    return kept >= LANES_FOR_EACH * thread_count() and not long
+
+
 def _computed(name: str, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     a, rest, axis, out, keepdims = given
-    if not on_nodes(a) or not a.size or a.dtype.kind == "c" or not a.ndim:
+    if not (on_nodes(a) or _lanes_here(name, a, axis)):
+        return NotImplemented
+    if not a.size or a.dtype.kind == "c" or not a.ndim:
         return NotImplemented  # NumPy says why
     keeps = keepdims is not np._NoValue and bool(keepdims)
     probe = getattr(np, name)(np.ones((1,), a.dtype), *rest, **kwargs)  # raises what NumPy raises

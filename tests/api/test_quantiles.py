@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy.config import config
 from tests.api.test_sorting import SPEEDS, values
+from tests.comparison import assert_as_numpy
 from tests.gathering import on_nodes, spread_out
 
 METHODS = (
@@ -147,3 +149,63 @@ def test_every_lane_without_a_number_warns_as_often_as_numpys(name: str) -> None
         found, ours = warned(dnumpy, on_nodes(plain))
         assert ours == theirs
         np.testing.assert_array_equal(found, expected)
+
+
+HERE = np.random.default_rng(0).normal(size=(700, 480)).round(2)
+CALLS_HERE = {
+    "median": lambda xp, a: xp.median(a, axis=0),
+    "median of rows": lambda xp, a: xp.median(a, 1, keepdims=True),
+    "of a negative axis": lambda xp, a: xp.median(a, axis=-1),
+    "overwriting": lambda xp, a: xp.median(a * 1, axis=1, overwrite_input=True),
+    "percentiles": lambda xp, a: xp.percentile(a, [25, 50, 75], axis=0),
+    "a percentile": lambda xp, a: xp.percentile(a, 30, axis=1),
+    "by another method": lambda xp, a: xp.quantile(a, 0.3, axis=0, method="nearest"),
+    "a column of ranks": lambda xp, a: xp.quantile(a, [[0.3], [0.4]], axis=1, keepdims=True),
+    "several axes": lambda xp, a: xp.median(a.reshape(70, 10, 48, 10), axis=(1, 3)),
+    "into": lambda xp, a: xp.median(a, axis=0, out=xp.zeros(480)),
+    "into integers": lambda xp, a: xp.median(a, axis=0, out=xp.zeros(480, int)),
+    "all": lambda xp, a: xp.median(a),
+    "weights": lambda xp, a: xp.quantile(
+        a, 0.3, axis=0, weights=xp.ones(700), method="inverted_cdf"
+    ),
+    "no such axis": lambda xp, a: xp.median(a, axis=2),
+    "an axis twice": lambda xp, a: xp.median(a, axis=(0, 0)),
+    "no rank": lambda xp, a: xp.quantile(a, 1.5, axis=0),
+    "no method": lambda xp, a: xp.quantile(a, 0.5, axis=0, method="no"),
+    "no argument": lambda xp, a: xp.median(a, axis=0, no=1),
+    "without ranks": lambda xp, a: xp.quantile(a, axis=0),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u2", "f2"])
+@pytest.mark.parametrize("name", sorted(CALLS_HERE))
+def test_lanes_at_home_are_numpys(name: str, dtype: str) -> None:
+    def program(xp: Any) -> Any:
+        array = np.tile(HERE, (1 if dtype in {"f8", "i8"} else 4, 1))[:2100].astype(dtype)
+        rows = 700 if dtype in {"f8", "i8"} else 2100
+        return CALLS_HERE[name](xp, xp.asarray(array)[:rows][:: rows // 700])
+
+    assert_as_numpy(program)
+    assert_as_numpy(lambda xp: CALLS_HERE[name](xp, xp.asarray(HERE.astype(dtype)) + 0))
+
+
+@pytest.mark.parametrize("where", [(3, 5), (0, slice(None))])
+def test_lanes_at_home_with_what_is_no_number_are_numpys(where: Any) -> None:
+    array = HERE.copy()
+    array[where] = np.nan
+    array[9, 9], array[10, 9] = np.inf, -np.inf
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        expected = [np.median(array, axis=k) for k in (0, 1)]
+        count = len(seen)
+        mine = dnumpy.asarray(array) + 0
+        found = [np.asarray(dnumpy.median(mine, axis=k)) for k in (0, 1)]
+        assert [str(w.message) for w in seen[:count]] == [str(w.message) for w in seen[count:]]
+    for one, other in zip(found, expected, strict=True):
+        same(one, other)
+
+
+def test_lanes_at_home_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "threads", 2)
+    made = dnumpy.median(dnumpy.asarray(np.tile(HERE, (2, 1))) + 0, axis=1)
+    assert made._buf.expr.op.name == "quantile_rows"
