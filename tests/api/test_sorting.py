@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy.api import sorting
 from dnumpy.config import config
+from tests.comparison import assert_as_numpy
 from tests.gathering import on_nodes, spread_out
 
 if TYPE_CHECKING:
@@ -302,3 +304,55 @@ def test_a_locked_array_is_not_sorted() -> None:
         ours.flags.writeable = False
         with pytest.raises(ValueError, match="sort array is read-only"):
             ours.sort()
+
+
+LANES_HERE = {
+    "sort": lambda xp, a, axis: xp.sort(a, axis),
+    "sort stably": lambda xp, a, axis: xp.sort(a, axis, stable=True),
+    "heapsort": lambda xp, a, axis: xp.sort(a, axis=axis, kind="heapsort"),
+    "argsort": lambda xp, a, axis: xp.argsort(a, axis),
+    "argsort stably": lambda xp, a, axis: xp.argsort(a, axis=axis, kind="stable"),
+    "partition": lambda xp, a, axis: xp.partition(a, 2, axis),
+    "partition at several": lambda xp, a, axis: xp.partition(a, [3, -1], axis=axis),
+    "argpartition": lambda xp, a, axis: xp.argpartition(a, (1, 4), axis=axis),
+    "method argsort": lambda _, a, axis: a.argsort(axis),
+    "method argpartition": lambda _, a, axis: a.argpartition(3, axis),
+    "no such rank": lambda xp, a, axis: xp.partition(a, 900, axis),
+    "no such kind": lambda xp, a, axis: xp.argsort(a, axis, kind="no"),
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(sorted(LANES_HERE)),
+    st.sampled_from(((40, 30), (9, 40), (12, 9, 8), (500, 8))),
+    st.sampled_from((0, 1, -1, -2, 2, 3, None)),
+    st.sampled_from(("f8", "i8", "u1", "f4", "c16", "?")),
+    st.integers(2, 300),
+)
+def test_lanes_at_home_are_sorted_as_numpys(
+    name: str, shape: tuple[int, ...], axis: int | None, dtype: str, distinct: int
+) -> None:
+    array = values(5, shape, dtype, distinct)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sorting, "SHARED_BYTES", 0)
+        patch.setattr(config, "threads", 2)
+        patch.setattr(config, "eager_below", 0)
+
+        def program(xp: Any) -> Any:
+            found = LANES_HERE[name](xp, xp.asarray(array).copy(), axis)
+            return found, found.flags.c_contiguous
+
+        assert_as_numpy(program)
+
+
+def test_lanes_at_home_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "threads", 2)
+    x = dnumpy.asarray(np.random.default_rng(0).normal(size=(600, 600))) + 0
+    for made, op in (
+        (dnumpy.sort(x, 1), "sort_rows"),
+        (dnumpy.sort(x, 0), "permute"),
+        (dnumpy.argsort(x, 1), "numpy.argsort"),
+        (dnumpy.partition(x, 3, 1), "partition_rows"),
+    ):
+        assert made._buf.expr.op.name == op
