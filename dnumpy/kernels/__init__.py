@@ -2,8 +2,10 @@
 
 :mod:`~dnumpy.kernels.reference` runs one op on whole arrays with NumPy: it defines what every
 other lowering must equal. :mod:`~dnumpy.kernels.tiled` runs a phase tile by tile with NumPy's
-ufuncs into buffers that stay in cache, adjacent ones in one call of the module in C where they
-are short (:mod:`~dnumpy.kernels.stretches`), and draws random rows with NumPy's own generators
+ufuncs into buffers that stay in cache (:mod:`~dnumpy.kernels.buffers`): all tiles in one call of
+the module in C, which threads share, where its steps are loops, casts and folds
+(:mod:`~dnumpy.kernels.tile_loop`), else adjacent steps where they are short
+(:mod:`~dnumpy.kernels.stretches`). Random rows are drawn with NumPy's own generators
 (:mod:`~dnumpy.kernels.draws`). :mod:`~dnumpy.kernels.numba` compiles a phase to one
 function; :mod:`~dnumpy.kernels.chain` runs a phase that has products of matrices as a chain of
 NumPy's own loops, which one machine code walks for all phases. A compiled phase that is not worth

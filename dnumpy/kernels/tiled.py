@@ -5,6 +5,7 @@ run.
 
 Every call of NumPy's ends with waiting for the interpreter, and a thread that finds it taken wakes
 up 50 us later: threads whose calls take 10 us need as long together as one of them alone. So
+all steps over all tiles are one call where they can be (:mod:`~dnumpy.kernels.tile_loop`). Else
 adjacent steps whose calls are short become one call (:mod:`~dnumpy.kernels.stretches`), several
 tiles run at once where that does not help, and a phase whose calls stay short says that it is
 ``crowded``: one thread runs it. What folds into a tile's partial result is left to the end of a
