@@ -28,7 +28,7 @@ from dnumpy.kernels.layouts import merged_axes
 from dnumpy.kernels.loops import InnerLoop, inner_loop, kinds_of, product_loop, resolved
 from dnumpy.kernels.lower import code_of
 from dnumpy.kernels.numba import machine_code
-from dnumpy.kernels.stretches import ANY_STRIDE
+from dnumpy.kernels.stretches import ANY_STRIDE, FORWARDS
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Contraction, Elementwise, Movement, Reduction
 from dnumpy.rewrite.phase import Access
@@ -470,7 +470,8 @@ class _Writer:
         numbers[at + _DIMS], numbers[at + _MORE] = (0, width) if flat else (width, 0)
         numbers[at + 2] = not flat
         for k, (lies, inner) in enumerate(zip(operands, within, strict=True)):
-            if inner not in (0, lies.dtype.itemsize) and op.loop not in ANY_STRIDE:
+            apart = inner not in (0, lies.dtype.itemsize) and op.loop not in ANY_STRIDE
+            if apart or (inner < 0 and op.loop in FORWARDS):
                 raise Unchained
             numbers[at + _STEPS + k] = inner
             numbers[at + _BY_CALL + k] = 0 if flat else lies.row

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase, Step
 
 _MOST_OPERANDS = 4  # the result is one
-_NUMBERS = 9  # of a record: loop, data, count, slots, whether steps matter, whether it stops
+_NUMBERS = 9  # of a record: loop, data, count, slots, which steps matter, whether it stops
 _KINDS = "biufc"
-# classes of loops whose bits do not depend on how far apart their operands' elements lie
+# classes of loops whose bits do not depend on how far apart their operands' elements lie; those
+# of FORWARDS do where some lie backwards, of which NumPy's ufuncs make the other way round
 ANY_STRIDE = frozenset({"arith", "div", "sqrt", "exp", "compare", "cast", "select"})
+FORWARDS = frozenset({"exp"})
 
 
 class Untold(Exception):  # noqa: N818 - an answer, not an error
@@ -178,7 +180,7 @@ class Writer:
                 return None
             slots.append(found)
         filled = [*slots, slot, *[0] * (_MOST_OPERANDS - 1 - len(slots))]
-        return [function, data, len(slots) + 1, *filled, op.loop not in ANY_STRIDE, stops]
+        return [function, data, len(slots) + 1, *filled, _matters(op.loop), stops]
 
     def _kind(self, slot: int) -> Any:
         return self.kinds[slot] if slot < self.first else self.phase.dtype_of(slot)
@@ -219,6 +221,13 @@ class Writer:
 
 def _code(dtype: np.dtype) -> str:
     return f"{dtype.kind}{dtype.itemsize}"
+
+
+def _matters(loop: str) -> int:
+    """Return which steps between elements NumPy has to see to, as native/calls.h has it."""
+    if loop not in ANY_STRIDE:
+        return 1
+    return 2 if loop in FORWARDS else 0
 
 
 def _stretch(

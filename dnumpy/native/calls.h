@@ -20,7 +20,7 @@ typedef void (*Loop)(char **args, npy_intp const *extents, npy_intp const *steps
 typedef struct {
     npy_int64 loop, data, count; /* of operands */
     npy_int64 slots[MOST_OPERANDS];
-    npy_int64 steps_matter; /* the bits may depend on how far apart elements lie */
+    npy_int64 steps_matter; /* the bits may depend on how far apart elements lie; 2: if backwards */
     npy_int64 stops;        /* whoever reads the flags has to look at the operands */
 } Record;
 
@@ -135,7 +135,7 @@ make_call(Call *call, const Record *record, PyObject *values)
     }
     for (int x = 0; x < call->count && record->steps_matter; x++) {
         npy_intp step = call->steps[x][call->axes - 1];
-        if (step != 0 && step != sizes[x]) {
+        if (record->steps_matter == 2 ? step < 0 : step != 0 && step != sizes[x]) {
             return 0;
         }
     }

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy import native
+from dnumpy.config import thread_count
 from dnumpy.ops.families import Blocked, Fold, Indexing, Piece, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.ops.families import Shapes
+
+SHARED_BYTES = 1 << 20  # of a copy that is worth threads of the module in C
 
 
 class PermuteParams(NamedTuple):
@@ -33,12 +36,17 @@ def _columns(shapes: Shapes, params: PermuteParams, lo: int, hi: int) -> tuple[P
 
 
 def _permute(pieces: Sequence[Any], params: PermuteParams, _lo: int, _hi: int, out: Any) -> None:
-    turned = np.asarray(pieces[0]).transpose(params.axes)
-    if not native.copied(turned, out):
-        np.copyto(out, turned)
+    _copy(np.asarray(pieces[0]).transpose(params.axes), out)
 
 
-PERMUTE = row(Blocked("permute", _columns, _permute, loop="cast"))
+def _copy(x: np.ndarray, out: np.ndarray) -> None:
+    """Copy an array, threads of the module in C sharing one that is large."""
+    threads = thread_count() if out.nbytes >= SHARED_BYTES else 1
+    if not native.copied(x, out, threads):
+        np.copyto(out, x)
+
+
+PERMUTE = row(Blocked("permute", _columns, _permute, loop="cast", shares=native.built))
 
 
 class CompressParams(NamedTuple):
@@ -117,7 +125,9 @@ def _wrap(pieces: Sequence[Any], params: WrapParams, _lo: int, _hi: int, out: An
         cuts = [_cuts(wrapped_runs(n, lead, 0, extent)) for n, lead, extent in axes]
         for slices in product(*cuts):
             target = (slice(None), *(to for to, _ in slices))
-            block[target] = piece[(slice(None), *(source for _, source in slices))]
+            _copy(
+                np.asarray(piece[(slice(None), *(source for _, source in slices))]), block[target]
+            )
 
 
 def _cuts(runs: list[tuple[int, int]]) -> list[tuple[slice, slice]]:
@@ -148,4 +158,4 @@ def fill_margins(padded: np.ndarray, lead: Sequence[int], shape: Sequence[int]) 
             padded[to] = padded[at]
 
 
-WRAP = row(Blocked("wrap", _wrapped_rows, _wrap, loop="cast"))
+WRAP = row(Blocked("wrap", _wrapped_rows, _wrap, loop="cast", shares=native.built))

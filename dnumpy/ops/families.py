@@ -120,7 +120,7 @@ class Blocked(Op):
     ``reads(shapes, params, lo, hi)`` returns the :class:`Piece` s that rows ``lo:hi`` need;
     ``call(pieces, params, lo, hi, out)`` computes them into ``out``. ``rows(shapes, params)`` is
     the grid on which blocks must lie for the same bits on any partition; None where any cut gives
-    the same bits.
+    the same bits. What ``shares`` its work among threads in C is called once for all rows.
     """
 
     reads: Callable[[Shapes, Any, int, int], tuple[Piece, ...]]
@@ -128,6 +128,7 @@ class Blocked(Op):
     rows: Callable[[Shapes, Any], int] | None = None
     loop: str = "other"
     flops: float = 1.0
+    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -399,7 +399,7 @@ def _blocked(expr: Expr, op: Blocked, args: Sequence[Any]) -> np.ndarray:
     out = pool.empty(expr.shape, expr.dtype)
     rows = expr.shape[0]
     grid = grid_rows(op, shapes_of(args), expr.params, rows, row_bytes_of(args, out))
-    if _inline(args, out, LONG_BYTES if op.loop in LONG else INLINE_BYTES):
+    if op.shares or _inline(args, out, LONG_BYTES if op.loop in LONG else INLINE_BYTES):
         compute_rows(op, args, expr.params, out, (0, rows, grid))
         return out
     if isinstance(op, Scan) and op.join is not None and len(args) == 1:

@@ -200,6 +200,21 @@ def test_loops_whose_bits_depend_on_steps_get_adjacent_elements():
     assert ran([record_of(loop, 2, matters=True)], [x[:10], np.zeros(10)]) == 1
 
 
+@pytest.mark.parametrize("name", ["exp", "log", "sqrt", "sin", "negative", "square"])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_what_lies_backwards_has_the_bits_of_numpys_ufuncs(name: str, dtype: str) -> None:
+    array = np.random.default_rng(3).random((4000, 6)).astype(dtype) + np.float32(0.1)
+    x = array[:, ::-1]
+    root = p.apply("add", p.apply(name, leaf(x, x.shape, x.dtype)), Const(0))
+    (bound,) = p.bound([root], 1 << 12)
+    expected = [p.bits(getattr(np, name)(x) + 0)]
+    assert stretched(bound, at_all=True)[0] == stretched(bound, at_all=False)[0] == expected
+    kernel, outs = TiledKernel(bound.phase), bound.allocate()
+    if kernel.run_jointly(bound.values, outs, 1, 2) is not None:
+        assert [p.bits(out) for out in outs] == expected
+    assert [p.bits(out) for out in bound.run(kernel)] == expected
+
+
 def test_faults_are_told_by_step_and_a_step_under_a_mask_waits_for_numpy():
     add, divide = (inner_loop(f, (np.dtype(float),) * 3) for f in (np.add, np.divide))
     x, y, out = np.ones(5), np.zeros(5), np.zeros(5)
