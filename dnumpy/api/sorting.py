@@ -457,12 +457,12 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     A small operand goes to all rows of the other; of two large ones, the values go to the range of
     the table that they fall in.
     """
-    many_here = type(side) is str and side in {"left", "right"} and _are_many_at_home(v)
-    if sorter is not None or not (on_nodes(a) or on_nodes(v) or many_here):
+    if sorter is not None or not (on_nodes(a) or on_nodes(v) or _are_many_at_home(v)):
         return NotImplemented
-    side = {"l": "left", "r": "right"}.get(str(side)[:1].lower(), "")
+    if type(side) is not str or side not in {"left", "right"}:
+        return NotImplemented  # NumPy says why
     table, wanted = (as_array(x) for x in (a, v))
-    if not side or table is None or wanted is None or table.ndim != 1:
+    if table is None or wanted is None or table.ndim != 1:
         return NotImplemented
     table, wanted = promoted(table, wanted)
     if table is None or wanted is None or not table.size or not wanted.size:

@@ -177,6 +177,7 @@ CALLS_HERE = {
 }
 
 
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
 @pytest.mark.parametrize("dtype", ["f8", "i8", "u2", "f2"])
 @pytest.mark.parametrize("name", sorted(CALLS_HERE))
 def test_lanes_at_home_are_numpys(name: str, dtype: str) -> None:
@@ -189,6 +190,7 @@ def test_lanes_at_home_are_numpys(name: str, dtype: str) -> None:
     assert_as_numpy(lambda xp: CALLS_HERE[name](xp, xp.asarray(HERE.astype(dtype)) + 0))
 
 
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
 @pytest.mark.parametrize("where", [(3, 5), (0, slice(None))])
 def test_lanes_at_home_with_what_is_no_number_are_numpys(where: Any) -> None:
     array = HERE.copy()
@@ -205,6 +207,7 @@ def test_lanes_at_home_with_what_is_no_number_are_numpys(where: Any) -> None:
         same(one, other)
 
 
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
 def test_lanes_at_home_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "threads", 2)
     made = dnumpy.median(dnumpy.asarray(np.tile(HERE, (2, 1))) + 0, axis=1)

@@ -168,6 +168,7 @@ def test_searchsorted_is_numpys(
             assert np.ndim(found) == 0
 
 
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
 @pytest.mark.parametrize("one", ["f8", "i8", "u1", "f4"])
 @pytest.mark.parametrize("other", ["f8", "i8", "u1", "f4", "?", "c16"])
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -181,6 +182,7 @@ def test_many_values_are_found_at_home_as_numpy_does(one: str, other: str, side:
     same(again, np.searchsorted(table, wanted, side=side))
 
 
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
 def test_values_at_home_that_are_to_be_found_meet_numpys_errors() -> None:
     x = dnumpy.zeros(300_000)
     for wrong in (
@@ -195,6 +197,7 @@ def test_values_at_home_that_are_to_be_found_meet_numpys_errors() -> None:
             wrong(dnumpy, x)
 
 
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
 @pytest.mark.parametrize("bins", [[-1, 0, 1], [1.0, 0.0], [0]])
 @pytest.mark.parametrize("right", [False, True])
 def test_many_values_at_home_are_told_their_bins(bins: list[float], right: bool) -> None:
@@ -322,6 +325,7 @@ LANES_HERE = {
 }
 
 
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(sorted(LANES_HERE)),
@@ -346,6 +350,7 @@ def test_lanes_at_home_are_sorted_as_numpys(
         assert_as_numpy(program)
 
 
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
 def test_lanes_at_home_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "threads", 2)
     x = dnumpy.asarray(np.random.default_rng(0).normal(size=(600, 600))) + 0
