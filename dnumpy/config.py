@@ -27,6 +27,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 
 
+SHARED_BYTES = 1 << 20  # of one pass: less takes as long as waking a thread of the crew
 EAGER_BELOW = 262_144  # elements, from calibration
 
 
@@ -153,6 +154,11 @@ config = config_from(os.environ)
 def thread_count() -> int:
     """Threads of the embedded scheduler: ``config.threads`` or the cores this process may use."""
     return config.threads or len(os.sched_getaffinity(0))
+
+
+def threads_for(nbytes: int) -> int:
+    """Return how many threads pass so many bytes at once, where none has to be woken by Python."""
+    return thread_count() if nbytes >= SHARED_BYTES else 1
 
 
 def memory_limit_bytes() -> int:

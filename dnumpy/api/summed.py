@@ -18,7 +18,7 @@ from dnumpy.api import lone
 from dnumpy.api.array import SEEN, lying_here, ndarray, small
 from dnumpy.api.buffer import Buffer
 from dnumpy.api.layout import descends
-from dnumpy.config import config
+from dnumpy.config import config, threads_for
 from dnumpy.expr import unread
 from dnumpy.expr.expr import leaf, make
 from dnumpy.expr.geometry import Geometry, address_of
@@ -27,7 +27,6 @@ from dnumpy.kernels import sums
 from dnumpy.ops.families import reduction_of
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime import direct
-from dnumpy.runtime.threads import threads_for
 
 _MOST_KNOWN = 1024
 

@@ -204,7 +204,7 @@ class Writer:
             return None
         given = self._kind(step.args[0])
         if step.op is CAST:
-            function = self.own.get(f"{_code(given)} {_code(step.dtype)}")
+            function = self.own.get(f"{loop_code(given)} {loop_code(step.dtype)}")
             return function and (function, 0, (given,))
         function = self.own.get(f"where {step.dtype.itemsize}")
         if function is None or given != np.dtype(bool):
@@ -219,7 +219,8 @@ class Writer:
         return self.first + len(self.phase.steps) + len(self.cells) - 1
 
 
-def _code(dtype: np.dtype) -> str:
+def loop_code(dtype: np.dtype) -> str:
+    """Return the short name of a dtype, as the loops of stretches.c are called by."""
     return f"{dtype.kind}{dtype.itemsize}"
 
 

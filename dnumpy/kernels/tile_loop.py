@@ -25,7 +25,7 @@ from dnumpy.kernels.buffers import laid_out
 from dnumpy.kernels.flags import fault_words, tells_faults
 from dnumpy.kernels.loops import inner_loop, kinds_of
 from dnumpy.kernels.steps import view_of_tile
-from dnumpy.kernels.stretches import Cell, Writer, cell_of
+from dnumpy.kernels.stretches import Cell, Writer, cell_of, loop_code
 from dnumpy.ops.families import Movement, Reduction
 from dnumpy.rewrite.phase import Access
 
@@ -111,7 +111,7 @@ class _CastingWriter(Writer):
     def cast(self, slot: int, dtype: np.dtype) -> int | None:
         """Return the number, less than 0, of what casts an operand; None where NumPy must."""
         given = self.phase.dtype_of(slot)
-        address = self.own.get(f"{_code(given)} {_code(dtype)}")
+        address = self.own.get(f"{loop_code(given)} {loop_code(dtype)}")
         if address is None or (given.kind == "f" and dtype.kind in "iu"):
             return None
         self.casts.append(Cast(slot, dtype, len(self.made)))
@@ -247,7 +247,7 @@ class _Described:
         if dtype.kind not in "biu" and not (dtype.char in "fd" and ufunc in _IDEMPOTENT):
             return None
         if ufunc is np.add:
-            address = self.writer.own.get(f"sum {_code(given)} {_code(dtype)}")
+            address = self.writer.own.get(f"sum {loop_code(given)} {loop_code(dtype)}")
             return address and (address, 0)
         if given != dtype or ufunc not in _IDEMPOTENT | _FROM_ZERO:
             return None
@@ -280,10 +280,6 @@ def _strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
         strides.append(by)
         by *= extent
     return tuple(reversed(strides))
-
-
-def _code(dtype: np.dtype) -> str:
-    return f"{dtype.kind}{dtype.itemsize}"
 
 
 class Binding:

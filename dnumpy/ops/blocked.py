@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy import native
-from dnumpy.config import thread_count
+from dnumpy.config import threads_for
 from dnumpy.ops.families import Blocked, Fold, Indexing, Piece, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnumpy.ops.families import Shapes
-
-SHARED_BYTES = 1 << 20  # of a copy that is worth threads of the module in C
 
 
 class PermuteParams(NamedTuple):
@@ -41,8 +39,7 @@ def _permute(pieces: Sequence[Any], params: PermuteParams, _lo: int, _hi: int, o
 
 def _copy(x: np.ndarray, out: np.ndarray) -> None:
     """Copy an array, threads of the module in C sharing one that is large."""
-    threads = thread_count() if out.nbytes >= SHARED_BYTES else 1
-    if not native.copied(x, out, threads):
+    if not native.copied(x, out, threads_for(out.nbytes)):
         np.copyto(out, x)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.config import EAGER_BELOW, config
+from dnumpy.config import EAGER_BELOW, config, threads_for
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry
 from dnumpy.kernels import reference, sums
@@ -27,7 +27,6 @@ from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.local import settle, value_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import HERE, Record
-from dnumpy.runtime.threads import threads_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.config import thread_count
+from dnumpy.config import thread_count, threads_for
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, over, typed
 from dnumpy.expr.walk import REFERENCES
@@ -41,7 +41,7 @@ from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, noting, told_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import HERE, Record, call_of
-from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out, threads_for
+from dnumpy.runtime.threads import in_threads, one_blas_thread, share_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -26,13 +26,6 @@ from dnumpy.native import wake_apart, woken
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-SHARED_BYTES = 1 << 20  # of one pass: less takes as long as waking a thread of the crew
-
-
-def threads_for(nbytes: int) -> int:
-    """Return how many threads pass so many bytes at once, where none has to be woken by Python."""
-    return thread_count() if nbytes >= SHARED_BYTES else 1
-
 
 class _Job:
     """A call that is made once: by a thread that waits for jobs, or by whoever asked for it."""
