@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from dnumpy.kernels.chain import Chain, ChainKernel
-    from dnumpy.kernels.compile import Compiled
     from dnumpy.kernels.numba import NumbaKernel, Variant
     from dnumpy.kernels.staged import Staged
     from dnumpy.rewrite.phase import Phase
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
 LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
 LATER = 2  # times what compiling costs: what took longer, if only once, is for later processes
-SAVED_AT_ONCE = 0.25  # seconds for which somebody may wait until a kernel is compiled
 
 
 class KernelReport(NamedTuple):
@@ -76,39 +74,6 @@ _met: dict[int, tuple[Phase, AdaptiveKernel]] = {}  # by id: a hash takes as lon
 _records: dict[str, Record] = {}
 _records_lock = threading.Lock()
 _costs: list[float] = []  # seconds of compiling
-
-
-class LoneKernel:
-    """A kernel that no phase asks for, compiled once NumPy has taken long enough in its place."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        with _records_lock:
-            self._record = _records.setdefault(f"alone {source}", Record(source))
-
-    def ready(self) -> Compiled | None:
-        """Return the machine code, if it is at hand."""
-        if self._record.state != "ready" or config.kernels == "tiled":
-            return None
-        from dnumpy.kernels.numba import machine_code
-
-        return machine_code(self.source)
-
-    def made_for(self, saved: float) -> Compiled | None:
-        """Return the machine code, compiled now if it is to save so many seconds at once."""
-        record = self._record
-        if record.state == "tiled" and saved >= SAVED_AT_ONCE and config.kernels != "tiled":
-            with record.lock:
-                if record.state == "tiled":
-                    record.state = "compiling"
-                    _prepare(record, None, worth=True)
-        return self.ready()
-
-    def missed(self, seconds: float) -> None:
-        """Note what NumPy took; in the background the kernel is loaded or compiled when it pays."""
-        if config.kernels != "tiled":
-            self._record.tiled_total += seconds
-            _consider(self._record, None, 0.0)
 
 
 def kernel_for(phase: Phase) -> AdaptiveKernel:
@@ -474,7 +439,7 @@ def _record_of(variant: Variant | Staged | Chain) -> Record:
     return record
 
 
-def _consider(record: Record, phase: Phase | None, run: float) -> None:
+def _consider(record: Record, phase: Phase, run: float) -> None:
     """Start loading or compiling when the tiled time so far makes it worth its cost.
 
     Or when the ``run`` of which this was a part takes so many seconds that the rest is worth it.
@@ -528,7 +493,7 @@ def _alike(value: Any) -> Any:
     return as_strided(np.empty(1, value.dtype), value.shape, value.strides)
 
 
-def _prepare(record: Record, phase: Phase | None, *, worth: bool) -> None:
+def _prepare(record: Record, phase: Phase, *, worth: bool) -> None:
     """Make the machine code of ``record`` available, if it is on disk or worth compiling.
 
     A later process is to know that there is some for the ``phase``.
@@ -557,5 +522,4 @@ def _prepare(record: Record, phase: Phase | None, *, worth: bool) -> None:
     if not code.from_disk:
         _costs.append(record.compile_seconds)
     record.state = "ready"
-    if phase is not None:
-        cached.note(phase)
+    cached.note(phase)

@@ -267,14 +267,19 @@ def count_whole(values: np.ndarray, size: int, threads: int) -> np.ndarray | Non
 
 
 def tell_apart(
-    values: np.ndarray, splitters: np.ndarray, places: np.ndarray, out: np.ndarray | None
+    values: np.ndarray,
+    splitters: np.ndarray,
+    places: np.ndarray,
+    out: np.ndarray | None = None,
+    first: int = -1,
 ) -> bool:
     """Count values by part in ``places``; or move each to ``out``, where its part goes on.
 
+    With ``first`` it is where each lies that goes to ``out``, of which that is the first.
     Splitters, one less than there are parts, are in order; there is a power of two of parts. False
     where a type is not known, and where the module in C was not built.
     """
-    return built and bool(_module.tell_apart(values, splitters, places, out))
+    return built and bool(_module.tell_apart(values, splitters, places, out, first))
 
 
 def merge_runs(values: np.ndarray, ends: np.ndarray) -> bool:

@@ -181,7 +181,7 @@ static PyMethodDef functions[] = {
      "Let sleeping threads be woken on other cores than the caller's."},
     {"woken", woken, METH_NOARGS, "Let this thread use all cores again."},
     {"tell_apart", tell_apart, METH_VARARGS,
-     "Count the numbers between splitters, or move them to places; False for other types."},
+     "Count the numbers between splitters, or move them, or where they lie, to places; False for other types."},
     {"fold_blocks", fold_blocks, METH_VARARGS,
      "Sum each block of each row; True unless there was a floating-point fault."},
     {"fold_columns", fold_columns, METH_VARARGS,

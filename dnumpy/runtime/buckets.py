@@ -14,6 +14,7 @@ NumPy itself sorts numbers in 8 ns each on one and in 25 ns on another. So both 
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -21,8 +22,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from dnumpy import native
 from dnumpy.config import thread_count
-from dnumpy.kernels import buckets as kernels
 from dnumpy.kernels.sharing import Seconds
 from dnumpy.runtime import runs
 from dnumpy.runtime.memory import pool
@@ -31,11 +32,12 @@ from dnumpy.runtime.threads import share_out
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dnumpy.kernels.compile import Compiled
-
+MOST_BUCKETS = 1 << 11
+EXPECTED = 1 << 13  # elements of a bucket: about as many, where there are not too many of them
 SAMPLED = 32  # elements for each bucket
-TIE_SAMPLE = 1 << 14  # elements, in which equal ones turn up where there are many
+SAMPLE = 1 << 14  # elements, in which equal ones turn up where there are many, and that are timed
 LOOKED_AT = 1024  # elements of a bucket
+SURE = 2.0  # times as long as was guessed for the other way
 GROUP = 8  # buckets that a thread takes at a time
 LEAST = {"sort": 1.2e-8, "argsort": 2.5e-8, "stable": 4e-8}  # seconds an element, by way of buckets
 
@@ -46,12 +48,20 @@ class Known:
 
     plain: Seconds = field(default_factory=Seconds)
     buckets: Seconds = field(default_factory=Seconds)
+    guessed: float | None = None
 
-    def saved(self, least: float) -> float:
-        """Return the seconds that buckets save, which take at least so many; 0.0 if unknown."""
-        if self.plain.value is None:
-            return 0.0
-        return self.plain.value - (least if self.buckets.value is None else self.buckets.value)
+    def pays(self, least: float, guess: Callable[[], float]) -> bool:
+        """Say whether buckets save time, which take at least so many seconds.
+
+        What it takes without them is guessed, once, where it was not measured: too little, and a
+        first run by buckets meets memory that is new.
+        """
+        plain, buckets = self.plain.value, self.buckets.value
+        if plain is not None:
+            return plain > (least if buckets is None else buckets)
+        if self.guessed is None:
+            self.guessed = guess()
+        return self.guessed > least and (buckets is None or self.guessed > buckets / SURE)
 
 
 _known: dict[tuple[str, str, int], Known] = defaultdict(Known)  # by dtype, what to do, and length
@@ -64,53 +74,78 @@ def sort_to(line: np.ndarray, out: np.ndarray) -> None:
         runs.sort_to(line, out)
         return out
 
-    def by_buckets(code: Compiled) -> np.ndarray:
-        bounds = _told(code, line, out, kernels.VALUES)
+    def by_buckets() -> np.ndarray:
+        bounds = _told(line, out, places=False)
 
         def work(first: int) -> None:
             for lo, hi in _group(bounds, first):
                 out[lo:hi].sort()
 
-        share_out(work, range(0, kernels.BUCKETS, GROUP))
+        share_out(work, range(0, len(bounds) - 1, GROUP))
         return out
 
-    _sooner(line, "sort", plainly, by_buckets)
+    def guess() -> float:
+        return _extrapolated(_sample(line), np.sort, line.size) / thread_count()
+
+    _sooner(line, "sort", plainly, by_buckets, guess)
 
 
 def argsort(line: np.ndarray, *, stable: bool) -> np.ndarray:
     """Return where the elements of a line would be sorted."""
-    if not stable and not distinct(np.sort(line[:: max(1, line.size // TIE_SAMPLE)])):
+    kind: Literal["stable"] | None = "stable" if stable else None
+    sample = _sample(line)
+    if not stable and not distinct(np.sort(sample)):
         return line.argsort()
 
-    def by_buckets(code: Compiled) -> np.ndarray | None:
-        places = pool.empty(line.shape, np.dtype(np.intp))
-        return places if _places_in_order(code, line, places, stable=stable) else None
+    def plainly() -> np.ndarray:
+        return line.argsort(kind=kind)
 
-    what = "stable" if stable else "argsort"
-    return _sooner(line, what, lambda: line.argsort(stable=stable), by_buckets)
+    def by_buckets() -> np.ndarray | None:
+        places = pool.empty(line.shape, np.dtype(np.intp))
+        return places if _places_in_order(line, places, stable=stable) else None
+
+    def guess() -> float:
+        return _extrapolated(sample, lambda some: some.argsort(kind=kind), line.size)
+
+    return _sooner(line, "stable" if stable else "argsort", plainly, by_buckets, guess)
+
+
+def _sample(line: np.ndarray) -> np.ndarray:
+    """Return elements of all parts of a line, in their order."""
+    return line[:: max(SAMPLED, line.size // SAMPLE)].copy()
+
+
+def _extrapolated(sample: np.ndarray, do: Callable[[np.ndarray], np.ndarray], size: int) -> float:
+    """Return the seconds that sorting a line takes at least, by what its sample does.
+
+    What lies outside the caches takes longer than the comparisons that are counted here.
+    """
+    do(sample[:2])  # what a first call loads
+    began = time.perf_counter()
+    do(sample)
+    took = time.perf_counter() - began
+    return took * size * math.log2(size + 1) / (sample.size * math.log2(sample.size + 1))
 
 
 def _sooner(
     line: np.ndarray,
     what: str,
     plainly: Callable[[], np.ndarray],
-    by_buckets: Callable[[Compiled], np.ndarray | None],
+    by_buckets: Callable[[], np.ndarray | None],
+    guess: Callable[[], float],
 ) -> np.ndarray:
     """Return what the way gives that is faster, as far as is known, and can tell."""
-    kernel = kernels.of(line.dtype)
     known = _known[line.dtype.char, what, line.size.bit_length()]
-    saved = known.saved(line.size * LEAST[what])
-    code = kernel.made_for(saved) if saved > 0 and line.flags.c_contiguous else None
+    fits = native.built and line.flags.c_contiguous and line.flags.aligned
+    told = fits and known.pays(line.size * LEAST[what], guess)
     began = time.perf_counter()
-    found = by_buckets(code) if code is not None else None
+    found = by_buckets() if told else None
     if found is None:
         plain_began = time.perf_counter()
         found = plainly()
         known.plain.observe(time.perf_counter() - plain_began)
-    if code is not None:
+    if told:
         known.buckets.observe(time.perf_counter() - began)  # with what was in vain
-    elif saved > 0:
-        kernel.missed(saved)
     return found
 
 
@@ -127,9 +162,9 @@ def distinct_in(values: np.ndarray, order: np.ndarray) -> bool:
     return all(distinct(values[order[lo : lo + LOOKED_AT + 1]]) for lo in starts)
 
 
-def _places_in_order(code: Compiled, line: np.ndarray, places: np.ndarray, *, stable: bool) -> bool:
+def _places_in_order(line: np.ndarray, places: np.ndarray, *, stable: bool) -> bool:
     """Fill in the places; False where equal elements have an order that is NumPy's own."""
-    bounds = _told(code, line, places, kernels.PLACES)
+    bounds = _told(line, places, places=True)
     kind: Literal["stable"] | None = "stable" if stable else None
     widest = int(np.diff(bounds).max(initial=0))
     idle: list[np.ndarray] = []  # one for each thread: values, and then places
@@ -152,7 +187,7 @@ def _places_in_order(code: Compiled, line: np.ndarray, places: np.ndarray, *, st
             del order  # before the next one is made
         idle.append(scratch)
 
-    share_out(work, range(0, kernels.BUCKETS, GROUP))
+    share_out(work, range(0, len(bounds) - 1, GROUP))
     return not tied
 
 
@@ -161,32 +196,23 @@ def _group(bounds: np.ndarray, first: int) -> list[tuple[int, int]]:
     return [(lo, hi) for lo, hi in itertools.pairwise(cuts) if hi > lo]
 
 
-def _told(code: Compiled, line: np.ndarray, target: np.ndarray, what: int) -> np.ndarray:
-    """Tell a line into the buckets of ``target``; return where each begins, and the end."""
-    splitters = runs.splitters_of(line, kernels.BUCKETS, SAMPLED, target)
+def _told(line: np.ndarray, target: np.ndarray, *, places: bool) -> np.ndarray:
+    """Tell a line, or where its elements lie, into the buckets of ``target``.
+
+    Return where each begins, and the end.
+    """
+    count = min(MOST_BUCKETS, 2 << (line.size // EXPECTED).bit_length())
+    splitters = runs.splitters_of(line, count, SAMPLED, target)
     threads = thread_count()
     step = -(-line.size // threads)
-    counters = np.zeros((threads, kernels.BUCKETS), np.int64)
-    given = np.zeros((threads, kernels.FIELDS), np.int64)
-    for k in range(threads):
-        part = line[k * step : (k + 1) * step]
-        given[k] = (
-            part.ctypes.data,
-            splitters.ctypes.data,
-            counters[k].ctypes.data,
-            target.ctypes.data,
-            part.size,
-            k * step,
-            kernels.COUNT,
-        )
-
-    def run(k: int) -> None:
-        code(given[k].ctypes.data, 0, 0)
-
-    share_out(run, range(threads))
-    sizes = counters.sum(axis=0)
-    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    shares = [line[k * step : (k + 1) * step] for k in range(threads)]
+    counters = np.zeros((threads, count), np.intp)
+    share_out(lambda k: runs.tell(shares[k], splitters, counters[k]), range(threads))
+    bounds = np.concatenate([[0], np.cumsum(counters.sum(axis=0))])
     counters[...] = bounds[:-1] + np.cumsum(counters, axis=0) - counters
-    given[:, -1] = what
-    share_out(run, range(threads))
+
+    def move(k: int) -> None:
+        runs.tell(shares[k], splitters, counters[k], target, k * step if places else -1)
+
+    share_out(move, range(threads))
     return bounds

@@ -5,7 +5,7 @@ thread to sort: that takes no memory, and as long as merging sorted parts would.
 elsewhere, all threads move the values of each part to where it is sorted (sample sort: Frazer and
 McKellar, J. ACM 17, 1970).
 
-On some processors there is a faster way once a kernel is at hand (:mod:`dnumpy.runtime.buckets`).
+On some processors there is a faster way (:mod:`dnumpy.runtime.buckets`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dnumpy.runtime.threads import share_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-SMALLEST = 1 << 20  # elements; below this merging costs what was gained
+SMALLEST = 1 << 18  # elements; below this NumPy sorts as soon
 SAMPLED = 4096  # elements for each part, by which these differ by some hundredths
 DRAWN = 4096  # elements of the sample at a time
 MOST_PARTS = 64
@@ -58,32 +58,37 @@ def _told_apart(line: np.ndarray, out: np.ndarray) -> bool:
     All threads move, where partitioning the whole line would be one thread's work.
     """
     threads = thread_count()
-    count = 2 << (threads - 1).bit_length() - 1
-    if threads & (threads - 1):
-        count *= 2  # so that they end together
     adjacent = all(array.flags.c_contiguous and array.flags.aligned for array in (line, out))
     fits = line.size >= SMALLEST and 1 < threads <= MOST_PARTS
     if not native.built or not adjacent or not fits:
         return False
+    count = 1 << (threads - 1).bit_length()
+    if threads & (threads - 1):
+        count *= 2  # so that they end together
     splitters = splitters_of(line, count, SAMPLED, out)
     step = -(-line.size // threads)
     shares = [line[k * step : (k + 1) * step] for k in range(threads)]
     places = np.zeros((threads, count), np.intp)
-    share_out(lambda k: _tell(shares[k], splitters, places[k], None), range(threads))
+    share_out(lambda k: tell(shares[k], splitters, places[k]), range(threads))
     sizes = places.sum(axis=0)
     if sizes.sum() != line.size or sizes.max() * threads > UNEVEN * line.size:
         return False
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     places[...] = bounds[:-1] + np.cumsum(places, axis=0) - places
-    share_out(lambda k: _tell(shares[k], splitters, places[k], out), range(threads))
+    share_out(lambda k: tell(shares[k], splitters, places[k], out), range(threads))
     _each([out[lo:hi] for lo, hi in itertools.pairwise(bounds)], lambda part: part.sort())
     return True
 
 
-def _tell(
-    values: np.ndarray, splitters: np.ndarray, places: np.ndarray, out: np.ndarray | None
+def tell(
+    values: np.ndarray,
+    splitters: np.ndarray,
+    places: np.ndarray,
+    out: np.ndarray | None = None,
+    first: int = -1,
 ) -> None:
-    native.tell_apart(values, splitters, places, out)
+    """Count or move numbers of which the caller knows that the module in C tells them apart."""
+    native.tell_apart(values, splitters, places, out, first)
 
 
 def splitters_of(line: np.ndarray, parts: int, sampled: int, scratch: np.ndarray) -> np.ndarray:

@@ -277,20 +277,3 @@ def test_tiled_seconds_before_there_was_a_record_count(monkeypatch):
     run_until(bound, lambda: choose._records)
     (record,) = choose._records.values()
     assert record.tiled_total > spent
-
-
-def test_a_lone_kernel_is_compiled_once_it_has_been_missed_for_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(choose, "LOAD_AFTER", 3e-3)
-    asked: list[str] = []
-    monkeypatch.setattr(
-        choose, "_prepare", lambda record, _phase, worth: asked.append(record.source)
-    )
-    kernel = choose.LoneKernel("def kernel(a, b, c):\n    pass\n")
-    kernel.missed(1e-4)
-    assert not asked
-    kernel.missed(10.0)
-    wait_for_compilers()
-    assert asked == [kernel.source]
-    assert kernel.ready() is None

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy import native
 from dnumpy.config import config
-from dnumpy.kernels import buckets as kernels
-from dnumpy.kernels import choose
 from dnumpy.kernels.sharing import Seconds
 from dnumpy.runtime import buckets, runs
 
@@ -36,15 +35,6 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "cluster", "off")
     monkeypatch.setattr(config, "threads", 2)
     monkeypatch.setattr(buckets, "_known", defaultdict(plainly_slow))
-
-
-def made_ready(kernel: choose.LoneKernel) -> None:
-    """Wait until a kernel is compiled, as one that has long been missed is in the background."""
-    record = kernel._record
-    if record.state != "ready":
-        choose._prepare(record, None, worth=True)
-    assert record.state == "ready"
-    assert kernel.ready() is not None
 
 
 def plainly_slow() -> buckets.Known:
@@ -81,7 +71,6 @@ def made(dtype: str, size: int, seed: int, what: str) -> np.ndarray:
 def test_a_line_is_sorted_as_numpy_sorts_it(
     dtype: str, size: int, seed: int, what: str, threads: int
 ) -> None:
-    made_ready(kernels.of(np.dtype(dtype)))
     line = made(dtype, size, seed, what)
     before, out = line.copy(), np.empty_like(line)
     kept, config.threads = config.threads, threads
@@ -97,11 +86,16 @@ def test_a_line_is_sorted_as_numpy_sorts_it(
     np.testing.assert_array_equal(places, np.argsort(line))
 
 
+@pytest.mark.skipif(not native.built, reason="told apart by the module in C alone")
 def test_arrays_are_sorted_by_way_of_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
-    made_ready(kernels.of(np.dtype(float)))
-    told: list[int] = []
+    told: list[bool] = []
     tell = buckets._told
-    monkeypatch.setattr(buckets, "_told", lambda *given: (told.append(given[-1]), tell(*given))[1])
+
+    def watched(line: np.ndarray, target: np.ndarray, *, places: bool) -> np.ndarray:
+        told.append(places)
+        return tell(line, target, places=places)
+
+    monkeypatch.setattr(buckets, "_told", watched)
     line = np.random.default_rng(3).random(runs.SMALLEST)
     a = dnumpy.array(line)
     np.testing.assert_array_equal(np.asarray(dnumpy.sort(a)), np.sort(line))
@@ -110,14 +104,13 @@ def test_arrays_are_sorted_by_way_of_buckets(monkeypatch: pytest.MonkeyPatch) ->
     a[5] = a[6]  # equal ones, whose order is NumPy's own
     line[5] = line[6]
     np.testing.assert_array_equal(np.asarray(dnumpy.argsort(a)), np.argsort(line))
-    assert told == [kernels.VALUES, *[kernels.PLACES] * 3]
+    assert told == [False, True, True, True]
 
 
-@pytest.mark.parametrize(("plain", "by_buckets"), [(1e-6, None), (1.0, 2.0), (None, None)])
+@pytest.mark.parametrize(("plain", "by_buckets"), [(1e-6, None), (1.0, 2.0)])
 def test_numpy_sorts_where_it_is_as_fast(
-    plain: float | None, by_buckets: float | None, monkeypatch: pytest.MonkeyPatch
+    plain: float, by_buckets: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made_ready(kernels.of(np.dtype(float)))
     known = buckets.Known(Seconds(plain), Seconds(by_buckets))
     monkeypatch.setattr(buckets, "_known", defaultdict(lambda: known))
     monkeypatch.setattr(buckets, "_told", None)  # not to be called
@@ -130,12 +123,21 @@ def test_numpy_sorts_where_it_is_as_fast(
     assert known.plain.count == 2
 
 
-def test_a_kernel_that_saves_much_is_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_HEAD", kernels._HEAD + "    unused = 0\n")
-    kernels.of.cache_clear()
-    kernel = kernels.of(np.dtype(float))
-    assert kernel.made_for(0.0) is None
-    assert kernel.made_for(1.0) is not None
-    monkeypatch.setattr(config, "kernels", "tiled")
-    assert kernel.made_for(1.0) is None
-    kernels.of.cache_clear()
+@pytest.mark.parametrize(("least", "is_told"), [(0.0, native.built), (1e6, False)])
+def test_a_first_line_is_sorted_by_what_a_sample_of_it_takes(
+    least: float, is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: defaultdict[tuple[str, str, int], buckets.Known] = defaultdict(buckets.Known)
+    monkeypatch.setattr(buckets, "_known", lines)
+    monkeypatch.setattr(buckets, "LEAST", dict.fromkeys(buckets.LEAST, least))
+    line = np.random.default_rng(5).random(runs.SMALLEST)
+    out = np.empty_like(line)
+    buckets.sort_to(line, out)
+    np.testing.assert_array_equal(out, np.sort(line))
+    np.testing.assert_array_equal(buckets.argsort(line, stable=False), np.argsort(line))
+    np.testing.assert_array_equal(buckets.argsort(line, stable=True), np.argsort(line))
+    assert [known.buckets.count for known in lines.values()] == [int(is_told)] * 3
+    assert [known.plain.count for known in lines.values()] == [int(not is_told)] * 3
+    if native.built:
+        guessed = [known.guessed for known in lines.values()]
+        assert all(guess is not None and guess > 0 for guess in guessed)

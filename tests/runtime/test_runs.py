@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dnumpy
 from dnumpy import native
 from dnumpy.config import config
-from dnumpy.runtime import runs
+from dnumpy.runtime import buckets, runs
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def _short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "SMALLEST", 4)
     monkeypatch.setattr(config, "mode", "default")
     monkeypatch.setattr(config, "cluster", "off")
-    monkeypatch.setattr(config, "kernels", "tiled")  # there is a faster way with one
+    monkeypatch.setattr(buckets.Known, "pays", lambda *_: False)  # the other way
     monkeypatch.setattr(config, "eager_below", 0)
 
 
@@ -70,10 +70,10 @@ def test_a_line_that_lies_at_an_odd_address_is_sorted(
 
 @pytest.mark.skipif(not native.built, reason="told apart by the module in C alone")
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u8", "i4", "u4", "l", "q", "L", "Q"])
-@pytest.mark.parametrize("parts", [2, 4, 16])
+@pytest.mark.parametrize("parts", [2, 4, 16, 2048])
 def test_numbers_are_told_apart_by_splitters(dtype: str, parts: int) -> None:
     rng = np.random.default_rng(parts)
-    line = rng.integers(0, 100, 1_000).astype(dtype)
+    line = rng.integers(0, 100, 1_003).astype(dtype)
     if line.dtype.kind == "f":
         line[::7] = np.nan
     elif line.dtype.kind == "i":
@@ -81,12 +81,15 @@ def test_numbers_are_told_apart_by_splitters(dtype: str, parts: int) -> None:
     splitters = np.sort(rng.choice(line[line == line], parts - 1))
     part = np.searchsorted(splitters, line, side="right")
     places = np.zeros(parts, np.intp)
-    assert native.tell_apart(line, splitters, places, None)
+    assert native.tell_apart(line, splitters, places)
     np.testing.assert_array_equal(places, np.bincount(part, minlength=parts))
     places[:] = np.concatenate([[0], np.cumsum(places)[:-1]])
-    moved = np.empty_like(line)
-    assert native.tell_apart(line, splitters, places, moved)
-    np.testing.assert_array_equal(moved, line[np.argsort(part, kind="stable")])
+    order = np.argsort(part, kind="stable")
+    moved, found = np.empty_like(line), np.empty(line.size, np.intp)
+    assert native.tell_apart(line, splitters, places.copy(), moved)
+    np.testing.assert_array_equal(moved, line[order])
+    assert native.tell_apart(line, splitters, places, found, 5)
+    np.testing.assert_array_equal(found, order + 5)
 
 
 @pytest.mark.skipif(not native.built, reason="told apart by the module in C alone")
@@ -96,7 +99,9 @@ def test_what_changes_meanwhile_writes_nothing_beyond_the_target() -> None:
     assert native.tell_apart(line, np.array([1.0]), places, around[:32])
     assert (around[32:] == -1.0).all()
     with pytest.raises(TypeError, match="splitters"):
-        native.tell_apart(line, np.array([1.0]), np.zeros(3, np.intp), None)
+        native.tell_apart(line, np.array([1.0]), np.zeros(3, np.intp))
+    with pytest.raises(TypeError, match="splitters"):
+        native.tell_apart(line, np.array([1.0]), places, around[:32], 0)  # no room for places
 
 
 def test_a_line_of_few_values_is_partitioned_by_where_they_lie(monkeypatch: Any) -> None:
