@@ -1,11 +1,14 @@
-"""Medians and quantiles of arrays on nodes, by NumPy's own code and exact.
+"""Medians and quantiles of arrays that are long or on nodes, by NumPy's own code and exact.
 
-Of one long axis only the buckets in which the ranks fall are read, after its blocks were sorted
-where they lie. What is apart in rows is computed by NumPy's functions on blocks of rows.
+NumPy's code partitions a line and reads it at a few ranks: it is given what stands for the line and
+fetches these values alone. On nodes only the buckets in which the ranks fall are read, after blocks
+were sorted where they lie; at home all threads select them. What is apart in rows is computed by
+NumPy's functions on blocks of rows.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +16,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy.api import blocks, calls, composites, ufuncs, weighted
-from dnumpy.api.array import facts, from_expr, ndarray
+from dnumpy.api.array import concrete, facts, from_expr, ghost, ndarray
 from dnumpy.api.record import content, fresh
 from dnumpy.api.sorting import SHARED_BYTES, in_order, is_long, on_nodes
 from dnumpy.config import thread_count
 from dnumpy.ops.families import RowParams
 from dnumpy.ops.sorting import QUANTILE_ROWS
+from dnumpy.runtime import runs, selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dnumpy.api.sorting import Sorted
 
@@ -36,7 +40,7 @@ class Ranked(np.ndarray):
     partitioned.
     """
 
-    in_order: Sorted
+    in_order: Sorted | Selected
     ranks: np.ndarray
     found: np.ndarray
 
@@ -60,11 +64,25 @@ class Ranked(np.ndarray):
         return out
 
 
+@dataclass(frozen=True)
+class Selected:
+    """A line in the memory of this process, of which values at a few ranks are selected."""
+
+    line: np.ndarray
+
+    def at(self, ranks: Sequence[int]) -> np.ndarray:
+        """Return what stands at these ranks, ascending."""
+        return selection.at_ranks(self.line, ranks)
+
+
 def _ranked(a: ndarray, length: int) -> Ranked:
     """Return what stands for the first ``length`` elements of ``a`` in order."""
     dtype = facts(a).dtype
     made = np.broadcast_to(np.zeros((), dtype), (length,)).view(Ranked)
-    made.in_order = in_order(content(a), stable=False, ranks=True)
+    if on_nodes(a):
+        made.in_order = in_order(content(a), stable=False, ranks=True)
+    else:
+        made.in_order = Selected(concrete(a))
     return made
 
 
@@ -110,7 +128,8 @@ def _statistic(name: str) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         given = (*args, *kwargs.values())
         plain = 0 < len(args) <= 3 and kwargs.keys() <= _PLAIN
-        if any(blocks.spread(x) for x in given) or (plain and _is_shared(name, args[0])):
+        shared = plain and (_is_shared(name, args[0]) or _is_line(args[0]))
+        if shared or any(blocks.spread(x) for x in given):
             return function(*args, **kwargs)
         return calls.run(wrapped, args, kwargs)
 
@@ -128,6 +147,19 @@ def _is_shared(name: str, a: Any) -> bool:
     return len(shape) > 1 and prod(shape) * dtype.itemsize >= SHARED_BYTES and dtype.kind in "biuf"
 
 
+def _is_line(a: Any) -> bool:
+    """Say whether an array lies here as one line, from which several threads select."""
+    if type(a) is not ndarray or a._np is not None:
+        return False
+    shape, dtype = facts(a)
+    return runs.applies(dtype, prod(shape)) and selection.applies(ghost(a)) and not on_nodes(a)
+
+
+def _line_here(a: Any, axis: Any) -> bool:
+    """Say whether all of an array is one line, of which a statistic is asked for."""
+    return _is_line(a) and (axis is None or (a.ndim == 1 and type(axis) is int and axis in (0, -1)))
+
+
 def _lanes_here(name: str, a: Any, axis: Any) -> bool:
     """Say whether the threads of this process share the lanes of an array that lies here."""
     if axis is None or not _is_shared(name, a):
@@ -143,7 +175,7 @@ def _lanes_here(name: str, a: Any, axis: Any) -> bool:
 
 def _computed(name: str, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     a, rest, axis, out, keepdims = given
-    if not (on_nodes(a) or _lanes_here(name, a, axis)):
+    if not (on_nodes(a) or _line_here(a, axis) or _lanes_here(name, a, axis)):
         return NotImplemented
     if not a.size or a.dtype.kind == "c" or not a.ndim:
         return NotImplemented  # NumPy says why

@@ -275,9 +275,10 @@ def tell_apart(
 ) -> bool:
     """Count values by part in ``places``; or move each to ``out``, where its part goes on.
 
-    With ``first`` it is where each lies that goes to ``out``, of which that is the first.
-    Splitters, one less than there are parts, are in order; there is a power of two of parts. False
-    where a type is not known, and where the module in C was not built.
+    What goes on at a negative place goes nowhere. With ``first`` it is where each lies that goes to
+    ``out``, of which that is the first. Splitters, one less than there are parts, are in order;
+    there is a power of two of parts. False where a type is not known, and where the module in C was
+    not built.
     """
     return built and bool(_module.tell_apart(values, splitters, places, out, first))
 

@@ -1,17 +1,19 @@
 /* Numbers told apart by splitters, in the order in which they lie. NaN is beyond all splitters. */
 
-#include "handle.h"
+#include "pairwise.h"
 
 #define ABREAST 4
+#define FEW 16 /* parts, for which comparing with each splitter takes less than finding the part */
+#define BLOCK 2048
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
 
-/* For each value `at` is where its part goes on. A value is found among the splitters in steps without
-   branches, several values at a time (Sanders and Winkel, "Super Scalar Sample Sort", ESA 2004). */
+/* A value is found among the splitters in steps without branches, several values at a time (Sanders and
+   Winkel, "Super Scalar Sample Sort", ESA 2004). */
 #define EACH_PART(T, DO)                                                                           \
-    npy_intp i = 0, at, half, many = parts;                                                        \
+    npy_intp i = 0, half, many = parts;                                                            \
     for (; i + ABREAST <= size; i += ABREAST) {                                                    \
         T value[ABREAST];                                                                          \
         npy_intp k[ABREAST] = {0};                                                                 \
@@ -22,8 +24,7 @@
             }                                                                                      \
         }                                                                                          \
         for (int m = 0; m < ABREAST; m++) {                                                        \
-            at = places[k[m]]++;                                                                   \
-            DO(value[m], i + m)                                                                    \
+            DO(value[m], i + m, k[m])                                                              \
         }                                                                                          \
     }                                                                                              \
     for (; i < size; i++) {                                                                        \
@@ -32,51 +33,64 @@
         for (half = many / 2; half > 0; half /= 2) {                                               \
             k += half * !(value < splitters[k + half - 1]);                                        \
         }                                                                                          \
-        at = places[k]++;                                                                          \
-        DO(value, i)                                                                               \
+        DO(value, i, k)                                                                            \
     }
 
 /* What to do with a value. None goes beyond the target, even where somebody writes to the values
-   between counting and moving them. */
-#define COUNT_ONLY(VALUE, I) (void)at;
-#define MOVE_VALUE(VALUE, I)                                                                       \
-    if (at >= room) {                                                                              \
-        return;                                                                                    \
-    }                                                                                              \
-    out[at] = VALUE;
-#define MOVE_PLACE(VALUE, I)                                                                       \
-    if (at >= room) {                                                                              \
-        return;                                                                                    \
-    }                                                                                              \
-    out[at] = first + (I);
+   between counting and moving them; and none where its part is at a negative place. */
+#define COUNT_ONLY(VALUE, I, K) places[K]++;
+#define MOVE_VALUE(VALUE, I, K)                                                                    \
+    if ((at = places[K]) >= 0 && at < room) {                                                      \
+        out[at] = VALUE;                                                                           \
+        places[K] = at + 1;                                                                        \
+    }
+#define MOVE_PLACE(VALUE, I, K)                                                                    \
+    if ((at = places[K]) >= 0 && at < room) {                                                      \
+        out[at] = first + (I);                                                                     \
+        places[K] = at + 1;                                                                        \
+    }
 
-#define DEFINE_PARTS(T, NAME)                                                                      \
+/* WHOLE, of as many bytes as T, is what compilers count in when they make vectors. */
+#define DEFINE_PARTS(T, WHOLE, NAME)                                                               \
+    FOR_EACH_CPU static WHOLE NAME##_below(const T *x, int count, T splitter)                      \
+    {                                                                                              \
+        WHOLE below = 0;                                                                           \
+        for (int i = 0; i < count; i++) {                                                          \
+            below += x[i] < splitter;                                                              \
+        }                                                                                          \
+        return below;                                                                              \
+    }                                                                                              \
+                                                                                                   \
     static void NAME##_count(const T *x, npy_intp size, const T *splitters, npy_intp parts,        \
                              npy_intp *places)                                                     \
     {                                                                                              \
-        if (parts == 2) {                                                                          \
-            npy_intp below = 0;                                                                    \
-            T splitter = splitters[0];                                                             \
-            for (npy_intp i = 0; i < size; i++) {                                                  \
-                below += x[i] < splitter;                                                          \
-            }                                                                                      \
-            places[0] += below;                                                                    \
-            places[1] += size - below;                                                             \
+        if (parts > FEW) {                                                                         \
+            EACH_PART(T, COUNT_ONLY)                                                               \
             return;                                                                                \
         }                                                                                          \
-        EACH_PART(T, COUNT_ONLY)                                                                   \
+        npy_intp above[FEW + 1] = {size}; /* how many are not below each splitter */               \
+        for (npy_intp start = 0; start < size; start += BLOCK) {                                   \
+            int count = size - start < BLOCK ? (int)(size - start) : BLOCK;                        \
+            for (npy_intp k = 1; k < parts; k++) {                                                 \
+                above[k] += count - NAME##_below(x + start, count, splitters[k - 1]);              \
+            }                                                                                      \
+        }                                                                                          \
+        for (npy_intp k = 0; k < parts; k++) {                                                     \
+            places[k] += above[k] - above[k + 1];                                                  \
+        }                                                                                          \
     }                                                                                              \
                                                                                                    \
     static void NAME##_move(const T *x, npy_intp size, const T *splitters, npy_intp parts,         \
                             npy_intp *places, T *out, npy_intp room)                               \
     {                                                                                              \
-        if (parts == 2) {                                                                          \
+        npy_intp at;                                                                               \
+        if (parts == 2 && places[0] >= 0 && places[1] >= 0) {                                      \
             npy_intp low = places[0], high = places[1];                                            \
             T splitter = splitters[0];                                                             \
             for (npy_intp i = 0; i < size; i++) {                                                  \
                 T value = x[i];                                                                    \
                 npy_intp below = value < splitter;                                                 \
-                npy_intp at = below ? low : high;                                                  \
+                at = below ? low : high;                                                           \
                 if (at >= room) {                                                                  \
                     break;                                                                         \
                 }                                                                                  \
@@ -94,15 +108,16 @@
     static void NAME##_locate(const T *x, npy_intp size, const T *splitters, npy_intp parts,       \
                               npy_intp *places, npy_intp *out, npy_intp room, npy_intp first)      \
     {                                                                                              \
+        npy_intp at;                                                                               \
         EACH_PART(T, MOVE_PLACE)                                                                   \
     }
 
-DEFINE_PARTS(double, f8)
-DEFINE_PARTS(float, f4)
-DEFINE_PARTS(npy_int64, i8)
-DEFINE_PARTS(npy_uint64, u8)
-DEFINE_PARTS(npy_int32, i4)
-DEFINE_PARTS(npy_uint32, u4)
+DEFINE_PARTS(double, npy_int64, f8)
+DEFINE_PARTS(float, npy_int32, f4)
+DEFINE_PARTS(npy_int64, npy_int64, i8)
+DEFINE_PARTS(npy_uint64, npy_int64, u8)
+DEFINE_PARTS(npy_int32, npy_int32, i4)
+DEFINE_PARTS(npy_uint32, npy_int32, u4)
 
 #define TELL(T, NAME)                                                                              \
     if (out == NULL) {                                                                             \
@@ -117,8 +132,8 @@ DEFINE_PARTS(npy_uint32, u4)
     }
 
 /* `tell_apart(values, splitters, places, out, first)`: add to `places` how many values lie in each part;
-   or, where there is an `out`, move each there to the place of its part, which goes on by one; or, where
-   `first` is not negative, where each lies, of which that is the first.
+   or, where there is an `out`, move each there to the place of its part, which goes on by one, if it is
+   within; or, where `first` is not negative, where each lies, of which that is the first.
    There is one part more than splitters, a power of two. */
 PyObject *
 tell_apart(PyObject *Py_UNUSED(module), PyObject *args)

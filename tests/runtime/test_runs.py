@@ -104,6 +104,23 @@ def test_what_changes_meanwhile_writes_nothing_beyond_the_target() -> None:
         native.tell_apart(line, np.array([1.0]), places, around[:32], 0)  # no room for places
 
 
+@pytest.mark.skipif(not native.built, reason="told apart by the module in C alone")
+@pytest.mark.parametrize("parts", [2, 8, 64])
+def test_parts_at_a_negative_place_go_nowhere(parts: int) -> None:
+    line = np.random.default_rng(2).random(1_001)
+    splitters = np.arange(1, parts) / parts
+    part = np.searchsorted(splitters, line, side="right")
+    places = np.full(parts, -1)
+    places[parts // 2] = 0
+    found = np.full(line.size, -1.0)
+    assert native.tell_apart(line, splitters, places, found)
+    wanted = line[part == parts // 2]
+    np.testing.assert_array_equal(found[: wanted.size], wanted)
+    assert (found[wanted.size :] == -1).all()
+    assert places[parts // 2] == wanted.size
+    assert (np.delete(places, parts // 2) == -1).all()
+
+
 def test_a_line_of_few_values_is_partitioned_by_where_they_lie(monkeypatch: Any) -> None:
     monkeypatch.setattr(config, "threads", 4)
     line = np.repeat([2.0, 1.0], [900, 100])
