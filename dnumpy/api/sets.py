@@ -1,4 +1,4 @@
-"""Unique elements and membership of arrays on nodes, told by order."""
+"""Unique elements and membership of arrays that are long or on nodes, told by order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, composites, installed, sorting, take, ufuncs
+from dnumpy.api import blocks, calls, composites, counting, installed, sorting, take, ufuncs
 from dnumpy.api.array import concrete, from_expr, ndarray
 from dnumpy.api.record import content
 from dnumpy.api.sorting import (
@@ -34,6 +34,8 @@ MOST_COLUMNS = 32  # of subarrays that have no keys; those with more travel home
 MOST_KEYS = 8  # columns that tell subarrays apart one by one; more are one key
 SAMPLE = 1 << 14  # elements that tell whether most differ
 MANY = 1 << 18  # elements of which a sample is worth its time
+WIDE = {1: np.dtype(np.int16), 2: np.dtype(np.int32)}
+COUNTED = 4  # times as many integers as there are different ones at most
 
 
 def unique(
@@ -57,8 +59,10 @@ def unique(
         axis = normalize_axis_index(axis, ar.ndim)
     flat = axis is None or ar.ndim == 1
     if not on_nodes(ar) or not ar.size:
-        if ar.size and flat and not any(wanted) and not blocks.spread(ar):
-            return _at_home(concrete(ar), equal_nan=bool(equal_nan))
+        if flat and ar.size >= MANY and ar._np is None and not blocks.spread(ar):
+            found = _at_home(ar, axis, wanted, equal_nan=bool(equal_nan))
+            if found is not NotImplemented:
+                return found
         return calls.run(np.unique, (ar, *wanted, axis), {"equal_nan": equal_nan, **given})
     if not flat:
         return _unique_rows(ar, axis, wanted)
@@ -144,19 +148,61 @@ def _unique_wide_rows(ar: ndarray, axis: int, table: ndarray, wanted: tuple[bool
     return _outputs(shaped, first, places, wanted, (count,))
 
 
-def _at_home(values: np.ndarray, *, equal_nan: bool) -> Any:
-    """Return the unique values of an array in memory.
+def _at_home(ar: ndarray, axis: Any, wanted: tuple[bool, ...], *, equal_nan: bool) -> Any:
+    """Return what is unique of many numbers in memory, told by counting or by all threads' order.
 
     NumPy's hash table takes ten times as long as a sort where most of many integers differ: a
     sample tells (``benchmarks/sorting.py``).
     """
-    if values.dtype.kind not in "iu" or values.size < MANY or _repeats(values):
-        return calls.wrap_result(np.unique(values, equal_nan=equal_nan))
-    ordered = np.sort(values, axis=None)
-    first = np.empty(ordered.shape, bool)
-    first[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return calls.wrap_result(ordered[first])
+    line: Any = ar if ar.ndim == 1 else composites.reshape(ar, -1)
+    shape = ar.shape if axis is None else line.shape
+    if ar.dtype.kind in "biu":
+        if not wanted[0]:
+            low, high = (int(end) for end in counting.ends(line))
+            if high - low < line.size // COUNTED:
+                return _by_counting(line, shape, (low, high), wanted)
+        if not any(wanted) and _repeats(concrete(line)):
+            return NotImplemented
+    in_its_order = (
+        wanted[1] and not wanted[0] and not equal_nan
+    )  # of NaN, which NumPy does not keep
+    if not sorting.line_at_home(line, -1) or (in_its_order and ar.dtype.kind == "f"):
+        return NotImplemented
+    places = None
+    if wanted[0] or wanted[1]:
+        places = sorting.argsort(line, stable=True)
+        values = line[places]
+    else:
+        values = sorting.sort(line)
+    first = _firsts(values, equal_nan=equal_nan)
+    return _outputs(take.compressed(values, first), first, places, wanted, shape)
+
+
+def _by_counting(
+    line: ndarray, shape: tuple[int, ...], ends: tuple[int, int], wanted: tuple[bool, ...]
+) -> Any:
+    """Return the unique values of integers that are all within narrow ends, by counting each."""
+    low, high = ends
+    keys: Any = line.view(np.uint8) if line.dtype.kind == "b" else line
+    if low < 0 or high > 2 * (high - low) + MANY:
+        wide = WIDE.get(line.dtype.itemsize)  # a difference may not fit in fewer bits
+        keys = (line if wide is None else line.astype(wide)) - low
+    else:
+        low = 0
+    if keys.dtype.kind == "u" and keys.dtype.itemsize == np.dtype(np.intp).itemsize:
+        keys = keys.astype(np.intp)
+    counts = np.asarray(counting.bincount(keys))
+    present = np.flatnonzero(counts)
+    values = present.astype(line.dtype)
+    if low:
+        values += line.dtype.type(low)
+    found = [calls.wrap_result(values)]
+    if wanted[1]:
+        number = calls.wrap_result(np.cumsum(counts > 0) - 1)
+        found.append(composites.reshape(number[keys], shape))
+    if wanted[2]:
+        found.append(calls.wrap_result(counts[present]))
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def _repeats(values: np.ndarray) -> bool:

@@ -180,7 +180,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
         np.sort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
         options = {"kind": kind} if stable is None else {"stable": stable}
         return _by_lanes_here(rows.SORT_ROWS, a, facts(a).dtype, axis, **options)
-    if order is None and _line_at_home(a, axis):
+    if order is None and line_at_home(a, axis):
         np.sort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
         return _sorted_here(a)
     if not on_nodes(a) or order is not None:
@@ -224,7 +224,7 @@ def _by_lanes_here(op: Rowwise, a: ndarray, dtype: np.dtype, axis: int, **kwargs
     return blocks.permuted(found, (ndim - 1, *range(ndim - 1)))
 
 
-def _line_at_home(a: Any, axis: Any) -> bool:
+def line_at_home(a: Any, axis: Any) -> bool:
     """Say whether the threads of this process sort one long line in its memory."""
     if type(a) is not ndarray or a._np is not None:
         return False
@@ -262,7 +262,7 @@ def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     """Return the indices that sort; of equal elements the first comes first, whatever the kind."""
-    if order is None and _line_at_home(a, axis):
+    if order is None and line_at_home(a, axis):
         np.argsort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
         return wrap(buckets.argsort(concrete(a), stable=_is_stable(kind, stable)))
     if order is None and _lanes_at_home(a, axis):
@@ -522,7 +522,7 @@ def sort_in_place(
     a: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     """Sort what an array shows, through a view too."""
-    if order is None and axis is not None and _line_at_home(a, axis) and not a._readonly:
+    if order is None and axis is not None and line_at_home(a, axis) and not a._readonly:
         np.empty(0, facts(a).dtype).sort(kind=kind, stable=stable)  # raises for a wrong kind
         with writing(a):
             line = concrete_for_writing(a)

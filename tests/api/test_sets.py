@@ -198,3 +198,53 @@ def test_unique_of_many_integers_is_numpys_however_many_differ(ways):
     expected = np.unique(values)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+LARGE = sets.MANY + 77
+WANTED = [(), (True,), (False, True), (False, False, True), (True, True, True)]
+
+
+def large_line(dtype: str, what: str) -> np.ndarray:
+    """Return many numbers, of which few or most differ, near the end of their type or around 0."""
+    rng = np.random.default_rng(19)
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return rng.random(LARGE) < 0.3
+    if kind.kind == "f":
+        line = rng.integers(-50, 50, LARGE).astype(dtype) if what == "few" else rng.random(LARGE)
+        line = line.astype(dtype)
+        line[::1000] = np.nan
+        return line
+    info = np.iinfo(kind)
+    least = max(int(info.min), -100)
+    line = rng.integers(least, least + 201 if what != "most" else 1 << 30, LARGE)
+    line = line.clip(least, info.max).astype(kind)
+    if what == "far":
+        line = line - kind.type(least) if least else line
+        line = kind.type(info.max) - line
+    return line
+
+
+@pytest.mark.modeless("numbers at home")
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("what", ["few", "far", "most"])
+def test_unique_of_many_numbers_here_has_all_outputs_of_numpys(dtype: str, what: str) -> None:
+    line = large_line(dtype, what)
+    for wanted in WANTED:
+        for equal_nan in (True, False):
+            if line.dtype.kind != "f" and not equal_nan:
+                continue
+            found = dnumpy.unique(dnumpy.array(line), *wanted, equal_nan=equal_nan)
+            same(found, np.unique(line, *wanted, equal_nan=equal_nan))
+
+
+@pytest.mark.modeless("numbers at home")
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_unique_of_a_large_picture_is_in_numpys_shape(axis: int | None) -> None:
+    picture = np.random.default_rng(4).integers(-3, 90, (600, 500)).astype("i4")
+    picture[5:] = picture[0]
+    wanted = (True, True, True)
+    found = dnumpy.unique(dnumpy.array(picture), *wanted, axis=axis)
+    same(found, np.unique(picture, *wanted, axis=axis))
+    columns = np.asfortranarray(picture)
+    same(dnumpy.unique(dnumpy.array(columns), False, True), np.unique(columns, False, True))
