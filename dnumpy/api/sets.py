@@ -191,7 +191,8 @@ def _by_counting(
         low = 0
     if keys.dtype.kind == "u" and keys.dtype.itemsize == np.dtype(np.intp).itemsize:
         keys = keys.astype(np.intp)
-    counts = np.asarray(counting.bincount(keys))
+    counted = counting.bincount(keys)
+    counts = np.bincount(concrete(keys)) if counted is NotImplemented else np.asarray(counted)
     present = np.flatnonzero(counts)
     values = present.astype(line.dtype)
     if low:
