@@ -24,10 +24,11 @@ EARLY = 2  # likewise where ours take longer than NumPy's loops usually do, and 
 USUAL_SECONDS, SHORT = 15e-12, 2e-3  # for a byte that a cheap loop reads or writes; for a round
 TRIALS = 4  # rounds of a trial
 COLD = 2  # of them, whose results lie in new memory: the system's, then what that was given back
-AGAIN = 2  # evaluations after which a finished period of NumPy's is judged
+AGAIN = 6  # evaluations after which a finished period of NumPy's is judged, the first ones cold
+TELLING = 2  # of them, after which ours that are hopeless are
 FIRST_PERIOD, LAST_PERIOD = 16, 256  # rounds that are NumPy's before ours are looked at again
 FIRST_REST, LAST_REST = 64, 1 << 14  # evaluations of ours before NumPy is tried again
-AT_FIRST, HOPELESS = 3.0, 1.3  # times ours: a trial that takes longer ends there and then
+AT_FIRST, HOPELESS = 3.0, 1.3  # times the other way: what takes longer ends there and then
 NEW_MEMORY = 1e-10  # seconds a byte, until the system has cleared its page
 BEHIND = 2  # times in a row that NumPy takes three times ours, before the next ones are ours
 GAIN = 0.97  # times ours: what NumPy must take to be given the next rounds
@@ -69,7 +70,7 @@ class Race:
     """What was measured of lines whose results are computed together."""
 
     __slots__ = (
-        "apart", "began", "behind", "best", "by_numpy", "due", "goes_on", "has_end", "laps",
+        "apart", "began", "behind", "best", "broken", "by_numpy", "due", "goes_on", "has_end", "laps",
         "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "rest", "rounds",
         "runs", "sites", "skipped", "spent", "trying",
     )  # fmt: skip
@@ -81,6 +82,7 @@ class Race:
         self.most = 2 * most  # by one operation: what is larger is not known
         self.by_numpy = False
         self.trying = False
+        self.broken = False  # a round was NumPy's when its rest was left to us
         self.best = self.numpys = math.inf  # seconds of a round: ours, NumPy's
         self.lasted = 0.0  # our latest round
         self.spent = 0.0  # of the round that is running
@@ -104,6 +106,7 @@ class Race:
     def ran(self, seconds: float, *, cheap: bool = False) -> None:
         """Note an evaluation of ours; ``cheap`` says that NumPy's loops pass at memory's speed."""
         self.runs += 1
+        self.broken = False
         self.best = min(self.best, seconds)
         if cheap and self.runs == EARLY and self._is_behind():
             self.due = min(self.due, self.runs)
@@ -112,16 +115,24 @@ class Race:
         if self.ran_at:
             self.laps = min(self.laps[0], now - self.ran_at), self.laps[1]
         self.ran_at = now
-        if self.runs >= self.due:
-            if self.numpys < math.inf:
-                self._judge((self.best, self.numpys))
-            elif self.laps[1] < math.inf:
-                self._judge(self.laps)
-            elif self.best > LEAST_SECONDS * self.nbytes:
+        if self.numpys < math.inf:
+            self._look_again((self.best, self.numpys))
+        elif self.laps[1] < math.inf:
+            self._look_again(self.laps)
+        elif self.runs >= self.due:
+            if self.best > LEAST_SECONDS * self.nbytes:
                 self.by_numpy = self.trying = True
                 self.rounds = TRIALS
             else:
                 self._rests()
+
+    def _look_again(self, seconds: tuple[float, float]) -> None:
+        """Judge a finished period of NumPy's once ours are faster, or are not going to be."""
+        ours, numpys = seconds
+        looked = self.runs - self.due + AGAIN
+        is_behind = looked >= TELLING and HOPELESS * numpys < ours < math.inf
+        if self.runs >= self.due or is_behind or ours <= numpys / GAIN:
+            self._judge(seconds)
 
     def _is_behind(self) -> bool:
         """Say whether ours are so slow at first that NumPy is likely to be faster."""
@@ -137,7 +148,8 @@ class Race:
                 return
         self.spent += seconds
         if self.trying and self.spent > self._most_tried():
-            self._rests()  # in the middle of a round, if need be
+            self._rests()
+            self.broken = not ends
         elif ends:
             if self.laps[1] == math.inf:
                 self.numpys = min(self.numpys, self.spent)
@@ -255,7 +267,8 @@ def evaluated(
             if race.by_numpy:  # what NumPy cannot be given
                 race.passed(seconds, ends=last is race.sites[-1])
                 return
-            if race.laps[1] < math.inf:  # the rest of a round that had begun as NumPy's
+            if race.broken or race.laps[1] < math.inf:  # the rest of a round that began as NumPy's
+                race.broken = False
                 return
         race = Race(sites, nbytes, most, apart=apart)
         for site in sites:

@@ -42,15 +42,44 @@ def test_numpy_is_tried_once_lines_are_known_and_kept_where_it_is_faster(count: 
         assert found.by_numpy
         round_of(sites, OURS / 2)
     assert not found.by_numpy  # ours are looked at again
-    raced(sites, AGAIN)
+    raced(sites, race.TELLING)
     assert found.by_numpy
     for _ in range(2 * FIRST_PERIOD):  # more seldom than before
         assert found.by_numpy
         round_of(sites, OURS / 2)
     assert not found.by_numpy
-    raced(sites, AGAIN, OURS / 4)  # meanwhile ours are compiled
+    raced(sites, 1, OURS / 4)  # meanwhile ours are compiled
     assert not found.by_numpy
     assert found.is_won()
+
+
+def test_ours_are_judged_when_they_are_warm() -> None:
+    sites = (Site(),)
+    for last in (OURS / 1.8, OURS / 3):
+        found = raced(sites)
+        for _ in range(TRIALS + FIRST_PERIOD):
+            round_of(sites, OURS / 2)
+        assert not found.by_numpy
+        for k in range(AGAIN):
+            assert not found.by_numpy
+            evaluated(sites, NBYTES, NBYTES, last if k == AGAIN - 1 else OURS / 1.7)
+        assert found.by_numpy == (last > OURS / 2)
+        sites = (Site(),)
+
+
+def test_the_rest_of_a_round_that_was_numpys_is_no_race_of_its_own() -> None:
+    sites = tuple(Site() for _ in range(3))
+    found = raced(sites)
+    sites[0].took(OURS)
+    sites[1].took(100 * OURS)  # the last one is ours
+    assert found.is_won()
+    evaluated(sites[2:], NBYTES, NBYTES, OURS)
+    assert all(site.race is found for site in sites)
+    rest = found.due - found.runs
+    raced(sites, rest - 1)
+    assert not found.by_numpy
+    evaluated(sites[2:], NBYTES, NBYTES, OURS)  # of lines that are used without the others
+    assert sites[2].race is not found
 
 
 @pytest.mark.parametrize(
