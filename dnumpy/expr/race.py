@@ -70,8 +70,8 @@ class Race:
     """What was measured of lines whose results are computed together."""
 
     __slots__ = (
-        "apart", "began", "behind", "best", "broken", "by_numpy", "due", "goes_on", "has_end", "laps",
-        "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "rest", "rounds",
+        "apart", "began", "behind", "best", "broken", "by_numpy", "due", "goes_on", "has_end",
+        "laps", "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "rest", "rounds",
         "runs", "sites", "skipped", "spent", "trying",
     )  # fmt: skip
 
