@@ -71,8 +71,8 @@ class Race:
 
     __slots__ = (
         "apart", "began", "behind", "best", "broken", "by_numpy", "due", "goes_on", "has_end",
-        "laps", "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "rest", "rounds",
-        "runs", "sites", "skipped", "spent", "trying",
+        "laps", "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "rest",
+        "rounds", "runs", "sites", "skipped", "spent", "trying",
     )  # fmt: skip
 
     def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> None:
