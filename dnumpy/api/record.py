@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 Operand = Any  # ndarray, DeferredScalar, a NumPy or Python scalar, or anything np.asarray takes
 
 _PYTHON_SCALARS = (int, float, complex, bool)
+_WEAK = (int, float, complex)  # whose dtype that of an array decides
 # ufuncs with a loop that makes bytes, or booleans, of bytes
 BYTEWISE = frozenset(
     u
@@ -51,6 +52,7 @@ BYTEWISE = frozenset(
 )
 _empties: dict[tuple[np.dtype, int], np.ndarray] = {}
 _resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
+_loops: dict[tuple[np.ufunc, tuple[Any, ...], np.dtype], tuple[np.dtype, ...] | None] = {}
 constants: dict[tuple[type, Any], Const] = {}
 _MOST_CONSTANTS = 1 << 12
 _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the answer
@@ -226,6 +228,8 @@ def ufunc_exprs(
     if not all(is_managed_dtype(d) for d in dtypes):
         raise Unmanaged
     shape = broadcast(ufunc, operands)
+    if kwargs.get("dtype") is not None:
+        operands, kwargs = _with_casts(ufunc, operands, kwargs)
     params: tuple[Any, ...] = tuple(kwargs.items())
     if "dtype" in kwargs or "signature" in kwargs:
         params = (*params, ("casting", kwargs.get("casting", "same_kind")))
@@ -248,6 +252,50 @@ def ufunc_exprs(
         for expr in found[1:]:
             expr.origin = expr.origin and expr.origin.silent()
     return found
+
+
+def _with_casts(
+    ufunc: np.ufunc, operands: list[Expr | Const], kwargs: dict[str, Any]
+) -> tuple[list[Expr | Const], dict[str, Any]]:
+    """Return operands in the dtypes of the loop that ``dtype=`` names, which then goes without.
+
+    So they are fused as any others. Both are as they were where a cast could meet a fault, or where
+    the operands alone would have another loop.
+    """
+    given = tuple(x.dtype if isinstance(x, Expr) else type(x.value) for x in operands)
+    kept = kwargs.keys() <= {"dtype", "casting"} and ufunc.nout == 1 and ufunc.signature is None
+    if not kept or not all(isinstance(x, np.dtype) or x in _WEAK for x in given):
+        return operands, kwargs
+    key = (ufunc, given, np.dtype(kwargs["dtype"]))
+    if key not in _loops:
+        _loops[key] = _loop_alone(*key)
+    loop = _loops[key]
+    if loop is None:
+        return operands, kwargs
+    found = [
+        cast(x, dtype, x.shape) if isinstance(x, Expr) else x
+        for x, dtype in zip(operands, loop, strict=True)
+    ]
+    return found, {}
+
+
+def _loop_alone(
+    ufunc: np.ufunc, given: tuple[Any, ...], asked: np.dtype
+) -> tuple[np.dtype, ...] | None:
+    """Return the operands' dtypes in the loop that makes ``asked``.
+
+    None where they alone do not lead there, and where one cannot be cast without a fault.
+    """
+    among = (None,) * len(given)
+    loop = ufunc.resolve_dtypes((*given, None), signature=(*among, asked), casting="unsafe")
+    dtypes = loop[: len(given)]
+    cast_to = tuple(d if isinstance(x, np.dtype) else x for x, d in zip(given, dtypes, strict=True))
+    safe = all(
+        not isinstance(x, np.dtype) or np.can_cast(x, d, "safe")
+        for x, d in zip(given, dtypes, strict=True)
+    )
+    alone = safe and ufunc.resolve_dtypes((*cast_to, None)) == loop
+    return dtypes if alone else None
 
 
 def result_of(expr: Expr) -> Any:

@@ -346,3 +346,44 @@ def test_an_output_given_by_position_is_warned_of_where_numpy_does(
         return [(str(w.message), w.category.__name__) for w in found]
 
     assert told(dnumpy) == told(np)
+
+
+NUMBERS = {
+    d: (np.random.default_rng(3).random(600) * 100).astype(d)
+    for d in ("?", "u1", "i2", "i8", "f2", "f4", "f8", "c8")
+}
+NUMBERS["f4"][5] = 3e38
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "i8", "f4", "f8", "c16", None])
+@pytest.mark.parametrize(
+    "name", ["add", "multiply", "true_divide", "greater", "left_shift", "power", "sqrt", "negative"]
+)
+def test_a_loop_is_chosen_by_dtype_as_numpy_chooses_it(
+    name: str, dtype: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dnumpy.config, "eager_below", 1)
+    numpys, ours = getattr(np, name), getattr(dnumpy, name)
+    pairs: list[tuple[Any, ...]] = [(a, b) for a in NUMBERS.values() for b in NUMBERS.values()]
+    pairs += [(a, b) for a in NUMBERS.values() for b in (3, 2.5, True, np.float32(2))]
+    for operands in pairs if numpys.nin == 2 else [(a,) for a in NUMBERS.values()]:
+
+        def result(function: Any, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                try:
+                    found = np.asarray(function(*operands, dtype=dtype))
+                except (TypeError, ValueError) as error:
+                    return type(error), str(error)
+            return found.dtype, found.tobytes(), {str(w.message) for w in told}
+
+        handles = tuple(dnumpy.array(x) if isinstance(x, np.ndarray) else x for x in operands)
+        assert result(ours, handles) == result(numpys, operands)
+
+
+def test_operands_of_a_loop_chosen_by_dtype_are_fused() -> None:
+    picture = dnumpy.ones((600, 600), "u1")
+    scaled = dnumpy.multiply(picture, 2, dtype="f4") + 1
+    ops = [part.op.name for part in (scaled._buf.expr, scaled._buf.expr.args[0])]
+    assert ops == ["add", "multiply"]
+    assert not scaled._buf.expr.args[0].params
