@@ -229,7 +229,7 @@ def ufunc_exprs(
         raise Unmanaged
     shape = broadcast(ufunc, operands)
     if kwargs.get("dtype") is not None:
-        operands, kwargs = _with_casts(ufunc, operands, kwargs)
+        operands, kwargs = _with_casts(ufunc, operands, kwargs, dtypes[0])
     params: tuple[Any, ...] = tuple(kwargs.items())
     if "dtype" in kwargs or "signature" in kwargs:
         params = (*params, ("casting", kwargs.get("casting", "same_kind")))
@@ -255,18 +255,19 @@ def ufunc_exprs(
 
 
 def _with_casts(
-    ufunc: np.ufunc, operands: list[Expr | Const], kwargs: dict[str, Any]
+    ufunc: np.ufunc, operands: list[Expr | Const], kwargs: dict[str, Any], made: np.dtype
 ) -> tuple[list[Expr | Const], dict[str, Any]]:
     """Return operands in the dtypes of the loop that ``dtype=`` names, which then goes without.
 
-    So they are fused as any others. Both are as they were where a cast could meet a fault, or where
-    the operands alone would have another loop.
+    So they are fused as any others. What names the loop, which makes ``made``, may be a class of
+    dtypes. Both are as they were where a cast could meet a fault, or where the operands alone would
+    have another loop.
     """
     given = tuple(x.dtype if isinstance(x, Expr) else type(x.value) for x in operands)
     kept = kwargs.keys() <= {"dtype", "casting"} and ufunc.nout == 1 and ufunc.signature is None
     if not kept or not all(isinstance(x, np.dtype) or x in _WEAK for x in given):
         return operands, kwargs
-    key = (ufunc, given, np.dtype(kwargs["dtype"]))
+    key = (ufunc, given, made)
     if key not in _loops:
         _loops[key] = _loop_alone(*key)
     loop = _loops[key]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy.api import blocks, calls, composites, counting, installed, sorting, take, ufuncs
+from dnumpy.api import (
+    blocks,
+    calls,
+    composites,
+    counting,
+    installed,
+    sorting,
+    take,
+    ufuncs,
+)
 from dnumpy.api.array import concrete, from_expr, ndarray
 from dnumpy.api.record import content
 from dnumpy.api.sorting import (
@@ -23,6 +33,7 @@ from dnumpy.ops import row_keys
 from dnumpy.ops import sorting as rows
 from dnumpy.ops.families import RowParams
 from dnumpy.ops.table import ARANGE, EMPTY, FULL
+from dnumpy.runtime import buckets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +45,7 @@ MOST_COLUMNS = 32  # of subarrays that have no keys; those with more travel home
 MOST_KEYS = 8  # columns that tell subarrays apart one by one; more are one key
 SAMPLE = 1 << 14  # elements that tell whether most differ
 MANY = 1 << 18  # elements of which a sample is worth its time
+MOST_WAYS = 1 << 62  # for a subarray to be, each of which is an integer
 WIDE = {1: np.dtype(np.int16), 2: np.dtype(np.int32)}
 COUNTED = 4  # times as many integers as there are different ones at most
 
@@ -59,11 +71,10 @@ def unique(
         axis = normalize_axis_index(axis, ar.ndim)
     flat = axis is None or ar.ndim == 1
     if not on_nodes(ar) or not ar.size:
-        if flat and ar.size >= MANY and ar._np is None and not blocks.spread(ar):
-            found = _at_home(ar, axis, wanted, equal_nan=bool(equal_nan))
-            if found is not NotImplemented:
-                return found
-        return calls.run(np.unique, (ar, *wanted, axis), {"equal_nan": equal_nan, **given})
+        found = _at_home(ar, None if flat else axis, wanted, equal_nan=bool(equal_nan))
+        if found is NotImplemented:
+            return calls.run(np.unique, (ar, *wanted, axis), {"equal_nan": equal_nan, **given})
+        return found
     if not flat:
         return _unique_rows(ar, axis, wanted)
     line: Any = ar if ar.ndim == 1 else composites.reshape(ar, -1)
@@ -154,28 +165,29 @@ def _at_home(ar: ndarray, axis: Any, wanted: tuple[bool, ...], *, equal_nan: boo
     NumPy's hash table takes ten times as long as a sort where most of many integers differ: a
     sample tells (``benchmarks/sorting.py``).
     """
+    if ar.size < MANY or ar._np is not None or blocks.spread(ar):
+        return NotImplemented
+    if axis is not None:
+        return _rows_as_integers(ar, axis, wanted) if ar.dtype.kind in "biu" else NotImplemented
     line: Any = ar if ar.ndim == 1 else composites.reshape(ar, -1)
-    shape = ar.shape if axis is None else line.shape
     if ar.dtype.kind in "biu":
         if not wanted[0]:
             low, high = (int(end) for end in counting.ends(line))
             if high - low < line.size // COUNTED:
-                return _by_counting(line, shape, (low, high), wanted)
+                return _by_counting(line, ar.shape, (low, high), wanted)
         if not any(wanted) and _repeats(concrete(line)):
             return NotImplemented
-    in_its_order = (
-        wanted[1] and not wanted[0] and not equal_nan
-    )  # of NaN, which NumPy does not keep
-    if not sorting.line_at_home(line, -1) or (in_its_order and ar.dtype.kind == "f"):
+    loses_order = ar.dtype.kind == "f" and wanted[1] and not (wanted[0] or equal_nan)  # of NaN
+    if loses_order or not sorting.line_at_home(line, -1):
         return NotImplemented
     places = None
     if wanted[0] or wanted[1]:
-        places = sorting.argsort(line, stable=True)
+        places = calls.wrap_result(buckets.argsort(concrete(line), stable=True))
         values = line[places]
     else:
         values = sorting.sort(line)
     first = _firsts(values, equal_nan=equal_nan)
-    return _outputs(take.compressed(values, first), first, places, wanted, shape)
+    return _outputs(take.compressed(values, first), first, places, wanted, ar.shape)
 
 
 def _by_counting(
@@ -206,9 +218,38 @@ def _by_counting(
     return found[0] if len(found) == 1 else tuple(found)
 
 
+def _rows_as_integers(ar: ndarray, axis: int, wanted: tuple[bool, ...]) -> Any:
+    """Return the unique subarrays of a few integers each, in memory, as each makes one integer.
+
+    What an element counts for is how many ways there are for those behind it, so that the integers
+    have the order of the subarrays.
+    """
+    moved: ndarray = composites.moveaxis(ar, axis, 0)
+    table: ndarray = composites.reshape(moved, (moved.shape[0], -1))
+    if not table.size or table.shape[1] > MOST_KEYS:
+        return NotImplemented
+    lows, highs = (np.asarray(found).tolist() for found in (table.min(axis=0), table.max(axis=0)))
+    ways = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
+    if prod(ways) >= MOST_WAYS or max(highs) >= MOST_WAYS:
+        return NotImplemented
+    keys: Any = 0
+    for k, (low, way) in enumerate(zip(lows, ways, strict=True)):
+        keys = keys * way + (table[:, k].astype(np.intp) - low)
+    found = unique(keys, *wanted)
+    number, *rest = found if any(wanted) else (found,)
+    number = np.asarray(number)
+    values = np.empty((len(number), len(ways)), ar.dtype)
+    for k in reversed(range(len(ways))):
+        values[:, k] = number % ways[k] + lows[k]
+        number = number // ways[k]
+    shaped = np.moveaxis(values.reshape(-1, *moved.shape[1:]), 0, axis)
+    made = calls.wrap_result(shaped)
+    return (made, *rest) if rest else made
+
+
 def _repeats(values: np.ndarray) -> bool:
     """Say whether so many elements of a sample repeat that all differ in 80,000 ways at most."""
-    sample = values.ravel()[:: values.size // SAMPLE]
+    sample = values.ravel()[:: max(1, values.size // SAMPLE)]
     return 10 * len(np.unique(sample)) < 9 * len(sample)
 
 

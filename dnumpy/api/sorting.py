@@ -360,6 +360,8 @@ def _ranks(kth: Any, length: int) -> tuple[int, ...] | None:
 def lexsort(keys: Any, axis: Any = -1) -> Any:
     """Return the indices that sort by several keys, the last one the primary."""
     lines = list(keys) if type(keys) in (list, tuple) or type(keys) is ndarray else []
+    if lines and type(axis) is int and all(line_at_home(line, axis) for line in lines):
+        return _in_turn(lines)
     if not lines or not any(on_nodes(line) for line in lines):
         return NotImplemented
     arrays = [line if type(line) is ndarray else from_expr(_held(line)) for line in lines]
@@ -377,6 +379,16 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
         return keys_in_order(exprs[::-1]).field(rows.INDEX)
     params = RowParams((True,) * len(exprs), (("axis", axis),))
     return from_expr(blocks.record(rows.LEXSORT_ROWS, exprs, params, shape, INDICES))
+
+
+def _in_turn(keys: list[ndarray]) -> Any:
+    """Return where lines in memory are in order by all keys: by each, what is equal as it was."""
+    if len({facts(key).shape for key in keys}) > 1:
+        return NotImplemented  # NumPy says why
+    order: Any = wrap(buckets.argsort(concrete(keys[0]), stable=True))
+    for key in keys[1:]:
+        order = order[wrap(buckets.argsort(concrete(key[order]), stable=True))]
+    return order
 
 
 def made_of(op: Leaf, params: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> ndarray:

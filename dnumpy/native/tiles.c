@@ -52,20 +52,31 @@ clear_items(char **args, npy_intp const *extents, npy_intp const *steps, void *s
     }
 }
 
-/* Make the calls that fold an array along the axes of which the result has one element. */
+/* Read what a fold or a sum reads, and what it writes to; 0 where they disturb each other. */
 static int
-make_fold(Part *part, const Record *record, PyObject *values)
+read_pair(const Record *record, PyObject *values, PyArrayObject **operand, PyArrayObject **out)
 {
     PyObject *from = PyList_GET_ITEM(values, record->slots[0]);
     PyObject *to = PyList_GET_ITEM(values, record->slots[1]);
     if (!PyArray_CheckExact(from) || !PyArray_CheckExact(to)) {
         return 0;
     }
-    PyArrayObject *operand = (PyArrayObject *)from, *out = (PyArrayObject *)to;
+    *operand = (PyArrayObject *)from;
+    *out = (PyArrayObject *)to;
+    return !is_disturbed(*operand, *out, 1);
+}
+
+/* Make the calls that fold an array along the axes of which the result has one element. */
+static int
+make_fold(Part *part, const Record *record, PyObject *values)
+{
+    PyArrayObject *operand, *out;
+    if (!read_pair(record, values, &operand, &out)) {
+        return 0;
+    }
     int ndim = PyArray_NDIM(operand), zero = part->kind == FOLD_FROM_ZERO;
     if (ndim > MOST_AXES || PyArray_NDIM(out) != ndim || PyArray_SIZE(operand) == 0 ||
-        !PyArray_ISBEHAVED_RO(operand) || !PyArray_ISBEHAVED(out) ||
-        is_disturbed(operand, out, 1)) {
+        !PyArray_ISBEHAVED_RO(operand) || !PyArray_ISBEHAVED(out)) {
         return 0;
     }
     npy_intp steps[MOST_OPERANDS][MOST_AXES], first[MOST_OPERANDS][MOST_AXES];
@@ -108,16 +119,11 @@ make_fold(Part *part, const Record *record, PyObject *values)
 static int
 make_sum(Part *part, const Record *record, PyObject *values)
 {
-    PyObject *from = PyList_GET_ITEM(values, record->slots[0]);
-    PyObject *to = PyList_GET_ITEM(values, record->slots[1]);
-    if (!PyArray_CheckExact(from) || !PyArray_CheckExact(to)) {
-        return 0;
-    }
-    PyArrayObject *operand = (PyArrayObject *)from, *out = (PyArrayObject *)to;
+    PyArrayObject *operand, *out;
     int kind = part->kind - SUM, each_row = kind == ROWS || kind == NUMPYS_ROWS || kind == WITHIN;
     memset(&part->sum, 0, sizeof part->sum);
-    if (PyArray_TYPE(out) != PyArray_TYPE(operand) || !PyArray_ISCARRAY(out) ||
-        is_disturbed(operand, out, 1) || !reads_sum(&part->sum, operand, kind)) {
+    if (!read_pair(record, values, &operand, &out) || PyArray_TYPE(out) != PyArray_TYPE(operand) ||
+        !PyArray_ISCARRAY(out) || !reads_sum(&part->sum, operand, kind)) {
         return 0;
     }
     Sum *sum = &part->sum;

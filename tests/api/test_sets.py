@@ -238,13 +238,39 @@ def test_unique_of_many_numbers_here_has_all_outputs_of_numpys(dtype: str, what:
             same(found, np.unique(line, *wanted, equal_nan=equal_nan))
 
 
+@pytest.fixture
+def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sets, "MANY", 1_000)
+    monkeypatch.setattr(config, "eager_below", 0)
+
+
 @pytest.mark.modeless("numbers at home")
+@pytest.mark.usefixtures("_few_are_many")
 @pytest.mark.parametrize("axis", [None, 0, 1])
-def test_unique_of_a_large_picture_is_in_numpys_shape(axis: int | None) -> None:
-    picture = np.random.default_rng(4).integers(-3, 90, (600, 500)).astype("i4")
+def test_unique_of_a_picture_here_is_in_numpys_shape(axis: int | None) -> None:
+    picture = np.random.default_rng(4).integers(-3, 90, (60, 50)).astype("i4")
     picture[5:] = picture[0]
     wanted = (True, True, True)
     found = dnumpy.unique(dnumpy.array(picture), *wanted, axis=axis)
     same(found, np.unique(picture, *wanted, axis=axis))
     columns = np.asfortranarray(picture)
     same(dnumpy.unique(dnumpy.array(columns), False, True), np.unique(columns, False, True))
+
+
+@pytest.mark.modeless("numbers at home")
+@pytest.mark.usefixtures("_few_are_many")
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8", "u8"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((3, 700), 1), ((600, 2, 2), 0), ((1500, 1), -2), ((2, 300, 3), 1)]
+)
+def test_unique_subarrays_of_a_few_integers_here_are_numpys(
+    dtype: str, shape: tuple[int, ...], axis: int
+) -> None:
+    least = 0 if dtype[0] in "?u" else -4
+    plain = np.random.default_rng(8).integers(least, 2 if dtype == "?" else 5, shape).astype(dtype)
+    far = plain.copy()
+    far.flat[7] = np.iinfo(dtype).max if dtype != "?" else True
+    for table in (plain, far):
+        for wanted in WANTED:
+            found = dnumpy.unique(dnumpy.array(table), *wanted, axis=axis)
+            same(found, np.unique(table, *wanted, axis=axis))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import dnumpy
 from dnumpy.api import sorting
 from dnumpy.config import config
+from dnumpy.runtime import runs
 from tests.comparison import assert_as_numpy
 from tests.gathering import on_nodes, spread_out
 
@@ -143,6 +144,24 @@ def test_lexsort_is_numpys(seed: int, count: int, dtype: str, rows: bool) -> Non
     keys = [values(seed + k, shape, d, 4) for k, d in enumerate((dtype, "i8", "f4"))]
     with spread_out():
         same(dnumpy.lexsort([on_nodes(k) for k in keys]), np.lexsort(keys))
+
+
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
+@pytest.mark.parametrize("dtypes", [("f8", "i8"), ("i4", "f4", "u8"), ("f8",), ("i2", "f8")])
+def test_lexsort_of_long_lines_here_is_numpys(
+    dtypes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "eager_below", 0)
+    monkeypatch.setattr(runs, "SMALLEST", 1_000)
+    keys = [values(k, (30_000,), dtype, 5 + 90 * k) for k, dtype in enumerate(dtypes)]
+    for given_keys in (keys, [key[::2] for key in keys]):
+        ours = [dnumpy.array(key) for key in given_keys]
+        same(dnumpy.lexsort(ours), np.lexsort(given_keys))
+        same(dnumpy.lexsort(tuple(ours), 0), np.lexsort(given_keys, 0))
+    table = dnumpy.array(np.array([keys[0], keys[0][::-1]]))
+    same(dnumpy.lexsort(table), np.lexsort(np.asarray(table)))
+    with pytest.raises(ValueError, match="all keys need to be the same shape"):
+        dnumpy.lexsort((dnumpy.array(keys[0]), dnumpy.array(keys[0][:-1])))
 
 
 @settings(max_examples=40, deadline=None)

@@ -355,12 +355,14 @@ NUMBERS = {
 NUMBERS["f4"][5] = 3e38
 
 
-@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "i8", "f4", "f8", "c16", None])
+@pytest.mark.parametrize(
+    "dtype", ["?", "u1", "i4", "i8", "f4", "f8", "c16", None, np.dtypes.Float64DType]
+)
 @pytest.mark.parametrize(
     "name", ["add", "multiply", "true_divide", "greater", "left_shift", "power", "sqrt", "negative"]
 )
 def test_a_loop_is_chosen_by_dtype_as_numpy_chooses_it(
-    name: str, dtype: str | None, monkeypatch: pytest.MonkeyPatch
+    name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dnumpy.config, "eager_below", 1)
     numpys, ours = getattr(np, name), getattr(dnumpy, name)
