@@ -93,8 +93,7 @@ def sort_to(line: np.ndarray, out: np.ndarray) -> None:
 def argsort(line: np.ndarray, *, stable: bool) -> np.ndarray:
     """Return where the elements of a line would be sorted."""
     kind: Literal["stable"] | None = "stable" if stable else None
-    sample = _sample(line)
-    if not stable and not distinct(np.sort(sample)):
+    if not stable and not distinct(np.sort(_sample(line))):
         return line.argsort()
 
     def plainly() -> np.ndarray:
@@ -105,7 +104,7 @@ def argsort(line: np.ndarray, *, stable: bool) -> np.ndarray:
         return places if _places_in_order(line, places, stable=stable) else None
 
     def guess() -> float:
-        return _extrapolated(sample, lambda some: some.argsort(kind=kind), line.size)
+        return _extrapolated(_sample(line), lambda some: some.argsort(kind=kind), line.size)
 
     return _sooner(line, "stable" if stable else "argsort", plainly, by_buckets, guess)
 
