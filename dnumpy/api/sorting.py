@@ -180,6 +180,9 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
         np.sort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
         options = {"kind": kind} if stable is None else {"stable": stable}
         return _by_lanes_here(rows.SORT_ROWS, a, facts(a).dtype, axis, **options)
+    if order is None and axis is None and type(a) is ndarray and len(facts(a).shape) > 1:
+        line = composites.reshape(a, -1) if a._np is None and not blocks.spread(a) else a
+        a = line if line_at_home(line, -1) else a
     if order is None and line_at_home(a, axis):
         np.sort(np.empty(0, facts(a).dtype), kind=kind, stable=stable)  # raises for a wrong kind
         return _sorted_here(a)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dnumpy
 from dnumpy.api import sorting
 from dnumpy.config import config
-from dnumpy.runtime import runs
+from dnumpy.runtime import buckets, runs
 from tests.comparison import assert_as_numpy
 from tests.gathering import on_nodes, spread_out
 
@@ -144,6 +144,27 @@ def test_lexsort_is_numpys(seed: int, count: int, dtype: str, rows: bool) -> Non
     keys = [values(seed + k, shape, d, 4) for k, d in enumerate((dtype, "i8", "f4"))]
     with spread_out():
         same(dnumpy.lexsort([on_nodes(k) for k in keys]), np.lexsort(keys))
+
+
+@pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
+@pytest.mark.parametrize("turned", [False, True])
+def test_all_elements_of_a_matrix_here_are_sorted_as_one_line(
+    turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "eager_below", 0)
+    monkeypatch.setattr(runs, "SMALLEST", 1_000)
+    monkeypatch.setattr(config, "threads", 2)
+    sorted_here: list[int] = []
+    sort_to = buckets.sort_to
+    monkeypatch.setattr(
+        buckets, "sort_to", lambda line, out: (sorted_here.append(line.size), sort_to(line, out))
+    )
+    matrix = values(3, (60, 50), "f8", 900)
+    matrix = np.asfortranarray(matrix) if turned else matrix
+    same(dnumpy.sort(dnumpy.array(matrix), axis=None), np.sort(matrix, axis=None))
+    assert sorted_here == [3_000]
+    with pytest.raises(ValueError, match="sort kind"):
+        dnumpy.sort(dnumpy.array(matrix), axis=None, kind="odd")
 
 
 @pytest.mark.modeless("what lies elsewhere is sorted there, which other tests look at")
