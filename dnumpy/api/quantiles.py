@@ -22,7 +22,7 @@ from dnumpy.api.sorting import SHARED_BYTES, in_order, is_long, on_nodes
 from dnumpy.config import thread_count
 from dnumpy.ops.families import RowParams
 from dnumpy.ops.sorting import QUANTILE_ROWS
-from dnumpy.runtime import runs, selection
+from dnumpy.runtime import selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,8 +151,7 @@ def _is_line(a: Any) -> bool:
     """Say whether an array lies here as one line, from which several threads select."""
     if type(a) is not ndarray or a._np is not None:
         return False
-    shape, dtype = facts(a)
-    return runs.applies(dtype, prod(shape)) and selection.applies(ghost(a)) and not on_nodes(a)
+    return selection.applies(ghost(a)) and not on_nodes(a)
 
 
 def _line_here(a: Any, axis: Any) -> bool:

@@ -55,6 +55,7 @@ _resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
 _loops: dict[tuple[np.ufunc, tuple[Any, ...], np.dtype], tuple[np.dtype, ...] | None] = {}
 constants: dict[tuple[type, Any], Const] = {}
 _MOST_CONSTANTS = 1 << 12
+_MOST_LOOPS = 1 << 12
 _SAFE_INT = 127  # fits every integer dtype, so that its value cannot change the answer
 
 
@@ -269,6 +270,8 @@ def _with_casts(
         return operands, kwargs
     key = (ufunc, given, made)
     if key not in _loops:
+        if len(_loops) >= _MOST_LOOPS:
+            _loops.clear()
         _loops[key] = _loop_alone(*key)
     loop = _loops[key]
     if loop is None:

@@ -202,16 +202,12 @@ def _told(line: np.ndarray, target: np.ndarray, *, places: bool) -> np.ndarray:
     """
     count = min(MOST_BUCKETS, 2 << (line.size // EXPECTED).bit_length())
     splitters = runs.splitters_of(line, count, SAMPLED, target)
-    threads = thread_count()
-    step = -(-line.size // threads)
-    shares = [line[k * step : (k + 1) * step] for k in range(threads)]
-    counters = np.zeros((threads, count), np.intp)
-    share_out(lambda k: runs.tell(shares[k], splitters, counters[k]), range(threads))
-    bounds = np.concatenate([[0], np.cumsum(counters.sum(axis=0))])
-    counters[...] = bounds[:-1] + np.cumsum(counters, axis=0) - counters
+    shares, counts = runs.counted(line, splitters)
+    bounds, counters = runs.placed(counts)
 
     def move(k: int) -> None:
-        runs.tell(shares[k], splitters, counters[k], target, k * step if places else -1)
+        first = k * len(shares[0]) if places else -1
+        native.tell_apart(shares[k], splitters, counters[k], target, first)
 
-    share_out(move, range(threads))
+    share_out(move, range(len(shares)))
     return bounds

@@ -66,29 +66,30 @@ def _told_apart(line: np.ndarray, out: np.ndarray) -> bool:
     if threads & (threads - 1):
         count *= 2  # so that they end together
     splitters = splitters_of(line, count, SAMPLED, out)
-    step = -(-line.size // threads)
-    shares = [line[k * step : (k + 1) * step] for k in range(threads)]
-    places = np.zeros((threads, count), np.intp)
-    share_out(lambda k: tell(shares[k], splitters, places[k]), range(threads))
-    sizes = places.sum(axis=0)
+    shares, counts = counted(line, splitters)
+    sizes = counts.sum(axis=0)
     if sizes.sum() != line.size or sizes.max() * threads > UNEVEN * line.size:
         return False
-    bounds = np.concatenate([[0], np.cumsum(sizes)])
-    places[...] = bounds[:-1] + np.cumsum(places, axis=0) - places
-    share_out(lambda k: tell(shares[k], splitters, places[k], out), range(threads))
+    bounds, places = placed(counts)
+    share_out(lambda k: native.tell_apart(shares[k], splitters, places[k], out), range(threads))
     _each([out[lo:hi] for lo, hi in itertools.pairwise(bounds)], lambda part: part.sort())
     return True
 
 
-def tell(
-    values: np.ndarray,
-    splitters: np.ndarray,
-    places: np.ndarray,
-    out: np.ndarray | None = None,
-    first: int = -1,
-) -> None:
-    """Count or move numbers of which the caller knows that the module in C tells them apart."""
-    native.tell_apart(values, splitters, places, out, first)
+def counted(line: np.ndarray, splitters: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the threads' shares of a line, and how many values of each lie in each part."""
+    threads = thread_count()
+    step = -(-line.size // threads)
+    shares = [line[k * step : (k + 1) * step] for k in range(threads)]
+    counts = np.zeros((threads, len(splitters) + 1), np.intp)
+    share_out(lambda k: native.tell_apart(shares[k], splitters, counts[k]), range(threads))
+    return shares, counts
+
+
+def placed(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each part begins, and the end, and where it begins for each thread's share."""
+    bounds = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    return bounds, bounds[:-1] + np.cumsum(counts, axis=0) - counts
 
 
 def splitters_of(line: np.ndarray, parts: int, sampled: int, scratch: np.ndarray) -> np.ndarray:

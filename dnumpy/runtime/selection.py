@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.config import thread_count
 from dnumpy.runtime import buckets, runs
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.threads import share_out
@@ -48,11 +47,7 @@ def at_ranks(line: np.ndarray, ranks: Sequence[int]) -> np.ndarray:
 
 def _between(splitters: np.ndarray, line: np.ndarray, ranks: np.ndarray) -> np.ndarray | None:
     """Return the values at these ranks; None where too much lies between the splitters."""
-    threads, size = thread_count(), line.size
-    step = -(-size // threads)
-    shares = [line[k * step : (k + 1) * step] for k in range(threads)]
-    counts = np.zeros((threads, len(splitters) + 1), np.intp)
-    share_out(lambda k: runs.tell(shares[k], splitters, counts[k]), range(threads))
+    shares, counts = runs.counted(line, splitters)
     sizes = counts.sum(axis=0)
     ends = np.cumsum(sizes)
     part_of = np.searchsorted(ends, ranks, side="right")
@@ -65,13 +60,14 @@ def _between(splitters: np.ndarray, line: np.ndarray, ranks: np.ndarray) -> np.n
             mixed.append(part)
     wanted = np.array(mixed, np.intp)
     room = np.cumsum(sizes[wanted])
-    if mixed and room[-1] > size // MOST_GATHERED:
+    if mixed and room[-1] > line.size // MOST_GATHERED:
         return None
     places = np.full_like(counts, -1)
     places[:, wanted] = (np.cumsum(counts, axis=0) - counts)[:, wanted] + room - sizes[wanted]
     gathered = np.empty(int(room[-1]) if mixed else 0, line.dtype)
-    if mixed:
-        share_out(lambda k: runs.tell(shares[k], splitters, places[k], gathered), range(threads))
+
+    def gather(k: int) -> None:
+        native.tell_apart(shares[k], splitters, places[k], gathered)
 
     def find(k: int) -> None:
         asked = part_of == wanted[k]
@@ -80,6 +76,8 @@ def _between(splitters: np.ndarray, line: np.ndarray, ranks: np.ndarray) -> np.n
         values.partition(np.unique(own))
         found[asked] = values[own]
 
+    if mixed:
+        share_out(gather, range(len(shares)))
     share_out(find, range(len(mixed)))
     return found
 

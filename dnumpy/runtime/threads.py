@@ -121,7 +121,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew)
 
 
-def share_out(work: Callable[[int], None], items: Iterable[int]) -> None:
+def share_out(work: Callable[[int], object], items: Iterable[int]) -> None:
     """Call ``work`` for each item; the threads draw from one queue.
 
     Each thread works in a copy of the caller's context, so that NumPy's error state is the same.

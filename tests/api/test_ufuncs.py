@@ -383,6 +383,14 @@ def test_a_loop_is_chosen_by_dtype_as_numpy_chooses_it(
         assert result(ours, handles) == result(numpys, operands)
 
 
+def test_a_loop_of_longlong_is_not_that_of_int64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dnumpy.config, "eager_below", 1)
+    numbers = np.arange(300_000)
+    for dtype in ("l", "q", "l"):
+        found = np.asarray(dnumpy.add(dnumpy.array(numbers), 1, dtype=dtype) * 2)
+        assert found.dtype.num == (np.add(numbers, 1, dtype=dtype) * 2).dtype.num
+
+
 def test_operands_of_a_loop_chosen_by_dtype_are_fused() -> None:
     picture = dnumpy.ones((600, 600), "u1")
     scaled = dnumpy.multiply(picture, 2, dtype="f4") + 1
