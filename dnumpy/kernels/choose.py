@@ -124,8 +124,9 @@ class AdaptiveKernel:
         self._numba: NumbaKernel | ChainKernel | None = None
         self._total = 0.0
         self._rows_done = 0  # by early runs
-        self._expected = 0.0  # seconds of all rows, as the latest early run went
+        self._expected = 0.0  # seconds of all rows at work, as early runs went
         self._early = Rate()
+        self._at_work = Rate()
         self._worth = _worth_compiling(phase)
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
@@ -247,7 +248,10 @@ class AdaptiveKernel:
         """Note how long rows took each of the threads: in all, and at work."""
         seconds = took[1] * threads  # a busy machine makes nothing worth more
         self._total += seconds
-        self._expected = seconds * self.phase.rows / max(rows, 1)
+        if self._total > seconds or rows >= self.phase.rows:
+            # of some rows that ran first, much was for what later ones find there
+            self._at_work.observe(seconds, rows)
+            self._expected = (self._at_work.value or 0.0) * self.phase.rows
         self._early.observe(took[0], rows * self._per_row / threads)
         if self._rows_done >= self.phase.rows:  # what runs once is not worth being imported for
             at_hand.note_tiled(seconds)

@@ -227,6 +227,23 @@ def test_what_is_about_to_run_for_long_is_loaded_ahead(imports):
     assert imports == [True]
 
 
+def test_the_first_rows_of_a_run_do_not_tell_how_long_it_takes(imports):
+    """What they take is in part what all others find there: then it is no long run."""
+    bound = program(2450, 1.25)
+    kernel, rows = kernel_for(bound.phase), 49
+    long = at_hand.AHEAD * at_hand.COMPILE_SECONDS
+    for seconds in [1.5 * long, 0.9 * long, 1.1 * long]:
+        share = seconds * rows / bound.phase.rows
+        kernel._ran_early((), (), (share, share), rows)
+        asked(bound.phase, spent=0.0, run=kernel._expected)
+    assert not imports
+    assert kernel._expected == pytest.approx(0.92 * long)
+    kernel = choose.AdaptiveKernel(bound.phase)
+    kernel._ran_early((), (), (1.1 * long, 1.1 * long), bound.phase.rows)  # all of them at once
+    assert not at_hand.lowerings_at_hand(bound.phase, kernel._expected)
+    assert imports == [True]
+
+
 def test_a_long_phase_that_is_on_disk_never_runs_tiled(monkeypatch):
     monkeypatch.setattr(lowering, "_codes", {})
     first = program(2100, 1.25)
