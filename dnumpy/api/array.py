@@ -303,6 +303,14 @@ def room(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return pool.empty(shape, dtype)
 
 
+_WRITEABLE = 0x400  # as NumPy's header has it
+
+
+def _takes_writes(array: np.ndarray) -> bool:
+    """Say whether an array may be written to, unheard: NumPy warns of some that are asked."""
+    return bool(array.flags.num & _WRITEABLE)
+
+
 def adopt(array: np.ndarray) -> ndarray:
     """Return a handle that aliases a NumPy array from outside, which others may write to.
 
@@ -310,13 +318,12 @@ def adopt(array: np.ndarray) -> ndarray:
     """
     if array.size < config.eager_below or not is_managed_dtype(array.dtype):
         return small(array)
-    return _wrap_managed(array, foreign=array.flags.writeable or file_of(array) is None)
+    return _wrap_managed(array, foreign=_takes_writes(array) or file_of(array) is None)
 
 
 def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
-    flags = array.flags
     plain = type(array) is np.ndarray and array.base is None
-    if plain and flags.c_contiguous and flags.writeable:  # as most are
+    if plain and array.flags.c_contiguous and _takes_writes(array):  # as most are
         engine.make_room(array.nbytes)
         buffer = Buffer(leaf(array, array.shape, array.dtype), foreign=foreign)
         return managed(buffer, None)
@@ -331,17 +338,17 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
         return small(array)
     engine.make_room(memory.nbytes)
     outside = root.base is not None and type(root.base) is not OWNER
-    foreign = foreign or (outside and root.flags.writeable)
+    foreign = foreign or (outside and _takes_writes(root))
     buffer = Buffer(
-        leaf(memory, memory.shape, memory.dtype), writeable=array.flags.writeable, foreign=foreign
+        leaf(memory, memory.shape, memory.dtype), writeable=_takes_writes(array), foreign=foreign
     )
     if outside and type(root.base) is not Export:
         holders[buffer] = root.base
     if array is root:
         geometry = None if array is memory else geometry_of(array, memory)
-        return managed(buffer, geometry, readonly=not array.flags.writeable)
-    base = managed(buffer, geometry_of(root, memory), readonly=not root.flags.writeable)
-    return managed(buffer, geometry_of(array, memory), base, readonly=not array.flags.writeable)
+        return managed(buffer, geometry, readonly=not _takes_writes(array))
+    base = managed(buffer, geometry_of(root, memory), readonly=not _takes_writes(root))
+    return managed(buffer, geometry_of(array, memory), base, readonly=not _takes_writes(array))
 
 
 def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:

@@ -361,13 +361,13 @@ def _record(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _record_whole(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given_twice = len(args) > wrapped.nin and "out" in kwargs
     outs = kwargs.pop("out", None)
     mask = kwargs.pop("where", True)
     mask = True if mask is _NO_VALUE else mask
     keeps_array = outs is ...
     if keeps_array:
         outs = None
-    given_twice = len(args) > wrapped.nin and outs is not None
     if given_twice or type(kwargs.pop("subok", True)) is not bool:
         raise Unmanaged  # NumPy says why
     if len(args) > wrapped.nin:

@@ -1,28 +1,6 @@
 /* Public functions called with arguments that NumPy may have now; what is left is Python's. */
 
-#include "record.h"
-
-#define LOOKED_AT 8 /* elements of a list of numbers that are looked at */
-
-typedef struct {
-    PyObject_HEAD
-    PyObject *slow;   /* the public function as Python has it */
-    PyObject *numpys; /* what runs on arrays that lie here */
-    PyObject *direct; /* the same for small ones, which override nothing; NULL where it is the same */
-    PyObject *as_are; /* types of arguments that NumPy is given as they are */
-    PyObject *records; /* what records again as it did before, or None: see replay.c */
-    PyObject *dict;
-    PyObject *weakrefs;
-    int kind;         /* which arguments make the short path: see below */
-    Py_ssize_t out_position; /* of the first argument that it writes to; -1 until it is asked for */
-    int binds;        /* whether it is a method of a class that holds it */
-    int grows;        /* whether small arrays make a large one, or little of one is read: see below */
-    vectorcallfunc vectorcall;
-} Function;
-
-enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, RUNNING, WRITING, OF_SHAPE, OF_SQUARE, OF_LIST, OF_RANGE, AS_IT_IS };
-
-enum { NOT, BROADCAST, IN_PAIRS, LOOKS };
+#include "functions.h"
 
 /* An integer of Python's or NumPy's; -1 for anything else, maybe with an error. */
 static Py_ssize_t
@@ -51,130 +29,6 @@ size_of(PyObject *shape)
     return size;
 }
 
-/* How many numbers there are in lists of lists of them; -1 where anything else is among them. */
-static Py_ssize_t
-numbers_in(PyObject *x, int depth)
-{
-    if (is_immediate(x)) {
-        return 1;
-    }
-    if ((!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) || depth == 0) {
-        return -1;
-    }
-    Py_ssize_t count = 0;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(x); k++) {
-        Py_ssize_t more = numbers_in(PySequence_Fast_GET_ITEM(x, k), depth - 1);
-        if (more < 0) {
-            return -1;
-        }
-        count += more;
-    }
-    return count;
-}
-
-/* Say whether NumPy may be given large arrays, too: little of what is read in blocks may lie in all of
-   its pages. */
-static int
-takes_large(Function *self)
-{
-    int may = self->kind >= MOVING && self->kind <= RUNNING;
-    return may && setting(world.memory_limit_at) == 0;
-}
-
-/* What NumPy is given for an element of a list beside arrays: one, a number, or a few of them. */
-static PyObject *
-small_element(Function *self, PyObject *x)
-{
-    if (IS_ARRAY(x)) {
-        PyObject *np = Py_XNewRef(small_of(x));
-        return np == NULL && takes_large(self) ? lying_here(x) : np;
-    }
-    int is_sequence = PyList_CheckExact(x) || PyTuple_CheckExact(x);
-    if (is_sequence && PySequence_Fast_GET_SIZE(x) > LOOKED_AT) {
-        return NULL;
-    }
-    return numbers_in(x, 1) < 0 ? NULL : Py_NewRef(x);
-}
-
-static int
-holds_arrays(PyObject *const *elements, Py_ssize_t count)
-{
-    for (Py_ssize_t k = 0; k < count && k < LOOKED_AT; k++) {
-        if (IS_ARRAY(elements[k])) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* What NumPy is given for a list or tuple; NULL without an error where that needs another look. */
-static PyObject *
-small_sequence(Function *self, PyObject *sequence)
-{
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
-    PyObject **elements = PySequence_Fast_ITEMS(sequence);
-    if (!holds_arrays(elements, count)) {
-        for (Py_ssize_t k = 0; k < count && k < LOOKED_AT; k++) {
-            if (numbers_in(elements[k], 1) < 0 && !holds_type(self->as_are, elements[k])) {
-                return NULL;
-            }
-        }
-        return Py_NewRef(sequence);
-    }
-    int is_list = PyList_CheckExact(sequence);
-    PyObject *given = is_list ? PyList_New(count) : PyTuple_New(count);
-    for (Py_ssize_t k = 0; given != NULL && k < count; k++) {
-        PyObject *np = small_element(self, elements[k]);
-        if (np == NULL) {
-            Py_CLEAR(given);
-        }
-        else if (is_list) {
-            PyList_SET_ITEM(given, k, np);
-        }
-        else {
-            PyTuple_SET_ITEM(given, k, np);
-        }
-    }
-    return given;
-}
-
-/* What NumPy is given for a list of small arrays, and how many elements they have. */
-static PyObject *
-arrays_in(Function *self, PyObject *sequence, Py_ssize_t *size)
-{
-    if (PySequence_Fast_GET_SIZE(sequence) == 0 ||
-        !IS_ARRAY(PySequence_Fast_GET_ITEM(sequence, 0))) {
-        return NULL;
-    }
-    PyObject *given = small_sequence(self, sequence);
-    *size = given == NULL ? -1 : 0;
-    for (Py_ssize_t k = 0; given != NULL && k < PySequence_Fast_GET_SIZE(given); k++) {
-        PyObject *x = PySequence_Fast_GET_ITEM(given, k);
-        *size += IS_NUMPYS(x) ? PyArray_SIZE((PyArrayObject *)x) : numbers_in(x, 1);
-    }
-    return given;
-}
-
-/* What NumPy is given for an argument; NULL without an error where that needs another look. */
-static PyObject *
-given_for(Function *self, PyObject *x, int may_be_seen)
-{
-    if (IS_ARRAY(x)) {
-        PyObject *np = small_of(x);
-        if (np == NULL && takes_large(self)) {
-            return lying_here(x);
-        }
-        return np != NULL ? Py_NewRef(np) : may_be_seen ? peek(x) : NULL;
-    }
-    if (PyLong_CheckExact(x) || PyFloat_CheckExact(x) || x == Py_None) {
-        return Py_NewRef(x);
-    }
-    if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {
-        return small_sequence(self, x);
-    }
-    return holds_type(self->as_are, x) ? Py_NewRef(x) : NULL;
-}
-
 /* What NumPy's function made of arguments as ours: a new array, a view of an argument, or neither. */
 PyObject *
 given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count)
@@ -192,6 +46,9 @@ given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_
             return result(r, NULL, NULL); /* nor is what it is a view of */
         }
         for (Py_ssize_t k = 0; k < count; k++) {
+            if (IS_NUMPYS(args[k]) && is_small(r) && root_of(r) == root_of(args[k])) {
+                return new_handle(r, NULL); /* another name for memory of the program's */
+            }
             if (!IS_ARRAY(args[k]) || small_of(args[k]) != given[k]) {
                 continue;
             }
@@ -250,24 +107,25 @@ large_bytes(PyObject *const *given, Py_ssize_t count)
     return most == 0 ? 0 : 2 * bytes;
 }
 
-/* Call NumPy with what it may have; set `done` if it was called. By name it may have plain values. */
+/* Call NumPy with what it may have; set `done` if it was called. */
 static PyObject *
 of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
 {
-    PyObject *given[MOST_ARGUMENTS] = {NULL}, *r = NULL;
+    PyObject *given[MOST_ARGUMENTS] = {NULL}, *r = NULL, *out = NULL;
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 0;
     for (; k < total; k++) {
         if (k < count) {
             int managed = IS_ARRAY(args[k]) && small_of(args[k]) == NULL;
             int reads = managed && self->kind != MOVING && self->kind != WRITING;
             int may_be_seen = reads && only_reads(self, count);
-            if (self->kind > MOVING && managed && !may_be_seen) {
+            int is_written = IS_NUMPYS(args[k]) && (self->kind == WRITING || !only_reads(self, count));
+            if ((self->kind > MOVING && managed && !may_be_seen) || is_written) {
                 break;
             }
             given[k] = given_for(self, args[k], may_be_seen);
         }
         else {
-            given[k] = is_plain(self->as_are, args[k]) ? Py_NewRef(args[k]) : NULL;
+            given[k] = named_for(self, PyTuple_GET_ITEM(kwnames, k - count), args[k], &out);
         }
         if (given[k] == NULL) {
             break;
@@ -310,7 +168,12 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
         if (r == NULL && !PyErr_Occurred()) {
             r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
         }
-        r = given_back(r, args, given, count);
+        if (r != NULL && out != NULL && (IS_ARRAY(out) ? small_of(out) : out) == r) {
+            Py_SETREF(r, Py_NewRef(out)); /* the program's own, whose ever it is */
+        }
+        else {
+            r = given_back(r, args, given, total);
+        }
         took(site, started);
     }
     while (k-- > 0) {
@@ -377,6 +240,13 @@ made_of(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnam
         }
         given[0] = small_of(first);
         size = given[0] == NULL ? -1 : 0;
+    }
+    else if (IS_NUMPYS(first)) {
+        size = is_at_once(first) && is_small(first) ? 0 : -1;
+        if (self->kind == AS_IT_IS && total == 1 && size == 0) {
+            *done = 1;
+            return new_handle(Py_NewRef(first), NULL);
+        }
     }
     else if (PyList_CheckExact(first) || PyTuple_CheckExact(first)) {
         size = numbers_in(first, NPY_MAXDIMS);

@@ -105,7 +105,8 @@ given_for(PyObject *x, int may_be_array)
         PyObject *np = may_be_array ? small_of(x) : NULL;
         return Py_XNewRef(np);
     }
-    return is_plain(world.plain, x) || is_immediate(x) ? Py_NewRef(x) : NULL;
+    int is_read = is_plain(world.plain, x) || is_immediate(x) || (may_be_array && is_at_once(x));
+    return is_read ? Py_NewRef(x) : NULL;
 }
 
 /* Say whether a method of booleans that lie here ends where it knows, which is NumPy's to find. */

@@ -60,6 +60,8 @@ PyObject *numpys_race(PyObject *site); /* borrowed: see turns.c */
 PyObject *origin_of_line(void); /* new; NULL without an error where Python has to look */
 PyObject *handle_of(PyObject *expr); /* new, over a pending Expr that nobody has yet */
 
+int is_at_once(PyObject *x); /* see given.c */
+
 enum { TO_BE_LOOKED_AT, IS_PLAIN, LIES_HERE, WAITS };
 int kind_of_argument(PyObject *x);
 PyObject *replayed(PyObject *ours, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);

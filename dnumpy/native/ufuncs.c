@@ -1,6 +1,7 @@
 /* Ufuncs called with operands that NumPy may read now; what is left is Python's. */
 
-#include "handle.h"
+#include "record.h"
+#include <numpy/ufuncobject.h>
 
 typedef struct {
     PyObject_HEAD
@@ -27,13 +28,14 @@ into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kw
 {
     PyObject *out = args[count];
     PyObject *given[3] = {NULL, NULL, NULL}, *r = NULL;
-    if (!IS_ARRAY(out) || small_of(out) == NULL) {
+    PyObject *np = IS_ARRAY(out) ? small_of(out) : is_at_once(out) ? out : NULL;
+    if (np == NULL) {
         return NULL;
     }
     int plain = (given[0] = at_hand(args[0])) != NULL;
     plain = plain && (count == 1 || (given[1] = at_hand(args[1])) != NULL);
     if (plain) {
-        given[count] = Py_NewRef(small_of(out));
+        given[count] = Py_NewRef(np);
         r = PyObject_Vectorcall(self->np, given, kwnames == NULL ? count + 1 : count, kwnames);
         if (r != NULL) {
             Py_SETREF(r, Py_NewRef(out));
@@ -85,6 +87,77 @@ is_only(PyObject *kwnames, PyObject **name, const char *text)
     return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == intern(name, text);
 }
 
+/* Say whether an argument by name says how, not of what: a dtype, axes, a word. */
+static int
+is_how(PyObject *x)
+{
+    return x == Py_None || PyBool_Check(x) || PyUnicode_CheckExact(x) || PyType_CheckExact(x) ||
+           PyArray_DescrCheck(x) || is_plain(world.plain, x);
+}
+
+/* What NumPy is given for an argument, new; NULL without an error where Python has to look. */
+static PyObject *
+given_as(PyObject *x, PyObject *name, int is_out)
+{
+    static PyObject *where_name;
+    if (is_out) {
+        return Py_XNewRef(IS_ARRAY(x) ? small_of(x) : is_at_once(x) ? x : NULL);
+    }
+    if (name == NULL || name == intern(&where_name, "where")) {
+        return IS_NUMPYS(x) && !is_at_once(x) ? NULL : at_hand(x);
+    }
+    return is_how(x) ? Py_NewRef(x) : NULL;
+}
+
+/* Say whether what a ufunc makes is as soon made as what it is made of. */
+static int
+stays_small(PyObject *np, PyObject *const *given, Py_ssize_t count)
+{
+    PyUFuncObject *ufunc = (PyUFuncObject *)np;
+    if (ufunc->core_enabled && count == 2 && strcmp(ufunc->name, "matmul") == 0) {
+        return is_little_product(given[0], given[1]);
+    }
+    return grown_bytes(given, count) == 0 && widened_bytes(np, given, count) == 0;
+}
+
+/* A call in any form that has all of its arrays at hand; set `done` if it was called. */
+static PyObject *
+of_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
+{
+    static PyObject *out_name;
+    PyObject *given[MOST_ARGUMENTS] = {NULL}, *r = NULL, *out = NULL;
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 0;
+    Py_ssize_t read = self->np == NULL ? 0 : ((PyUFuncObject *)self->np)->nin;
+    int outs = 0;
+    for (; count >= read && k < total; k++) {
+        PyObject *name = k < count ? NULL : PyTuple_GET_ITEM(kwnames, k - count);
+        int is_out = (k >= read && k < count) || (name != NULL && name == intern(&out_name, "out"));
+        is_out = is_out && args[k] != Py_None;
+        given[k] = given_as(args[k], name, is_out);
+        if (given[k] == NULL) {
+            break;
+        }
+        outs += is_out;
+        out = is_out ? args[k] : out;
+    }
+    int fits = read > 0 && count >= read && k == total &&
+               (outs == 0 || (outs == 1 && ((PyUFuncObject *)self->np)->nout == 1));
+    if (fits && stays_small(self->np, given, read)) {
+        *done = 1;
+        r = PyObject_Vectorcall(self->np, given, count, kwnames);
+        if (r != NULL && out != NULL) {
+            Py_SETREF(r, Py_NewRef(out));
+        }
+        else {
+            r = given_back(r, args, given, count);
+        }
+    }
+    while (k-- > 0) {
+        Py_XDECREF(given[k]);
+    }
+    return r;
+}
+
 static PyObject *
 callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -117,6 +190,13 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     }
     PyObject *more[MOST_ARGUMENTS + 1];
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (total <= MOST_ARGUMENTS && world.array_type != NULL && !(simple && kwnames == NULL)) {
+        int done = 0;
+        PyObject *r = of_small(self, args, count, kwnames, &done);
+        if (done) {
+            return r;
+        }
+    }
     if (total > MOST_ARGUMENTS) {
         PyObject **many = PyMem_New(PyObject *, total + 1);
         if (many == NULL) {
