@@ -40,6 +40,7 @@ SETUP = """
 a, b, c = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), np.array([1.0, 2.0, 3.0])
 A, B = np.arange(1000.0), np.arange(1000.0)
 M, mask = np.eye(3), a > 1.5
+n = numpy.array([1.0, 2.0, 3.0])
 """
 AIMED = {  # what the aim of a geometric mean of 2.0, and none above 3.5, is over
     "add, 3": "a + b", "add, 1,000": "A + B", "in-place add": "global c; c += b", "slice": "a[1:]",
@@ -54,7 +55,10 @@ OTHERS = {
     "len": "len(a)", "float of an item": "float(a[0])", "iteration": "for x in a: pass",
     "where": "np.where(mask, a, b)", "arange(3)": "np.arange(3)",
     "concatenate": "np.concatenate((a, b))", "astype": "a.astype(int)", "copy": "a.copy()",
-    "asarray": "np.asarray(a)", "norm": "np.linalg.norm(a)",
+    "asarray": "np.asarray(a)", "norm": "np.linalg.norm(a)", "out=": "np.add(a, b, out=c)",
+    "where=": "np.add(a, b, where=mask, out=c)", "modf": "np.modf(a)", "of NumPy's, sum": "np.sum(n)",
+    "of NumPy's, concatenate": "np.concatenate((n, n))", "of NumPy's, asarray": "np.asarray(n)",
+    "of NumPy's, where": "np.where(mask, n, a)", "of NumPy's, times ours": "n * a",
 }  # fmt: skip
 OPERATIONS = AIMED | OTHERS
 LARGE = 300_000  # elements: above where arrays run at once, below where threads pay
@@ -124,7 +128,7 @@ def ratio_of(statement: str, count: int, rounds: int) -> Ratio:
     """Return the best of many timings of a statement, NumPy's and ours in turn."""
     timers = []
     for module in (numpy, dnumpy):
-        names: dict[str, Any] = {"np": module}
+        names: dict[str, Any] = {"np": module, "numpy": numpy}
         exec(SETUP, names)  # noqa: S102 - text of our own
         timers.append(Timer(statement, globals=names))
     best = [math.inf, math.inf]

@@ -2,7 +2,7 @@
 
    `slow` is the whole method as Python has it, the same that runs where this module was not built. */
 
-#include "handle.h"
+#include "record.h"
 
 typedef struct {
     PyObject *loop; /* NumPy's ufunc; NULL until Python has named one */
@@ -178,7 +178,7 @@ static PyObject *
 reflected(Operator *op, PyObject *x, PyObject *y)
 {
     PyObject *r = NULL;
-    if (is_immediate(x) || is_numbers(x)) {
+    if (is_immediate(x) || is_numbers(x) || is_at_once(x)) {
         r = into_one_of(op, x, y);
         if (r == NULL && !PyErr_Occurred()) {
             r = call_now(op->loop, x, y);

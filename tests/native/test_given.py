@@ -66,7 +66,8 @@ np.random.default_rng(1).random(out=a)
 np.percentile(a, [5, 50], axis=1)|np.ptp(a, axis=0)|np.nanmax(a)|np.nan_to_num(a)|np.fft.fft(a)
 np.polyval(k, a)|np.piecewise(a, [a > 0, a <= 0], [1, b[0, 0]])|np.select([a > 0, b > 0], [a, b])
 np.insert(k, 1, k)|np.delete(k, k)|np.append(a, b)|np.pad(k, (1, 2))|np.repeat(k, k)|np.trace(a)
-np.lexsort((k, k))|a + b|a @ b.T|a < b|a ** 2|k % 2|a.dot(b.T)|a.sum(axis=0, out=b[0])|a.take(k)
+np.lexsort((k, k))|a - b * k|a / k|a // b|divmod(a, b)|k << k|k & k|a % b|k ** k|a + b
+a @ b.T|a < b|a ** 2|k % 2|a.dot(b.T)|a.sum(axis=0, out=b[0])|a.take(k)
 a[k > 0]|a[:, k]|k[k]|np.frompyfunc(lambda x, y: (x, y), 2, 2)(a, b)
 np.vectorize(lambda x: x + 1)(a)|np.apply_along_axis(sum, 0, a)
 """
