@@ -56,9 +56,10 @@ OTHERS = {
     "where": "np.where(mask, a, b)", "arange(3)": "np.arange(3)",
     "concatenate": "np.concatenate((a, b))", "astype": "a.astype(int)", "copy": "a.copy()",
     "asarray": "np.asarray(a)", "norm": "np.linalg.norm(a)", "out=": "np.add(a, b, out=c)",
-    "where=": "np.add(a, b, where=mask, out=c)", "modf": "np.modf(a)", "of NumPy's, sum": "np.sum(n)",
-    "of NumPy's, concatenate": "np.concatenate((n, n))", "of NumPy's, asarray": "np.asarray(n)",
-    "of NumPy's, where": "np.where(mask, n, a)", "of NumPy's, times ours": "n * a",
+    "where=": "np.add(a, b, where=mask, out=c)", "modf": "np.modf(a)",
+    "of NumPy's, sum": "np.sum(n)", "of NumPy's, concatenate": "np.concatenate((n, n))",
+    "of NumPy's, asarray": "np.asarray(n)", "of NumPy's, where": "np.where(mask, n, a)",
+    "of NumPy's, times ours": "n * a",
 }  # fmt: skip
 OPERATIONS = AIMED | OTHERS
 LARGE = 300_000  # elements: above where arrays run at once, below where threads pay
