@@ -323,7 +323,8 @@ def adopt(array: np.ndarray) -> ndarray:
 
 def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     plain = type(array) is np.ndarray and array.base is None
-    if plain and array.flags.c_contiguous and _takes_writes(array):  # as most are
+    writeable = _takes_writes(array)
+    if plain and array.flags.c_contiguous and writeable:  # as most are
         engine.make_room(array.nbytes)
         buffer = Buffer(leaf(array, array.shape, array.dtype), foreign=foreign)
         return managed(buffer, None)
@@ -339,16 +340,14 @@ def _wrap_managed(array: np.ndarray, *, foreign: bool) -> ndarray:
     engine.make_room(memory.nbytes)
     outside = root.base is not None and type(root.base) is not OWNER
     foreign = foreign or (outside and _takes_writes(root))
-    buffer = Buffer(
-        leaf(memory, memory.shape, memory.dtype), writeable=_takes_writes(array), foreign=foreign
-    )
+    buffer = Buffer(leaf(memory, memory.shape, memory.dtype), writeable=writeable, foreign=foreign)
     if outside and type(root.base) is not Export:
         holders[buffer] = root.base
     if array is root:
         geometry = None if array is memory else geometry_of(array, memory)
-        return managed(buffer, geometry, readonly=not _takes_writes(array))
+        return managed(buffer, geometry, readonly=not writeable)
     base = managed(buffer, geometry_of(root, memory), readonly=not _takes_writes(root))
-    return managed(buffer, geometry_of(array, memory), base, readonly=not _takes_writes(array))
+    return managed(buffer, geometry_of(array, memory), base, readonly=not writeable)
 
 
 def geometry_of(view: np.ndarray, memory: np.ndarray) -> Geometry | None:

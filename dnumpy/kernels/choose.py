@@ -124,9 +124,8 @@ class AdaptiveKernel:
         self._numba: NumbaKernel | ChainKernel | None = None
         self._total = 0.0
         self._rows_done = 0  # by early runs
-        self._expected = 0.0  # seconds of all rows at work, as early runs went
         self._early = Rate()
-        self._at_work = Rate()
+        self._at_work = Rate()  # seconds of a row in early runs, of all threads
         self._worth = _worth_compiling(phase)
         self._per_row = _elements_per_row(phase)
         self._sharing: dict[tuple[str, int], Sharing] = {}
@@ -222,6 +221,11 @@ class AdaptiveKernel:
             _prepare(record, self.phase, worth=False)
         return record, variant
 
+    @property
+    def _expected(self) -> float:
+        """Seconds of all rows at work, as early runs went; 0 while that is not known."""
+        return (self._at_work.value or 0.0) * self.phase.rows
+
     def _is_sooner_loaded(self) -> bool:
         """Say whether all rows would take longer, tiled, than loading machine code from disk."""
         long = at_hand.is_imported() and at_hand.least_seconds(self.phase) >= LOAD_AFTER
@@ -251,7 +255,6 @@ class AdaptiveKernel:
         if self._total > seconds or rows >= self.phase.rows:
             # of some rows that ran first, much was for what later ones find there
             self._at_work.observe(seconds, rows)
-            self._expected = (self._at_work.value or 0.0) * self.phase.rows
         self._early.observe(took[0], rows * self._per_row / threads)
         if self._rows_done >= self.phase.rows:  # what runs once is not worth being imported for
             at_hand.note_tiled(seconds)

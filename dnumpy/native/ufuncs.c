@@ -21,33 +21,8 @@ wrapped_ufunc(PyObject *callable)
     return np == NULL ? Py_None : np;
 }
 
-/* Call with operands at hand and a small array that takes the result, which has the name that it
-   was given: NumPy warns of some that have none. NULL without an error where Python has to look. */
-static PyObject *
-into_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
-{
-    PyObject *out = args[count];
-    PyObject *given[3] = {NULL, NULL, NULL}, *r = NULL;
-    PyObject *np = IS_ARRAY(out) ? small_of(out) : is_at_once(out) ? out : NULL;
-    if (np == NULL) {
-        return NULL;
-    }
-    int plain = (given[0] = at_hand(args[0])) != NULL;
-    plain = plain && (count == 1 || (given[1] = at_hand(args[1])) != NULL);
-    if (plain) {
-        given[count] = Py_NewRef(np);
-        r = PyObject_Vectorcall(self->np, given, kwnames == NULL ? count + 1 : count, kwnames);
-        if (r != NULL) {
-            Py_SETREF(r, Py_NewRef(out));
-        }
-    }
-    for (int k = 0; k < 3; k++) {
-        Py_XDECREF(given[k]);
-    }
-    return r;
-}
-
-/* The same with what is large and lies here, where NumPy is to do that now. */
+/* Call with operands that lie here and a large array that takes the result, where NumPy is to do that
+   now. NULL without an error where Python has to look. */
 static PyObject *
 into_large(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
@@ -163,21 +138,9 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
 {
     Callable *self = (Callable *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     static PyObject *out_name;
     int simple = (count == 1 || count == 2) && PyLong_AsSsize_t(self->plain) == count;
-    int named_out = simple && kwnames != NULL && is_only(kwnames, &out_name, "out");
-    int placed_out = (count == 2 || count == 3) && kwnames == NULL && world.array_type != NULL &&
-                     PyLong_AsSsize_t(self->plain) == count - 1;
-    if (named_out || placed_out) {
-        Py_ssize_t read = named_out ? count : count - 1;
-        PyObject *r = into_small(self, args, read, kwnames);
-        if (r == NULL && !PyErr_Occurred()) {
-            r = into_large(self, args, read, kwnames);
-        }
-        if (r != NULL || PyErr_Occurred()) {
-            return r;
-        }
-    }
     if (simple && kwnames == NULL) {
         PyObject *y = count == 2 ? args[1] : NULL, *r = call_now(self->np, args[0], y);
         int ours = world.array_type != NULL && (IS_ARRAY(args[0]) || (y != NULL && IS_ARRAY(y)));
@@ -188,15 +151,19 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
             return r;
         }
     }
-    PyObject *more[MOST_ARGUMENTS + 1];
-    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
-    if (total <= MOST_ARGUMENTS && world.array_type != NULL && !(simple && kwnames == NULL)) {
-        int done = 0;
+    else if (total <= MOST_ARGUMENTS && world.array_type != NULL) {
+        int done = 0, named_out = simple && is_only(kwnames, &out_name, "out");
+        int placed_out = (count == 2 || count == 3) && kwnames == NULL &&
+                         PyLong_AsSsize_t(self->plain) == count - 1;
         PyObject *r = of_small(self, args, count, kwnames, &done);
-        if (done) {
+        if (!done && !PyErr_Occurred() && (named_out || placed_out)) {
+            r = into_large(self, args, named_out ? count : count - 1, kwnames);
+        }
+        if (r != NULL || done || PyErr_Occurred()) {
             return r;
         }
     }
+    PyObject *more[MOST_ARGUMENTS + 1];
     if (total > MOST_ARGUMENTS) {
         PyObject **many = PyMem_New(PyObject *, total + 1);
         if (many == NULL) {

@@ -101,13 +101,13 @@ def is_ours(x: Any) -> bool:
     """Say whether all arrays of a result are ours."""
     if isinstance(x, (list, tuple)):
         return all(map(is_ours, x))
-    return type(x) is not numpy.ndarray
+    return type(x) is np.ndarray
 
 
 def outcome(xp: Any, text: str, operands: dict[str, Any]) -> tuple[Any, ...]:
     """Return the result of a call, or what was raised, and what is left of the operands.
 
-    Of a result also: whether a write to it is one to an operand, and whether it is one.
+    Of a result also: whether a write to it is one to an operand.
     """
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
