@@ -25,6 +25,7 @@ SINGLE = (
     "first_touch_ns_per_byte",
     "call_seconds",
     "lowering_seconds",
+    "importing_seconds",
 )
 
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from dnumpy.cost.work import Work
 
 OVERLAP = {  # exponent of the norm over memory, BLAS, loops: 1 adds, infinity takes the largest
-    "tiled": 1.0,  # the pass that reads from memory does not overlap with those inside the tile
+    "tiled": 2.0,  # stretches of a tile are read while those before them are computed, in part
     "numpy": 2.0,  # an op on whole operands makes one pass, or a few
 }
 FULL_OVERLAP = 4.0  # one loop that loads, computes and stores
-VECTOR_CLASSES = frozenset({"arith", "div", "sqrt", "exp", "compare", "cast", "reduce"})
+VECTOR_CLASSES = frozenset({"arith", "div", "sqrt", "exp", "compare", "cast", "reduce", "vector"})
 DTYPE_SCALE = {
     "bool": 0.5,
     "int8": 0.5,
@@ -39,6 +39,13 @@ def smooth_max(parts: Sequence[float], exponent: float) -> float:
     if largest == 0.0:
         return 0.0
     return largest * math.pow(sum(math.pow(p / largest, exponent) for p in parts), 1 / exponent)
+
+
+def other_part(whole: float, part: float, exponent: float) -> float:
+    """Return what has this norm with a part that is known, 0 where that is the whole by itself."""
+    if part >= whole:
+        return 0.0
+    return whole * math.pow(1.0 - math.pow(part / whole, exponent), 1 / exponent)
 
 
 def loop_seconds_per_row(work: Work, profile: DeviceProfile, lowering: str) -> float:

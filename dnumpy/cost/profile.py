@@ -20,6 +20,7 @@ ONLY_WHEN_CALIBRATED = (
     "page_ns_per_byte",
     "first_touch_ns_per_byte",
     "lowering_seconds",
+    "importing_seconds",
 )
 NsPerElement = tuple[tuple[str, float], ...]
 
@@ -87,6 +88,8 @@ class DeviceProfile:
     lowering_seconds : float
         Of writing down what is to be compiled and looking for its machine code on disk, which
         every first run longer than a moment does.
+    importing_seconds : float
+        Of importing what writes down kernels, which the first such run of a process does.
     """
 
     name: str
@@ -117,6 +120,7 @@ class DeviceProfile:
     processor: str = ""
     call_seconds: float = 0.0
     lowering_seconds: float = 0.0
+    importing_seconds: float = 0.0
 
     def gather_ns_at(self, table_bytes: float) -> float:
         """Return ns per element read at random from a table of this size.

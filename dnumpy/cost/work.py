@@ -27,6 +27,7 @@ OP_CLASSES = (
     "lapack",  # multiply-adds of a decomposition or solution
     "other",  # loops over scalar library calls (hypot, remainder), and ufuncs of no known class
     "matmul",  # multiply-adds of a contraction that BLAS does not do (integers, objects)
+    "vector",  # elements of matrices that BLAS multiplies by a vector, each of them once
 )
 
 

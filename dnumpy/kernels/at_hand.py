@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from functools import lru_cache
 from math import prod
@@ -36,6 +37,7 @@ IMPORT_SECONDS = 10.0  # at most
 _MOST_PHASES = 4096
 
 _imported = threading.Event()
+_import_seconds = [0.0]  # of this process's time, that importing what writes kernels took
 _importing = threading.Lock()  # taken once and for all by whoever starts importing
 _tiled_seconds = [0.0]  # of phases that ran before, until what writes kernels is imported
 _giving: list[float] = []  # the interpreter's own time, while threads are in the background
@@ -120,12 +122,20 @@ def import_lowerings() -> None:
     The code takes 1.7 MB: as much, and more, has lain free in the heap since programs began.
     """
     native.trim_heap()
+    started = time.thread_time()
     with giving_way():
         import dnumpy.kernels.compile
         import dnumpy.kernels.numba  # noqa: F401
 
+    if not _imported.is_set():
+        _import_seconds[0] = time.thread_time() - started
     native.trim_heap()  # of what reading it took
     _imported.set()
+
+
+def import_seconds() -> float:
+    """Return the CPU time that importing what writes kernels took here; 0 before it is imported."""
+    return _import_seconds[0]
 
 
 @contextmanager

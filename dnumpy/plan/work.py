@@ -157,13 +157,12 @@ def op_work(op: Op, shape: Shape, dtype: np.dtype, reads: Sequence[tuple[Shape, 
     largest = max([shape, *(read for read, _ in reads)], key=prod)
     read_bytes = sum(_nbytes(*read) for read in reads) / rows
     written = 0.0 if dtype.hasobject else _nbytes(shape, dtype) / rows
-    again = written if isinstance(op, Scan) and op.join is not None else 0.0
     return Work(
         rows,
-        bytes_read=read_bytes + again,
-        bytes_written=written + again,
+        bytes_read=read_bytes,
+        bytes_written=written,
         bytes_fresh=written,
-        loops=op_loops(op, prod(largest) / rows, largest),
+        loops=_loops_alone(op, prod(largest) / rows, largest),
     )
 
 
@@ -190,15 +189,20 @@ def op_loops(op: Blocked | Fold, elements: float, largest: Shape) -> Loops:
     sorted or transformed is taken to be its last axis. What joins the blocks of a scan is one more
     operation on each element.
     """
+    loops = _loops_alone(op, elements, largest)
+    if isinstance(op, Scan) and op.join is not None:
+        loops = merged_loops(loops, (("arith", elements),))
+    return loops
+
+
+def _loops_alone(op: Blocked | Fold, elements: float, largest: Shape) -> Loops:
+    """Return the same of an op that is not done block by block, or joins blocks while in cache."""
     times = op.flops
     if op.loop in LOGARITHMIC:
         times *= max(1.0, log2(max(largest[-1], 2)) if largest else 1.0)
     elif op.loop == "lapack":
         times *= max(1.0, largest[-1] if largest else 1.0)
-    loops: Loops = ((_known_class(op.loop), elements * times),)
-    if isinstance(op, Scan) and op.join is not None:
-        loops = merged_loops(loops, (("arith", elements),))
-    return loops
+    return ((_known_class(op.loop), elements * times),)
 
 
 def _nbytes(shape: Shape, dtype: np.dtype) -> int:
@@ -232,13 +236,29 @@ def _loops(phase: Phase, step: Step) -> Loops:
     if isinstance(op, Reduction):
         return _fold_loops(op, step, phase.shape_of(step.args[0]))
     if isinstance(op, Contraction):
-        by_blas = step.dtype.kind in "fc"
-        return () if by_blas else (("matmul", phase.flops(step) / 2 / phase.rows),)
+        return _product_loops(phase, step)
     assert isinstance(op, Elementwise)
     loops: Loops = ((_known_class(op.loop), float(prod(step.shape[1:]))),)
     return (
         merged_loops(loops, (("run", prod(step.shape[1:-1])),)) if _restarts(phase, step) else loops
     )
+
+
+def _product_loops(phase: Phase, step: Step) -> Loops:
+    """Return the multiply-adds that BLAS does not do, or does of a matrix and a vector."""
+    done = phase.flops(step) / 2 / phase.rows
+    if step.dtype.kind not in "fc":
+        return (("matmul", done),)
+    return (("vector", done),) if _is_by_vector(phase, step) else ()
+
+
+def _is_by_vector(phase: Phase, step: Step) -> bool:
+    if len(step.args) != 2:
+        return False
+    left, right = map(phase.shape_of, step.args)
+    if folds_rows(step.op, step.params):
+        return 1 in (prod(left[1:]), prod(right[1:]))
+    return len(right) == 1 or right[-1] == 1
 
 
 def _restarts(phase: Phase, step: Step) -> bool:

@@ -106,6 +106,7 @@ def _lowerings(profile: DeviceProfile) -> dict[str, Any]:
         "ns_per_element": tuple(tables.items()),
         "compile_seconds": seconds,
         "lowering_seconds": streamed.lowering_seconds(profile.threads, profile.free_bytes),
+        "importing_seconds": at_hand.import_seconds() or profile.importing_seconds,
     }
 
 

@@ -126,6 +126,7 @@ def device_profile(device: Device, cpu: DeviceProfile, way: Way) -> DeviceProfil
         first_touch_ns_per_byte=0.0,
         call_seconds=0.0,
         lowering_seconds=0.0,
+        importing_seconds=0.0,
         speed=1.0,
         measured_at=time(),
     )
@@ -195,7 +196,7 @@ def _classes(device: Device, elements: int) -> dict[str, float]:
     found["pick"] = max(LEAST_NS, per_row[SHORT]["index"] - SHORT * found["index"])
     fold = per_row[SHORT]["reduce"] - SHORT * found.get("reduce", 0.0)
     found["fold"] = max(LEAST_NS, fold)
-    found["run"] = LEAST_NS  # no loop begins anew
+    found["run"] = found["vector"] = LEAST_NS  # no loop begins anew, and memory is what counts
     found["gather"] = found["scatter"] = found.get("arith", LEAST_NS)  # of a table in cache
     return found
 

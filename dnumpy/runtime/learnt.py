@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
 from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, seconds
-from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS, lowerings_wait
+from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS, is_imported, lowerings_wait
 from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER, kernel_for
 from dnumpy.plan.work import op_work, row_bytes
 from dnumpy.runtime import machine, works
@@ -317,13 +317,16 @@ def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
     busy = tiled * profile.threads - waits
     if busy < LOWER_AFTER:
         return tiled
-    lowered = tiled + profile.lowering_seconds
+    beside = profile.lowering_seconds
+    if not is_imported():
+        beside += profile.importing_seconds
+    lowered = tiled + beside
     if busy < COMPILE_SECONDS:
         return tiled if waits else lowered  # it has ended before anything is imported
     at_once = busy >= AHEAD * COMPILE_SECONDS
     begins = (waits + (LOAD_AFTER if at_once else COMPILE_SECONDS)) / profile.threads
     compiled = profile_seconds(work, profile, "numba")
-    return profile.lowering_seconds + first_seconds(
+    return beside + first_seconds(
         tiled, compiled, begins, profile.compile_seconds, profile.threads
     )
 
@@ -384,13 +387,15 @@ def call_kind(call: Call) -> Kind:
 def _with_fresh(work: Work, sizes: Sequence[int]) -> tuple[Work, float]:
     """Return the work as results of these sizes make it now, and the bytes by which memory grows.
 
-    What the pool has is no new memory, and neither is what the C library keeps.
+    What the pool has is no new memory, and neither is what the C library keeps. What that has to
+    let go of first comes back, as pages that were in use a moment ago.
     """
     fresh = untouched_bytes([s for s in sizes if s >= SMALLEST and not pool.has(s)])
     if not fresh:
         return replace(work, bytes_fresh=0.0), 0.0
+    back = pool.make_way(int(fresh))
     work = replace(work, bytes_fresh=fresh / max(work.rows, 1))
-    return work, max(0.0, fresh - machine.held_before())
+    return work, max(0.0, fresh - back - machine.held_before())
 
 
 def call_work(call: Call) -> Work:

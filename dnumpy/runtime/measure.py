@@ -11,7 +11,6 @@ is for the online correction to learn.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from math import log2
 from threading import Barrier
@@ -22,7 +21,7 @@ import numpy as np
 
 from dnumpy.cost.profile import DeviceProfile
 from dnumpy.ops.scans import accumulate
-from dnumpy.runtime import machine
+from dnumpy.runtime import machine, memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -204,6 +203,7 @@ def tile_calls() -> dict[str, tuple[Callable[[int], object], float]]:
     rows, given = (a.reshape(TILE_SETS, -1, SHORT) for a in (y, out))
     columns = x[:, : TILE // SHORT, None]
     square = np.ones((48, 48), np.int64)
+    weights = np.full(SHORT, 0.5)
     waves = np.ones((TILE_SETS, TRANSFORMED), complex)
     system = np.eye(LAPACK_SIZE) + np.full((LAPACK_SIZE, LAPACK_SIZE), 0.5 / LAPACK_SIZE)
     return {
@@ -229,6 +229,7 @@ def tile_calls() -> dict[str, tuple[Callable[[int], object], float]]:
         "gather": (lambda k: np.take(x[k], order[k], out=out[k], mode="clip"), TILE),
         "other": (lambda k: np.hypot(x[k], y[k], out=out[k]), TILE),
         "matmul": (lambda _: np.matmul(square, square), 48**3),
+        "vector": (lambda k: np.matmul(rows[k], weights), TILE),
     }
 
 
@@ -266,8 +267,8 @@ def page_ns(threads: int) -> float:
     """
 
     def used() -> Callable[[], object]:
-        memory = np.ones(FRESH_BYTES // 8)
-        return lambda: memory.fill(1.0)
+        touched = np.ones(FRESH_BYTES // 8)
+        return lambda: touched.fill(1.0)
 
     def fresh() -> Callable[[], object]:
         return lambda: _fresh_memory().fill(1.0)
@@ -288,23 +289,19 @@ def first_touch_ns(blocks: int = 3) -> float:
 
 def touched_ns(size: int, clock: Callable[[], float] = perf_counter) -> tuple[float, np.ndarray]:
     """Return ns per byte of writing to so much new memory beyond writing again, and the memory."""
-    memory = _fresh_memory(size)
+    touched = _fresh_memory(size)
     started = clock()
-    memory.fill(1.0)
+    touched.fill(1.0)
     first = clock()
-    memory.fill(1.0)
+    touched.fill(1.0)
     beyond = 2 * first - started - clock()
-    return max(LEAST_PAGE_NS, beyond / size * 1e9), memory
+    return max(LEAST_PAGE_NS, beyond / size * 1e9), touched
 
 
 def _fresh_memory(size: int = FRESH_BYTES) -> np.ndarray:
-    """Return memory as NumPy gets it for large arrays: from the system, in huge pages if any."""
-    import mmap
-
-    pages = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with suppress(AttributeError, OSError):  # a system, or a kernel, without them
-        pages.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(pages)
+    """Return memory as large arrays have it: from the system, in whole huge pages if any."""
+    block = memory.fresh(size)
+    return np.frombuffer(block.buffer, np.float64, size // 8)
 
 
 def launch_seconds() -> float:

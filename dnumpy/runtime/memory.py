@@ -189,8 +189,8 @@ class Pool:
             self._live += nbytes
             most, height = self._most, self._next_height
             self._most = max(most, self._live)
-            self._trim_to(self._most - self._live + max(ALWAYS_KEPT, self.always_kept))
-            higher = self._most >= self._next_height
+            self._trim_to(self._spared(self._live))
+            higher = self._is_height(self._most)
             if higher:
                 self._next_height = max(round(HIGHER * self._most), self._most + HIGHER_BYTES)
         if higher:
@@ -202,6 +202,24 @@ class Pool:
                 self._live -= nbytes
                 self._most, self._next_height = max(most, self._live), height
             raise
+
+    def _is_height(self, live: int) -> bool:
+        """Say whether the heap is trimmed before so many bytes are live."""
+        return live >= self._next_height
+
+    def make_way(self, nbytes: int) -> int:
+        """Let go of what lies free in malloc's heap, if fresh memory of so many bytes would.
+
+        Return the bytes of blocks that would be given back before.
+        """
+        live = self._live + nbytes
+        if self._is_height(live):
+            native.trim_heap()
+        return max(0, self._bytes - self._spared(live))
+
+    def _spared(self, live: int) -> int:
+        """Return the bytes of unused blocks that are kept where so many are live."""
+        return max(self._most - live, 0) + max(ALWAYS_KEPT, self.always_kept)
 
     def has(self, nbytes: int) -> bool:
         """Say whether an array of this size would lie in memory that was used before."""

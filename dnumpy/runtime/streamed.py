@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnumpy.config import config
+from dnumpy.cost.estimate import OVERLAP, other_part
 from dnumpy.kernels import compile as compiler
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.rewrite.cut import Grain
@@ -92,7 +93,8 @@ def _beyond_memory(
     moved = share * (work.bytes_read + work.bytes_written)
     loops = dict(work.loops)
     others = sum(n * known[c] for c, n in loops.items() if c != op_class)
-    return (took - moved / profile.bandwidth_at(moved)) / share * 1e9 - others, loops[op_class]
+    busy = other_part(took, moved / profile.bandwidth_at(moved), OVERLAP["tiled"])
+    return busy / share * 1e9 - others, loops[op_class]
 
 
 def _stage_seconds(stage: FusedStage, threads: int) -> float:

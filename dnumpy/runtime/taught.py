@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SAME_CLASS = 0.2  # natural logarithm: rates this close make one device class
 MOST_COUNT = 3  # runs that what was kept is worth, so that what has changed since is soon learnt
 SEPARATOR = "\t"
-NEVER_COMPILED = frozenset({"gather", "scatter", "scan", "sort", "fft", "lapack", "matmul"})
+NEVER_COMPILED = frozenset(
+    {"gather", "scatter", "scan", "sort", "fft", "lapack", "matmul", "vector"}
+)
 _PARTS, _VALUES = 4, 3  # table, kind, name, class; rate, value, count
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnumpy.cost import OP_CLASSES, DeviceProfile, Work, peak_bytes, seconds, seconds_per_row
-from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, smooth_max
+from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, other_part, smooth_max
 from dnumpy.cost.profile import ONLY_WHEN_CALIBRATED
 
 amounts = st.floats(0.0, 1e6)
@@ -90,6 +90,15 @@ def test_the_smooth_maximum_is_near_the_maximum(parts: list[float]) -> None:
     soft = smooth_max(parts, 4.0)
     assert max(parts) * (1 - 1e-12) <= soft <= max(parts) * len(parts) ** 0.25 * (1 + 1e-12)
     assert smooth_max(parts, 1.0) == pytest.approx(math.fsum(parts))
+
+
+@given(st.floats(0.0, 1e6), st.floats(1e-6, 1e6), st.floats(1.0, 4.0))
+def test_the_other_part_of_a_norm_gives_the_norm_again(
+    part: float, busy: float, exponent: float
+) -> None:
+    whole = smooth_max((part, busy), exponent)
+    assert smooth_max((part, other_part(whole, part, exponent)), exponent) == pytest.approx(whole)
+    assert other_part(part, whole, exponent) == 0.0
 
 
 @given(profiles())

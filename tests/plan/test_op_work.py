@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dnumpy.cost import OP_CLASSES, Work
 from dnumpy.cost.estimate import seconds
+from dnumpy.expr.expr import make
 from dnumpy.ops import gufuncs, indexing, scans, sorting, transforms  # noqa: F401 - fill the table
 from dnumpy.ops.families import ROWS, Blocked, Fold, Random, Reduction, lookup, rowwise_of
 from dnumpy.plan.work import kernel_name, op_loops, op_work, phase_work
@@ -68,10 +69,30 @@ def test_writing_by_an_index_is_no_reading() -> None:
     assert dict(work_of("scan.along", 10, 10).loops).keys() == {"scan"}
 
 
-def test_blocks_of_a_scan_are_joined_in_a_second_pass() -> None:
+def test_blocks_of_a_scan_are_joined_while_in_cache_and_between_nodes_by_one_more_op() -> None:
     joined, alone = work_of("scan", 1000), work_of("scan.along", 1000)
-    assert dict(joined.loops) == {"scan": 1.0, "arith": 1.0}
-    assert joined.bytes_read + joined.bytes_written == 2 * (alone.bytes_read + alone.bytes_written)
+    assert dict(joined.loops) == dict(alone.loops) == {"scan": 1.0}
+    assert (joined.bytes_read, joined.bytes_written) == (alone.bytes_read, alone.bytes_written)
+    scan = lookup("scan")
+    assert isinstance(scan, Blocked)
+    assert dict(op_loops(scan, 1.0, (1000,))) == {"scan": 1.0, "arith": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("columns", "by_blas"), [((), ("vector",)), ((1,), ("vector",)), ((4,), ())]
+)
+def test_a_product_with_a_vector_costs_what_reading_the_matrix_in_cache_does(
+    columns: tuple[int, ...], by_blas: tuple[str, ...]
+) -> None:
+    rows, inner = 1 << 16, 8
+    left, right = (lowerings.stored(np.ones(s)) for s in ((rows, inner), (inner, *columns)))
+    product = make(lookup("matmul"), (left, right), (), (rows, *columns), DOUBLE)
+    follows = lowerings.applied("negative", product)  # what is alone is no phase
+    phase = phase_of(follows)
+    assert phase.multiplies
+    loops = dict(phase_work(phase).loops)
+    assert set(loops) == {"arith", *by_blas}
+    assert loops.get("vector", inner) == inner
 
 
 def test_the_order_of_an_array_costs_more_than_its_sorted_copy() -> None:

@@ -50,6 +50,21 @@ def test_a_first_run_takes_no_more_than_tiled_and_making_its_kernel(rows: int) -
         assert first == pytest.approx(tiled + PROFILE.lowering_seconds)
 
 
+def test_the_first_run_that_is_lowered_imports_what_does_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = replace(PROFILE, importing_seconds=0.5)
+    kind = learnt.Kind("key", "what", "tiled", work(100_000), begins=True)
+    monkeypatch.setattr(learnt, "lowerings_wait", lambda _run: 0.0)
+    took = {}
+    for imported in (True, False):
+        monkeypatch.setattr(learnt, "is_imported", lambda imported=imported: imported)
+        took[imported] = learnt.Runs().expect(kind, slow)
+    assert took[False].seconds == pytest.approx(took[True].seconds + 0.5)
+    kind = kind._replace(work=work(1))  # which is over before
+    assert learnt.Runs().expect(kind, slow).seconds < 0.5
+
+
 def test_a_first_run_is_over_before_what_writes_kernels_is_imported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -243,6 +243,21 @@ def test_live_arrays_at_a_new_height_take_what_lay_free_in_the_heap() -> None:
     assert len(held) == 200
 
 
+@pytest.mark.skipif(
+    not native.built or platform.libc_ver()[0] != "glibc", reason="nobody here trims the heap"
+)
+def test_what_lay_free_in_the_heap_makes_way_before_it_would_for_an_array() -> None:
+    held = [bytearray(b"x" * 100_000) for _ in range(400)]
+    del held[::2]
+    before, pool = machine.resident_bytes(), Pool()
+    pool.make_way(1 << 20)  # for which nothing would
+    assert machine.resident_bytes() > before - (1 << 20)
+    pool.make_way(64 << 20)
+    assert machine.resident_bytes() < before - (10 << 20)
+    assert pool.live == pool.unused == 0
+    assert len(held) == 200
+
+
 def test_too_much_memory_is_refused_as_numpy_refuses_it() -> None:
     pool = memory.Pool()
     with pytest.raises(MemoryError, match=r"Unable to allocate 512\. TiB for an array"):

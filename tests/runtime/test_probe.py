@@ -45,7 +45,7 @@ def test_a_calibrated_profile_says_more_and_verifies(here: DeviceProfile) -> Non
     assert all(0 < getattr(full, name) < 1e13 for name in ONLY_WHEN_CALIBRATED)
     assert {"complex64", "complex128"} < set(dict(full.gemm_flops_per_second))
     compiled = dict(dict(full.ns_per_element)["numba"])
-    whole = {"gather", "scatter", "scan", "sort", "fft", "lapack", "matmul"}
+    whole = {"gather", "scatter", "scan", "sort", "fft", "lapack", "matmul", "vector"}
     assert set(compiled) == set(OP_CLASSES) - whole - {"run"}
     assert full.ns_table("numba") != full.ns_table("tiled")
     assert 0 < full.compile_seconds < 60
