@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.walk import base_of
 from dnumpy.ops.table import UPDATE
+from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,6 +47,24 @@ class FusedStage(NamedTuple):
         """Return the arrays of which regions are filled."""
         whole = [self.placed[numbers[0]].args[0] for numbers in self.regions()]
         return [base for base in whole if isinstance(base, Expr)]
+
+    def read_again(self) -> float:
+        """Return the bytes of a row that are read from regions which overlap, but for the first.
+
+        They are in caches by then: shifted slices of an array come from memory as one. Regions
+        overlap where they have more together than the array that they are of.
+        """
+        if len(self.inputs) < 2:
+            return 0.0
+        together: dict[int, int] = {}
+        held: dict[int, int] = {}
+        for read, arg in zip(self.phase.inputs, self.inputs, strict=True):
+            if read.access is Access.ROWS and isinstance(arg, Expr):
+                base = base_of(arg)
+                together[id(base)] = together.get(id(base), 0) + arg.nbytes
+                held[id(base)] = base.nbytes
+        beyond = sum(max(0, nbytes - held[key]) for key, nbytes in together.items())
+        return beyond / max(self.phase.rows, 1)
 
 
 class WholeStage(NamedTuple):

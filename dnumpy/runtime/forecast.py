@@ -98,7 +98,10 @@ def work_of(stage: Stage) -> Work:
 def forecast_of_record(record: Record, profile: DeviceProfile) -> Forecast | None:
     """Return what was predicted of what ran here, or would have been; None for a single op."""
     if record.phase is not None:
-        kind, program = learnt.phase_kind(record.phase, record.what), str(record.phase)
+        kind, program = (
+            learnt.phase_kind(record.phase, record.what, record.again),
+            str(record.phase),
+        )
     elif record.call is not None:
         kind, program = learnt.call_kind(record.call), record.what
     else:
@@ -136,7 +139,7 @@ def brought_first(bringing: float, stages: Sequence[Forecast]) -> list[Forecast]
 
 def _local(stage: Stage, profile: DeviceProfile, held: int) -> Forecast:
     kind = (
-        learnt.phase_kind(stage.phase, stage.phase.title())
+        learnt.phase_kind(stage.phase, stage.phase.title(), stage.read_again())
         if isinstance(stage, FusedStage)
         else learnt.call_kind(call_of(stage.expr))
     )

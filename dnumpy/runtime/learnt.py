@@ -326,9 +326,7 @@ def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
     at_once = busy >= AHEAD * COMPILE_SECONDS
     begins = (waits + (LOAD_AFTER if at_once else COMPILE_SECONDS)) / profile.threads
     compiled = profile_seconds(work, profile, "numba")
-    return beside + first_seconds(
-        tiled, compiled, begins, profile.compile_seconds, profile.threads
-    )
+    return beside + first_seconds(tiled, compiled, begins, profile.compile_seconds, profile.threads)
 
 
 def _growing(kind: Kind, profile: DeviceProfile) -> float:
@@ -361,8 +359,8 @@ def _names(kind: Kind, base: str, profile: DeviceProfile) -> tuple[tuple[str, st
     return (base, kind.lowering, kind.what), (base, kind.lowering, shared)
 
 
-def phase_kind(phase: Phase, what: str) -> Kind:
-    """Return what a run of the phase would be now."""
+def phase_kind(phase: Phase, what: str, again: float = 0.0) -> Kind:
+    """Return what a run of the phase would be now; ``again`` as a Record has it."""
     lowering, timed = kernel_for(phase).outlook(thread_count())
     sizes = [
         int(row_bytes(step.shape, step.dtype) * phase.rows)
@@ -370,7 +368,7 @@ def phase_kind(phase: Phase, what: str) -> Kind:
         if not out.partial
         for step in [phase.steps[out.slot - len(phase.inputs)]]
     ]
-    work, grows = _with_fresh(works.phase_work(phase), sizes)
+    work, grows = _with_fresh(works.once(works.phase_work(phase), again), sizes)
     return Kind(phase, what, lowering, work, timed, grows, _begins(phase, lowering, timed))
 
 
@@ -411,7 +409,8 @@ def _kind_of(record: Record) -> Kind:
         return Kind(key, record.what, record.lowering, None)
     known = kernel_for(record.phase).outlook(thread_count())
     timed = known.seconds if known.lowering == record.lowering else None
-    return Kind(record.phase, record.what, record.lowering, works.phase_work(record.phase), timed)
+    work = works.once(works.phase_work(record.phase), record.again)
+    return Kind(record.phase, record.what, record.lowering, work, timed)
 
 
 def _clipped(residual: float) -> float:
