@@ -116,6 +116,7 @@ class AdaptiveKernel:
         self.phase = phase
         self.title = phase.title()
         self.traffic = phase.traffic_bytes()
+        self.again: float | None = None  # bytes of a row that the first run had to read again
         self.tiles = phase.tiles
         self.multiplies = phase.multiplies
         self.gives_partials = any(given.partial for given in phase.outputs)

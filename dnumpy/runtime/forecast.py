@@ -99,7 +99,7 @@ def forecast_of_record(record: Record, profile: DeviceProfile) -> Forecast | Non
     """Return what was predicted of what ran here, or would have been; None for a single op."""
     if record.phase is not None:
         kind, program = (
-            learnt.phase_kind(record.phase, record.what, record.again),
+            learnt.phase_kind(record.phase, record.what),
             str(record.phase),
         )
     elif record.call is not None:

@@ -359,8 +359,12 @@ def _names(kind: Kind, base: str, profile: DeviceProfile) -> tuple[tuple[str, st
     return (base, kind.lowering, kind.what), (base, kind.lowering, shared)
 
 
-def phase_kind(phase: Phase, what: str, again: float = 0.0) -> Kind:
-    """Return what a run of the phase would be now; ``again`` as a Record has it."""
+def phase_kind(phase: Phase, what: str, again: float | None = None) -> Kind:
+    """Return what a run of the phase would be now.
+
+    ``again`` are the bytes of a row that are read again (:meth:`FusedStage.read_again`); where that
+    is not told, those of the phase's first run count.
+    """
     lowering, timed = kernel_for(phase).outlook(thread_count())
     sizes = [
         int(row_bytes(step.shape, step.dtype) * phase.rows)
@@ -368,8 +372,15 @@ def phase_kind(phase: Phase, what: str, again: float = 0.0) -> Kind:
         if not out.partial
         for step in [phase.steps[out.slot - len(phase.inputs)]]
     ]
-    work, grows = _with_fresh(works.once(works.phase_work(phase), again), sizes)
+    work, grows = _with_fresh(_work_of(phase, again), sizes)
     return Kind(phase, what, lowering, work, timed, grows, _begins(phase, lowering, timed))
+
+
+def _work_of(phase: Phase, again: float | None = None) -> Work:
+    """Return what the phase costs, less what it reads again from caches."""
+    work = works.phase_work(phase)
+    once = kernel_for(phase).again if again is None else again
+    return replace(work, bytes_read=work.bytes_read - once) if once else work
 
 
 def _begins(phase: Phase, lowering: str, timed: float | None) -> bool:
@@ -409,7 +420,7 @@ def _kind_of(record: Record) -> Kind:
         return Kind(key, record.what, record.lowering, None)
     known = kernel_for(record.phase).outlook(thread_count())
     timed = known.seconds if known.lowering == record.lowering else None
-    work = works.once(works.phase_work(record.phase), record.again)
+    work = _work_of(record.phase)
     return Kind(record.phase, record.what, record.lowering, work, timed)
 
 

@@ -101,26 +101,18 @@ def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
         _bring(stage)
     if isinstance(stage, FusedStage):
         phase, call = stage.phase, None
-        again = stage.read_again()
         found, kernel = _run_fused(stage)
         what, rows, size, lowering = kernel.title, phase.rows, kernel.traffic, kernel.lowering
+        if kernel.again is None:
+            kernel.again = stage.read_again()
     else:
-        phase, call, again = None, call_of(stage.expr), 0.0
+        phase, call = None, call_of(stage.expr)
         what, rows, size = stage.expr.op.name, _rows(stage.expr), stage.expr.nbytes
         found, lowering = _run_whole(stage.expr), "numpy"
     seconds = time.perf_counter() - started
     where = ((HERE, rows),)
     record = Record(
-        what,
-        where,
-        seconds,
-        size,
-        lowering,
-        (seconds,),
-        phase=phase,
-        started=started,
-        call=call,
-        again=again,
+        what, where, seconds, size, lowering, (seconds,), phase=phase, started=started, call=call
     )
     return record, found
 

@@ -37,7 +37,7 @@ class Record(NamedTuple):
     ``measured_peak_bytes`` is what each node of ``where`` took at the peak, its operands and
     results included; empty where unknown. On nodes, ``program`` is the same for runs of the same
     stages, and ``run_seconds`` is what the whole run took, that it was asked for until all of it
-    was there; 0 here. ``again`` are bytes of a row that are read from regions which overlap.
+    was there; 0 here.
     """
 
     what: str
@@ -57,7 +57,6 @@ class Record(NamedTuple):
     predicted_node_starts: tuple[float, ...] = ()
     program: int = 0
     run_seconds: float = 0.0
-    again: float = 0.0
 
 
 def call_of(expr: Expr) -> Call:

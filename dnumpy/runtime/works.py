@@ -20,8 +20,3 @@ def phase_work(phase: Phase) -> Work:
     found = work.phase_work(phase)
     flat = unrolled(phase).phase
     return found if flat is phase else replace(found, compiled=work.phase_work(flat).loops)
-
-
-def once(stage_work: Work, again: float) -> Work:
-    """Return the work where so many bytes of a row that it reads come from caches."""
-    return replace(stage_work, bytes_read=stage_work.bytes_read - again) if again else stage_work
