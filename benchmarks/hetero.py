@@ -8,7 +8,8 @@ clusters of real nodes (:mod:`benchmarks.nodes`; needs root) and runs on each th
 - *even*: the same engine with an equal share for every node;
 - *dask*: ``dask.array`` in its best chunking of those tried (:func:`benchmarks.rivals.chunkings`);
 - *bound*: total work over the sum of the measured rates (:mod:`benchmarks.bound`);
-- *floor*: the bound with what has to cross the measured links, and one round trip to the cluster.
+- *floor*: the bound with what has to cross the measured links, one round trip to the cluster, and
+  the memory that the nodes share, as they are on one machine (:mod:`benchmarks.shared_memory`).
 
 The data lie in the cluster beforehand: generated there by dnumpy where its plan (or the even split)
 puts them, and persisted by Dask where its scheduler puts them. The clock runs from the first
@@ -41,6 +42,7 @@ from benchmarks.contest import FixedCluster, chosen
 from benchmarks.machine import machine
 from benchmarks.nodes import NodeSpec, reap, unequal_nodes, why_no_nodes
 from benchmarks.rivals import Dask, Dnumpy, Reference, searched
+from benchmarks.shared_memory import left_share, sharing
 from benchmarks.standings import Race, Result, lines, summary, table
 from benchmarks.workloads import WORKLOADS
 from dnumpy.config import config
@@ -92,6 +94,8 @@ class Track:
         self.threads = sum(planned.threads(node) for node in planned.nodes())
         self.profiles = [planned.profiles[node] for node in planned.nodes()]
         self.links = fastest_links(planned.links, planned.nodes())
+        self.left = left_share(client, planned.nodes())
+        self.crowded = [sharing(profile, self.left) for profile in self.profiles]
         self.trip = round_trip(client)
 
     def run(
@@ -109,7 +113,7 @@ class Track:
             workload.name,
             workload.title,
             bound(steps, self.profiles),
-            bound_over_links(steps, self.profiles, self.links) + self.trip,
+            bound_over_links(steps, self.crowded, self.links) + self.trip,
             speed_ratio(steps, self.profiles),
         )
         rivals: dict[str, Rival] = {"planned": self.planned, "even": self.even}
@@ -240,7 +244,7 @@ def race(
         Client(server, set_as_default=False) as third,  # type: ignore[no-untyped-call]
     ):
         track = Track(client, (second, third), profiles or {}, calibrate=calibrate)
-        run = Race(tuple(specs), track.profiles, track.trip)
+        run = Race(tuple(specs), track.profiles, track.trip, left=track.left)
         for workload in workloads:
             fields = workload.fields(expected.scale)
             numpys = expected.of(workload)
