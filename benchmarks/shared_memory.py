@@ -36,14 +36,14 @@ def streamed(begins: float, seconds: float = WINDOW_SECONDS) -> float:
     step = STREAMED // PIECES
     pieces = [arrays[:, k : k + step] for k in range(0, STREAMED, step)]
     time.sleep(max(0.0, begins - time.time()))
-    started, nbytes = time.perf_counter(), 0
+    started, nbytes = time.perf_counter(), 0.0
     while True:
         for a, b, c in pieces:
             np.add(a, b, out=c)
-            nbytes += 3 * a.nbytes
+            nbytes += 24.0 * a.size
             took = time.perf_counter() - started
             if took >= seconds:
-                return nbytes / took
+                return float(nbytes / took)
 
 
 def left_share(client: Client, nodes: Sequence[str]) -> float:
@@ -55,7 +55,7 @@ def left_share(client: Client, nodes: Sequence[str]) -> float:
 def _run(client: Client, nodes: Sequence[str]) -> list[float]:
     begins = time.time() + AHEAD_SECONDS
     futures = [client.submit(streamed, begins, workers=[node], pure=False) for node in nodes]
-    rates: list[float] = client.gather(futures)
+    rates: list[float] = client.gather(futures)  # type: ignore[no-untyped-call]
     return rates
 
 
