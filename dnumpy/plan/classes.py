@@ -208,7 +208,7 @@ def _inside(program: Program, edge: Edge, nodes: NDArray[np.int64], groups: int)
             return hops * (latency + edge.partial_bytes * per_byte)
         case "whole":
             return hops * (latency + held * per_byte)
-    return (total - groups) * latency + held / total * (count / total) * per_byte
+    return (total - groups) * latency  # the bytes are messages of the group to itself
 
 
 def _links(network: Network, members: list[NDArray[np.int64]]) -> Network:
@@ -220,7 +220,7 @@ def _links(network: Network, members: list[NDArray[np.int64]]) -> Network:
         tuple(network.bytes_per_second[a][b] * min(m, k) for b, k in zip(group, sizes, strict=True))
         for a, m in zip(group, sizes, strict=True)
     )
-    return Network(tuple(range(len(sizes))), latency, speed)
+    return Network(tuple(range(len(sizes))), latency, speed, tuple(sizes))
 
 
 def _shared(granules: int, parts: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -39,11 +39,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Latency and bandwidth between nodes, kept per pair of groups of nodes with equal links."""
+    """Latency and bandwidth between nodes, kept per pair of groups of nodes with equal links.
+
+    ``sizes`` has per group how many nodes each of its nodes stands for, where these are several.
+    Links between such nodes are as many as the smaller one has, and an exchange goes on inside.
+    """
 
     groups: tuple[int, ...]
     latency_seconds: tuple[tuple[float, ...], ...]
     bytes_per_second: tuple[tuple[float, ...], ...]
+    sizes: tuple[int, ...] = ()
 
     @classmethod
     def uniform(cls, nodes: int, latency_seconds: float, bytes_per_second: float) -> Network:
@@ -54,6 +59,19 @@ class Network:
         """Return how long the bytes take from one node to another with both ports free."""
         a, b = self.groups[source], self.groups[target]
         return self.latency_seconds[a][b] + amount / self.bytes_per_second[a][b]
+
+    def travels(self, source: int, target: int) -> float:
+        """Return the part of an exchange's bytes between two nodes, or of one, that travels."""
+        if source != target:
+            return 1.0
+        return 1.0 - 1.0 / self.sizes[self.groups[source]] if self.sizes else 0.0
+
+    def port(self, node: int, other: int) -> float:
+        """Return the part of a node's port that is taken by what goes between it and another."""
+        if not self.sizes:
+            return 1.0
+        size = self.sizes[self.groups[node]]
+        return min(size, self.sizes[self.groups[other]]) / size
 
     def verify(self) -> None:
         """Raise ValueError unless every pair has a latency and a positive bandwidth."""

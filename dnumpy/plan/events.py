@@ -170,10 +170,11 @@ class _Run:
         """Give the message its place at both ports."""
         transfer = self.transfers[index]
         source, target = transfer.message.source, transfer.message.target
-        transfer.took = self.program.network.seconds(source, target, transfer.message.amount)
+        net = self.program.network
+        transfer.took = net.seconds(source, target, transfer.message.amount)
         leaves, enters = max(now, self.sending[source]), max(now, self.receiving[target])
-        self.sending[source] = leaves + transfer.took
-        self.receiving[target] = enters + transfer.took
+        self.sending[source] = leaves + transfer.took * net.port(source, target)
+        self.receiving[target] = enters + transfer.took * net.port(target, source)
         transfer.start, transfer.end = leaves, max(leaves, enters) + transfer.took
         heappush(self.heap, (transfer.end, ARRIVES, 0, index, 0))
 
@@ -240,9 +241,11 @@ class _Run:
         for ask, placement in zip(self.program.asks, self.placements, strict=True):
             for n in placement.used:
                 works[n] += ask.seconds(n, placement.rows[n])
+        net = self.program.network
         for transfer in self.transfers:
-            sends[transfer.message.source] += transfer.took
-            receives[transfer.message.target] += transfer.took
+            a, b = transfer.message.source, transfer.message.target
+            sends[a] += transfer.took * net.port(a, b)
+            receives[b] += transfer.took * net.port(b, a)
         return tuple(map(max, works, sends, receives))
 
     def _span(self, v: int, n: int) -> Span:

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 from dnumpy.plan.compete import search, starts
-from dnumpy.plan.dag import Network, Node, Placement, Program
+from dnumpy.plan.dag import Node, Placement, Program
 from dnumpy.plan.events import simulate_program
 from dnumpy.plan.infeasible import readable_bytes
 from dnumpy.plan.search import Judge
@@ -162,9 +162,7 @@ def with_more(program: Program, n: int, count: int) -> Program:
 
     net, node = program.network, program.nodes[n]
     more = tuple(Node(f"{node.name}+{k + 1}", node.memory_bytes) for k in range(count))
-    links = Network(
-        (*net.groups, *(net.groups[n],) * count), net.latency_seconds, net.bytes_per_second
-    )
+    links = replace(net, groups=(*net.groups, *(net.groups[n],) * count))
     asks = tuple(wider(ask) for ask in program.asks)
     return Program((*program.nodes, *more), links, asks, program.edges)
 

@@ -111,12 +111,14 @@ def _exchanged(program: Program, edge: Edge, before: Placement, after: Placement
     """Return the exchange for a reader along another axis, in rounds of disjoint pairs."""
     total = program.asks[edge.consumer].rows
     nodes = len(before.rows)
-    return [
-        Message(a, b, before.rows[a] * edge.bytes_per_row * after.rows[b] / total, (b - a) % nodes)
-        for a in before.used
-        for b in after.used
-        if a != b
-    ]
+    found = []
+    for a in before.used:
+        held = before.rows[a] * edge.bytes_per_row / total
+        for b in after.used:
+            part = program.network.travels(a, b)
+            if part:
+                found.append(Message(a, b, held * after.rows[b] * part, (b - a) % nodes))
+    return found
 
 
 def _everywhere(edge: Edge, before: Placement, after: Placement) -> list[Message]:
@@ -175,10 +177,12 @@ def reshard_seconds(program: Program, edge: Edge, before: Placement, after: Plac
         return _exchange_seconds(program, edge, before, after)
     sent: dict[int, float] = {}
     received: dict[int, float] = {}
+    net = program.network
     for message in messages(program, edge, before, after):
-        took = program.network.seconds(message.source, message.target, message.amount)
-        sent[message.source] = sent.get(message.source, 0.0) + took
-        received[message.target] = received.get(message.target, 0.0) + took
+        a, b = message.source, message.target
+        took = net.seconds(a, b, message.amount)
+        sent[a] = sent.get(a, 0.0) + took * net.port(a, b)
+        received[b] = received.get(b, 0.0) + took * net.port(b, a)
     return max((*sent.values(), *received.values()), default=0.0)
 
 

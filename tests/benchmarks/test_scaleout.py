@@ -43,3 +43,9 @@ def test_the_tables_and_their_assumptions_are_printed_and_stored(tmp_path, capsy
     assert stored["assumptions"] == scaleout.ASSUMPTIONS
     assert stored["simulated strong scale-out"][0]["nodes"] == 16
     assert stored["machine"]["cores"] >= 1
+
+
+@pytest.mark.parametrize(("kind", "nodes"), [("strong", 64), ("strong", 256), ("weak", 256)])
+def test_an_exchange_among_many_nodes_is_planned_no_worse_than_evenly(kind, nodes):
+    told = line("rows, transpose, rows", kind, nodes)
+    assert told.predicted_seconds <= 1.05 * told.even_seconds

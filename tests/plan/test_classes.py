@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -119,6 +120,44 @@ def test_what_is_predicted_of_groups_is_what_is_simulated_of_their_nodes(access,
     assert plan.predicted_seconds == pytest.approx(line.makespan, rel=0.1)
     pairs = zip(plan.peak_bytes, line.peak_bytes, strict=True)
     assert all(promised >= held for promised, held in pairs)
+
+
+@pytest.mark.parametrize("count", [64, 160])
+@pytest.mark.parametrize("used", ["all", "largest", "smallest", "half"])
+def test_an_exchange_among_groups_takes_what_it_takes_among_their_nodes(count, used):
+    program = jittered(count, 64_000, "other axis")
+    heavy = replace(program.edges[1], bytes_per_row=1e5)  # far longer than what is computed
+    program = replace(program, edges=(program.edges[0], heavy))
+    grouped = in_groups(program)
+    assert grouped is not None
+    order = sorted(range(len(grouped.sizes)), key=lambda g: -grouped.sizes[g])
+    among = {
+        "all": order,
+        "largest": order[:1],
+        "smallest": order[-3:],
+        "half": order[: len(order) // 2],
+    }[used]
+    rows = [grouped.sizes[g] if g in among else 0 for g in range(len(order))]
+    counts = [64_000 * n // sum(rows) // 4 * 4 for n in rows]
+    counts[among[0]] += 64_000 - sum(counts)
+    placements = (Placement(tuple(counts)),) * 3
+    told = simulate_program(grouped.program, placements).makespan
+    exact = simulate_program(program, grouped.expand(program, placements)).makespan
+    assert told == pytest.approx(exact, rel=0.2)
+
+
+@pytest.mark.parametrize("count", [64, 256])
+def test_a_plan_with_a_heavy_exchange_is_no_worse_than_the_even_split(count):
+    clear_program_cache()
+    program = jittered(count, 64_000, "other axis")
+    heavy = replace(program.edges[1], bytes_per_row=1e5)
+    program = replace(program, edges=(program.edges[0], heavy))
+    plan = plan_program(program)
+    plan.verify(program)
+    rows = 64_000 // count // 4 * 4
+    even = Placement((*(rows,) * (count - 1), 64_000 - rows * (count - 1)))
+    took = simulate_program(program, plan.placements).makespan
+    assert took <= 1.05 * simulate_program(program, [even] * 3).makespan
 
 
 def test_with_time_for_it_all_nodes_are_simulated(monkeypatch):
