@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dnumpy.runtime.measure import PRIVATE_BYTES
+from dnumpy.runtime.measure import PRIVATE_BYTES, adding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dnumpy.cost.profile import DeviceProfile
 
-STREAMED = 8_000_000  # elements of each of three arrays: 192 MB, beyond all caches
+STREAMED_BYTES = 192_000_000  # of three arrays together, beyond all caches
 PIECES = 64
 AHEAD_SECONDS = 0.5  # until which all nodes have their arrays
 WINDOW_SECONDS = 0.4  # many periods of a quota
@@ -30,20 +30,13 @@ WINDOW_SECONDS = 0.4  # many periods of a quota
 
 def streamed(begins: float, seconds: float = WINDOW_SECONDS) -> float:
     """Return the bytes a second that this process adds up from this moment on (``time.time``)."""
-    import numpy as np
-
-    arrays = np.ones((3, STREAMED))
-    step = STREAMED // PIECES
-    pieces = [arrays[:, k : k + step] for k in range(0, STREAMED, step)]
+    add = adding(STREAMED_BYTES // PIECES, STREAMED_BYTES)
     time.sleep(max(0.0, begins - time.time()))
-    started, nbytes = time.perf_counter(), 0.0
-    while True:
-        for a, b, c in pieces:
-            np.add(a, b, out=c)
-            nbytes += 24.0 * a.size
-            took = time.perf_counter() - started
-            if took >= seconds:
-                return float(nbytes / took)
+    started, calls, took = time.perf_counter(), 0, 0.0
+    while took < seconds:
+        add()
+        calls, took = calls + 1, time.perf_counter() - started
+    return calls * STREAMED_BYTES / took
 
 
 def left_share(client: Client, nodes: Sequence[str]) -> float:

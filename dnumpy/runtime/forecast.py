@@ -98,10 +98,7 @@ def work_of(stage: Stage) -> Work:
 def forecast_of_record(record: Record, profile: DeviceProfile) -> Forecast | None:
     """Return what was predicted of what ran here, or would have been; None for a single op."""
     if record.phase is not None:
-        kind, program = (
-            learnt.phase_kind(record.phase, record.what),
-            str(record.phase),
-        )
+        kind, program = learnt.phase_kind(record.phase, record.what), str(record.phase)
     elif record.call is not None:
         kind, program = learnt.call_kind(record.call), record.what
     else:

@@ -420,8 +420,7 @@ def _kind_of(record: Record) -> Kind:
         return Kind(key, record.what, record.lowering, None)
     known = kernel_for(record.phase).outlook(thread_count())
     timed = known.seconds if known.lowering == record.lowering else None
-    work = _work_of(record.phase)
-    return Kind(record.phase, record.what, record.lowering, work, timed)
+    return Kind(record.phase, record.what, record.lowering, _work_of(record.phase), timed)
 
 
 def _clipped(residual: float) -> float:

@@ -127,7 +127,7 @@ def bandwidth(
     for size in sizes:
         # what private caches cannot hold is seldom still in the shared one when it is read again
         streamed = sizes[-1] if size > PRIVATE_BYTES else size
-        seconds = all_threads_seconds(partial(_adding, size, streamed), threads) * size / streamed
+        seconds = all_threads_seconds(partial(adding, size, streamed), threads) * size / streamed
         if points:  # noise must not make more bytes take less time
             seconds = max(seconds, points[-1][0] / points[-1][1])
         points.append((float(size), size / seconds))
@@ -150,7 +150,7 @@ def quickest(
     return tuple(found)
 
 
-def _adding(size: int, streamed: int) -> Callable[[], object]:
+def adding(size: int, streamed: int) -> Callable[[], object]:
     """Return what adds arrays of ``streamed`` bytes together, ``size`` of them at a time."""
     arrays = np.ones((3, streamed // 24))
     step = size // 24

@@ -152,7 +152,7 @@ def test_a_plan_with_a_heavy_exchange_is_no_worse_than_the_even_split(count):
     program = jittered(count, 64_000, "other axis")
     heavy = replace(program.edges[1], bytes_per_row=1e5)
     program = replace(program, edges=(program.edges[0], heavy))
-    plan = plan_program(program)
+    plan = plan_program(program, budget_seconds=1.0)  # whatever else runs here
     plan.verify(program)
     rows = 64_000 // count // 4 * 4
     even = Placement((*(rows,) * (count - 1), 64_000 - rows * (count - 1)))
