@@ -171,8 +171,11 @@ class Facts(NamedTuple):
 
 
 def is_managed_dtype(dtype: np.dtype) -> bool:
-    """Say whether arrays of this dtype may go through the engine."""
-    return dtype.kind in _MANAGED_KINDS and dtype.isnative
+    """Say whether arrays of this dtype may go through the engine.
+
+    What is kept by dtypes does not tell one with metadata from an equal one without.
+    """
+    return dtype.kind in _MANAGED_KINDS and dtype.isnative and dtype.metadata is None
 
 
 def small(array: np.ndarray, base: Any = None) -> ndarray:

@@ -41,8 +41,11 @@ address_of = _address_read if _is_readable() else _address_told
 
 
 def same_dtype(a: np.dtype, b: np.dtype) -> bool:
-    """Say whether two dtypes are one; int64 and longlong compare equal and are two."""
-    return a is b or (a == b and a.num == b.num)
+    """Say whether two dtypes are one; int64 and longlong compare equal and are two.
+
+    So do one with metadata and one without.
+    """
+    return a is b or (a == b and a.num == b.num and a.metadata == b.metadata)
 
 
 def typed(value: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -41,13 +41,13 @@ import warnings
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnumpy.config import config
 from dnumpy.native.build import NAME, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable as Callback
-
-    import numpy as np
 
 
 def _built() -> Any:
@@ -80,6 +80,10 @@ built = _module is not None
 
 if TYPE_CHECKING or not built:
 
+    def _own_dtype(dtype: Any) -> Any:  # why: see native/expr.c
+        named = dtype.kind in "biufc" and dtype.byteorder in "<>" and dtype.metadata is None
+        return np.dtype(dtype.char) if named and dtype.isnative else dtype
+
     class Handle:
         """The slots of an array's handle."""
 
@@ -110,7 +114,7 @@ if TYPE_CHECKING or not built:
             self.args = args
             self.params = params
             self.shape = shape
-            self.dtype = dtype
+            self.dtype = _own_dtype(dtype)
             self.value: Any = None
             self.owner: Any = None
             self.origin: Any = None

@@ -84,6 +84,20 @@ intern_expr(Node *node, Py_hash_t hash)
     return 0;
 }
 
+/* NumPy's one dtype of its kind in place of an equal one that names this machine's byte order. What
+   is known of dtypes is kept by equality, and would else show one program the other's. */
+static PyObject *
+own_dtype(PyObject *dtype)
+{
+    PyArray_Descr *descr = (PyArray_Descr *)dtype;
+    int number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
+    if (!number || descr->byteorder == NPY_NATIVE || descr->byteorder == NPY_IGNORE ||
+        !PyArray_ISNBO(descr->byteorder) || PyDataType_METADATA(descr) != NULL) {
+        return Py_NewRef(dtype);
+    }
+    return (PyObject *)PyArray_DescrFromType(descr->type_num);
+}
+
 /* Take what an Expr is made of; the other slots say that it is pending, and nobody's. */
 static void
 fill(Node *node, PyObject *op, PyObject *args, PyObject *params, PyObject *shape, PyObject *dtype)
@@ -92,7 +106,7 @@ fill(Node *node, PyObject *op, PyObject *args, PyObject *params, PyObject *shape
     Py_XSETREF(node->args, Py_NewRef(args));
     Py_XSETREF(node->params, Py_NewRef(params));
     Py_XSETREF(node->shape, Py_NewRef(shape));
-    Py_XSETREF(node->dtype, Py_NewRef(dtype));
+    Py_XSETREF(node->dtype, own_dtype(dtype));
     Py_XSETREF(node->value, Py_NewRef(Py_None));
     Py_XSETREF(node->owner, Py_NewRef(Py_None));
     Py_XSETREF(node->origin, Py_NewRef(Py_None));

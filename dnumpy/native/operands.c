@@ -28,7 +28,8 @@ int
 is_managed_dtype(PyObject *dtype)
 {
     PyArray_Descr *descr = (PyArray_Descr *)dtype;
-    return strchr("biufc", descr->kind) != NULL && PyDataType_ISNOTSWAPPED(descr);
+    return strchr("biufc", descr->kind) != NULL && PyDataType_ISNOTSWAPPED(descr) &&
+           PyDataType_METADATA(descr) == NULL;
 }
 
 /* Let the collector of cycles pass by what can be part of none: parameters may have functions, which
