@@ -21,7 +21,7 @@ from dnumpy.runtime.parcels import Parcel
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from dnumpy.expr.expr import Shape
     from dnumpy.expr.geometry import RowMap
@@ -156,6 +156,37 @@ def bind_in_turn(
         most = max(most, copied)
     graph.reads.note_assembled(node, most)
     return found, data
+
+
+def bind_by_rows(
+    graph: Graph, node: str, wants: Sequence[Want], apart: Collection[int], rows: int
+) -> tuple[Bindings, list[Ref]]:
+    """Return the same for a task that reads the operands ``apart`` so many rows at a time.
+
+    Where one lies in several pieces no more than those rows are put together.
+    """
+    before = graph.reads.assembled(node)
+    bindings, data = bind(graph, node, wants)
+    if graph.reads.assembled(node) == before:
+        return bindings, data
+    lying = [n for n, read in enumerate(bindings.reads) if isinstance(read, Read)]
+    shared = {_window_of(bindings, n) for n in lying if n not in apart}
+    spared: dict[int, int] = {}
+    for number in apart:
+        window, want = _window_of(bindings, number), wants[number]
+        if bindings.lies_in_pieces(number) and window not in shared:
+            assert want.operand.source is not None
+            assert want.lo is not None
+            assert want.hi is not None
+            beyond = max(want.hi - want.lo - rows, 0)
+            spared[window] = beyond * want.operand.source.row_bytes
+    graph.reads.note_assembled(node, -sum(spared.values()))
+    return bindings, data
+
+
+def _window_of(bindings: Bindings, number: int) -> int:
+    read = bindings.reads[number]
+    return -1 if isinstance(read, Literal) else read.window
 
 
 def in_one_piece(graph: Graph, wants: Sequence[Want]) -> bool:

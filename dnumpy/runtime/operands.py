@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from dnumpy.expr.geometry import address_of
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from dnumpy.expr.geometry import Geometry
     from dnumpy.runtime.peaks import Taken
@@ -147,13 +148,30 @@ class Bindings:
     windows: tuple[Window, ...]
     reads: tuple[Read | Literal, ...]
 
-    def values(self, data: Sequence[Any]) -> list[Any]:
-        """Return the operands in order; a window of one piece is that piece, without a copy."""
-        memories = [assembled(window, data) for window in self.windows]
-        return [
-            read.value if isinstance(read, Literal) else _seen(read, memories[read.window])
-            for read in self.reads
-        ]
+    def values(self, data: Sequence[Any], apart: Collection[int] = ()) -> list[Any]:
+        """Return the operands in order; a window of one piece is that piece, without a copy.
+
+        Operands with these numbers are read by rows: several pieces of one stay :class:`Pieces`.
+        """
+        whole: dict[int, np.ndarray] = {}
+        found: list[Any] = []
+        for number, read in enumerate(self.reads):
+            if isinstance(read, Literal):
+                found.append(read.value)
+            elif number in apart and self.lies_in_pieces(number):
+                found.append(Pieces([taken(take, data) for take in self.windows[read.window]]))
+            else:
+                if read.window not in whole:
+                    whole[read.window] = assembled(self.windows[read.window], data)
+                found.append(_seen(read, whole[read.window]))
+        return found
+
+    def lies_in_pieces(self, number: int) -> bool:
+        """Say whether an operand is the rows of a window as they are, in several pieces."""
+        read = self.reads[number]
+        if isinstance(read, Literal) or read.views or read.rows is not None or read.inner:
+            return False
+        return len(self.windows[read.window]) > 1
 
     def pieces(self, data: Sequence[Any]) -> list[Any]:
         """Return the rows of the only operand in the arrays that they lie in, one after the other.
@@ -173,6 +191,28 @@ class Bindings:
             if isinstance(piece, np.ndarray) and piece.nbytes > UNNOTICED:
                 found.append((address_of(piece), taken(take, data).nbytes, piece.nbytes))
         return found
+
+
+class Pieces:
+    """Rows in the arrays that they lie in: some of them are put together when they are read."""
+
+    def __init__(self, pieces: Sequence[np.ndarray]) -> None:
+        self._pieces = pieces
+        self._stops = list(accumulate(map(len, pieces)))
+        self.shape = (self._stops[-1], *pieces[0].shape[1:])
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        """Return consecutive rows: a view where they lie together, else a copy of them alone."""
+        lo, hi, _ = rows.indices(self._stops[-1])
+        first, last = bisect_right(self._stops, lo), bisect_left(self._stops, hi)
+        starts = [0, *self._stops]
+        parts = [
+            self._pieces[k][max(lo - starts[k], 0) : hi - starts[k]]
+            for k in range(first, last + 1)
+        ]
+        if len(parts) > 1:
+            return np.concatenate(parts)
+        return parts[0] if parts[0].flags.aligned else parts[0].copy()
 
 
 UNNOTICED = 1 << 12  # bytes of an operand that is not worth counting

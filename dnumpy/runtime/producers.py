@@ -20,7 +20,15 @@ from dnumpy.ops.families import Contraction, read_by_rows
 from dnumpy.plan.work import partial_bytes
 from dnumpy.rewrite.phase import Access
 from dnumpy.runtime import tasks
-from dnumpy.runtime.bind import Operand, Want, bind, bind_in_turn, in_one_piece, make_ready
+from dnumpy.runtime.bind import (
+    Operand,
+    Want,
+    bind,
+    bind_by_rows,
+    bind_in_turn,
+    in_one_piece,
+    make_ready,
+)
 from dnumpy.runtime.files import BLOCK_BYTES
 from dnumpy.runtime.operands import Bindings, Ref
 
@@ -262,9 +270,9 @@ class ContractedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
-        bindings, data = bind(graph, r.node, self.wants(r.lo, r.hi))
-        shape = (r.hi - r.lo, *self.shape[1:])
         size = self.call_rows()
+        bindings, data = bind_by_rows(graph, r.node, self.wants(r.lo, r.hi), (0,), size)
+        shape = (r.hi - r.lo, *self.shape[1:])
         job = tasks.WholeJob(self.op, self.params, shape, self.dtype, bindings, size)
         return graph.add("contract", r.node, tasks.run_whole, job, *data)
 
@@ -315,10 +323,10 @@ class FoldedRows(ByRanges):
 
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
-        bindings, data = bind(graph, r.node, self.wants(r.lo, r.hi))
-        size, rows = self.granule(), self.right.shape[0]
+        size, rows, order = self.granule(), self.right.shape[0], self.in_any_order()
+        apart = () if order else (0, 1)
+        bindings, data = bind_by_rows(graph, r.node, self.wants(r.lo, r.hi), apart, size)
         place = r.lo // size, -(-rows // size)
-        order = self.in_any_order()
         job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, order, self.across)
         return graph.add("fold", r.node, tasks.run_fold, job, *data)
 

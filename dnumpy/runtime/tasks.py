@@ -96,6 +96,11 @@ class FoldJob(NamedTuple):
     any_order: bool
     across: bool
 
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """The operands that are read a granule of rows at a time."""
+        return () if self.any_order else (0, 1)
+
     def reads(self) -> tuple[Bindings, ...]:
         """Return where its operands come from."""
         return (self.bindings,)
@@ -275,7 +280,7 @@ def _assign(target: np.ndarray, value: object) -> None:
 def run_whole(job: WholeJob, *data: Ref) -> Made:
     """Return the op's result."""
     started = time.perf_counter()
-    values = job.bindings.values(data)
+    values = job.bindings.values(data, apart=(0,) if job.granule else ())
     made: list[np.ndarray] = []
     faults = noted(lambda: made.append(_applied(job, values)))
     return Made((made[0],), (), time.perf_counter() - started, faults)
@@ -392,7 +397,7 @@ def add_each(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
 def run_fold(job: FoldJob, *data: Ref) -> Made:
     """Return the products of the block's granules, added up as far as they may be."""
     started = time.perf_counter()
-    left, right = job.bindings.values(data)
+    left, right = job.bindings.values(data, apart=job.apart)
     op = MATMUL if job.across else CROSSPROD
     found: list[Branch] = []
     total: list[Any] = []
