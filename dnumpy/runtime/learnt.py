@@ -399,7 +399,9 @@ def _with_fresh(work: Work, sizes: Sequence[int]) -> tuple[Work, float]:
     What the pool has is no new memory, and neither is what the C library keeps. What that has to
     let go of first comes back, as pages that were in use a moment ago.
     """
-    fresh = untouched_bytes([s for s in sizes if s >= SMALLEST and not pool.has(s)])
+    new = [s for s in sizes if s >= SMALLEST and not pool.has(s)]
+    fresh = untouched_bytes(new)
+    fresh = max(0.0, fresh - pool.movable(sum(new))) if fresh else 0.0
     if not fresh:
         return replace(work, bytes_fresh=0.0), 0.0
     back = pool.make_way(int(fresh))

@@ -11,6 +11,11 @@ Where live arrays take more than ever, what lies free in malloc's heap goes back
 On a worker nothing is kept beyond the share of its limit at which Dask begins to write results to
 disk: what it then lets go of has to leave memory. Below that, a part of the limit is kept however
 little was live at once: a worker serves programs whose arrays have many sizes.
+
+Where no block is of about the size that is asked for, the pages of others are moved to where the
+new array lies (:mod:`.pages`), those unused for longest first, before the system is asked for new
+ones: always for large arrays, else where these blocks would be given back for its sake. For a few
+MB a move takes longer than it saves, should the block be asked for again.
 """
 
 from __future__ import annotations
@@ -31,10 +36,10 @@ from dnumpy import native
 from dnumpy.config import config
 from dnumpy.expr.geometry import address_of
 from dnumpy.expr.walk import REFERENCES
-from dnumpy.runtime import machine
+from dnumpy.runtime import machine, pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     Empty = Callable[[tuple[int, ...], np.dtype], np.ndarray]  # makes memory of a shape and dtype
@@ -51,6 +56,7 @@ ALWAYS_KEPT = 16 << 20  # bytes of unused blocks that are kept however little wa
 SLACK = 1.25  # times what is asked for: the largest block that serves
 ROOM = 16  # of a block's bytes, one more is there to grow into; a border of 2,000 rows is 1/500
 MOST_ROOM = 4 << 20  # bytes; address space may have a limit
+MOVED_BYTES = 16 << 20  # of an array, from which on any unused pages are moved under it
 # Live blocks stand higher than ever by so much, and by so many times: the heap's free pages go
 # back before more are taken. That takes 0.1 ms, and a process is at few such heights.
 HIGHER_BYTES = 16 << 20
@@ -99,6 +105,14 @@ class Block(NamedTuple):
     nbytes: int
     address: int
     capacity: int
+
+
+class Piece(NamedTuple):
+    """Pages of a dead block: whole huge ones, from an address on; they live as long as it does."""
+
+    address: int
+    nbytes: int
+    block: Block
 
 
 class _Leased(np.ndarray):
@@ -189,6 +203,7 @@ class Pool:
             self._live += nbytes
             most, height = self._most, self._next_height
             self._most = max(most, self._live)
+            pieces = self._pages_for(nbytes)
             self._trim_to(self._spared(self._live))
             higher = self._is_height(self._most)
             if higher:
@@ -196,12 +211,55 @@ class Pool:
         if higher:
             native.trim_heap()
         try:
-            return fresh(nbytes)
+            return _over(pieces, fresh(nbytes))
         except MemoryError:
             with self._lock:
                 self._live -= nbytes
                 self._most, self._next_height = max(most, self._live), height
             raise
+
+    def _pages_for(self, nbytes: int) -> list[Piece]:
+        """Take pages of unused blocks for an array of so many bytes, the longest unused first.
+
+        What is left of the last of them stays unused.
+        """
+        if not self._moves(nbytes):
+            return []
+        found: list[Piece] = []
+        rests: list[tuple[int, int]] = []  # what fills no page, which nobody would use
+        lacks = _in_whole_pages(nbytes)
+        for size in [n for n in self._free if n >= HUGE_PAGE]:
+            while lacks and size in self._free:
+                block = self._pop(self._free[size])
+                whole = _in_whole_pages(size)
+                part = min(whole, lacks)
+                rest = whole - part
+                found.append(Piece(block.address + rest, part, block))
+                lacks -= part
+                if rest:
+                    self._keep(block._replace(nbytes=rest, capacity=rest + _room(rest)))
+                if size > whole:
+                    rests.append((block.address + whole, size - whole))
+        if rests:
+            with self.trimming():
+                for address, size in rests:
+                    pages.forget(address, size)
+        self.least_unused = min(self.least_unused, self.unused)
+        return found
+
+    def _moves(self, nbytes: int) -> bool:
+        """Say whether pages of unused blocks are moved under an array, if there are any."""
+        if nbytes < HUGE_PAGE or not self._bytes or not pages.can_move():
+            return False
+        return nbytes >= MOVED_BYTES or self._bytes > self._spared(self._live)
+
+    def movable(self, nbytes: int) -> int:
+        """Return the bytes of an array of this size that would lie in pages of unused blocks."""
+        if not self._moves(nbytes):
+            return 0
+        with self._lock:
+            unused = sum(_in_whole_pages(n) * len(blocks) for n, blocks in self._free.items())
+        return min(unused, _in_whole_pages(nbytes))
 
     def _is_height(self, live: int) -> bool:
         """Say whether the heap is trimmed before so many bytes are live."""
@@ -241,14 +299,17 @@ class Pool:
             nbytes = block.nbytes
             self._live -= nbytes
             self._spare -= spare
-            self._free.setdefault(nbytes, []).append(block)
+            self._keep(block)
             self._free.move_to_end(nbytes)
-            self._bytes += nbytes
             most = self._config.pool_bytes
             if self.most_resident < float("inf"):
                 most = min(most, max(0, round(self._bytes - self._too_much())))
             if self._bytes > most:
                 self._trim_to(most)
+
+    def _keep(self, block: Block) -> None:
+        self._free.setdefault(block.nbytes, []).append(block)
+        self._bytes += block.nbytes
 
     def _too_much(self) -> float:
         """Return the bytes that the process holds beyond what it may while it keeps any."""
@@ -292,6 +353,26 @@ def is_private(expr: Expr) -> bool:
     return ours and sys.getrefcount(owner) <= REFERENCES
 
 
+def _in_whole_pages(nbytes: int) -> int:
+    """Return the bytes of the whole huge pages in so many."""
+    return nbytes // HUGE_PAGE * HUGE_PAGE
+
+
+def _room(nbytes: int) -> int:
+    """Return the bytes into which a block of so many may grow."""
+    return min(nbytes // ROOM, MOST_ROOM)
+
+
+def _over(pieces: Sequence[Piece], block: Block) -> Block:
+    """Return the new block, over the pages of these pieces as far as they go."""
+    at = block.address
+    for piece in pieces:
+        if not pages.move(piece.address, at, piece.nbytes):
+            break  # it has new pages there
+        at += piece.nbytes
+    return block
+
+
 def fresh(nbytes: int) -> Block:
     """Return memory that begins with a whole line of the caches, or with a huge page.
 
@@ -301,7 +382,7 @@ def fresh(nbytes: int) -> Block:
     """
     if nbytes >= HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
         return _in_huge_pages(nbytes)
-    capacity = nbytes + min(nbytes // ROOM, MOST_ROOM)
+    capacity = nbytes + _room(nbytes)
     memory = np.empty(capacity + LINE, _BYTE)
     address = address_of(memory)
     address += -address % LINE
@@ -318,17 +399,17 @@ def _in_huge_pages(nbytes: int) -> Block:
         There is not so much.
     """
     whole = (nbytes + MOST_WASTED) // HUGE_PAGE * HUGE_PAGE
-    capacity = nbytes + min(nbytes // ROOM, MOST_ROOM)
+    capacity = nbytes + _room(nbytes)
     try:
-        pages = mmap.mmap(-1, capacity + 2 * HUGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        mapped = mmap.mmap(-1, capacity + 2 * HUGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(str(error)) from error
-    memory = np.frombuffer(pages, _BYTE)
+    memory = np.frombuffer(mapped, _BYTE)
     address = address_of(memory)
     start = -address % HUGE_PAGE
     with suppress(OSError):  # a kernel without them
-        pages.madvise(mmap.MADV_HUGEPAGE, start, whole)
-    buffer = (ctypes.c_char * capacity).from_buffer(pages, start)
+        mapped.madvise(mmap.MADV_HUGEPAGE, start, whole)
+    buffer = (ctypes.c_char * capacity).from_buffer(mapped, start)
     return Block(memory, buffer, nbytes, address + start, capacity)
 
 
