@@ -14,8 +14,8 @@ little was live at once: a worker serves programs whose arrays have many sizes.
 
 Where no block is of about the size that is asked for, the pages of others are moved to where the
 new array lies (:mod:`.pages`), those unused for longest first, before the system is asked for new
-ones: always for large arrays, else where these blocks would be given back for its sake. For a few
-MB a move takes longer than it saves, should the block be asked for again.
+ones. That takes 0.02 to 0.1 ms, as long as it takes to fill a few MB: small arrays get pages only
+of blocks that would be given back for their sake, or that lay unused for many times as long.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import threading
 from collections import OrderedDict
 from contextlib import nullcontext, suppress
 from math import prod
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,7 @@ SLACK = 1.25  # times what is asked for: the largest block that serves
 ROOM = 16  # of a block's bytes, one more is there to grow into; a border of 2,000 rows is 1/500
 MOST_ROOM = 4 << 20  # bytes; address space may have a limit
 MOVED_BYTES = 16 << 20  # of an array, from which on any unused pages are moved under it
+IDLE_SECONDS = 0.02  # of a block that it lies unused, after which pages of it are moved under any
 # Live blocks stand higher than ever by so much, and by so many times: the heap's free pages go
 # back before more are taken. That takes 0.1 ms, and a process is at few such heights.
 HIGHER_BYTES = 16 << 20
@@ -150,8 +152,10 @@ class Pool:
     """Blocks of dead arrays by size, the longest unused given up first."""
 
     def __init__(self) -> None:
-        self._config = config  # arrays may go when the names of modules are gone: Python ends
+        # arrays may go when the names of modules are gone: Python ends
+        self._config, self._now = config, monotonic
         self._free: OrderedDict[int, list[Block]] = OrderedDict()
+        self._unused_since: dict[int, float] = {}  # of each size: when one was given back last
         self._bytes = 0
         self._live = 0  # bytes of blocks in use
         self._most = 0  # at any time so far
@@ -223,12 +227,11 @@ class Pool:
 
         What is left of the last of them stays unused.
         """
-        if not self._moves(nbytes):
-            return []
         found: list[Piece] = []
         rests: list[tuple[int, int]] = []  # what fills no page, which nobody would use
         lacks = _in_whole_pages(nbytes)
-        for size in [n for n in self._free if n >= HUGE_PAGE]:
+        for size in self._givers(nbytes):
+            since = self._unused_since[size]
             while lacks and size in self._free:
                 block = self._pop(self._free[size])
                 whole = _in_whole_pages(size)
@@ -237,7 +240,8 @@ class Pool:
                 found.append(Piece(block.address + rest, part, block))
                 lacks -= part
                 if rest:
-                    self._keep(block._replace(nbytes=rest, capacity=rest + _room(rest)))
+                    self._keep(block._replace(nbytes=rest, capacity=rest + _room(rest)), since)
+                    self._free.move_to_end(rest, last=False)
                 if size > whole:
                     rests.append((block.address + whole, size - whole))
         if rests:
@@ -247,19 +251,21 @@ class Pool:
         self.least_unused = min(self.least_unused, self.unused)
         return found
 
-    def _moves(self, nbytes: int) -> bool:
-        """Say whether pages of unused blocks are moved under an array, if there are any."""
+    def _givers(self, nbytes: int) -> list[int]:
+        """Return the sizes of unused blocks whose pages an array may have, in turn."""
         if nbytes < HUGE_PAGE or not self._bytes or not pages.can_move():
-            return False
-        return nbytes >= MOVED_BYTES or self._bytes > self._spared(self._live)
+            return []
+        sizes = [n for n in self._free if n >= HUGE_PAGE]
+        if nbytes >= MOVED_BYTES or self._bytes > self._spared(self._live):
+            return sizes
+        idle = monotonic() - IDLE_SECONDS
+        return [n for n in sizes if self._unused_since[n] < idle]
 
     def movable(self, nbytes: int) -> int:
         """Return the bytes of an array of this size that would lie in pages of unused blocks."""
-        if not self._moves(nbytes):
-            return 0
         with self._lock:
-            unused = sum(_in_whole_pages(n) * len(blocks) for n, blocks in self._free.items())
-        return min(unused, _in_whole_pages(nbytes))
+            unused = [_in_whole_pages(n) * len(self._free[n]) for n in self._givers(nbytes)]
+        return min(sum(unused), _in_whole_pages(nbytes))
 
     def _is_height(self, live: int) -> bool:
         """Say whether the heap is trimmed before so many bytes are live."""
@@ -299,7 +305,7 @@ class Pool:
             nbytes = block.nbytes
             self._live -= nbytes
             self._spare -= spare
-            self._keep(block)
+            self._keep(block, self._now())
             self._free.move_to_end(nbytes)
             most = self._config.pool_bytes
             if self.most_resident < float("inf"):
@@ -307,8 +313,9 @@ class Pool:
             if self._bytes > most:
                 self._trim_to(most)
 
-    def _keep(self, block: Block) -> None:
+    def _keep(self, block: Block, since: float) -> None:
         self._free.setdefault(block.nbytes, []).append(block)
+        self._unused_since[block.nbytes] = since
         self._bytes += block.nbytes
 
     def _too_much(self) -> float:
@@ -320,7 +327,7 @@ class Pool:
         block = blocks.pop()
         self._bytes -= block.nbytes
         if not blocks:
-            del self._free[block.nbytes]
+            del self._free[block.nbytes], self._unused_since[block.nbytes]
         return block
 
     def _trim_to(self, most: int) -> None:
@@ -337,6 +344,7 @@ class Pool:
         with self._lock:
             released, self._bytes = self._bytes, 0
             self._free.clear()
+            self._unused_since.clear()
             self.least_unused = min(self.least_unused, self.unused)
             return released
 

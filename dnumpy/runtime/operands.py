@@ -207,8 +207,7 @@ class Pieces:
         first, last = bisect_right(self._stops, lo), bisect_left(self._stops, hi)
         starts = [0, *self._stops]
         parts = [
-            self._pieces[k][max(lo - starts[k], 0) : hi - starts[k]]
-            for k in range(first, last + 1)
+            self._pieces[k][max(lo - starts[k], 0) : hi - starts[k]] for k in range(first, last + 1)
         ]
         if len(parts) > 1:
             return np.concatenate(parts)

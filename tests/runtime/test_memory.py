@@ -17,8 +17,8 @@ import dnumpy
 from dnumpy import native
 from dnumpy.api.array import concrete
 from dnumpy.config import config
-from dnumpy.runtime import machine, memory
-from dnumpy.runtime.memory import SMALLEST, Pool
+from dnumpy.runtime import machine, memory, pages
+from dnumpy.runtime.memory import HUGE_PAGE, SMALLEST, Pool
 
 SIZES = (SMALLEST, SMALLEST * 2, SMALLEST * 3)
 BYTE = np.dtype(np.uint8)
@@ -293,3 +293,103 @@ def test_importing_leaves_no_collection_due_and_lets_be_what_is_frozen(frozen: b
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     ).stdout.split()
     assert found == [str(frozen), str(not frozen), "True"]
+
+
+moved = pytest.mark.skipif(not pages.can_move(), reason="the system does not move pages")
+
+
+def resident() -> float:
+    gc.collect()
+    return machine.resident_bytes()
+
+
+@moved
+def test_an_array_of_another_size_lies_in_pages_that_dead_ones_had() -> None:
+    pool = Pool()
+    sizes = [40 << 20, (9 << 20) + 12_345, (23 << 20) + 1]
+    held = [pool.empty((size,), BYTE) for size in sizes]
+    for array in held:
+        array[:] = 1
+    before, unused = resident(), sum(sizes)
+    del held, array
+    assert pool.unused == unused
+    made = pool.empty((64 << 20,), BYTE)
+    made[:] = 2
+    assert abs(resident() - before) < 4 * HUGE_PAGE  # none of it is new, and none of the old left
+    assert pool.unused < unused - made.nbytes + HUGE_PAGE
+    assert pool.live == made.nbytes
+
+
+@moved
+def test_what_a_block_keeps_of_its_pages_is_used_for_others() -> None:
+    pool = Pool()
+    first = pool.empty((64 << 20,), BYTE)
+    first[:] = 1
+    del first
+    half = pool.empty((32 << 20,), BYTE)
+    rest = pool.empty((32 << 20,), BYTE)
+    assert pool.unused == 0
+    half[:], rest[:] = 2, 3
+    assert (half == 2).all()
+    assert (rest == 3).all()
+
+
+@moved
+def test_small_arrays_take_no_pages_of_what_was_used_a_moment_ago() -> None:
+    pool = Pool()
+    first = pool.empty((32 << 20,), BYTE)
+    where = address(first)
+    del first
+    small = pool.empty((4 << 20,), BYTE)
+    assert address(pool.empty((32 << 20,), BYTE)) == where
+    del small
+    pool._now = lambda: memory.monotonic() - 1.0  # noqa: SLF001 - what is given back now lay a second
+    first = pool.empty((32 << 20,), BYTE)
+    del first
+    before = pool.unused
+    small = pool.empty((6 << 20,), BYTE)
+    assert pool.unused == before - small.nbytes
+
+
+@moved
+@pytest.mark.parametrize("seed", range(3))
+def test_no_array_sees_the_pages_of_another_whatever_moves(seed: int) -> None:
+    pool = Pool()
+    pool._now = lambda: memory.monotonic() - 1.0  # noqa: SLF001 - any block may give pages
+    draw = random.Random(seed)
+    alive: list[tuple[np.ndarray, int]] = []
+    for mark in range(60):
+        made = pool.empty((draw.randrange(SMALLEST, 24 << 20),), BYTE)
+        made[:] = mark
+        alive.append((made, mark))
+        del made
+        while len(alive) > draw.randrange(2, 6):
+            alive.pop(draw.randrange(len(alive)))
+        for array, value in alive:
+            assert array[0] == array[-1] == value
+            assert (array[:: mmap.PAGESIZE] == value).all()
+        live = sum(array.nbytes for array, _ in alive)
+        assert live <= pool.live <= 1.25 * live
+
+
+@moved
+def test_a_system_that_stops_moving_pages_gives_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool()
+    first = pool.empty((32 << 20,), BYTE)
+    first[:] = 1
+    del first
+    monkeypatch.setattr(pages, "move", lambda *_: False)
+    made = pool.empty((64 << 20,), BYTE)
+    made[:] = 2
+    assert (made == 2).all()
+    assert pool.unused == 0
+
+
+@moved
+def test_moved_pages_are_empty_where_they_were() -> None:
+    one, other = memory.fresh(HUGE_PAGE), memory.fresh(HUGE_PAGE)
+    seen = [np.frombuffer(block.buffer, BYTE, HUGE_PAGE) for block in (one, other)]
+    seen[0][:] = 7
+    assert pages.move(one.address, other.address, HUGE_PAGE)
+    assert not seen[0].any()
+    assert (seen[1] == 7).all()
