@@ -343,7 +343,7 @@ def test_small_arrays_take_no_pages_of_what_was_used_a_moment_ago() -> None:
     small = pool.empty((4 << 20,), BYTE)
     assert address(pool.empty((32 << 20,), BYTE)) == where
     del small
-    pool._now = lambda: memory.monotonic() - 1.0  # noqa: SLF001 - what is given back now lay a second
+    pool._now = lambda: memory.monotonic() - 1.0  # what is given back now lay a second
     first = pool.empty((32 << 20,), BYTE)
     del first
     before = pool.unused
@@ -355,7 +355,7 @@ def test_small_arrays_take_no_pages_of_what_was_used_a_moment_ago() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_no_array_sees_the_pages_of_another_whatever_moves(seed: int) -> None:
     pool = Pool()
-    pool._now = lambda: memory.monotonic() - 1.0  # noqa: SLF001 - any block may give pages
+    pool._now = lambda: memory.monotonic() - 1.0  # any block may give pages
     draw = random.Random(seed)
     alive: list[tuple[np.ndarray, int]] = []
     for mark in range(60):
