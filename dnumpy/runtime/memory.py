@@ -27,6 +27,7 @@ import sys
 import threading
 from collections import OrderedDict
 from contextlib import nullcontext, suppress
+from itertools import pairwise
 from math import prod
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -58,6 +59,7 @@ SLACK = 1.25  # times what is asked for: the largest block that serves
 ROOM = 16  # of a block's bytes, one more is there to grow into; a border of 2,000 rows is 1/500
 MOST_ROOM = 4 << 20  # bytes; address space may have a limit
 MOVED_BYTES = 16 << 20  # of an array, from which on any unused pages are moved under it
+MOST_PIECES = 64  # of a block: the system keeps a record of each
 IDLE_SECONDS = 0.02  # of a block that it lies unused, after which pages of it are moved under any
 # Live blocks stand higher than ever by so much, and by so many times: the heap's free pages go
 # back before more are taken. That takes 0.1 ms, and a process is at few such heights.
@@ -99,7 +101,9 @@ def let_modules_age() -> None:
 class Block(NamedTuple):
     """Memory, and as something that is no array, and where that begins.
 
-    ``nbytes`` of it were asked for at some time, and up to ``capacity`` may be.
+    ``nbytes`` of it were asked for at some time, and up to ``capacity`` may be. Of what lies
+    between ``joints``, addresses in order, the system has one record: before Linux 6.17 it moves no
+    more of it at once.
     """
 
     memory: np.ndarray
@@ -107,6 +111,7 @@ class Block(NamedTuple):
     nbytes: int
     address: int
     capacity: int
+    joints: tuple[int, ...] = ()
 
 
 class Piece(NamedTuple):
@@ -217,6 +222,8 @@ class Pool:
         try:
             return _over(pieces, fresh(nbytes))
         except MemoryError:
+            for piece in pieces:  # what is left of its block would hold them
+                pages.forget(piece.address, piece.nbytes)
             with self._lock:
                 self._live -= nbytes
                 self._most, self._next_height = max(most, self._live), height
@@ -237,7 +244,7 @@ class Pool:
                 whole = _in_whole_pages(size)
                 part = min(whole, lacks)
                 rest = whole - part
-                found.append(Piece(block.address + rest, part, block))
+                found += _pieces(block, rest, whole)
                 lacks -= part
                 if rest:
                     self._keep(block._replace(nbytes=rest, capacity=rest + _room(rest)), since)
@@ -371,14 +378,23 @@ def _room(nbytes: int) -> int:
     return min(nbytes // ROOM, MOST_ROOM)
 
 
+def _pieces(block: Block, start: int, stop: int) -> list[Piece]:
+    """Return these bytes of a block as pieces between its joints."""
+    lo, hi = block.address + start, block.address + stop
+    ends = [lo, *[joint for joint in block.joints if lo < joint < hi], hi]
+    return [Piece(a, b - a, block) for a, b in pairwise(ends)]
+
+
 def _over(pieces: Sequence[Piece], block: Block) -> Block:
     """Return the new block, over the pages of these pieces as far as they go."""
-    at = block.address
-    for piece in pieces:
-        if not pages.move(piece.address, at, piece.nbytes):
-            break  # it has new pages there
+    at, joints = block.address, set(block.joints)
+    for number, piece in enumerate(pieces):
+        if number >= MOST_PIECES or not pages.move(piece.address, at, piece.nbytes):
+            pages.forget(piece.address, piece.nbytes)
+            continue
         at += piece.nbytes
-    return block
+        joints.add(at)
+    return block._replace(joints=tuple(sorted(joints)))
 
 
 def fresh(nbytes: int) -> Block:
@@ -418,7 +434,7 @@ def _in_huge_pages(nbytes: int) -> Block:
     with suppress(OSError):  # a kernel without them
         mapped.madvise(mmap.MADV_HUGEPAGE, start, whole)
     buffer = (ctypes.c_char * capacity).from_buffer(mapped, start)
-    return Block(memory, buffer, nbytes, address + start, capacity)
+    return Block(memory, buffer, nbytes, address + start, capacity, (address + start + whole,))
 
 
 pool = Pool()

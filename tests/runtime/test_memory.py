@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -351,14 +352,36 @@ def test_small_arrays_take_no_pages_of_what_was_used_a_moment_ago() -> None:
     assert pool.unused == before - small.nbytes
 
 
+def mapping_of(address: int) -> tuple[int, int]:
+    """Return where the system's record begins and ends in which an address lies."""
+    for line in Path("/proc/self/maps").read_text(encoding="ascii").splitlines():
+        start, stop = (int(end, 16) for end in line.split()[0].split("-"))
+        if start <= address < stop:
+            return start, stop
+    raise AssertionError(address)
+
+
 @moved
 @pytest.mark.parametrize("seed", range(3))
-def test_no_array_sees_the_pages_of_another_whatever_moves(seed: int) -> None:
+def test_no_array_sees_the_pages_of_another_whatever_moves(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pool = Pool()
+    moves = 0
+    move = pages.move
+
+    def moved_as_one(source: int, target: int, nbytes: int) -> bool:
+        """Move what systems move at once that have one record of it only."""
+        nonlocal moves
+        moves += 1
+        assert source + nbytes <= mapping_of(source)[1]
+        return move(source, target, nbytes)
+
+    monkeypatch.setattr(pages, "move", moved_as_one)
     pool._now = lambda: memory.monotonic() - 1.0  # any block may give pages
     draw = random.Random(seed)
     alive: list[tuple[np.ndarray, int]] = []
-    for mark in range(60):
+    for mark in range(200):
         made = pool.empty((draw.randrange(SMALLEST, 24 << 20),), BYTE)
         made[:] = mark
         alive.append((made, mark))
@@ -370,6 +393,7 @@ def test_no_array_sees_the_pages_of_another_whatever_moves(seed: int) -> None:
             assert (array[:: mmap.PAGESIZE] == value).all()
         live = sum(array.nbytes for array, _ in alive)
         assert live <= pool.live <= 1.25 * live
+    assert moves > 20
 
 
 @moved
