@@ -97,6 +97,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "halo": lambda _, square: square[1:-1] + square[:-2] + square[2:],
     "stencil": lambda _, square: square[1:-1, 1:-1] + square[:-2, 1:-1] + square[1:-1, 2:],
     "product": lambda _, square: square @ square,
+    "product of later rows": lambda tall, _: tall[ROWS // 3 :] @ CENTRES[:8],
+    "products of columns": lambda tall, _: tall[ROWS // 3 :].T @ tall[ROWS // 3 :] + 0,
     "sort of rows": lambda _, square: dnumpy.sort(square, axis=1),
     "argsort of rows": lambda _, square: dnumpy.argsort(square, axis=1),
     "quantiles of rows": lambda _, square: dnumpy.percentile(square, 50, axis=1),
