@@ -2,8 +2,8 @@
 
 :mod:`~dnumpy.runtime.local` runs stages on this process's threads; :mod:`~dnumpy.runtime.cluster`
 on many nodes; :mod:`~dnumpy.runtime.probe` measures what a node can do;
-:mod:`~dnumpy.runtime.memory` keeps dead buffers for reuse, ``pages`` under new ones. Dask and distributed are imported here
-only, and only when first needed.
+:mod:`~dnumpy.runtime.memory` keeps dead buffers for reuse, ``pages`` under new ones. Dask and
+distributed are imported here only, and only when first needed.
 
 A run on a cluster: ``layout`` says for each stage how it is computed (a producer) and asks who gets
 which rows. The first time, for ``sketch``, nothing is built; ``jointly`` has the sketch planned as

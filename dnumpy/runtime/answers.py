@@ -42,10 +42,14 @@ SAME_ROOM = 0.01  # of all memory: what more may be free without a refusal being
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is known of one worker: its profile, its class, and how far off predictions are."""
+    """What is known of one worker: its profile and its class.
+
+    In a run of several steps it hears ``hop_seconds`` later of what another one found.
+    """
 
     profile: DeviceProfile
     label: str
+    hop_seconds: float = 0.0
 
 
 class Rating(NamedTuple):

@@ -252,7 +252,11 @@ class DaskCluster(MeasuredNodes):
             count = len(sketch.demands)
             steps = map(self._steps.get, self._alive)
             profiles = [_in_relay(p, s, count) for p, s in zip(profiles, steps, strict=True)]
-        return [Place(p, self.label(a)) for p, a in zip(profiles, self._alive, strict=True)]
+        hops = {} if self._trial is None else self._trial.hops
+        return [
+            Place(profile, self.label(address), hops.get(address, 0.0))
+            for profile, address in zip(profiles, self._alive, strict=True)
+        ]
 
     def _may_relay(self, sketch: Sketch) -> bool:
         """Say whether what a run asks is little enough for a relay, and takes several stages."""

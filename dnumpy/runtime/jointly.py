@@ -26,7 +26,7 @@ from dnumpy.plan.dag import SAME_ROWS, Ask, Edge, Network, Node, Placement, Prog
 from dnumpy.plan.model import Plan
 from dnumpy.plan.rates import MEMORY_SHARE, node_rate
 from dnumpy.plan.reshard import reshard_seconds
-from dnumpy.runtime import answers
+from dnumpy.runtime import answers, later
 from dnumpy.runtime.answers import (
     AGAIN,
     MOST_ANSWERS,
@@ -85,7 +85,7 @@ class _Builder:
         self.free = free  # lying arrays of which it is asked where they had better lie
         self.first = len(sketch.lying)
         self.rates = [
-            _rates(demand, places, rating)
+            _rates(demand.work, places, rating, alone=demand.alone)
             for demand, rating in zip(sketch.demands, ratings, strict=True)
         ]
         self.from_home = any(not array.where for array in sketch.lying)
@@ -96,6 +96,8 @@ class _Builder:
             self.nodes.append(Node(HOME))
         self.order = order
         self.together = _kept_together(sketch)
+        latency = len(places) > 1 and config.objective == "latency"
+        self.passed = later.passed_later(self.sketch) if latency else []
         self.scale = self._scales()
 
     def program(self, links: Links) -> tuple[Program, list[int]]:
@@ -126,6 +128,12 @@ class _Builder:
                 for k in group
             ]
             asks.append(self._later(group[0]))
+        for passed in self.passed:
+            made = [numbers[k, False] for k in passed.demands]
+            over = {k: asks[k].bytes_per_row for k in made}
+            more, reads = later.asks_later(len(asks), over, self._pass(passed))
+            asks += more
+            edges += reads
         program = Program(
             tuple(self.nodes),
             _network(self.places, links, home=self.from_home),
@@ -208,6 +216,18 @@ class _Builder:
         scale, zero = self.scale[self.first + k], (0.0,) * len(self.nodes)
         starts = (0.0,) * len(self.places) + ((inf,) if self.from_home else ())
         return Ask("what comes later", scale.rows, zero, starts, scale.granule, copies=False)
+
+    def _pass(self, passed: later.Passed) -> Ask:
+        """Return a pass over what a run makes anew."""
+        work, count = passed.work, len(self.places)
+        rates = _rates(work, self.places, Rating("tiled", (1.0,) * count))
+        hops = [place.hop_seconds for place in self.places]
+        rows, granule = self.scale[self.first + passed.demands[0]]
+        return later.a_pass(work, rates, hops, rows, granule, len(self.nodes) - count)
+
+    def seconds_of(self, plan: ProgramPlan, numbers: Sequence[int]) -> float:
+        """Return what the run itself is predicted to take, whose demands are these phases."""
+        return later.seconds_of(plan, numbers) if self.passed else plan.predicted_seconds
 
     def _ask(self, k: int, demand: Demand) -> Ask:
         work, scale = demand.work, self.scale[self.first + k]
@@ -347,7 +367,7 @@ def plan_together(
     count = len(places)
     plans = tuple(builder.answer(k, plan, number) for k, number in enumerate(numbers))
     held, period = plan.peak_bytes[:count], plan.period_seconds
-    joint = Joint(plans, plan.predicted_seconds, held, plan.how, period)
+    joint = Joint(plans, builder.seconds_of(plan, numbers), held, plan.how, period)
     fixed, busy = builder.seconds(plans)
     ever_held = np.array(plan.ever_held_bytes[:count])
     now = time.monotonic()
@@ -396,8 +416,9 @@ def _elsewhere(
     if not free or config.objective != "latency":
         return None
     builder = _Builder(sketch, places, ratings, free)
+    program, numbers = builder.program(links)
     try:
-        plan = plan_program(builder.program(links)[0], epoch=epoch)
+        plan = plan_program(program, epoch=epoch)
     except PlanInfeasible:
         return None
     if any(a > ROOMY * n.memory_bytes for a, n in zip(plan.peak_bytes, builder.nodes, strict=True)):
@@ -416,7 +437,7 @@ def _elsewhere(
         found.append(
             (k, tuple((name, n) for name, n in zip(names, rows, strict=True) if n), granule)
         )
-    took = joint.predicted_seconds, plan.predicted_seconds
+    took = joint.predicted_seconds, builder.seconds_of(plan, numbers)
     return Elsewhere(*took, moving, tuple(found)) if found else None
 
 
@@ -437,11 +458,13 @@ def _kept_together(sketch: Sketch) -> list[list[int]]:
     return [group for group in by_rows.values() if len(group) > 1]
 
 
-def _rates(demand: Demand, places: Sequence[Place], rating: Rating) -> list[NodeRate]:
+def _rates(
+    work: Work, places: Sequence[Place], rating: Rating, *, alone: bool = False
+) -> list[NodeRate]:
     """Return what each worker offers for about the rows that its speed earns."""
-    work, count = demand.work, len(places)
-    shares = [work.rows / (1 if demand.alone else count)] * count
-    if not demand.alone:
+    count = len(places)
+    shares = [work.rows / (1 if alone else count)] * count
+    if not alone:
         speeds = [1.0 / max(r.seconds_per_row, 1e-15) for r in _at(shares, work, places, rating)]
         shares = [work.rows * speed / sum(speeds) for speed in speeds]
     return _at(shares, work, places, rating)

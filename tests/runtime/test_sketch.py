@@ -140,8 +140,9 @@ def test_all_stages_whose_rows_follow_one_another_are_planned_in_the_same_rows(
     for _ in range(3):
         u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
     program = program_of(sketch_of(u), monkeypatch)
-    assert {ask.rows for ask in program.asks} == {ROWS}
-    assert len({ask.granule for ask in program.asks if ask.pinned is None}) == 1
+    assert {ask.rows for ask in program.asks} == {ROWS, 1}  # and the answer of a later pass
+    cut = [ask for ask in program.asks if ask.pinned is None and ask.rows == ROWS]
+    assert len({ask.granule for ask in cut}) == 1
 
 
 def test_an_array_at_home_that_two_stages_read_by_rows_is_sent_once(
@@ -235,7 +236,8 @@ def test_results_of_equal_length_that_stay_are_cut_alike() -> None:
     sketch = sketch_of(wide, narrow)
     assert len(sketch.kept) == 2
     assert not sketch.reads
-    here = [replace(p, profile=replace(p.profile, launch_seconds=1e-6)) for p in places()]
+    soon = {"launch_seconds": 1e-6, "network_latency_seconds": 1e-6}
+    here = [replace(p, profile=replace(p.profile, **soon)) for p in places()]
     joint = plan_together(sketch, here, Links(SIZES), [EVEN] * len(sketch.demands))
     one, other = (np.cumsum(joint.plans[k].row_counts) for k in sketch.kept)
     granule = min(demand.granule for demand in sketch.demands)
