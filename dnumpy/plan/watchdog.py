@@ -96,17 +96,31 @@ def has_solution(prob: pulp.LpProblem, outcome: object) -> bool:
 
 def _solver(seconds: float, gap: float) -> Any:  # noqa: ANN401 - PuLP is imported on first use
     """Return HiGHS with one thread and a fixed seed, which stops where PuLP lets it be told to."""
+    import highspy
     import pulp
 
+    class Quiet(highspy.Highs):
+        """HiGHS that is told to say nothing before its first word, which names its version."""
+
+        def enableCallbacks(self) -> None:  # noqa: N802 - the first that highspy calls
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
     class Interruptible(pulp.HiGHS):
-        """HiGHS that listens to ``cancelSolve``."""
+        """HiGHS that listens to ``cancelSolve``, and says nothing."""
+
+        def createAndConfigureSolver(self, lp: pulp.LpProblem) -> None:  # noqa: N802 - PuLP's name
+            lp.solverModel = Quiet()
+            options = {"time_limit": seconds, "mip_rel_gap": gap, "threads": 1, "random_seed": 0}
+            for name, value in {"output_flag": False, **options}.items():
+                lp.solverModel.setOptionValue(name, value)
 
         def callSolver(self, lp: pulp.LpProblem) -> None:  # noqa: N802 - PuLP's name
             with suppress(AttributeError):  # an older highspy cannot be interrupted
                 lp.solverModel.HandleUserInterrupt = True
             super().callSolver(lp)
 
-    return Interruptible(msg=False, threads=1, timeLimit=seconds, gapRel=gap, random_seed=0)
+    return Interruptible(msg=False)
 
 
 _running: list[tuple[Thread, Solve[Any]]] = []

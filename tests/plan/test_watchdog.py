@@ -110,3 +110,18 @@ def test_a_solver_that_never_ends_does_not_keep_the_process_alive():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert run.stdout.strip() == "went on"
+
+
+def test_a_solver_writes_nothing_to_the_users_output():
+    code = """
+import pulp
+from dnumpy.plan.watchdog import within
+
+prob = pulp.LpProblem("small", pulp.LpMinimize)
+x = prob.add_variable("x", 0, 4, cat="Integer")
+prob += x
+prob += 2 * x >= 3
+assert within(30.0, lambda solve: solve.solve(prob, 0.0)) and x.value() == 2
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
