@@ -1,9 +1,10 @@
 """What first runs of kernels take on workers, as :mod:`dnumpy.kernels.choose` lets them begin.
 
 A phase that nobody ran begins tiled. A moment later it is written down for the compiler, beside the
-task, which takes as much longer on a worker of one thread; and once that is worth it, it is
-compiled there too. Where the same phase comes again in the same run, as in a loop, it is compiled
-by then.
+task, which takes as much longer on a worker of one thread. Once it has run for about as long as
+compiling takes, or at once where it will run for many times as long, it is compiled there too: the
+task is longer by what of that it is still there for. Where the same phase comes again in the same
+run, as in a loop, it is compiled by then.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnumpy.cost.estimate import seconds
-from dnumpy.kernels.at_hand import COMPILE_SECONDS
-from dnumpy.kernels.choose import LOWER_AFTER
+from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS
+from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.taught import NEVER_COMPILED
 
@@ -80,8 +81,10 @@ def _begun(
     longest = 1.0
     for profile, took in zip(profiles, busy, strict=True):
         share = min(profile.speed, 1.0)
-        beside = profile.lowering_seconds if took * share >= LOWER_AFTER else 0.0
-        beside += profile.compile_seconds if took * share >= cost else 0.0
+        work = took * share
+        beside = profile.lowering_seconds if work >= LOWER_AFTER else 0.0
+        begins = LOAD_AFTER if work >= AHEAD * cost else cost
+        beside += min(profile.compile_seconds, max(work - begins, 0.0))
         if took:
             longest = max(longest, 1.0 + min(beside / share, took) / took / profile.threads)
     return rating._replace(factors=tuple([factor * longest for factor in rating.factors]))

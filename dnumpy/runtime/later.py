@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dnumpy.plan.model import NodeRate
     from dnumpy.runtime.sketch import Sketch
 
-PASSES = 4  # before the answer that is looked at, and after it
+PASSES = 8  # before the answer that is looked at, and after it
 # What a pass takes, times what reading takes: between a sum and many distances. With less,
 # rows would lie on too few nodes for programs that compute; with more, on too many for others.
 READINGS = 3.0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from dnumpy.expr.geometry import address_of
+from dnumpy.runtime.memory import pool
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
@@ -209,9 +210,7 @@ class Pieces:
         parts = [
             self._pieces[k][max(lo - starts[k], 0) : hi - starts[k]] for k in range(first, last + 1)
         ]
-        if len(parts) > 1:
-            return np.concatenate(parts)
-        return parts[0] if parts[0].flags.aligned else parts[0].copy()
+        return _together(parts)
 
 
 UNNOTICED = 1 << 12  # bytes of an operand that is not worth counting
@@ -222,10 +221,16 @@ def assembled(window: Window, data: Sequence[Any]) -> np.ndarray:
 
     But what arrived in a message may not lie aligned in it, and compiled kernels need whole words.
     """
-    pieces = [taken(take, data) for take in window]
-    if len(pieces) > 1:
-        return np.concatenate(pieces)
-    return pieces[0] if pieces[0].flags.aligned else pieces[0].copy()
+    return _together([taken(take, data) for take in window])
+
+
+def _together(pieces: Sequence[np.ndarray]) -> np.ndarray:
+    """Return pieces in one array, aligned; without a copy where it is one that is."""
+    first = pieces[0]
+    if len(pieces) == 1:
+        return first if first.flags.aligned else first.copy()
+    found = pool.empty((sum(map(len, pieces)), *first.shape[1:]), first.dtype)
+    return np.concatenate(pieces, out=found)
 
 
 def taken(take: Take, data: Sequence[Any]) -> np.ndarray:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnumpy.cost import Work
+from dnumpy.cost import Work, seconds
 from dnumpy.runtime.demands import Demand
 from dnumpy.runtime.first_runs import beginning
 from dnumpy.runtime.jointly import Rating
@@ -34,6 +35,24 @@ def test_a_first_run_takes_no_less_and_at_most_twice_as_long(rows: int, speed: f
     (found,) = rated([asked(rows)], speed=speed)
     assert found.lowering == "tiled"
     assert all(1.0 <= factor <= 2.0 for factor in found.factors)
+
+
+def test_compiling_takes_from_a_run_what_it_is_still_there_for() -> None:
+    """Of 41, 60 and 3,000 ms the compiler has 1, 20 and all that it needs, beside 3 ms before."""
+    found = {}
+    for took in (0.041, 0.06, 3.0):
+        rows = round(took / row_seconds())
+        (rating,) = rated([asked(2 * rows)])
+        found[took] = (rating.factors[0] - 1.0) * took
+    assert found[0.041] == pytest.approx(0.004, rel=0.1)
+    assert found[0.06] == pytest.approx(0.023, rel=0.1)
+    assert found[3.0] == pytest.approx(0.063, rel=0.1)
+
+
+def row_seconds() -> float:
+    """Return what a row takes on one of the nodes."""
+    rows = 10**8
+    return (seconds(asked(rows).work, NODE, rows, "tiled") - NODE.launch_seconds) / rows
 
 
 def test_what_takes_a_moment_or_ran_before_or_is_no_phase_is_as_it_was() -> None:
