@@ -112,7 +112,7 @@ def _solver(seconds: float, gap: float) -> Any:  # noqa: ANN401 - PuLP is import
         def createAndConfigureSolver(self, lp: pulp.LpProblem) -> None:  # noqa: N802 - PuLP's name
             lp.solverModel = Quiet()
             options = {"time_limit": seconds, "mip_rel_gap": gap, "threads": 1, "random_seed": 0}
-            for name, value in {"output_flag": False, **options}.items():
+            for name, value in options.items():
                 lp.solverModel.setOptionValue(name, value)
 
         def callSolver(self, lp: pulp.LpProblem) -> None:  # noqa: N802 - PuLP's name

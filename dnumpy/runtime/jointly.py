@@ -95,7 +95,8 @@ class _Builder:
         if self.from_home:
             self.nodes.append(Node(HOME))
         self.order = order
-        self.together = _kept_together(sketch)
+        # several results of equal length that stay
+        self.together = [group for group in sketch.kept_by_rows() if len(group) > 1]
         latency = len(places) > 1 and config.objective == "latency"
         self.passed = later.passed_later(self.sketch) if latency else []
         self.scale = self._scales()
@@ -446,16 +447,6 @@ def program_of(
 ) -> tuple[Program, list[int]]:
     """Return the program that a run is planned as, and which of its phases each demand is."""
     return _Builder(sketch, places, ratings).program(links)
-
-
-def _kept_together(sketch: Sketch) -> list[list[int]]:
-    """Return the demands of equal length whose results stay, several at a time."""
-    by_rows: dict[int, list[int]] = {}
-    for k in sorted(sketch.kept):
-        demand = sketch.demands[k]
-        if not demand.alone and demand.work.bytes_written:
-            by_rows.setdefault(demand.work.rows, []).append(k)
-    return [group for group in by_rows.values() if len(group) > 1]
 
 
 def _rates(

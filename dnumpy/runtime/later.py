@@ -45,18 +45,16 @@ def passed_later(sketch: Sketch) -> list[Passed]:
             continue
         if bool(sketch.lying[read.producer].where) if read.lying else read.producer in bound:
             bound.add(read.consumer)
-    by_rows: dict[int, list[int]] = {}
-    for k in sorted(sketch.kept - bound):
-        demand = sketch.demands[k]
-        if not demand.alone and demand.work.rows > 1 and demand.work.bytes_written:
-            by_rows.setdefault(demand.work.rows, []).append(k)
     return [
-        Passed(
-            tuple(mine),
-            Work(rows, bytes_read=sum(sketch.demands[k].work.bytes_written for k in mine)),
-        )
-        for rows, mine in by_rows.items()
+        Passed(tuple(mine), _read_once([sketch.demands[k].work for k in mine]))
+        for mine in sketch.kept_by_rows(left_out=bound)
+        if sketch.demands[mine[0]].work.rows > 1
     ]
+
+
+def _read_once(works: Sequence[Work]) -> Work:
+    """Return what reading the results of these takes, which have the same rows."""
+    return Work(works[0].rows, bytes_read=sum(work.bytes_written for work in works))
 
 
 def asks_later(first: int, made: Mapping[int, float], one: Ask) -> tuple[list[Ask], list[Edge]]:

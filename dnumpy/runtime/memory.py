@@ -237,7 +237,7 @@ class Pool:
         found: list[Piece] = []
         rests: list[tuple[int, int]] = []  # what fills no page, which nobody would use
         lacks = _in_whole_pages(nbytes)
-        for size in self._givers(nbytes):
+        for size in self._givers(nbytes, self._live):
             since = self._unused_since[size]
             while lacks and size in self._free:
                 block = self._pop(self._free[size])
@@ -258,12 +258,15 @@ class Pool:
         self.least_unused = min(self.least_unused, self.unused)
         return found
 
-    def _givers(self, nbytes: int) -> list[int]:
-        """Return the sizes of unused blocks whose pages an array may have, in turn."""
+    def _givers(self, nbytes: int, live: int) -> list[int]:
+        """Return the sizes of unused blocks whose pages an array may have, in turn.
+
+        With it so many bytes are ``live``.
+        """
         if nbytes < HUGE_PAGE or not self._bytes or not pages.can_move():
             return []
         sizes = [n for n in self._free if n >= HUGE_PAGE]
-        if nbytes >= MOVED_BYTES or self._bytes > self._spared(self._live):
+        if nbytes >= MOVED_BYTES or self._bytes > self._spared(live):
             return sizes
         idle = monotonic() - IDLE_SECONDS
         return [n for n in sizes if self._unused_since[n] < idle]
@@ -271,7 +274,8 @@ class Pool:
     def movable(self, nbytes: int) -> int:
         """Return the bytes of an array of this size that would lie in pages of unused blocks."""
         with self._lock:
-            unused = [_in_whole_pages(n) * len(self._free[n]) for n in self._givers(nbytes)]
+            givers = self._givers(nbytes, self._live + nbytes)
+            unused = [_in_whole_pages(n) * len(self._free[n]) for n in givers]
         return min(sum(unused), _in_whole_pages(nbytes))
 
     def _is_height(self, live: int) -> bool:

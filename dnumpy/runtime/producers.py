@@ -324,7 +324,7 @@ class FoldedRows(ByRanges):
     def task(self, graph: Graph, r: Range) -> Ref:
         """Add the task for rows ``r``."""
         size, rows, order = self.granule(), self.right.shape[0], self.in_any_order()
-        apart = () if order else (0, 1)
+        apart = tasks.folded_apart(any_order=order)
         bindings, data = bind_by_rows(graph, r.node, self.wants(r.lo, r.hi), apart, size)
         place = r.lo // size, -(-rows // size)
         job = tasks.FoldJob(self.shape, self.dtype, bindings, size, *place, order, self.across)

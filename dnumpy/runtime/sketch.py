@@ -22,7 +22,7 @@ from dnumpy.runtime.regions import exchanged_axes, rows_beginning
 from dnumpy.runtime.tasks import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from dnumpy.runtime.answers import Answer, Refused
     from dnumpy.runtime.bind import Operand
@@ -100,6 +100,15 @@ class Sketch:
     def note_took(self, seconds: float) -> None:
         """Note what a run took."""
         self.took = min(self.took, seconds)
+
+    def kept_by_rows(self, left_out: Collection[int] = ()) -> list[list[int]]:
+        """Return the demands whose rows stay on the nodes, those of equal length together."""
+        by_rows: dict[int, list[int]] = {}
+        for k in sorted(self.kept.difference(left_out)):
+            demand = self.demands[k]
+            if not demand.alone and demand.work.bytes_written:
+                by_rows.setdefault(demand.work.rows, []).append(k)
+        return list(by_rows.values())
 
     def live_bytes(self) -> float:
         """Return the most bytes that the results of demands take at once."""

@@ -79,6 +79,11 @@ class WholeJob(NamedTuple):
         return (self.bindings,)
 
 
+def folded_apart(*, any_order: bool) -> tuple[int, ...]:
+    """Return the operands of a fold of products that are read a granule of rows at a time."""
+    return () if any_order else (0, 1)
+
+
 class FoldJob(NamedTuple):
     """A product summed over a block of rows of both operands, ``granule`` rows at a time.
 
@@ -99,7 +104,7 @@ class FoldJob(NamedTuple):
     @property
     def apart(self) -> tuple[int, ...]:
         """The operands that are read a granule of rows at a time."""
-        return () if self.any_order else (0, 1)
+        return folded_apart(any_order=self.any_order)
 
     def reads(self) -> tuple[Bindings, ...]:
         """Return where its operands come from."""
