@@ -7,12 +7,17 @@ of their own, and are neither predicted nor measured here.
 
 Peak bytes are compared node by node: what ``predict()`` said beforehand against the most that any
 stage of the run was measured to hold there, where it was measured.
+
+The data stay on the nodes, also where small programs would be done sooner here
+(:mod:`dnumpy.runtime.returning`): at home much is computed while it is recorded.
 """
 
 from __future__ import annotations
 
 import statistics
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +29,11 @@ from benchmarks.prediction import Row, error
 from benchmarks.rivals import Dnumpy
 from dnumpy import engine
 from dnumpy.cost.correction import OnlineCorrection
-from dnumpy.runtime import spans
+from dnumpy.runtime import returning, spans
 from dnumpy.runtime.dask_cluster import DaskCluster, adopt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from distributed import Client
 
@@ -122,7 +127,18 @@ def rows_on(
         cluster.calibrate()
     adopt(cluster)
     rival = Dnumpy(cluster)
-    return [row_of(rival, workload, scale, repeats) for workload in workloads]
+    with data_stay():
+        return [row_of(rival, workload, scale, repeats) for workload in workloads]
+
+
+@contextmanager
+def data_stay() -> Iterator[None]:
+    """Let no data be brought home meanwhile."""
+    patience, returning.PATIENCE_SECONDS = returning.PATIENCE_SECONDS, inf
+    try:
+        yield
+    finally:
+        returning.PATIENCE_SECONDS = patience
 
 
 def peak_summary(rows: Sequence[ClusterRow]) -> dict[str, float] | None:

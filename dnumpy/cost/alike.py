@@ -26,6 +26,7 @@ SINGLE = (
     "call_seconds",
     "lowering_seconds",
     "importing_seconds",
+    "starting_seconds",
 )
 
 

@@ -135,6 +135,14 @@ def first_seconds(
     return begins + compiling * crowding + (left - compiling) / tiled * min(compiled, tiled)
 
 
+def compile_seconds(work: Work, profile: DeviceProfile, *, starts: bool) -> float:
+    """Return the CPU time of making machine code of a kernel.
+
+    The process that does so ``starts`` with the first one, and the first after a while.
+    """
+    return profile.compile_seconds * work.code + (profile.starting_seconds if starts else 0.0)
+
+
 def peak_bytes(work: Work, rows: float) -> float:
     """Return the bytes that a node holds while it does ``rows`` rows of the work."""
     if rows <= 0:

@@ -21,6 +21,7 @@ ONLY_WHEN_CALIBRATED = (
     "first_touch_ns_per_byte",
     "lowering_seconds",
     "importing_seconds",
+    "starting_seconds",
 )
 NsPerElement = tuple[tuple[str, float], ...]
 
@@ -50,7 +51,8 @@ class DeviceProfile:
     launch_seconds : float
         Fixed cost of one task.
     compile_seconds : float
-        Fixed cost of one new kernel where the lowering compiles.
+        CPU time of making machine code of one plain kernel (:attr:`Work.code` 1), in whatever
+        process.
     free_bytes : float
         Memory that blocks may take.
     network_bytes_per_second, network_latency_seconds : float
@@ -90,6 +92,9 @@ class DeviceProfile:
         every first run longer than a moment does.
     importing_seconds : float
         Of importing what writes down kernels, which the first such run of a process does.
+    starting_seconds : float
+        CPU time of starting the process that makes machine code, which the first kernel does, and
+        the first after a while.
     """
 
     name: str
@@ -121,6 +126,7 @@ class DeviceProfile:
     call_seconds: float = 0.0
     lowering_seconds: float = 0.0
     importing_seconds: float = 0.0
+    starting_seconds: float = 0.0
 
     def gather_ns_at(self, table_bytes: float) -> float:
         """Return ns per element read at random from a table of this size.

@@ -71,6 +71,11 @@ class Work:
         What tells kernels apart that do as much work: the same for any number of rows.
     compiled : tuple of (str, float)
         The loops of the compiled kernel, where they are others.
+    code : float
+        How long making machine code of it takes, as a multiple of what one loop takes.
+    likeness : str
+        What tells, in any process, whether there is machine code of it on a disk
+        (:func:`dnumpy.rewrite.phase.likeness`); empty where there never is.
     """
 
     rows: int
@@ -86,6 +91,8 @@ class Work:
     calls: float = 0.0
     program: str = ""
     compiled: tuple[tuple[str, float], ...] = ()
+    code: float = 1.0
+    likeness: str = ""
 
     def __add__(self, other: Work) -> Work:
         """Return the work of a phase that does both on the same rows; everything adds up."""
@@ -109,6 +116,8 @@ class Work:
             compiled=merged_loops(self.loops_of("numba"), other.loops_of("numba"))
             if self.compiled or other.compiled
             else (),
+            code=self.code + other.code,
+            likeness="+".join(filter(None, (self.likeness, other.likeness))),
         )
 
     def loops_of(self, lowering: str) -> tuple[tuple[str, float], ...]:
@@ -133,6 +142,7 @@ class Work:
             "bytes_fresh": self.bytes_fresh,
             "passing_bytes_per_row": self.passing_bytes_per_row,
             "calls": self.calls,
+            "code": self.code,
             **{f"loops[{c}]": n for c, n in self.loops},
             **{f"compiled[{c}]": n for c, n in self.compiled},
         }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 IMPORT_AFTER = 0.1  # seconds of tiled time that importing what writes kernels is worth
 KNOWN_AFTER = 0.03  # and where a phase that takes part has machine code on disk
 COMPILE_SECONDS = 0.04  # at most: most of the work is another process's, beside the program
+LOAD_SECONDS = 1e-3  # of machine code from a disk
 AHEAD = 8  # times what compiling costs: a run that takes longer is worth it from its beginning
 FASTEST = 5e10  # bytes a second of results, which no tiled phase is faster than
 GIVE_WAY = 2e-4  # seconds for which a thread in the background keeps the interpreter

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dnumpy.rewrite import phase as phases
 
 if TYPE_CHECKING:
     from dnumpy.rewrite.phase import Phase
@@ -34,30 +35,34 @@ def cache_directory() -> Path:
     return cache_root() / "kernels"
 
 
-def name_of(phase: Phase) -> str:
-    """Return a name that phases share which differ in extents alone, the same in every process."""
-    inputs = [f"{given.access.value} {given.dtype} {len(given.shape)}" for given in phase.inputs]
-    steps = [f"{step.op.name} {step.args} {step.dtype} {len(step.shape)}" for step in phase.steps]
-    outputs = [f"{output.slot} {output.partial}" for output in phase.outputs]
-    text = "\n".join((*inputs, *steps, *outputs))
-    return blake2b(text.encode(), digest_size=16).hexdigest()
-
-
 def is_known(phase: Phase) -> bool:
     """Say whether a phase like this one had machine code on this disk."""
-    return _hint(phase).exists()
+    return has(phases.likeness(phase))
+
+
+def has(likeness: str) -> bool:
+    """Say whether a phase of this likeness had machine code on this disk."""
+    return bool(likeness) and _hint(likeness).exists()
+
+
+def known() -> frozenset[str]:
+    """Return the likenesses of all phases that had machine code on this disk."""
+    try:
+        return frozenset(path.name for path in (cache_root() / "phases").iterdir())
+    except OSError:
+        return frozenset()
 
 
 def note(phase: Phase) -> None:
     """Let :func:`is_known` say so of the phase; a folder that cannot be written costs the hint."""
-    path = _hint(phase)
+    path = _hint(phases.likeness(phase))
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        known = list(path.parent.iterdir())
-        for old in known if len(known) >= MOST_HINTS else ():
+        there = list(path.parent.iterdir())
+        for old in there if len(there) >= MOST_HINTS else ():
             old.unlink(missing_ok=True)
         path.touch()
 
 
-def _hint(phase: Phase) -> Path:
-    return cache_root() / "phases" / name_of(phase)
+def _hint(likeness: str) -> Path:
+    return cache_root() / "phases" / likeness

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import time
 from functools import lru_cache, partial
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -125,6 +126,16 @@ def _fast_functions() -> str:
     for path in sorted(Path(__file__).parent.glob("fast_*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of this thread and of all compiling in the other process so far."""
+    return time.thread_time() + llvm_apart.apart.worked_seconds
+
+
+def starting_seconds() -> float:
+    """Return the CPU time that starting the process that compiles takes; 0 where there is none."""
+    return llvm_apart.apart.starting_seconds
 
 
 def compile_source(source: str) -> bytes:

@@ -38,6 +38,8 @@ class Apart:
         self._waiter: threading.Timer | None = None
         self.has_ended = False  # with this process, which is about to end
         self.began = 0
+        self.starting_seconds = 0.0  # of CPU time, that the process took until it was ready
+        self.worked_seconds = 0.0  # likewise, that it has compiled for
 
     def object_code(self, text: str) -> bytes:
         """Return the object file of a module, whose text is without a heading.
@@ -52,13 +54,20 @@ class Apart:
         with self._lock:
             process = self._running()
             try:
-                return _answer_of(process, text.encode())
+                code, starting, worked = _answer_of(process, text.encode())
             except OSError as error:
                 self._end()
                 msg = f"the process that compiles ended: {error}"
                 raise Unavailable(msg) from error
             finally:
                 self._used = time.monotonic()
+            self.starting_seconds = starting
+            self.worked_seconds += worked
+            return code
+
+    def is_running(self) -> bool:
+        """Say whether there is a process that need not be started."""
+        return self._process is not None
 
     def _running(self) -> Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
@@ -141,25 +150,28 @@ def _started() -> Popen[bytes]:
         raise Unavailable(msg) from error
 
 
-def _answer_of(process: Popen[bytes], text: bytes) -> bytes:
-    """Return what the process makes of a text; OSError where it ends meanwhile."""
-    size = llvm_server.SIZE
+def _answer_of(process: Popen[bytes], text: bytes) -> tuple[bytes, float, float]:
+    """Return what the process makes of a text, and what it took to start, and for this.
+
+    OSError where it ends meanwhile.
+    """
+    size, answer = llvm_server.SIZE, llvm_server.HEAD
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(size.pack(len(text)) + text)
     process.stdin.flush()
-    head = process.stdout.read(1 + size.size)
-    if len(head) < 1 + size.size:
+    head = process.stdout.read(answer.size)
+    if len(head) < answer.size:
         msg = f"status {process.poll()}"
         raise OSError(msg)
-    (count,) = size.unpack(head[1:])
+    status, count, starting, worked = answer.unpack(head)
     found = process.stdout.read(count)
     if len(found) < count:
         msg = f"status {process.poll()}"
         raise OSError(msg)
-    if head[0]:
+    if status:
         raise RuntimeError(found.decode())
-    return found
+    return found, starting, worked
 
 
 apart = Apart()

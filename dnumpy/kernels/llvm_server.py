@@ -2,8 +2,8 @@
 
 ``python -I -S llvm_server.py FOLDER`` takes llvmlite from a folder, and answers requests on its
 standard input until that ends. A request is eight bytes with its
-length and the text of a module without its heading; an answer one byte, 0 for an object file and 1
-for what was wrong with the text, then eight bytes with its length, and that.
+length and the text of a module without its heading; an answer is a :data:`HEAD` and what it tells
+of: an object file (status 0), or what was wrong with the text (1).
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from __future__ import annotations
 import signal
 import struct
 import sys
+import time
 from functools import cache
 from typing import Any, BinaryIO
 
 UNTYPED = 20  # of LLVM's versions that llvmlite has had, the first in which no pointer has a type
 SIZE = struct.Struct("<q")
+# of an answer: status, length, and CPU seconds of starting this process and of compiling
+HEAD = struct.Struct("<Bqdd")
 
 
 def machine_of(llvm: Any) -> Any:
@@ -105,12 +108,15 @@ def serve(source: BinaryIO, answers: BinaryIO) -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = machine_of(llvm)
+    starting = time.process_time()
     while (text := received(source)) is not None:
+        began = time.process_time()
         try:
-            status, found = b"\0", object_code(llvm, machine, text)
+            status, found = 0, object_code(llvm, machine, text)
         except RuntimeError as error:
-            status, found = b"\1", str(error).encode()
-        answers.write(status + SIZE.pack(len(found)) + found)
+            status, found = 1, str(error).encode()
+        worked = time.process_time() - began
+        answers.write(HEAD.pack(status, len(found), starting, worked) + found)
         answers.flush()
 
 

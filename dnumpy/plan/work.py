@@ -22,7 +22,7 @@ from dnumpy.ops.families import (
     Scan,
     folds_rows,
 )
-from dnumpy.rewrite.phase import Access
+from dnumpy.rewrite.phase import Access, likeness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Loops = tuple[tuple[str, float], ...]
 LOGARITHMIC = frozenset({"sort", "fft"})
+NESTED_CODE, STEP_CODE = 2.0, 0.4  # times what is made of one loop
 
 
 @lru_cache(maxsize=4096)
@@ -59,6 +60,8 @@ def phase_work(phase: Phase) -> Work:
         ),
         calls=_calls(phase),
         program=_program(phase),
+        code=_code(phase),
+        likeness=likeness(phase),
     )
 
 
@@ -70,6 +73,18 @@ def _program(phase: Phase) -> str:
         for step in phase.steps
     ]
     return blake2b(repr(steps).encode(), digest_size=8).hexdigest()
+
+
+def _code(phase: Phase) -> float:
+    """Return how many times as long making machine code of it takes as of one loop.
+
+    Loops in loops, and what folds, are written down for several ways in which memory may lie, and
+    vectorised each. Of twelve phases of three to eleven steps, LLVM needed 0.6 to 1.3 of this.
+    """
+    inner = any(len(step.shape) > 1 for step in phase.steps)
+    if not inner and not any(output.partial for output in phase.outputs):
+        return 1.0
+    return NESTED_CODE + STEP_CODE * len(phase.steps)
 
 
 def _calls(phase: Phase) -> float:

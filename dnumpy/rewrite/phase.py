@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from hashlib import blake2b
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -211,6 +212,16 @@ def _title(phase: Phase) -> str:
     if len(names) > _SHOWN:
         names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
     return "+".join(names)
+
+
+@lru_cache(maxsize=_MOST)
+def likeness(phase: Phase) -> str:
+    """Return a name that phases share which differ in extents alone, the same in every process."""
+    inputs = [f"{given.access.value} {given.dtype} {len(given.shape)}" for given in phase.inputs]
+    steps = [f"{step.op.name} {step.args} {step.dtype} {len(step.shape)}" for step in phase.steps]
+    outputs = [f"{output.slot} {output.partial}" for output in phase.outputs]
+    text = "\n".join((*inputs, *steps, *outputs))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def verify(phase: Phase) -> None:

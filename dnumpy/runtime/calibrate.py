@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy.kernels import at_hand
+from dnumpy.kernels import compile as compiler
 from dnumpy.runtime import lowerings, machine, measure, streamed
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def _lowerings(profile: DeviceProfile) -> dict[str, Any]:
         "compile_seconds": seconds,
         "lowering_seconds": streamed.lowering_seconds(profile.threads, profile.free_bytes),
         "importing_seconds": at_hand.import_seconds() or profile.importing_seconds,
+        "starting_seconds": compiler.starting_seconds(),
     }
 
 

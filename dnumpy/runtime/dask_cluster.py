@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.errors import WorkerLost
+from dnumpy.kernels import cached
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import on_worker
 from dnumpy.runtime.background import Busy, once_idle
 from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
 from dnumpy.runtime.dask_runs import Members, Runs
-from dnumpy.runtime.first_runs import beginning
+from dnumpy.runtime.first_runs import Worker, beginning
 from dnumpy.runtime.graph import Segment
 from dnumpy.runtime.links import LARGE, MIDDLE, measure_links
 from dnumpy.runtime.measured import MeasuredNodes
@@ -89,6 +90,7 @@ class DaskCluster(MeasuredNodes):
         self._relays_again = self._refreshed = float("-inf")
         self._steps: dict[str, float] = {}  # seconds that a step of a relay takes besides its work
         self._trial: Trial | None = None
+        self._known: dict[str, frozenset[str]] = {}  # phases of which workers have machine code
         self._relay_links = self.links  # as results of a relay's steps go along them
         self._files = Seen()
         self._memory_seen = float("-inf")
@@ -134,6 +136,7 @@ class DaskCluster(MeasuredNodes):
             return
         try:
             self._take_in(probe_cluster(self.client, workers=unknown))
+            self._known.update(self.client.run(cached.known, workers=unknown))
             self._steps.update(self._runs.on_each(step_seconds, unknown))
             self._measure_links(MIDDLE, LINKS_SECONDS)
             self._try_relays()
@@ -239,9 +242,9 @@ class DaskCluster(MeasuredNodes):
     def _ratings(self, demands: Sequence[Demand]) -> list[Rating]:
         """Return how the workers will run each demand, first runs of kernels among them."""
         ratings = [self._rating(demand.what, demand.work) for demand in demands]
-        profiles = [self.profiles[address] for address in self._alive]
+        workers = [Worker(self.profiles[a], self._known.get(a, ())) for a in self._alive]
         compiled = partial(self._rating, lowering="numba")
-        return beginning(demands, ratings, profiles, self._taught.has_run, compiled)
+        return beginning(demands, ratings, workers, self._taught.has_run, compiled)
 
     def _places(self, sketch: Sketch) -> list[Place]:
         """Return the workers as they are to this run: tasks of a relay begin sooner than others."""

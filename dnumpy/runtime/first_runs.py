@@ -1,24 +1,26 @@
 """What first runs of kernels take on workers, as :mod:`dnumpy.kernels.choose` lets them begin.
 
-A phase that nobody ran begins tiled. A moment later it is written down for the compiler, beside the
-task, which takes as much longer on a worker of one thread. Once it has run for about as long as
-compiling takes, or at once where it will run for many times as long, it is compiled there too: the
-task is longer by what of that it is still there for. Where the same phase comes again in the same
-run, as in a loop, it is compiled by then.
+A phase that nobody ran begins tiled. A moment later it is written down for the compiler; once it
+has run for about as long as that takes, or at once where it will run for many times as long, it is
+compiled too, beside the task. On a worker of one thread, whatever its share of a CPU, both take
+their turns: while the compiler does its work the task does as much of its own. What is left of the
+task then runs compiled, and so does the same phase when it comes again in the same run, as in a
+loop. A worker that has machine code of a phase like it on its disk has next to nothing to compile.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
-from dnumpy.cost.estimate import seconds
-from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS
+from dnumpy.cost.estimate import compile_seconds, seconds
+from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS, LOAD_SECONDS
 from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.taught import NEVER_COMPILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from dnumpy.cost.profile import DeviceProfile
     from dnumpy.cost.work import Work
@@ -26,65 +28,133 @@ if TYPE_CHECKING:
     from dnumpy.runtime.jointly import Rating
 
 
+class Worker(NamedTuple):
+    """A worker's profile, and of which phases it has machine code, by their likeness."""
+
+    profile: DeviceProfile
+    known: Collection[str] = ()
+
+    @property
+    def share(self) -> float:
+        """The share of a CPU that it gets."""
+        return min(self.profile.speed, 1.0)
+
+
+@dataclass(slots=True)
+class _Begun:
+    """How far a phase is on a worker: CPU seconds that it ran tiled, and what is left to compile.
+
+    Nothing is compiled before it has run for ``begins`` seconds, or for a moment where a run takes
+    so long that compiling is worth it ``at_once``.
+    """
+
+    begins: float
+    at_once: float
+    left: float
+    ran: float = 0.0
+
+    def seconds_of(self, worker: Worker, tiled: float, compiled: float) -> float:
+        """Return the seconds of the next run, which takes so many one way or the other alone."""
+        if not self.left:
+            return compiled
+        threads, work = worker.profile.threads, tiled * worker.share
+        begins = LOAD_AFTER if work * threads >= self.at_once else self.begins
+        begins = max(begins / threads - self.ran, 0.0)
+        beside = min(self.left, max(work - begins, 0.0))
+        self.left -= beside
+        ran = work if self.left else begins + beside
+        if not self.ran and work * threads >= LOWER_AFTER:
+            beside += worker.profile.lowering_seconds
+        self.ran += ran
+        rest = 1.0 - ran / work if work else 0.0
+        return (ran + min(beside, work) / threads) / worker.share + rest * compiled
+
+
+@dataclass(slots=True)
+class _Compilers:
+    """The processes that compile on the workers: started once in a run."""
+
+    started: bool = False
+    begun: dict[str, list[_Begun]] = field(default_factory=dict)
+
+    def of(self, name: str, work: Work, workers: Sequence[Worker]) -> list[_Begun]:
+        """Return how far the phase is on each worker."""
+        if name not in self.begun:
+            self.begun[name] = [self._begin(work, worker) for worker in workers]
+            self.started = True
+        return self.begun[name]
+
+    def _begin(self, work: Work, worker: Worker) -> _Begun:
+        if work.flops or any(loop in NEVER_COMPILED for loop, _ in work.loops):
+            return _Begun(float("inf"), float("inf"), 1.0)
+        if work.likeness in worker.known:
+            return _Begun(LOAD_AFTER, 0.0, LOAD_SECONDS)
+        compiling = compile_seconds(work, worker.profile, starts=not self.started)
+        return _Begun(COMPILE_SECONDS, AHEAD * COMPILE_SECONDS, compiling or COMPILE_SECONDS)
+
+
 def beginning(
     demands: Sequence[Demand],
     ratings: Sequence[Rating],
-    profiles: Sequence[DeviceProfile],
+    workers: Sequence[Worker],
     ran: Callable[[str, Work], bool],
     compiled: Callable[[str, Work], Rating],
 ) -> list[Rating]:
-    """Return the ratings of all that a run asks, with what its first runs take longer.
+    """Return the ratings of all that a run asks, as its first runs go.
 
     ``ran`` says whether a phase ran before, ``compiled`` how one is rated once it is compiled.
     """
     found: list[Rating] = []
-    before: dict[str, float] = {}  # seconds that each phase has run tiled by then
+    compilers = _Compilers()
     for demand, rating in zip(demands, ratings, strict=True):
         what, work = demand.what, demand.work
         if not work.program or rating.lowering != "tiled" or ran(what, work):
             found.append(rating)
             continue
-        name = kernel_name(what, work, "any")
-        busy = _busy_seconds(work, rating, profiles)
-        cost = min(COMPILE_SECONDS, *(p.compile_seconds or COMPILE_SECONDS for p in profiles))
-        compiles = not work.flops and not any(loop in NEVER_COMPILED for loop, _ in work.loops)
-        if name not in before:
-            found.append(_begun(rating, profiles, busy, cost if compiles else float("inf")))
-        elif compiles and before[name] >= cost:
-            found.append(compiled(what, work))
+        begun = compilers.of(kernel_name(what, work, "any"), work, workers)
+        later = compiled(what, work)
+        if not any(each.left for each in begun):
+            found.append(later)
         else:
-            found.append(rating)
-        least = min([t * min(p.speed, 1.0) for t, p in zip(busy, profiles, strict=True)])
-        before[name] = before.get(name, 0.0) + least
+            found.append(_first(work, rating, later, workers, begun))
     return found
 
 
-def _busy_seconds(work: Work, rating: Rating, profiles: Sequence[DeviceProfile]) -> list[float]:
-    """Return what each worker takes for about the rows that its speed earns."""
-    rates = [p.speed * p.threads / f for p, f in zip(profiles, rating.factors, strict=True)]
-    found = []
-    for profile, factor, rate in zip(profiles, rating.factors, rates, strict=True):
-        rows = work.rows * rate / sum(rates) / profile.threads
-        took = seconds(work, profile, rows, rating.lowering, factor) - profile.launch_seconds
-        found.append(max(took, 0.0))
-    return found
-
-
-def _begun(
-    rating: Rating, profiles: Sequence[DeviceProfile], busy: Sequence[float], cost: float
+def _first(
+    work: Work,
+    tiled: Rating,
+    compiled: Rating,
+    workers: Sequence[Worker],
+    begun: Sequence[_Begun],
 ) -> Rating:
-    """Return the rating of a first run that is ``busy`` for so long on each worker.
+    """Return the rating of a run in which a phase is compiled, or may be.
 
-    It is longer by the same factor on all of them: rows that it makes lie there for runs that
-    nothing goes on beside.
+    It takes as much longer, or less long, on all workers as on the one where that is most: rows
+    that it makes lie there for runs that nothing goes on beside.
     """
-    longest = 1.0
-    for profile, took in zip(profiles, busy, strict=True):
-        share = min(profile.speed, 1.0)
-        work = took * share
-        beside = profile.lowering_seconds if work >= LOWER_AFTER else 0.0
-        begins = LOAD_AFTER if work >= AHEAD * cost else cost
-        beside += min(profile.compile_seconds, max(work - begins, 0.0))
-        if took:
-            longest = max(longest, 1.0 + min(beside / share, took) / took / profile.threads)
-    return rating._replace(factors=tuple([factor * longest for factor in rating.factors]))
+    longest = 0.0
+    rows = _earned(work, tiled, workers)
+    factors = zip(tiled.factors, compiled.factors, strict=True)
+    for worker, here, n, (slow, fast) in zip(workers, begun, rows, factors, strict=True):
+        alone = _busy_seconds(work, worker, n, "tiled", slow)
+        if alone:
+            sooner = _busy_seconds(work, worker, n, "numba", fast)
+            longest = max(longest, here.seconds_of(worker, alone, sooner) / alone)
+    return tiled._replace(factors=tuple([factor * (longest or 1.0) for factor in tiled.factors]))
+
+
+def _earned(work: Work, rating: Rating, workers: Sequence[Worker]) -> list[float]:
+    """Return about the rows that each worker's thread has, as their speeds earn them."""
+    rates = [
+        w.profile.speed * w.profile.threads / factor
+        for w, factor in zip(workers, rating.factors, strict=True)
+    ]
+    total = sum(rates)
+    return [
+        work.rows * rate / total / w.profile.threads for w, rate in zip(workers, rates, strict=True)
+    ]
+
+
+def _busy_seconds(work: Work, worker: Worker, rows: float, lowering: str, factor: float) -> float:
+    profile = worker.profile
+    return max(seconds(work, profile, rows, lowering, factor) - profile.launch_seconds, 0.0)

@@ -16,8 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
-from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, seconds
-from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS, is_imported, lowerings_wait
+from dnumpy.cost.estimate import compile_seconds, first_seconds, loop_seconds_per_row, seconds
+from dnumpy.kernels import cached, llvm_apart
+from dnumpy.kernels.at_hand import (
+    AHEAD,
+    COMPILE_SECONDS,
+    KNOWN_AFTER,
+    LOAD_SECONDS,
+    is_imported,
+    lowerings_wait,
+)
 from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER, kernel_for
 from dnumpy.plan.work import op_work, row_bytes
 from dnumpy.runtime import machine, works
@@ -313,20 +321,24 @@ def _rates(lowering: str) -> str:
 
 def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
     """Return the seconds of a first run, which begins tiled, as ``kernels.choose`` decides."""
-    waits = lowerings_wait(tiled * profile.threads)
-    busy = tiled * profile.threads - waits
+    run = tiled * profile.threads
+    loads = cached.has(work.likeness) and (is_imported() or run >= KNOWN_AFTER)
+    waits = 0.0 if loads else lowerings_wait(run)
+    busy = run - waits
     if busy < LOWER_AFTER:
         return tiled
     beside = profile.lowering_seconds
     if not is_imported():
         beside += profile.importing_seconds
     lowered = tiled + beside
-    if busy < COMPILE_SECONDS:
+    if busy < COMPILE_SECONDS and not loads:
         return tiled if waits else lowered  # it has ended before anything is imported
-    at_once = busy >= AHEAD * COMPILE_SECONDS
+    at_once = loads or busy >= AHEAD * COMPILE_SECONDS
     begins = (waits + (LOAD_AFTER if at_once else COMPILE_SECONDS)) / profile.threads
     compiled = profile_seconds(work, profile, "numba")
-    return beside + first_seconds(tiled, compiled, begins, profile.compile_seconds, profile.threads)
+    starts = not llvm_apart.apart.is_running()
+    compiling = LOAD_SECONDS if loads else compile_seconds(work, profile, starts=starts)
+    return beside + first_seconds(tiled, compiled, begins, compiling, profile.threads)
 
 
 def _growing(kind: Kind, profile: DeviceProfile) -> float:

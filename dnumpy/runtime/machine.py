@@ -12,6 +12,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 NO_LIMIT = 1 << 60  # bytes: version 1 writes "unlimited" as a number near 2**63
 FREE_METRIC = "dnumpy_free_bytes"  # what a worker's heartbeat calls its free memory
 COMPILERS_BYTES = 100_000_000  # that a process holds more once it has compiled a kernel
+MEASURES = 2  # changes with what figures of a profile mean
 PACKAGES = ("numpy", "numba", "dnumpy")
 
 
@@ -146,6 +147,7 @@ def machine_key(threads: int) -> tuple[str, ...]:
         platform.node(),
         cpu_model(),
         str(os.cpu_count()),
+        f"measures={MEASURES}",
         f"threads={threads}",
         f"quota={quota:.3f}" if quota is not None else "quota=none",
         sys.byteorder,

@@ -10,6 +10,7 @@ import pytest
 
 from dnumpy.expr.expr import Const, leaf
 from dnumpy.kernels import cached
+from dnumpy.rewrite.phase import likeness
 from tests.kernels import phases as p
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ def _a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_phases_that_differ_in_extents_and_constants_are_known_by_one_name() -> None:
-    name = cached.name_of(phase_of(500))
-    assert cached.name_of(phase_of(700, shift=3.0)) == name
+    name = likeness(phase_of(500))
+    assert likeness(phase_of(700, shift=3.0)) == name
     others = [phase_of(500, "f4"), phase_of(500, name="add")]
-    assert len({name, *map(cached.name_of, others)}) == 3
+    assert len({name, *map(likeness, others)}) == 3
 
 
 def test_what_was_noted_is_known_and_nothing_else() -> None:
