@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dnumpy.expr.expr import Shape
     from dnumpy.expr.geometry import RowMap
-    from dnumpy.runtime.graph import Graph
+    from dnumpy.runtime.graph import Graph, Range
 
 
 # Up to so many, an array at home that tasks read whole goes from here to each node that reads it.
@@ -156,6 +156,44 @@ def bind_in_turn(
         most = max(most, copied)
     graph.reads.note_assembled(node, most)
     return found, data
+
+
+def bind_at_once(
+    graph: Graph, node: str, wants: Sequence[Want], rows: Range, data: list[Ref], grid: int
+) -> tuple[list[Bindings], list[Ref]] | None:
+    """Return how a task gets the operands of each block of ``grid`` rows, bound all at once.
+
+    ``wants`` is what it reads altogether. None where a block is to be read by itself: where its
+    rows are put together, sent, read from a file or made for it, and where it reads other rows.
+    """
+    by_rows = [number for number, want in enumerate(wants) if want.lo is not None]
+    read = [wants[number] for number in by_rows]
+    if any((want.lo, want.hi) != (rows.lo, rows.hi) or want.inner for want in read):
+        return None
+    if not all(_lies_there(graph, want.operand.source) for want in read):
+        return None
+    if not in_one_piece(graph, read):
+        return None
+    every, data = bind(graph, node, wants, data)
+    found = []
+    for lo in range(0, rows.hi - rows.lo, grid):
+        hi = min(lo + grid, rows.hi - rows.lo)
+        reads = list(every.reads)
+        for number in by_rows:
+            reads[number] = _block_of(every.reads[number], lo, hi)
+        found.append(Bindings(every.windows, tuple(reads)))
+    return found, data
+
+
+def _lies_there(graph: Graph, source: Source | None) -> bool:
+    """Say whether rows lie in the memory of nodes."""
+    return source is not None and source.at_home() is None and source not in graph.passing
+
+
+def _block_of(read: Read | Literal, lo: int, hi: int) -> Read:
+    assert isinstance(read, Read)
+    first = 0 if read.rows is None else read.rows.start
+    return read._replace(rows=slice(first + lo, first + hi))
 
 
 def bind_by_rows(

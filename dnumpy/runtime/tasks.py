@@ -138,8 +138,8 @@ class PartialJob(NamedTuple):
     dtype: np.dtype
 
     def reads(self) -> tuple[Bindings, ...]:
-        """Return where its operands come from."""
-        return tuple([bindings for _, _, bindings in self.blocks])
+        """Return where its operands come from, windows that blocks have in common once."""
+        return tuple({id(bindings.windows): bindings for _, _, bindings in self.blocks}.values())
 
 
 class Report(NamedTuple):
