@@ -80,7 +80,7 @@ def seconds(
     """
     if rows <= 0:
         return 0.0
-    moved = rows * (work.bytes_read + work.bytes_written) + work.fixed_bytes
+    moved = rows * work.bytes_moved + work.fixed_bytes
     parts = (
         moved / profile.bandwidth_at(moved),
         rows * work.flops / profile.flops_per_second(work.dtype),

@@ -65,6 +65,9 @@ class Work:
         The dtype that dominates; picks the GEMM rate and scales vector loops.
     passing_bytes_per_row : float
         Of the bytes read, those that are not held: they are read from a file block by block.
+    bytes_again : float
+        Of the bytes read per row, those that come from caches, as rows of another operand overlap
+        them.
     calls : float
         Calls of NumPy's per row, where they cannot be made as long as one likes.
     program : str
@@ -88,6 +91,7 @@ class Work:
     dtype: str = "float64"
     bytes_fresh: float = 0.0
     passing_bytes_per_row: float = 0.0
+    bytes_again: float = 0.0
     calls: float = 0.0
     program: str = ""
     compiled: tuple[tuple[str, float], ...] = ()
@@ -111,6 +115,7 @@ class Work:
             dtype=wider.dtype,
             bytes_fresh=self.bytes_fresh + other.bytes_fresh,
             passing_bytes_per_row=self.passing_bytes_per_row + other.passing_bytes_per_row,
+            bytes_again=self.bytes_again + other.bytes_again,
             calls=self.calls + other.calls,
             program="+".join(filter(None, (self.program, other.program))),
             compiled=merged_loops(self.loops_of("numba"), other.loops_of("numba"))
@@ -123,6 +128,11 @@ class Work:
     def loops_of(self, lowering: str) -> tuple[tuple[str, float], ...]:
         """Return the elements per row by op cost class, as they are run by this lowering."""
         return self.compiled if lowering == "numba" and self.compiled else self.loops
+
+    @property
+    def bytes_moved(self) -> float:
+        """Bytes that one row moves from memory and to it."""
+        return max(self.bytes_read - self.bytes_again, 0.0) + self.bytes_written
 
     @property
     def bytes_per_row(self) -> float:
@@ -141,6 +151,7 @@ class Work:
             "fixed_bytes": self.fixed_bytes,
             "bytes_fresh": self.bytes_fresh,
             "passing_bytes_per_row": self.passing_bytes_per_row,
+            "bytes_again": self.bytes_again,
             "calls": self.calls,
             "code": self.code,
             **{f"loops[{c}]": n for c, n in self.loops},

@@ -121,7 +121,7 @@ class Layout:
         operands = self._operands_of(stage)
         by_rows, whole = by_access(phase, operands)
         producer = FusedRows(phase, operands)
-        return self._by_rows(phase.title(), producer, works.phase_work(phase), by_rows, whole)
+        return self._by_rows(phase.title(), producer, works.stage_work(stage), by_rows, whole)
 
     def placed(self, stage: FusedStage, numbers: Sequence[int]) -> Laid | None:
         """Lay out a phase whose row outputs, of these numbers, fill regions of another array.
@@ -145,7 +145,7 @@ class Layout:
         by_rows, whole = by_access(phase, operands)
         producer = PlacedRows(FusedRows(phase, operands), base.source, regions, row_map.start)
         row = row_bytes(update.shape, update.dtype)  # around the region is written too
-        work = works.phase_work(phase)
+        work = works.stage_work(stage)
         work = replace(work, rows=update.shape[0], bytes_written=row, bytes_fresh=row)
         laid = self._by_rows(phase.title(), producer, work, [*by_rows, base], whole)
         return replace(laid, ranges=producer.shifted(laid.ranges))

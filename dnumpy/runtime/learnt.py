@@ -353,7 +353,7 @@ def _growing(kind: Kind, profile: DeviceProfile) -> float:
 
 def bottleneck(work: Work, profile: DeviceProfile) -> str:
     """Return the class of what takes most of the time: memory, blas, or that of a loop."""
-    moved = work.rows * (work.bytes_read + work.bytes_written) + work.fixed_bytes
+    moved = work.rows * work.bytes_moved + work.fixed_bytes
     parts = {
         "memory": moved / profile.bandwidth_at(moved),
         "blas": work.rows * work.flops / profile.flops_per_second(work.dtype),
@@ -392,7 +392,7 @@ def _work_of(phase: Phase, again: float | None = None) -> Work:
     """Return what the phase costs, less what it reads again from caches."""
     work = works.phase_work(phase)
     once = kernel_for(phase).again if again is None else again
-    return replace(work, bytes_read=work.bytes_read - once) if once else work
+    return replace(work, bytes_again=min(once, work.bytes_read)) if once else work
 
 
 def _begins(phase: Phase, lowering: str, timed: float | None) -> bool:

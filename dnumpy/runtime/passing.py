@@ -79,6 +79,7 @@ def through_blocks(
             laid.work,
             rows=work.rows,
             bytes_read=laid.work.bytes_read * part,
+            bytes_again=laid.work.bytes_again * part,
             bytes_written=0.0,
             workspace_bytes_per_row=0.0,
         )
