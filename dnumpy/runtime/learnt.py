@@ -50,6 +50,7 @@ KEPT_RUNS = 5  # of equal runs, whose median is what the next one is expected to
 MOST_KINDS = 4096  # of runs that are remembered
 SPREAD_WEIGHT = 0.1
 SEPARATOR = "\t"
+FIRST = "first"  # in place of a lowering: of runs that begin tiled and may be compiled meanwhile
 FOUR_OF_FIVE = 1.28  # standard deviations, between which four of five runs fall
 LEAST_SPREAD = 0.03
 PRIOR_SPREAD = {"runs": 0.15, "kernel": 0.3, "profile": 1.0, "plan": 0.6}
@@ -365,10 +366,15 @@ def bottleneck(work: Work, profile: DeviceProfile) -> str:
 
 
 def _names(kind: Kind, base: str, profile: DeviceProfile) -> tuple[tuple[str, str, str], ...]:
-    """Return what a correction of a run may be found under, the most telling first."""
+    """Return what a correction of a run may be found under, the most telling first.
+
+    First runs have corrections of their own: they find memory cold and nothing at hand, and the
+    runs after them, of which there are many, say nothing of that.
+    """
     assert kind.work is not None
     shared = bottleneck(kind.work, profile)
-    return (base, kind.lowering, kind.what), (base, kind.lowering, shared)
+    how = FIRST if kind.begins else kind.lowering
+    return (base, how, kind.what), (base, how, shared)
 
 
 def phase_kind(phase: Phase, what: str, again: float | None = None) -> Kind:
