@@ -6,7 +6,9 @@ only the rows that a node lacks travel to it, once.
 
 from __future__ import annotations
 
+from itertools import groupby
 from math import prod
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ from dnumpy.runtime.parcels import Parcel
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from dnumpy.expr.expr import Shape
     from dnumpy.expr.geometry import RowMap
@@ -158,42 +160,54 @@ def bind_in_turn(
     return found, data
 
 
-def bind_at_once(
-    graph: Graph, node: str, wants: Sequence[Want], rows: Range, data: list[Ref], grid: int
-) -> tuple[list[Bindings], list[Ref]] | None:
-    """Return how a task gets the operands of each block of ``grid`` rows, bound all at once.
+def bind_blocks(
+    graph: Graph,
+    rows: Range,
+    grid: int,
+    wants_of: Callable[[int, int], Sequence[Want]],
+    data: list[Ref],
+) -> tuple[list[Bindings], list[Ref]]:
+    """Return how a task gets the operands of each block of ``grid`` rows.
 
-    ``wants`` is what it reads altogether. None where a block is to be read by itself: where its
-    rows are put together, sent, read from a file or made for it, and where it reads other rows.
+    ``wants_of`` says what some rows read. Blocks that follow one another and lie in the same pieces
+    are bound at once: binding takes longer than a short task.
     """
-    by_rows = [number for number, want in enumerate(wants) if want.lo is not None]
-    read = [wants[number] for number in by_rows]
-    if any((want.lo, want.hi) != (rows.lo, rows.hi) or want.inner for want in read):
-        return None
-    if not all(_lies_there(graph, want.operand.source) for want in read):
-        return None
-    if not in_one_piece(graph, read):
-        return None
-    every, data = bind(graph, node, wants, data)
-    found = []
-    for lo in range(0, rows.hi - rows.lo, grid):
-        hi = min(lo + grid, rows.hi - rows.lo)
-        reads = list(every.reads)
-        for number in by_rows:
-            reads[number] = _block_of(every.reads[number], lo, hi)
-        found.append(Bindings(every.windows, tuple(reads)))
+    found: list[Bindings] = []
+    starts = range(rows.lo, rows.hi, grid)
+    lying = ((_lies(graph, wants_of(lo, min(lo + grid, rows.hi)), lo), lo) for lo in starts)
+    for together, blocks in groupby(lying, key=itemgetter(0)):
+        los = [lo for _, lo in blocks]
+        for some in [los] if together is not None else [[lo] for lo in los]:
+            first, stop = some[0], min(some[-1] + grid, rows.hi)
+            every, data = bind(graph, rows.node, wants_of(first, stop), data)
+            if len(some) == 1:
+                found.append(every)
+                continue
+            ends = [(lo - first, min(lo + grid, stop) - first) for lo in some]
+            found += [every.block(lo, hi, together or ()) for lo, hi in ends]
     return found, data
 
 
-def _lies_there(graph: Graph, source: Source | None) -> bool:
-    """Say whether rows lie in the memory of nodes."""
-    return source is not None and source.at_home() is None and source not in graph.passing
+def _lies(graph: Graph, wants: Sequence[Want], lo: int) -> tuple[int, ...] | None:
+    """Return in which pieces a block lies that begins with a row: their first rows.
 
-
-def _block_of(read: Read | Literal, lo: int, hi: int) -> Read:
-    assert isinstance(read, Read)
-    first = 0 if read.rows is None else read.rows.start
-    return read._replace(rows=slice(first + lo, first + hi))
+    It is -1 of what is read whole. None where it is to be bound by itself: where its rows are put
+    together, sent, read from a file or made for it, and where it reads other rows than it gives.
+    """
+    found = []
+    for want in wants:
+        if want.lo is None:
+            found.append(-1)
+            continue
+        source, need = want.operand.source, _need(want)
+        passes = source is None or source in graph.passing or source.at_home() is not None
+        if passes or need is None or want.lo != lo or want.inner:
+            return None
+        held = graph.require(need.source, need.first, need.stop)
+        if len(held) != 1:
+            return None
+        found.append(held[0].start)
+    return tuple(found)
 
 
 def bind_by_rows(

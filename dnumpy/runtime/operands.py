@@ -119,6 +119,11 @@ class Read(NamedTuple):
     rows: slice | None = None
     inner: Inner = ()
 
+    def of_rows(self, lo: int, hi: int) -> Read:
+        """Return the read of rows ``lo:hi`` of what this one reads."""
+        first = 0 if self.rows is None else self.rows.start
+        return self._replace(rows=slice(first + lo, first + hi))
+
 
 class Literal(NamedTuple):
     """An operand that is a scalar, as the user wrote it."""
@@ -166,6 +171,14 @@ class Bindings:
                     whole[read.window] = assembled(self.windows[read.window], data)
                 found.append(_seen(read, whole[read.window]))
         return found
+
+    def block(self, lo: int, hi: int, by_rows: Sequence[int]) -> Bindings:
+        """Return the same for rows ``lo:hi`` of operands whose first row here is not negative."""
+        reads = [
+            read if start < 0 or isinstance(read, Literal) else read.of_rows(lo, hi)
+            for read, start in zip(self.reads, by_rows, strict=True)
+        ]
+        return Bindings(self.windows, tuple(reads))
 
     def lies_in_pieces(self, number: int) -> bool:
         """Say whether an operand is the rows of a window as they are, in several pieces."""

@@ -24,14 +24,14 @@ from dnumpy.runtime.bind import (
     Operand,
     Want,
     bind,
-    bind_at_once,
+    bind_blocks,
     bind_by_rows,
     bind_in_turn,
     in_one_piece,
     make_ready,
 )
 from dnumpy.runtime.files import BLOCK_BYTES
-from dnumpy.runtime.operands import Bindings, Ref
+from dnumpy.runtime.operands import Ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -425,16 +425,11 @@ class FoldedBlocks(ByRanges):
 
         They come after those in ``data``, which the task has already.
         """
-        every = self.wants(r.lo, r.hi)
-        at_once = bind_at_once(graph, r.node, every, r, data, self.grid)
-        ends = [(lo, min(lo + self.grid, r.hi)) for lo in range(r.lo, r.hi, self.grid)]
-        bindings: list[Bindings] = []
-        if at_once is not None:
-            bindings, data = at_once
-        for lo, hi in ends[len(bindings) :]:
-            one, data = bind(graph, r.node, self.wants(lo, hi), data)
-            bindings.append(one)
-        blocks = [(*rows, one) for rows, one in zip(ends, bindings, strict=True)]
+        bindings, data = bind_blocks(graph, r, self.grid, self.wants, data)
+        starts = range(r.lo, r.hi, self.grid)
+        blocks = [
+            (lo, min(lo + self.grid, r.hi), b) for lo, b in zip(starts, bindings, strict=True)
+        ]
         place = r.lo // self.grid, -(-self.operands[0].shape[0] // self.grid)
         what = self.op, self.params, tuple(blocks)
         return tasks.PartialJob(*what, *place, self.shape, self.dtype), data

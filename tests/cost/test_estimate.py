@@ -69,6 +69,19 @@ def test_more_rows_never_take_less_time_or_memory(
     assert peak_bytes(work, few) <= peak_bytes(work, many)
 
 
+@given(work=works(), part=st.floats(0.0, 1.0), profile=profiles(), rows=st.floats(1, 1e9))
+def test_what_is_read_again_takes_no_time_and_its_memory(
+    work: Work, part: float, profile: DeviceProfile, rows: float
+) -> None:
+    shifted = replace(work, bytes_again=part * work.bytes_read)
+    assert seconds(shifted, profile, rows) <= seconds(work, profile, rows) * (1 + 1e-9)
+    again = shifted.bytes_again
+    room = work.workspace_bytes_per_row + again  # a random read has it as far
+    once = replace(work, bytes_read=work.bytes_read - again, workspace_bytes_per_row=room)
+    assert seconds(shifted, profile, rows) == pytest.approx(seconds(once, profile, rows), rel=1e-6)
+    assert peak_bytes(shifted, rows) == peak_bytes(work, rows)
+
+
 @given(works(), profiles())
 def test_a_slower_node_takes_longer_in_proportion(work: Work, profile: DeviceProfile) -> None:
     whole, half = replace(profile, speed=1.0), replace(profile, speed=0.5)

@@ -45,6 +45,16 @@ def test_what_was_noted_is_known_and_nothing_else() -> None:
     assert not cached.is_known(phase_of(900, "f4"))
 
 
+def test_all_that_is_known_is_told_at_once() -> None:
+    assert cached.known() == frozenset()
+    phases = [phase_of(500, dtype) for dtype in ("f8", "f4")]
+    for phase in phases:
+        cached.note(phase)
+    assert cached.known() == {likeness(phase) for phase in phases}
+    assert all(map(cached.has, cached.known()))
+    assert not cached.has("")
+
+
 def test_hints_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def folder() -> Path:  # a kernel of an earlier test may be compiled, and noted, meanwhile
         here = threading.current_thread() is threading.main_thread()

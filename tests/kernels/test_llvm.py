@@ -122,6 +122,17 @@ def test_code_is_the_same_whoever_compiles(apart):
     assert apart.began == 1
 
 
+def test_it_says_how_long_it_took_to_start_and_to_compile(apart):
+    assert not apart.is_running()
+    apart.object_code(module_text(SOURCE))
+    assert apart.is_running()
+    once, starting = apart.worked_seconds, apart.starting_seconds
+    assert 0 < once < starting  # which imports LLVM
+    apart.object_code(module_text(SOURCE))
+    assert once < apart.worked_seconds < 3 * once + starting
+    assert apart.starting_seconds == starting
+
+
 def test_a_process_that_was_killed_is_started_again(apart):
     text = module_text(SOURCE)
     code = apart.object_code(text)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dnumpy
+from dnumpy.runtime import bind as binding
 from dnumpy.runtime import folds, producers
 from dnumpy.runtime.branches import Branches, branches_of, grown
 from dnumpy.runtime.tasks import add_each
@@ -62,6 +63,9 @@ FOLDS: dict[str, Callable[[Any, Any], Any]] = {
     "histogram": lambda np_, a: np_.histogram(a, 30, range=(-3, 3))[0],
     "counts": lambda np_, a: np_.bincount(np_.abs(a * 9).astype("i8").ravel()),
     "product": lambda np_, a: a.T @ a,
+    "of a column": lambda np_, a: np_.histogram(a[:, 1], 30, range=(-3, 3))[0],
+    "of every other row": lambda np_, a: np_.histogram(a[1::2, 3:], 30, range=(-3, 3))[0],
+    "backwards": lambda np_, a: np_.histogram(a[::-1, 0], 30, range=(-3, 3))[0],
     "rows too": lambda np_, a: a - a.mean(axis=0),
 }
 
@@ -75,6 +79,27 @@ def test_folds_over_any_number_of_nodes_are_numpys(name: str, nodes: int) -> Non
     with metered_nodes(*range(1, nodes + 1), tile_rows=4):
         found = np.asarray(computed(FOLDS[name](dnumpy, on_nodes(values))))
     np.testing.assert_allclose(found, FOLDS[name](np, values), rtol=1e-12, atol=1e-12)
+
+
+def test_a_task_binds_at_once_what_lies_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 90 blocks, each node binds all at once but those whose rows lie on two nodes."""
+    values = np.random.default_rng(5).integers(0, 9, 4_500)
+    bound: list[int] = []
+    bind = binding.bind
+
+    def counted(graph: Any, node: str, wants: Any, *rest: Any) -> Any:
+        bound.append(len(wants))
+        return bind(graph, node, wants, *rest)
+
+    monkeypatch.setattr(binding, "bind", counted)
+    with metered_nodes(1, 2, 3, tile_rows=50):
+        lying = on_nodes(values)
+        assert (computed(dnumpy.bincount(lying)) == np.bincount(values)).all()
+        assert 3 <= len(bound) <= 9
+        there, elsewhere = lying[1:], lying[:-1]
+        found = computed(dnumpy.bincount(there, weights=elsewhere))
+    np.testing.assert_array_equal(found, np.bincount(values[1:], weights=values[:-1]))
+    assert len(bound) <= 30
 
 
 def test_each_node_sends_its_part_of_a_big_fold_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,10 @@ def first_and_tiled(rows: int) -> tuple[float, float]:
 @given(st.integers(1, 10_000_000))
 def test_a_first_run_takes_no_more_than_tiled_and_making_its_kernel(rows: int) -> None:
     first, tiled = first_and_tiled(rows)
-    assert first <= tiled + PROFILE.lowering_seconds + PROFILE.compile_seconds
+    assert (
+        first
+        <= tiled + PROFILE.lowering_seconds + PROFILE.compile_seconds + PROFILE.starting_seconds
+    )
     if tiled * PROFILE.threads < LOWER_AFTER:
         assert first == tiled
     elif tiled * PROFILE.threads < COMPILE_SECONDS:
@@ -91,6 +94,28 @@ def test_a_first_run_says_little_of_runs_alike(times: list[float]) -> None:
     itself = known.expect(alike[-1], PROFILE)
     assert itself is not None
     assert itself.seconds == pytest.approx(expected.seconds * times[-1] ** (1 / 1.25))
+
+
+def test_what_later_runs_take_says_nothing_of_first_ones() -> None:
+    known = learnt.Runs()
+    later = learnt.Kind("key", "op", "tiled", work(100_000))
+    first = learnt.Kind("new", "new", "tiled", work(100_000), begins=True)
+    before = known.expect(first, PROFILE)
+    for _ in range(5):
+        known._correct(later, 1e-3, PROFILE, once=False)
+    assert known.expect(first, PROFILE) == before
+    known._correct(first._replace(key="other", what="other"), 1e-3, PROFILE, once=True)
+    assert known.expect(first, PROFILE) != before
+
+
+def test_a_phase_that_has_machine_code_on_disk_loads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learnt, "is_imported", lambda: True)
+    kind = learnt.Kind("key", "what", "tiled", work(100_000), begins=True)
+    took = {}
+    for there in (False, True):
+        monkeypatch.setattr(learnt.cached, "has", lambda _likeness, there=there: there)
+        took[there] = learnt.Runs().expect(kind, PROFILE).seconds
+    assert took[True] < took[False]
 
 
 def test_a_long_first_run_gains_what_compiled_code_does() -> None:

@@ -118,6 +118,9 @@ def test_shifted_rows_are_a_halo_and_the_grid_of_a_sweep_keeps_its_rows() -> Non
     assert all(r.halo_rows <= 4 for r in sketch.reads)
     assert len(sketch.demands) == 2
     assert sketch.kept == {1}
+    for demand in sketch.demands:  # of four shifted reads, three come from caches
+        again = demand.work.bytes_again / demand.work.bytes_read
+        assert again == pytest.approx(0.75, abs=0.02)
 
 
 def test_a_folded_result_is_read_whole_from_where_it_was_folded() -> None:
