@@ -7,16 +7,16 @@ results stay where they were made, and only partial and small results come home.
 from __future__ import annotations
 
 import time
-import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from dnumpy.errors import ClusterWarning, PlanInfeasible, WorkerLost
+from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.rewrite.stages import FusedStage
 from dnumpy.runtime import settling, sketches
 from dnumpy.runtime.chunked import Chunked, Source
 from dnumpy.runtime.demands import LIGHT, Laid
-from dnumpy.runtime.failures import Failure, failure, is_ready
+from dnumpy.runtime.failures import Failure, NodesLost, failure, is_ready
 from dnumpy.runtime.folds import (
     COPIED_BYTES,
     BlockFold,
@@ -32,14 +32,15 @@ from dnumpy.runtime.graph import Graph, Outputs, Segment, TaskReads
 from dnumpy.runtime.layout import Layout
 from dnumpy.runtime.light import light_ones_at_home
 from dnumpy.runtime.meanwhile import note_what_comes_meanwhile
-from dnumpy.runtime.outputs import Output, part_of, told_of
+from dnumpy.runtime.moving import settle
+from dnumpy.runtime.outputs import Output, replace_parts, told_of
 from dnumpy.runtime.passable import may_pass
 from dnumpy.runtime.producers import FoldedBlocks, FoldedRows
 from dnumpy.runtime.reading import folds_together
 from dnumpy.runtime.refused import NotTogether
 from dnumpy.runtime.replicas import Replicas
 from dnumpy.runtime.scores import keep_score, perform, score_for
-from dnumpy.runtime.settling import NOT_MOVED, copied, moves_after
+from dnumpy.runtime.settling import moves_after
 from dnumpy.runtime.sketch import SketchLayout, following
 from dnumpy.runtime.sketches import asked_of, sketched_again
 from dnumpy.runtime.stage_runs import Learner, StageRun
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.records import Record
     from dnumpy.runtime.scores import Player
-    from dnumpy.runtime.settling import Move
     from dnumpy.runtime.sketch import Sketch
 
     Ran = tuple[list[Record], list[StepFault], list[Failure]]
@@ -103,14 +103,6 @@ class Cluster(sketches.Cluster, settling.Planner, Learner, Protocol):
     def bring_home(self, chunked: Chunked) -> np.ndarray:
         """Return all rows of a chunked array as one C-contiguous array."""
         ...
-
-
-class NodesLost(Exception):  # noqa: N818 - an event of the run, caught and answered by a new plan
-    """Nodes went away while a graph ran on them."""
-
-    def __init__(self, nodes: frozenset[str], graph_tasks: int) -> None:
-        super().__init__(f"lost {sorted(nodes)} while running {graph_tasks} tasks")
-        self.nodes = nodes
 
 
 class _Run:
@@ -320,17 +312,8 @@ class _Run:
         for output in self.outputs:
             output.settle(self.graph.segments(output.source), results, self.cluster)
         for chunked, segments in self.graph.healed.items():
-            _replace_parts(chunked, segments, results)
+            replace_parts(chunked, segments, results)
         return told
-
-
-def _replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:
-    """Replace the lost parts by those computed again; the others stay."""
-    known = {part.start: part for part in chunked.parts}
-    chunked.parts = tuple(
-        part_of(s, results[s.arg.key]) if getattr(s.arg, "key", "") in results else known[s.start]
-        for s in segments
-    )
 
 
 def _fold_of(producer: AnyProducer) -> AnyFold | None:
@@ -516,8 +499,9 @@ def _attempt(
             staying = {id(output.expr): output.source for output in laid.outputs}
         done = perform(score, stages, asked, joint.plans, staying, player)
     sketch.note_took(time.perf_counter() - began)
-    for move in moves_after(asked, sketch, cluster):
-        settle(move, cluster)
+    with suppress(NodesLost):  # of which the next run will hear
+        for move in moves_after(asked, sketch, cluster):
+            settle(move, cluster)
     return done
 
 
@@ -573,18 +557,6 @@ def _laid_out(
     run = _Run(cluster, wanted, layout, passing)
     run.add_all(stages)
     return run
-
-
-def settle(move: Move, cluster: Cluster) -> None:
-    """Copy rows of an array to where they are to lie from now on; if that fails, they stay."""
-    run = _Run(cluster)
-    try:
-        run.graph.healed[move.array] = copied(move, run.graph)
-        run.finish()
-    except NodesLost:  # of which the next run will hear
-        pass
-    except Exception as error:  # noqa: BLE001 - the run that they were moved after has ended well
-        warnings.warn(NOT_MOVED.format(move.array, error), ClusterWarning, stacklevel=1)
 
 
 def heal(chunked: Chunked, cluster: Cluster) -> list[Chunked]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.runtime.cluster import NodesLost
+from dnumpy.runtime.failures import NodesLost
 from dnumpy.runtime.graph import Segment
 
 if TYPE_CHECKING:

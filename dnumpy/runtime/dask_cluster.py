@@ -17,13 +17,15 @@ from dnumpy.kernels import cached
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import on_worker
 from dnumpy.runtime.background import Busy, once_idle
-from dnumpy.runtime.cluster import ATTEMPTS, NodesLost, heal
+from dnumpy.runtime.cluster import ATTEMPTS, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
 from dnumpy.runtime.dask_runs import Members, Runs
+from dnumpy.runtime.failures import NodesLost
 from dnumpy.runtime.first_runs import Worker, beginning
 from dnumpy.runtime.graph import Segment
 from dnumpy.runtime.links import LARGE, MIDDLE, measure_links
 from dnumpy.runtime.measured import MeasuredNodes
+from dnumpy.runtime.moving import Moves
 from dnumpy.runtime.operands import Made
 from dnumpy.runtime.probe import (
     calibrate_cluster,
@@ -93,6 +95,7 @@ class DaskCluster(MeasuredNodes):
         self._known: dict[str, frozenset[str]] = {}  # phases of which workers have machine code
         self._relay_links = self.links  # as results of a relay's steps go along them
         self._files = Seen()
+        self._moves = Moves()
         self._memory_seen = float("-inf")
         self._tight = 0  # runs to come that are planned within what the workers find free just then
         self._is_set_up = False
@@ -107,6 +110,7 @@ class DaskCluster(MeasuredNodes):
         worker lost since then is found by those who wait for it.
         """
         self._copies.forget_unused()
+        self._moves.take_in()
         now = time.monotonic()
         if now - self._refreshed < REFRESH_SECONDS and self.client.status == "running":
             return
@@ -357,6 +361,14 @@ class DaskCluster(MeasuredNodes):
             return {**futures, **dict(zip(coming, brought, strict=True))}
         legs, external = graph.relay = legs_of(graph, coming, staying)
         return self.play(legs, graph.run, external)
+
+    def move(
+        self, graph: Graph, array: Chunked, segments: Sequence[Segment], stay: list[Ref]
+    ) -> None:
+        """Begin to move an array to where these segments will be: a later run finds it there."""
+        self._on_devices(graph)
+        futures = self._runs.beside(graph.tasks, [ref.key for ref in stay])
+        self._moves.begin(array, segments, futures)
 
     def _on_devices(self, graph: Graph) -> None:
         """Let the tasks of workers that have a GPU run there."""

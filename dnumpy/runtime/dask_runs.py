@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dnumpy.errors import ClusterWarning, WorkerLost, WorkersDiffer
-from dnumpy.runtime.cluster import NodesLost
+from dnumpy.runtime.failures import NodesLost
 from dnumpy.runtime.relay import RelayBroken
 from dnumpy.runtime.versions import unfit_workers
 
@@ -231,6 +231,12 @@ class Runs:
                 futures[key].add_done_callback(_let_end)
         return kept
 
+    def beside(
+        self, tasks: Mapping[str, dict[str, Any]], stay: list[str]
+    ) -> dict[str, Future[Any]]:
+        """Let tasks run after all others that are ready; return Futures, of which none is done."""
+        return self._begun(tasks, stay, retries=0, least=-1)
+
     def _begun(
         self,
         tasks: Mapping[str, dict[str, Any]],
@@ -238,15 +244,19 @@ class Runs:
         *,
         retries: int,
         urgent: Collection[str] = (),
+        least: int = 0,
     ) -> dict[str, Future[Any]]:
-        """Let tasks run, each on its node; return the Futures of those that are wanted."""
+        """Let tasks run, each on its node; return the Futures of those that are wanted.
+
+        ``least`` is the priority of those that are not urgent.
+        """
         from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
         layers: dict[str, MaterializedLayer] = {}
         for node, own in tasks.items():
             for priority in (0, 1):
                 some = {key: task for key, task in own.items() if (key in urgent) == priority}
-                how = {"workers": [node], "retries": retries, "priority": priority}
+                how = {"workers": [node], "retries": retries, "priority": least + priority}
                 if some:
                     layers[f"{node}-{priority}"] = MaterializedLayer(some, annotations=how)
         high = HighLevelGraph(layers, {node: set() for node in layers})

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.kernels.device import Device
     from dnumpy.runtime.chunked import Chunked, Part
-    from dnumpy.runtime.cluster import NodesLost
+    from dnumpy.runtime.failures import NodesLost
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.operands import Ref

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 STEP = "dnumpy_step"  # attribute of an error: the number of the step that raised it, where known
 
 
+class NodesLost(Exception):  # noqa: N818 - an event of the run, caught and answered by a new plan
+    """Nodes went away while a graph ran on them."""
+
+    def __init__(self, nodes: frozenset[str], graph_tasks: int) -> None:
+        super().__init__(f"lost {sorted(nodes)} while running {graph_tasks} tasks")
+        self.nodes = nodes
+
+
 class Failure(NamedTuple):
     """An error and the Exprs that have no value because of it."""
 

@@ -17,7 +17,6 @@ from dnumpy.runtime import learnt
 from dnumpy.runtime.demands import Laid
 from dnumpy.runtime.forecast import (
     Forecast,
-    brought_first,
     program_of,
     title,
     with_reads,
@@ -70,8 +69,6 @@ def _together(
     """Return the forecast of all stages in one graph, while rows of some pass."""
     from dnumpy.runtime.cluster import sketched
     from dnumpy.runtime.rehearsal import rehearsed
-    from dnumpy.runtime.settling import moving_seconds
-    from dnumpy.runtime.sketches import asked_of
 
     sketch = sketched(stages, cluster, wanted, passing)
     joint = cluster.plan_run(sketch)
@@ -96,10 +93,7 @@ def _together(
         laid = [by_number[k].laid for k in mine if k in by_number]
         blocks = sum(each.blocks for each in laid if isinstance(each, Laid))
         found.append(replace(told, blocks=blocks, passes=number in passing))
-    if joint is None or passing:
-        return found
-    moving = moving_seconds(asked_of(stages, cluster, wanted), sketch, cluster)
-    return brought_first(moving, found) if moving else found
+    return found
 
 
 def _apart(

@@ -51,6 +51,15 @@ def part_of(segment: Segment, result: Made | Ref) -> Part:
     return Part(segment.node, segment.start, segment.stop, result, segment.item)
 
 
+def replace_parts(chunked: Chunked, segments: Sequence[Segment], results: dict[str, Any]) -> None:
+    """Let an array lie in these segments: parts that the results have not are there already."""
+    known = {part.start: part for part in chunked.parts}
+    chunked.parts = tuple(
+        part_of(s, results[s.arg.key]) if getattr(s.arg, "key", "") in results else known[s.start]
+        for s in segments
+    )
+
+
 def _joined(pieces: Sequence[np.ndarray]) -> np.ndarray:
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 

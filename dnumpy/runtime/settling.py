@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dnumpy.runtime.sketches import Asked
 
 FUTURE = 4.0  # times what was lost so far is expected to be lost yet; each move makes that less
-NOT_MOVED = "rows of {} could not be moved to where they are read soonest, and stay: {}"
 LEAST_PART = 0.1  # of what a run takes: predictions are off by as much
 
 
@@ -46,11 +45,12 @@ class Planner(Protocol):
 class Stay:
     """What runs lost because of where an array lies, since it was moved last."""
 
-    __slots__ = ("lost", "moves", "runs")
+    __slots__ = ("lost", "moves", "moving", "runs")
 
     def __init__(self) -> None:
         self.lost = 0.0  # seconds
         self.moves = 0
+        self.moving = False  # whether it is on its way now
         self.runs = 1  # of which it is not known yet what they lost
 
     def lose(self, seconds: float) -> None:
@@ -77,7 +77,7 @@ def moves_after(asked: Asked, sketch: Sketch, cluster: Planner) -> list[Move]:
     An array that is read for the first time is not thought about: most are read once.
     """
     read = _arrays(asked, sketch)
-    if not read:
+    if not read or any(array.stay is not None and array.stay.moving for array in read.values()):
         return []
     largest = max(read.values(), key=lambda array: array.nbytes)
     if largest.stay is None:
@@ -94,18 +94,10 @@ def moves_after(asked: Asked, sketch: Sketch, cluster: Planner) -> list[Move]:
         return []
     largest.stay.lost = 0.0
     largest.stay.moves += 1
-    return [Move(read[k], where, granule) for k, where, granule in found.places if k in read]
-
-
-def moving_seconds(asked: Asked, sketch: Sketch, cluster: Planner) -> float:
-    """Return the seconds for which a run would move its arrays at its end; note nothing."""
-    read = _arrays(asked, sketch)
-    stays = [max(read.values(), key=lambda array: array.nbytes).stay] if read else []
-    found = cluster.plan_elsewhere(sketch) if any(stays) else None
-    gain = _gain(found, sketch)
-    if found is None or not gain:
-        return 0.0
-    return found.moving_seconds if stays[0].is_worth(found.moving_seconds, gain) else 0.0
+    moves = [Move(read[k], where, granule) for k, where, granule in found.places if k in read]
+    for move in moves:
+        move.array.stay = move.array.stay or Stay()
+    return moves
 
 
 def copied(move: Move, graph: Graph) -> list[Segment]:

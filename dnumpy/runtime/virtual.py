@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.plan.model import Plan
     from dnumpy.runtime.chunked import Chunked, Part
-    from dnumpy.runtime.cluster import NodesLost
     from dnumpy.runtime.demands import Placement
+    from dnumpy.runtime.failures import NodesLost
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.sketch import Sketch

@@ -14,9 +14,9 @@ from dnumpy.cost.links import Link, Links
 from dnumpy.runtime import jointly
 from dnumpy.runtime.answers import Elsewhere
 from dnumpy.runtime.chunked import Chunked, Part, Source
-from dnumpy.runtime.cluster import settle
 from dnumpy.runtime.jointly import plan_elsewhere, plan_together
 from dnumpy.runtime.links import SIZES
+from dnumpy.runtime.moving import settle
 from dnumpy.runtime.settling import FUTURE, Move, Stay, _gain
 from dnumpy.runtime.sketch import Sketch
 from dnumpy.runtime.virtual import VirtualCluster

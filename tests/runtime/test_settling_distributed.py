@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import gc
+import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from dask._task_spec import Task
+from distributed import wait
 
 from dnumpy.errors import ClusterWarning
 from dnumpy.runtime import cluster as module
+from dnumpy.runtime import moving
 from dnumpy.runtime.answers import Elsewhere
 from dnumpy.runtime.chunked import Chunked
+from dnumpy.runtime.dask_runs import Runs
+from dnumpy.runtime.failures import NodesLost
+from dnumpy.runtime.moving import Moves
 from dnumpy.runtime.scores import clear_scores
 from dnumpy.runtime.sketches import clear_sketches
 from tests.runtime import programs as p
@@ -80,6 +87,14 @@ def read(made: Expr, nodes: Any) -> np.ndarray:
     return found
 
 
+def arrive(nodes: Any) -> None:
+    """Wait for what is on its way, and let it lie where it is then."""
+    futures = [future for each in nodes._moves._moving for future in each.futures.values()]
+    with nodes.client.as_current():
+        wait(futures, timeout=60)
+    nodes.refresh()
+
+
 def test_an_array_that_is_read_again_lies_elsewhere_from_then_on(nodes: Any) -> None:
     made, values = made_on(nodes)
     before = made.value.rows_per_node()
@@ -88,6 +103,7 @@ def test_an_array_that_is_read_again_lies_elsewhere_from_then_on(nodes: Any) -> 
     assert np.allclose(read(made, nodes), expected)
     assert made.value.rows_per_node() == before  # the first time says nothing
     assert np.allclose(read(made, nodes), expected)
+    arrive(nodes)
     first, *_, last = nodes._alive
     assert made.value.rows_per_node() == ((first, 100), (last, ROWS - 100))
     assert np.array_equal(made.value.gather(), values)
@@ -106,12 +122,82 @@ def test_what_is_not_worth_moving_stays(nodes: Any, monkeypatch: pytest.MonkeyPa
     assert made.value.rows_per_node() == before
 
 
+def test_what_is_on_its_way_is_read_where_it_lies_and_moves_once(
+    nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, values = made_on(nodes)
+    before = made.value.rows_per_node()
+    expected = values - (values * 2.0).sum(axis=0, keepdims=True)
+    begun: list[Any] = []
+    begin = Moves.begin
+
+    def counted(moves: Moves, array: Any, *where: Any) -> None:
+        begun.append(array)
+        begin(moves, array, *where)
+
+    monkeypatch.setattr(Moves, "begin", counted)
+    monkeypatch.setattr(Moves, "take_in", lambda _: None)  # it takes long
+    for _ in range(4):
+        assert np.allclose(read(made, nodes), expected)
+    assert begun == [made.value]
+    assert made.value.rows_per_node() == before
+    monkeypatch.undo()
+    arrive(nodes)
+    assert made.value.rows_per_node() != before
+    assert np.array_equal(made.value.gather(), values)
+
+
+def test_what_nobody_reads_any_more_moves_nowhere(nodes: Any) -> None:
+    made, _ = made_on(nodes)
+    for _ in range(2):
+        read(made, nodes)
+    copies = {key for each in nodes._moves._moving for key in each.futures}
+    assert copies
+    del made
+    gc.collect()
+    arrive(nodes)
+    assert not nodes._moves._moving
+    until = time.monotonic() + 20
+    while copies & {key for keys in nodes.client.has_what().values() for key in keys}:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_an_error_on_the_way_is_told_and_all_stays(
+    nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, values = made_on(nodes)
+    read(made, nodes)
+    before = made.value.rows_per_node()
+    beside = Runs.beside
+
+    def failing(runs: Runs, tasks: Any, stay: list[str]) -> Any:
+        for own in tasks.values():
+            for key in own:
+                if key in stay:
+                    own[key] = Task(key, no_room)
+        return beside(runs, tasks, stay)
+
+    monkeypatch.setattr(Runs, "beside", failing)
+    read(made, nodes)
+    with pytest.warns(ClusterWarning, match="stay: no room"):
+        arrive(nodes)
+    assert made.value.rows_per_node() == before
+    assert np.array_equal(made.value.gather(), values)
+
+
+def no_room() -> None:
+    msg = "no room"
+    raise MemoryError(msg)
+
+
 def test_after_a_move_the_program_is_performed_as_before(
     nodes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, _ = made_on(nodes)
     for _ in range(2):
         read(made, nodes)
+    arrive(nodes)
     monkeypatch.setattr(Elsewhere3, "plan_elsewhere", lambda *_: None)
     moved: list[Any] = []
     monkeypatch.setattr(module, "settle", lambda move, _: moved.append(move))
@@ -129,9 +215,9 @@ def test_what_cannot_be_moved_stays_and_the_run_has_its_result(
     before = made.value.rows_per_node()
 
     def fail(*_: Any) -> Any:
-        raise module.NodesLost(frozenset(), 0) if lost else MemoryError("no room")
+        raise NodesLost(frozenset(), 0) if lost else MemoryError("no room")
 
-    monkeypatch.setattr(module, "copied", fail)
+    monkeypatch.setattr(moving, "copied", fail)
     expected = values - (values * 2.0).sum(axis=0, keepdims=True)
     with nullcontext() if lost else pytest.warns(ClusterWarning, match="stay: no room"):
         assert np.allclose(read(made, nodes), expected)
@@ -148,6 +234,7 @@ def test_rows_that_were_moved_and_lost_are_computed_again(mortal: Any, profiles:
     made, values = made_on(nodes)
     for _ in range(2):
         read(made, nodes)
+    arrive(nodes)
     assert dict(made.value.rows_per_node())[list(nodes._alive)[-1]] == ROWS - 100
     kill(nodes, list(nodes._alive)[-1])
     assert np.array_equal(made.value.gather(), values)

@@ -1,0 +1,118 @@
+"""Moves of arrays between nodes, beside the runs that read them where they lie until then.
+
+What moves on workers is copied by tasks that give way to those of runs; rows travel while these
+compute. A later run finds it moved, or not yet. Nodes of this process have their own at once.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+from dnumpy.errors import ClusterWarning
+from dnumpy.runtime.failures import NodesLost
+from dnumpy.runtime.graph import Graph, Nodes
+from dnumpy.runtime.outputs import replace_parts
+from dnumpy.runtime.settling import copied
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from distributed import Future
+
+    from dnumpy.runtime.chunked import Chunked, Part
+    from dnumpy.runtime.graph import Segment
+    from dnumpy.runtime.operands import Ref
+    from dnumpy.runtime.settling import Move
+
+NOT_MOVED = "rows of {} could not be moved to where they are read soonest, and stay: {}"
+
+
+class Runner(Nodes, Protocol):
+    """Nodes that run graphs."""
+
+    remote: bool
+
+    def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
+        """Run the graph; return by key what comes home, and what holds that which stays."""
+        ...
+
+
+class Mover(Protocol):
+    """Remote nodes, on which arrays are moved beside runs."""
+
+    def move(
+        self, graph: Graph, array: Chunked, segments: Sequence[Segment], stay: list[Ref]
+    ) -> None:
+        """Begin to move an array to where these segments will be; those of the graph stay."""
+        ...
+
+
+def settle(move: Move, cluster: Runner) -> None:
+    """Begin to copy rows of an array to where they are to lie from now on.
+
+    Nodes of this process have copied them when this returns. If that fails, they stay; raises
+    NodesLost where nodes were lost on the way.
+    """
+    graph = Graph(cluster)
+    try:
+        segments = copied(move, graph)
+        stay = [s.arg for s in segments if getattr(s.arg, "key", "") in graph.node_of]
+        if cluster.remote:
+            cast("Mover", cluster).move(graph, move.array, segments, stay)
+        else:
+            replace_parts(move.array, segments, cluster.run(graph, [], stay))
+    except NodesLost:
+        raise
+    except Exception as error:  # noqa: BLE001 - the run that they were moved after has ended well
+        warnings.warn(NOT_MOVED.format(move.array, error), ClusterWarning, stacklevel=1)
+
+
+class _Moving(NamedTuple):
+    """An array that is being copied; ``parts`` are those that it had when that began."""
+
+    array: weakref.ref[Chunked]
+    parts: tuple[Part, ...]
+    segments: Sequence[Segment]
+    futures: Mapping[str, Future[Any]]
+
+
+class Moves:
+    """The moves that go on on the workers of a client."""
+
+    def __init__(self) -> None:
+        self._moving: list[_Moving] = []
+
+    def begin(
+        self, array: Chunked, segments: Sequence[Segment], futures: Mapping[str, Future[Any]]
+    ) -> None:
+        """Note that an array is on its way to where these segments are."""
+        assert array.stay is not None
+        array.stay.moving = True
+        self._moving.append(_Moving(weakref.ref(array), array.parts, segments, futures))
+
+    def take_in(self) -> None:
+        """Let arrays that have arrived lie where they are now; what failed stays where it was."""
+        left, self._moving = self._moving, []
+        for moving in left:
+            array = moving.array()
+            if array is None:  # nobody will read it: the futures go, and with them the copies
+                continue
+            states = {future.status for future in moving.futures.values()}
+            if states <= {"finished", "pending"} and states != {"finished"}:
+                self._moving.append(moving)
+                continue
+            array.stay.moving = False
+            if states != {"finished"}:
+                _tell(array, moving)
+            elif array.parts is moving.parts:  # else some were lost, and made again, meanwhile
+                replace_parts(array, moving.segments, dict(moving.futures))
+
+
+def _tell(array: Chunked, moving: _Moving) -> None:
+    """Warn of an error; that a worker was lost the next run will hear."""
+    failed = [future for future in moving.futures.values() if future.status == "error"]
+    if failed:
+        problem = failed[0].exception()
+        warnings.warn(NOT_MOVED.format(array, problem), ClusterWarning, stacklevel=1)
