@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dnumpy.errors import PlanInfeasible, WorkerLost
-from dnumpy.rewrite.stages import FusedStage
+from dnumpy.rewrite.stages import FusedStage, owners_of
 from dnumpy.runtime import settling, sketches
 from dnumpy.runtime.chunked import Chunked, Source
 from dnumpy.runtime.demands import LIGHT, Laid
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.faults import StepFault
     from dnumpy.runtime.folds import AnyFold
     from dnumpy.runtime.jointly import Joint
+    from dnumpy.runtime.moving import Mover
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.records import Record
     from dnumpy.runtime.scores import Player
@@ -476,6 +477,8 @@ def _attempt(
 ) -> tuple[list[Record], list[StepFault]]:
     if not cluster.predicts:
         return run_of(stages, cluster, wanted, None, passing).finish()
+    if cluster.remote:
+        cast("Mover", cluster).arrive(lambda: owners_of(stages))
     if passing:
         joint = cluster.plan_run(sketched(stages, cluster, wanted, passing))
         plans = None if joint is None else joint.plans

@@ -17,6 +17,7 @@ from dnumpy.kernels import cached
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import on_worker
 from dnumpy.runtime.background import Busy, once_idle
+from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.cluster import ATTEMPTS, heal
 from dnumpy.runtime.copies import EMBED_BYTES, Copies, ref_of
 from dnumpy.runtime.dask_runs import Members, Runs
@@ -42,7 +43,7 @@ from dnumpy.runtime.told import Listener
 from dnumpy.runtime.trial import Trial, trial
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Sequence
 
     from distributed import Client
 
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.answers import Elsewhere
     from dnumpy.runtime.background import Idle
-    from dnumpy.runtime.chunked import Chunked, Part
+    from dnumpy.runtime.chunked import Part
     from dnumpy.runtime.demands import Demand
     from dnumpy.runtime.graph import Graph
     from dnumpy.runtime.jointly import Joint, Place, Rating
@@ -369,6 +370,14 @@ class DaskCluster(MeasuredNodes):
         self._on_devices(graph)
         futures = self._runs.beside(graph.tasks, [ref.key for ref in stay])
         self._moves.begin(array, segments, futures)
+
+    def arrive(self, read: Callable[[], Collection[Expr]]) -> None:
+        """Wait until those arrays that are read have arrived that are on their way."""
+        if not self._moves:
+            return
+        arrays = [owner.value for owner in read() if isinstance(owner.value, Chunked)]
+        self._runs.wait_for(self._moves.futures_of(arrays), frozenset(self._alive))
+        self._moves.take_in()
 
     def _on_devices(self, graph: Graph) -> None:
         """Let the tasks of workers that have a GPU run there."""

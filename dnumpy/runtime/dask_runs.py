@@ -237,6 +237,15 @@ class Runs:
         """Let tasks run after all others that are ready; return Futures, of which none is done."""
         return self._begun(tasks, stay, retries=0, least=-1)
 
+    def wait_for(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> None:
+        """Return when all have ended somehow; those of lost workers are cancelled."""
+        try:
+            self._wait(futures, nodes)
+        except NodesLost:
+            self.client.cancel(list(futures), force=True)
+        except Exception as problem:  # noqa: BLE001 - whoever looks at the futures meets it
+            _let_go(problem)
+
     def _begun(
         self,
         tasks: Mapping[str, dict[str, Any]],

@@ -1,7 +1,8 @@
 """Moves of arrays between nodes, beside the runs that read them where they lie until then.
 
-What moves on workers is copied by tasks that give way to those of runs; rows travel while these
-compute. A later run finds it moved, or not yet. Nodes of this process have their own at once.
+What moves on workers is copied while the program does something else, by tasks that give way to
+those of runs. A run that reads it waits until it has arrived: it would only send the same rows once
+more, over the same network. Nodes of this process have their own at once.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from dnumpy.runtime.outputs import replace_parts
 from dnumpy.runtime.settling import copied
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from distributed import Future
 
+    from dnumpy.expr.expr import Expr
     from dnumpy.runtime.chunked import Chunked, Part
     from dnumpy.runtime.graph import Segment
     from dnumpy.runtime.operands import Ref
@@ -41,6 +43,10 @@ class Runner(Nodes, Protocol):
 
 class Mover(Protocol):
     """Remote nodes, on which arrays are moved beside runs."""
+
+    def arrive(self, read: Callable[[], Collection[Expr]]) -> None:
+        """Wait until those arrays that are read have arrived that are on their way."""
+        ...
 
     def move(
         self, graph: Graph, array: Chunked, segments: Sequence[Segment], stay: list[Ref]
@@ -91,6 +97,15 @@ class Moves:
         assert array.stay is not None
         array.stay.moving = True
         self._moving.append(_Moving(weakref.ref(array), array.parts, segments, futures))
+
+    def __bool__(self) -> bool:
+        """Say whether anything is on its way."""
+        return bool(self._moving)
+
+    def futures_of(self, arrays: Collection[Chunked]) -> list[Future[Any]]:
+        """Return what those arrays wait for that are on their way."""
+        waited = [moving for moving in self._moving if moving.array() in arrays]
+        return [future for moving in waited for future in moving.futures.values()]
 
     def take_in(self) -> None:
         """Let arrays that have arrived lie where they are now; what failed stays where it was."""

@@ -122,6 +122,32 @@ def test_what_is_not_worth_moving_stays(nodes: Any, monkeypatch: pytest.MonkeyPa
     assert made.value.rows_per_node() == before
 
 
+def test_who_reads_what_is_on_its_way_waits_for_it_and_nobody_else(
+    nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, _ = made_on(nodes, seed=4)
+    made, _ = made_on(nodes)
+    for _ in range(2):
+        read(made, nodes)
+    waited: list[int] = []
+    wait_for = Runs.wait_for
+
+    def counted(runs: Runs, futures: Any, alive: frozenset[str]) -> None:
+        waited.append(len(futures))
+        wait_for(runs, futures, alive)
+
+    monkeypatch.setattr(Runs, "wait_for", counted)
+    monkeypatch.setattr(Moves, "take_in", lambda _: None)
+    read(other, nodes)
+    assert waited == [0]
+    monkeypatch.undo()
+    monkeypatch.setattr(Runs, "wait_for", counted)
+    first, *_, last = nodes._alive
+    nodes._refreshed = float("inf")  # nobody looks at what has arrived
+    read(made, nodes)
+    assert made.value.rows_per_node() == ((first, 100), (last, ROWS - 100))
+
+
 def test_what_is_on_its_way_is_read_where_it_lies_and_moves_once(
     nodes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
