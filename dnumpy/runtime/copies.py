@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
@@ -12,12 +14,14 @@ from dnumpy.runtime.graph import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable
+    from concurrent.futures import Future as Job
 
     from distributed import Client, Future
 
     from dnumpy.expr.expr import Expr
     from dnumpy.runtime.operands import Ref
 
+SENDERS = 8  # workers that copies are sent to at the same time
 EMBED_BYTES = 1 << 16  # smaller operands travel inside their task, as small results come home
 _REFERENCES_WHEN_UNUSED = 3  # the tuple of its copies, the local name, the argument of the count
 
@@ -31,9 +35,13 @@ class Rows(NamedTuple):
 
 def ref_of(future: Future[Any]) -> Ref:
     """Return what stands for a future's result in a graph."""
+    return _ref_of(str(future.key))
+
+
+def _ref_of(key: str) -> Ref:
     from dask._task_spec import TaskRef
 
-    return TaskRef(future.key)
+    return TaskRef(key)
 
 
 def forget_unused(copies: dict[int, tuple[Expr, Any]]) -> None:
@@ -44,16 +52,49 @@ def forget_unused(copies: dict[int, tuple[Expr, Any]]) -> None:
             del copies[key]
 
 
+class Sent:
+    """A copy on a worker, or on its way there: the ``job`` that sends it, then what holds it."""
+
+    __slots__ = ("future", "job", "key", "node")
+
+    def __init__(self, key: str, node: str, job: Job[Future[Any]]) -> None:
+        self.key = key
+        self.node = node
+        self.job: Job[Future[Any]] | None = job
+        self.future: Future[Any] | None = None
+
+    def arrive(self) -> bool:
+        """Wait until it is there; say whether it is, and not lost on the way."""
+        if self.job is not None:
+            try:
+                self.future = self.job.result()
+            except (OSError, TimeoutError):
+                return False
+            finally:
+                self.job = None
+        return self.is_there()
+
+    def is_there(self) -> bool:
+        """Say whether it is there, or on its way."""
+        if self.job is not None:
+            return True
+        return self.future is not None and self.future.status == "finished"
+
+
 class Copies:
     """Copies of home arrays on workers, by array: each is sent once in a loop.
 
     A copy refers to the array that it is of, which keeps that memory from being written in place.
+    Copies go to several workers at the same time: tasks that read them are to be submitted once
+    all have arrived (:meth:`arrive`).
     """
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.of: dict[int, tuple[Expr, dict[Any, Future[Any]]]] = {}
+        self.of: dict[int, tuple[Expr, dict[Any, Sent]]] = {}
         self._direct: bool | None = None
+        self._sending: list[Sent] = []
+        self._threads = ThreadPoolExecutor(SENDERS, thread_name_prefix="dnumpy-send")
 
     def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
         """Return the array itself when small, else the key of its copy on the worker.
@@ -63,21 +104,29 @@ class Copies:
         if array.nbytes <= EMBED_BYTES:
             return np.array(array, order="C")
         if owner is None:
-            return self._scatter(np.require(array, requirements="C"), node)
-        return ref_of(self._copy(owner, what, array, node))
+            return self._scatter(array, node)
+        return self._copy(owner, what, array, node)
 
     def send(self, owner: Expr, lo: int, hi: int, node: str) -> Segment:
         """Copy rows ``lo:hi`` of a home array to a worker."""
-        future = self._copy(owner, Rows(lo, hi), owner.value[lo:hi], node)
-        return Segment(lo, hi, node, ref_of(future), None)
+        return Segment(
+            lo, hi, node, self._copy(owner, Rows(lo, hi), owner.value[lo:hi], node), None
+        )
+
+    def arrive(self) -> None:
+        """Return once all that was placed or sent has arrived; raises NodesLost of what has not."""
+        sending, self._sending = self._sending, []
+        lost = {sent.node for sent in sending if not sent.arrive()}
+        if lost:
+            raise NodesLost(frozenset(lost), 0)
 
     def rows(self, owner: Expr, alive: Collection[str]) -> list[Segment]:
         """Return the rows of a home array that were sent to workers which are still there."""
         _, copies = self.of.get(id(owner), (owner, {}))
         return [
-            Segment(what.lo, what.hi, node, ref_of(future), None)
-            for (what, node), future in copies.items()
-            if isinstance(what, Rows) and node in alive and future.status == "finished"
+            Segment(what.lo, what.hi, node, _ref_of(sent.key), None)
+            for (what, node), sent in copies.items()
+            if isinstance(what, Rows) and node in alive and sent.is_there()
         ]
 
     def everywhere(self, owner: Expr, alive: Collection[str]) -> bool:
@@ -94,20 +143,40 @@ class Copies:
         """Drop copies of arrays that nothing but they refer to."""
         forget_unused(self.of)
 
-    def _copy(self, owner: Expr, what: Hashable, array: np.ndarray, node: str) -> Future[Any]:
+    def _copy(self, owner: Expr, what: Hashable, array: np.ndarray, node: str) -> Ref:
         _, copies = self.of.setdefault(id(owner), (owner, {}))
         found = copies.get((what, node))
-        if found is None or found.status != "finished":
-            found = copies[what, node] = self._scatter(np.require(array, requirements="C"), node)
-        return found
+        if found is None or not found.is_there():
+            found = copies[what, node] = self._sent(array, node)
+        return _ref_of(found.key)
+
+    def _sent(self, array: np.ndarray, node: str) -> Sent:
+        """Begin to send a copy."""
+        direct = self._directly(node)
+        key = f"ndarray-{uuid4().hex}"
+
+        def send() -> Future[Any]:
+            copy = {key: np.require(array, requirements="C")}
+            found: dict[str, Future[Any]] = self.client.scatter(copy, workers=[node], direct=direct)
+            return found[key]
+
+        sent = Sent(key, node, self._threads.submit(send))
+        self._sending.append(sent)
+        return sent
 
     def _scatter(self, array: np.ndarray, node: str) -> Future[Any]:
-        if self._direct is None:
-            self._direct = self._reachable(node)
+        """Send what nobody keeps but the graph that reads it."""
+        copy = np.require(array, requirements="C")
+        direct = self._directly(node)
         try:
-            return self.client.scatter(array, workers=[node], hash=False, direct=self._direct)
+            return self.client.scatter(copy, workers=[node], hash=False, direct=direct)
         except (OSError, TimeoutError) as problem:
             raise NodesLost(frozenset({node}), 0) from problem
+
+    def _directly(self, node: str) -> bool:
+        if self._direct is None:
+            self._direct = self._reachable(node)
+        return self._direct
 
     def _reachable(self, node: str) -> bool:
         """Say whether this process can connect to workers without going through the scheduler."""

@@ -351,6 +351,7 @@ class DaskCluster(MeasuredNodes):
 
     def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
         """Run the graph; return arrays for ``home`` and Futures for ``stay``, by key."""
+        self._copies.arrive()
         staying = dict.fromkeys(ref.key for ref in stay)
         coming = dict.fromkeys(ref.key for ref in home)
         nodes = frozenset(graph.tasks)
@@ -367,6 +368,7 @@ class DaskCluster(MeasuredNodes):
         self, graph: Graph, array: Chunked, segments: Sequence[Segment], stay: list[Ref]
     ) -> None:
         """Begin to move an array to where these segments will be: a later run finds it there."""
+        self._copies.arrive()
         self._on_devices(graph)
         futures = self._runs.beside(graph.tasks, [ref.key for ref in stay])
         self._moves.begin(array, segments, futures)
@@ -388,6 +390,7 @@ class DaskCluster(MeasuredNodes):
 
     def play(self, legs: Legs, run: str, external: Sequence[Sequence[Ref]]) -> dict[str, Any]:
         """Run legs under this run's name; return what ``run`` does, by the legs' own keys."""
+        self._copies.arrive()
         relay = relayed(legs, run, external, self._listener.topic)
         telling = [leg for leg in legs.nodes if leg.coming]
         awaited = self._listener.expect(run, [leg.node for leg in telling])
