@@ -153,11 +153,8 @@ def _bucketed(held: ndarray, count: int, block: int) -> Sorted:
     by_rows = (True,)
     expr = held._buf.expr
     sampling = rows.SampleParams(by_rows, block, SAMPLES, max(number - 1, 1))
-    splitters = blocks.merged(rows.SPLITTERS, [expr], sampling)
-    splitting = leaf(splitters, splitters.shape, splitters.dtype)
-    found = blocks.merged(
-        rows.CUTS, [held._buf.expr, splitting], rows.CutParams((True, False), block)
-    )
+    splitters = blocks.record(rows.SPLITTERS, [expr], sampling, (), np.dtype(object))
+    found = blocks.merged(rows.CUTS, [expr, splitters], rows.CutParams((True, False), block))
     return Sorted(held, rows.buckets_from(block, count, found), count)
 
 

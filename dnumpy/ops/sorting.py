@@ -187,14 +187,14 @@ SPLITTERS = row(Fold("splitters", _sample, _splitters, _block, "gather", 0.01))
 
 
 class CutParams(NamedTuple):
-    """The sorted blocks go by rows, the splitters whole."""
+    """The sorted blocks go by rows; the splitters whole, in an array without axes."""
 
     by_rows: tuple[bool, ...]
     block: int
 
 
 def _cut(pieces: Sequence[Any], _params: CutParams, _lo: int, _hi: int) -> np.ndarray:
-    values, splitters = pieces
+    values, (splitters,) = pieces[0], pieces[1].reshape(1)
     keys = np.ascontiguousarray(_comparable(values))
     return np.stack([np.searchsorted(keys, splitters, side) for side in ("left", "right")])
 

@@ -477,8 +477,8 @@ def _attempt(
 ) -> tuple[list[Record], list[StepFault]]:
     if not cluster.predicts:
         return run_of(stages, cluster, wanted, None, passing).finish()
-    if cluster.remote:
-        cast("Mover", cluster).arrive(lambda: owners_of(stages))
+    mover = cast("Mover", cluster)  # what predicts moves arrays
+    mover.arrive(lambda: owners_of(stages))
     if passing:
         joint = cluster.plan_run(sketched(stages, cluster, wanted, passing))
         plans = None if joint is None else joint.plans
@@ -489,7 +489,7 @@ def _attempt(
     if joint is None:
         return run_of(stages, cluster, wanted, None).finish()
     began = time.perf_counter()
-    player = cast("Player", cluster)  # what predicts performs
+    player = cast("Player", cluster)  # and performs
     score = score_for(asked, joint.plans, player)
     if score is None:
         run = run_of(stages, cluster, wanted, joint.plans)
@@ -504,7 +504,7 @@ def _attempt(
     sketch.note_took(time.perf_counter() - began)
     with suppress(NodesLost):  # of which the next run will hear
         for move in moves_after(asked, sketch, cluster):
-            settle(move, cluster)
+            settle(move, mover)
     return done
 
 

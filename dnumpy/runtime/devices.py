@@ -23,6 +23,7 @@ from dnumpy.runtime.device_probe import HOST
 from dnumpy.runtime.files import Identity
 from dnumpy.runtime.graph import Segment
 from dnumpy.runtime.measured import MeasuredNodes
+from dnumpy.runtime.moving import MovesAtOnce
 from dnumpy.runtime.on_device import Mirror, OnDevice, OnHost
 from dnumpy.runtime.refused import plan_within
 
@@ -48,7 +49,7 @@ UNPLANNED_BYTES = 64 << 20  # scratch of kernels and libraries, of which plans k
 SUBMIT_SECONDS = 5e-4  # of a run besides its tasks, until runs have taught
 
 
-class Devices(MeasuredNodes):
+class Devices(MovesAtOnce, MeasuredNodes):
     """The CPU of this machine, called ``cpu``, and devices with memory of their own.
 
     Parameters

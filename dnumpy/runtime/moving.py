@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dnumpy.errors import ClusterWarning
 from dnumpy.runtime.failures import NodesLost
@@ -31,18 +31,8 @@ if TYPE_CHECKING:
 NOT_MOVED = "rows of {} could not be moved to where they are read soonest, and stay: {}"
 
 
-class Runner(Nodes, Protocol):
-    """Nodes that run graphs."""
-
-    remote: bool
-
-    def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
-        """Run the graph; return by key what comes home, and what holds that which stays."""
-        ...
-
-
-class Mover(Protocol):
-    """Remote nodes, on which arrays are moved beside runs."""
+class Mover(Nodes, Protocol):
+    """Nodes on which arrays are moved: beside runs, where they can be."""
 
     def arrive(self, read: Callable[[], Collection[Expr]]) -> None:
         """Wait until those arrays that are read have arrived that are on their way."""
@@ -51,11 +41,32 @@ class Mover(Protocol):
     def move(
         self, graph: Graph, array: Chunked, segments: Sequence[Segment], stay: list[Ref]
     ) -> None:
-        """Begin to move an array to where these segments will be; those of the graph stay."""
+        """Move an array to where these segments are; ``stay`` is what the graph makes of them."""
         ...
 
 
-def settle(move: Move, cluster: Runner) -> None:
+class MovesAtOnce:
+    """Nodes that run a graph at once, also one that moves an array."""
+
+    def arrive(self, read: Callable[[], Collection[Expr]]) -> None:
+        """Do nothing: nothing is ever on its way."""
+
+    def move(
+        self: Runner, graph: Graph, array: Chunked, segments: Sequence[Segment], stay: list[Ref]
+    ) -> None:
+        """Move an array to where these segments are."""
+        replace_parts(array, segments, self.run(graph, [], stay))
+
+
+class Runner(Protocol):
+    """Nodes that run graphs."""
+
+    def run(self, graph: Graph, home: list[Ref], stay: list[Ref]) -> dict[str, Any]:
+        """Run the graph; return by key what comes home, and what holds that which stays."""
+        ...
+
+
+def settle(move: Move, cluster: Mover) -> None:
     """Begin to copy rows of an array to where they are to lie from now on.
 
     Nodes of this process have copied them when this returns. If that fails, they stay; raises
@@ -65,10 +76,7 @@ def settle(move: Move, cluster: Runner) -> None:
     try:
         segments = copied(move, graph)
         stay = [s.arg for s in segments if getattr(s.arg, "key", "") in graph.node_of]
-        if cluster.remote:
-            cast("Mover", cluster).move(graph, move.array, segments, stay)
-        else:
-            replace_parts(move.array, segments, cluster.run(graph, [], stay))
+        cluster.move(graph, move.array, segments, stay)
     except NodesLost:
         raise
     except Exception as error:  # noqa: BLE001 - the run that they were moved after has ended well

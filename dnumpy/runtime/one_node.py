@@ -1,6 +1,6 @@
 """Whether a long line is in order sooner on one node than on all of them.
 
-A sample sort takes three runs, of which two wait for a little answer, and sends nearly every
+A sample sort takes two runs, of which the first waits for a little answer, and sends nearly every
 element once. One node takes one run, and needs all that the others hold.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Expr
     from dnumpy.ops.families import Sorting
 
-ANSWERS = 4  # that a sample sort waits for beforehand: two runs, each of tasks and of their fold
+ANSWERS = 3  # that a sample sort waits for beforehand: of tasks, and of two folds in turn
 DOUBLE = np.dtype(np.float64)  # loops count elements, whatever these are
 
 

@@ -18,6 +18,7 @@ from dnumpy.plan.program import plan_rows
 from dnumpy.plan.rates import phase_spec
 from dnumpy.runtime.files import Identity
 from dnumpy.runtime.graph import Graph, Range, Segment
+from dnumpy.runtime.moving import MovesAtOnce
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -46,7 +47,7 @@ def _in_line(graph: Graph, keys: Sequence[str]) -> dict[str, Any]:
     return {key: values[key] for key in keys}
 
 
-class VirtualCluster:
+class VirtualCluster(MovesAtOnce):
     """Nodes of this process; rows follow the speeds exactly, whatever they cost."""
 
     home_bytes = 0

@@ -14,8 +14,9 @@ import dnumpy
 from dnumpy.api import sorting
 from dnumpy.config import config
 from dnumpy.runtime import buckets, runs
+from dnumpy.runtime.virtual import VirtualCluster
 from tests.comparison import assert_as_numpy
-from tests.gathering import on_nodes, spread_out
+from tests.gathering import computed, on_nodes, spread_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,6 +68,27 @@ def laid_out(array: np.ndarray) -> Any:
 
 def axes_of(array: np.ndarray) -> list[int | None]:
     return [None, *range(-array.ndim, array.ndim)]
+
+
+@pytest.mark.parametrize("ordered", [np.sort, np.argsort, np.median])
+def test_a_long_line_is_sorted_in_two_runs(
+    ordered: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = np.random.default_rng(8).permutation(4_000) * 0.5
+    ran: list[int] = []
+    run = VirtualCluster.run
+
+    def counted(nodes: VirtualCluster, graph: Any, *wanted: Any) -> Any:
+        ran.append(len(graph.tasks))
+        return run(nodes, graph, *wanted)
+
+    monkeypatch.setattr(config, "tile_rows_max", 100)
+    with spread_out(5.0, 3.0, 2.0):
+        lying = on_nodes(array)
+        monkeypatch.setattr(VirtualCluster, "run", counted)
+        found = computed(getattr(dnumpy, ordered.__name__)(lying))
+        assert len(ran) == 2
+    assert np.array_equal(found, ordered(array))
 
 
 def same(found: Any, expected: np.ndarray) -> None:
