@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -66,12 +66,11 @@ class Sent:
     def arrive(self) -> bool:
         """Wait until it is there; say whether it is, and not lost on the way."""
         if self.job is not None:
+            job, self.job = self.job, None
             try:
-                self.future = self.job.result()
+                self.future = job.result()
             except (OSError, TimeoutError):
                 return False
-            finally:
-                self.job = None
         return self.is_there()
 
     def is_there(self) -> bool:
@@ -115,7 +114,8 @@ class Copies:
 
     def arrive(self) -> None:
         """Return once all that was placed or sent has arrived; raises NodesLost of what has not."""
-        sending, self._sending = self._sending, []
+        wait([sent.job for sent in self._sending if sent.job is not None])
+        sending, self._sending = self._sending, []  # an interrupt has left them on their way
         lost = {sent.node for sent in sending if not sent.arrive()}
         if lost:
             raise NodesLost(frozenset(lost), 0)

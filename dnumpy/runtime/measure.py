@@ -52,8 +52,8 @@ SHORTEST_SECONDS = 1e-9  # where a clock is so coarse that it did not advance
 LEAST_WINDOWS, MOST_WINDOWS = 3, 5
 SAME_SHARE = 0.04
 LEAST_SPEED = 1e-3
-# One loop of a dozen ops through LLVM after the first: known, not measured, as Numba takes longer to
-# import than the whole probe takes.
+# One loop of a dozen ops through LLVM after the first: known, not measured, as what compiles takes
+# longer to start than the whole probe takes.
 COMPILE_SECONDS = 0.02
 # Before a network has been measured: a local connection.
 NETWORK_BYTES_PER_SECOND = 1e9

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from dnumpy.runtime import copies
 from dnumpy.runtime.failures import NodesLost
 from tests.runtime import programs as p
 from tests.runtime.test_cluster_distributed import profiles, shared
@@ -73,6 +74,26 @@ def test_a_copy_that_does_not_arrive_is_sent_again(
     assert lost.value.nodes == {node}
     assert shared.place(x.value, node, x, "all").key != first.key
     shared._copies.arrive()
+
+
+def test_an_interrupt_leaves_copies_on_their_way(
+    shared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scatters(shared, monkeypatch, lambda _: None)
+    x = p.data(np.random.default_rng(4).random(LONG))
+    node = next(iter(shared._alive))
+    placed = shared.place(x.value, node, x, "all")
+
+    def interrupted(_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(copies, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            shared._copies.arrive()
+    assert shared.place(x.value, node, x, "all").key == placed.key
+    shared._copies.arrive()
+    assert placed.key in shared.client.has_what()[node]
 
 
 def test_a_run_whose_copy_fails_begins_anew(shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
