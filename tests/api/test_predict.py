@@ -163,8 +163,8 @@ def test_other_sizes_of_the_same_ops_are_corrected_too() -> None:
     record = _ran(1.0)._replace(lowering="tiled")  # as a first run begins
     kind = learnt._kind_of(record)._replace(timed=None)
     assert kind.work is not None
-    took = max(20 * learnt.profile_seconds(kind.work, profile), 0.01)
-    other = kind._replace(key="another size", lowering="tiled")
+    took = max(20 * learnt.profile_seconds(kind.work, profile), 1.0)
+    other = kind._replace(key="another size", lowering="tiled", begins=True)
     plain = runs.expect(other, profile)
     runs.take_in([record._replace(seconds=took)], profile)
     found = runs.expect(other, profile)
