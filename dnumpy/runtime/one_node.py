@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnumpy.config import config
 from dnumpy.cost.estimate import seconds
 from dnumpy.ops.sorting import MERGE
 from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.plan.work import op_work
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.find import LONGEST_TRIP
+from dnumpy.runtime.jointly import ROOMY
 from dnumpy.runtime.measured import WIRE, MeasuredNodes
+from dnumpy.runtime.settling import FUTURE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,15 +46,29 @@ def sorts_sooner_alone(
         return bool(nodes)
     whole = op_work(op, (rows,), dtype, [(key.shape, key.dtype) for key in keys])
     trip = min(cluster.round_trip, LONGEST_TRIP)
-    held = _held(cluster, keys)
+    held, part = _held(cluster, keys), _part_of_moving(keys)
     needed = rows * whole.bytes_read + 2 * rows * whole.bytes_written
-    alone = [
-        arriving(cluster, node, held) + _busy(cluster, node, whole, rows)
-        for node in nodes
-        if needed <= MEMORY_SHARE * cluster.profiles[node].free_bytes
-    ]
+    alone = []
+    for node in nodes:
+        room = MEMORY_SHARE * cluster.profiles[node].free_bytes
+        if needed <= room:
+            arrives = arriving(cluster, node, held) * (part if needed <= ROOMY * room else 1.0)
+            alone.append(arrives + _busy(cluster, node, whole, rows))
     shared = _shared_seconds(cluster, held, op, whole, block) + ANSWERS * trip
     return min(alone, default=float("inf")) < shared
+
+
+def _part_of_moving(keys: Sequence[Expr]) -> float:
+    """Return what part of bringing all to one node counts: it will be there for runs to come.
+
+    What is read again and again comes to lie where it is read (:mod:`dnumpy.runtime.settling`), and
+    so often is expected to be read yet.
+    """
+    values = [key.value for key in keys if isinstance(key.value, Chunked)]
+    stay = max(values, key=lambda value: value.nbytes).stay if values else None
+    if stay is None or len(values) < len(keys) or config.objective != "latency":
+        return 1.0
+    return 1.0 / (1.0 + FUTURE ** (1 - stay.moves))
 
 
 def _shared_seconds(

@@ -13,12 +13,14 @@ from dnumpy.config import config
 from dnumpy.cost.links import Link, Links
 from dnumpy.expr.expr import Expr, leaf
 from dnumpy.ops.sorting import KEYED_BLOCKS, SORT_BLOCKS, record_dtype
+from dnumpy.plan.rates import MEMORY_SHARE
 from dnumpy.runtime import find, one_node
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.dask_cluster import DaskCluster
 from dnumpy.runtime.links import SIZES
 from dnumpy.runtime.measured import MeasuredNodes
 from dnumpy.runtime.one_node import arriving, sorts_sooner_alone
+from dnumpy.runtime.settling import Stay
 from tests.cost.test_estimate import sample_profile
 
 DOUBLE = np.dtype(np.float64)
@@ -73,6 +75,40 @@ def test_the_slower_the_answers_the_more_is_sorted_alone() -> None:
         decided.append(sorts_sooner_alone(cluster, [line], SORT_BLOCKS, DOUBLE, BLOCK))
     assert decided == sorted(decided)
     assert decided[-1]
+
+
+def test_a_line_that_is_read_again_and_again_is_worth_moving(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It takes 0.2 s to arrive on one of four nodes, and is sorted there sooner than by all."""
+    rows, shares = 2_000_000, [0.4, 0.2, 0.2, 0.2]
+    cluster = OnPaper(4, rate=5e7)
+    line = line_on(cluster, rows, *shares)
+
+    def alone(nodes: OnPaper = cluster) -> bool:
+        return sorts_sooner_alone(nodes, [line], SORT_BLOCKS, DOUBLE, BLOCK)
+
+    def busy(_: Any, __: str, work: Any, count: float) -> float:
+        return 0.1 * count / rows if work.rows else 0.0
+
+    monkeypatch.setattr(one_node, "_busy", busy)
+    assert not alone()  # the first time says nothing
+    line.value.stay = Stay()
+    assert alone()
+    line.value.stay.moves = 3
+    assert not alone()
+    line.value.stay.moves = 0
+    needed = 24.0 * rows
+    profiles = {
+        name: replace(profile, free_bytes=1.5 * needed / MEMORY_SHARE)
+        for name, profile in cluster.profiles.items()
+    }
+    monkeypatch.setattr(cluster, "profiles", profiles)
+    assert not alone()  # there is room for it, but not to keep it there
+    monkeypatch.undo()
+    monkeypatch.setattr(one_node, "_busy", busy)
+    monkeypatch.setattr(config, "objective", "throughput")
+    assert not alone()
 
 
 def test_a_line_that_fits_no_node_is_not_sorted_there() -> None:
