@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.graph import Range, Segment
     from dnumpy.runtime.jointly import Rating
     from dnumpy.runtime.refused import Refusal
+    from dnumpy.runtime.stage_runs import Ran
 
 ROUND_TRIP_SECONDS = 0.01  # of a run besides its tasks, until runs have taught
 ROUND_TRIP_WEIGHT = 0.2  # of the last run in what is expected of the next one
@@ -199,11 +200,14 @@ class MeasuredNodes(ABC):
             done = upto
         return ranges
 
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
-        """Take in what each task took as it was run, against what is predicted for that."""
+    def learn(self, what: str, work: Work, seen: list[Ran]) -> None:
+        """Take in what each task took as it was run, against what is predicted for that.
+
+        Pages that were new to a worker, beyond those that each run touches anew, were found once.
+        """
         self._used += 1
         observations = []
-        for r, observed, ran_as in seen:
+        for r, took, ran_as, paging in seen:
             lowering = "numba" if ran_as in COMPILED else "tiled"
             kernel, family = kernel_name(what, work, lowering), f"{what}:{lowering}"
             if lowering == "numba" and self._taught.begins(kernel, r.node):
@@ -212,11 +216,13 @@ class MeasuredNodes(ABC):
             factor = self.correction.factor(kernel, label, r.node, family)
             predicted = cost_seconds(work, profile, r.hi - r.lo, lowering, factor)
             predicted -= profile.launch_seconds
+            usual = (r.hi - r.lo) * work.bytes_fresh * profile.page_ns_per_byte * 1e-9
+            observed = took - max(0.0, paging - usual / profile.speed)
             observations.append(Observation(kernel, label, r.node, predicted, observed, family))
         self.correction.observe(observations)
-        compiled = all(ran_as in COMPILED for *_, ran_as in seen)
+        compiled = all(ran.lowering in COMPILED for ran in seen)
         self._taught.note_ran(
-            what, work, max((s for _, s, _ in seen), default=0.0), compiled=compiled
+            what, work, max((ran.seconds for ran in seen), default=0.0), compiled=compiled
         )
         self._calibrate_soon()
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from dnumpy.expr.geometry import address_of
 from dnumpy.runtime.memory import pool
+from dnumpy.runtime.pace import EVEN, Pace
 from dnumpy.runtime.stored import StoredRows
 
 if TYPE_CHECKING:
@@ -31,15 +32,15 @@ class _Made(NamedTuple):
     lowering: str
     ended: float
     memory: Taken | None
-    lasting: float
+    pace: Pace
 
 
 class Made(_Made):
     """What a task gives: row outputs, partial outputs with an entry per tile, and how it went.
 
     It ``ended`` when this was made, in seconds since the epoch by the clock of its node; ``memory``
-    is what it took, where that was watched. Where the node has a share of a CPU only, it would take
-    ``lasting`` seconds over time, which is 0 elsewhere.
+    is what it took, where that was watched; ``pace`` how what it took differs from what it takes
+    over time.
     """
 
     __slots__ = ()
@@ -53,11 +54,11 @@ class Made(_Made):
         lowering: str = "numpy",
         ended: float | None = None,
         memory: Taken | None = None,
-        lasting: float = 0.0,
+        pace: Pace = EVEN,
     ) -> Self:
         """Return what a task that has just ended gives."""
         at = time.time() if ended is None else ended
-        went = seconds, faults, lowering, at, memory, lasting
+        went = seconds, faults, lowering, at, memory, pace
         return super().__new__(cls, rows, partials, *went)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -71,7 +72,7 @@ class Made(_Made):
     @property
     def steady_seconds(self) -> float:
         """What the task took, or would take over time if that is more."""
-        return max(self.seconds, self.lasting)
+        return self.pace.steady(self.seconds)
 
     @property
     def nbytes(self) -> int:

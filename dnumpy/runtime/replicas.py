@@ -45,7 +45,7 @@ class Handed(NamedTuple):
             report.faults,
             report.lowering,
             report.ended,
-            lasting=report.lasting,
+            pace=report.pace,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.peaks import peak_of
@@ -28,14 +28,23 @@ if TYPE_CHECKING:
     from dnumpy.runtime.tasks import Report
 
 
+class Ran(NamedTuple):
+    """How a range of a stage ran: in how many seconds, ``paging`` of them for new memory."""
+
+    rows: Range
+    seconds: float
+    lowering: str
+    paging: float = 0.0
+
+
 class Learner(Protocol):
     """What planned the stages."""
 
     predicts: bool  # whether planned seconds are seconds
     round_trip: float  # seconds that a run takes besides its tasks
 
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
-        """Take in the seconds that each range of a stage took, and its lowering."""
+    def learn(self, what: str, work: Work, seen: list[Ran]) -> None:
+        """Take in how each range of a stage ran."""
         ...
 
     def learn_round_trip(self, seconds: float) -> None:
@@ -95,7 +104,10 @@ class StageRun:
         told = zip(laid.ranges, self.reports, strict=False)
         seen = [(r, one.report(results)) for r, one in told]
         if laid.as_planned:
-            took = [(r, report.steady_seconds, report.lowering) for r, report in seen]
+            took = [
+                Ran(r, report.steady_seconds, report.lowering, report.pace.paging)
+                for r, report in seen
+            ]
             cluster.learn(laid.what, laid.work, took)
         for r, report in seen:
             node_seconds[r.node] = max(node_seconds.get(r.node, 0.0), report.seconds)

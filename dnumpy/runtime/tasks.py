@@ -20,8 +20,9 @@ from dnumpy.ops.table import CROSSPROD, EMPTY, MATMUL
 from dnumpy.runtime.branches import Branch, Branches, branches_of, put_on
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.operands import Bindings, Made
-from dnumpy.runtime.pace import paced
+from dnumpy.runtime.pace import EVEN, Pace, paced
 from dnumpy.runtime.peaks import Given, Taken, watched
+from dnumpy.runtime.stored import StoredRows
 from dnumpy.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -151,16 +152,16 @@ class Report(NamedTuple):
     nbytes: int
     ended: float
     memory: Taken | None
-    lasting: float = 0.0
+    pace: Pace = EVEN
 
     @property
     def steady_seconds(self) -> float:
         """What the task took, or would take over time if that is more."""
-        return max(self.seconds, self.lasting)
+        return self.pace.steady(self.seconds)
 
 
 def saying_how_it_went(run: Callable[..., Made]) -> Callable[..., Made]:
-    """Return the task that also says what it took, and would take over time: where that is known.
+    """Return the task that also says what it took, and how it would go over time.
 
     See :mod:`~dnumpy.runtime.peaks` and :mod:`~dnumpy.runtime.pace`.
     """
@@ -168,11 +169,13 @@ def saying_how_it_went(run: Callable[..., Made]) -> Callable[..., Made]:
     @wraps(run)
     def task(job: Any, *data: Ref) -> Made:
         seen: list[Taken] = []
-        lasting: list[float] = []
-        with watched(seen), paced(lasting):
+        found: list[Pace] = []
+        with watched(seen), paced(found):
             made = run(job, *data)
-        if lasting:
-            made = made._replace(lasting=lasting[0])
+        (pace,) = found
+        if any(isinstance(piece, StoredRows) for piece in data):
+            pace = pace._replace(paging=0.0)  # the system's time is what it takes to read
+        made = made._replace(pace=pace)
         if not seen:
             return made
         jobs = job if type(job) is tuple else (job,)
@@ -437,7 +440,7 @@ def noted(call: Callable[[], None]) -> frozenset[tuple[int, str]]:
 def report_of(made: Made) -> Report:
     """Return how the task went."""
     went = made.seconds, made.faults, made.lowering, made.nbytes, made.ended
-    return Report(*went, made.memory, made.lasting)
+    return Report(*went, made.memory, made.pace)
 
 
 def rows_of(made: Made, position: int) -> np.ndarray:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.jointly import Joint
     from dnumpy.runtime.operands import Ref
     from dnumpy.runtime.sketch import Sketch
+    from dnumpy.runtime.stage_runs import Ran
     from dnumpy.runtime.stored import Identified
 
 
@@ -158,7 +159,7 @@ class VirtualCluster(MovesAtOnce):
     def refresh(self) -> None:
         """Do nothing: the nodes are always there."""
 
-    def learn(self, what: str, work: Work, seen: list[tuple[Range, float, str]]) -> None:
+    def learn(self, what: str, work: Work, seen: list[Ran]) -> None:
         """Do nothing: the speeds are given."""
 
     def learn_round_trip(self, seconds: float) -> None:

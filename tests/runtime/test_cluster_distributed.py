@@ -21,6 +21,7 @@ from dnumpy.runtime import dask_runs
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.dask_cluster import DaskCluster
 from dnumpy.runtime.graph import Range
+from dnumpy.runtime.stage_runs import Ran
 from tests.runtime import programs as p
 from tests.runtime.test_cluster import PROGRAMS
 
@@ -106,10 +107,24 @@ def test_a_run_that_may_have_compiled_its_kernel_teaches_nothing(profiles, share
     first.refresh()
     work, rows = Work(1000, loops=(("arith", 50.0),)), Range(first.nodes()[0], 0, 1000)
     kernel = kernel_name("made up", work, "numba")
-    first.learn("made up", work, [(rows, 9.0, "numba")])
+    first.learn("made up", work, [Ran(rows, 9.0, "numba")])
     assert not [name for name, _ in first.correction.kernels if name == kernel]
-    first.learn("made up", work, [(rows, 0.01, "numba")])
+    first.learn("made up", work, [Ran(rows, 0.01, "numba")])
     assert [name for name, _ in first.correction.kernels if name == kernel]
+
+
+@pytest.mark.modeless("what is learnt is no matter of the mode")
+def test_pages_that_were_new_to_a_worker_do_not_make_it_slow(profiles, shared):
+    def learnt(*, paging: float) -> float:
+        cluster = DaskCluster(shared.client, {profile.name: profile for profile in profiles})
+        cluster.refresh()
+        work, rows = Work(1000, loops=(("arith", 50.0),)), Range(cluster.nodes()[0], 0, 1000)
+        cluster.learn("made up", work, [Ran(rows, 0.01 + paging, "tiled", paging)])
+        return cluster.correction.kernels[
+            kernel_name("made up", work, "tiled"), cluster.label(rows.node)
+        ].value
+
+    assert learnt(paging=0.1) == pytest.approx(learnt(paging=0.0))
 
 
 def test_rows_lie_on_the_planned_workers(shared):
