@@ -101,7 +101,7 @@ def test_what_a_task_reads_from_files_is_no_paging(
         return Made((), (), 0.2, frozenset())
 
     np.save(tmp_path / "rows.npy", np.arange(8.0))
-    stored = stored_rows(np.load(tmp_path / "rows.npy", mmap_mode="r"))
+    stored = stored_rows(np.load(tmp_path / "rows.npy", mmap_mode="r").view(np.ndarray))
     assert stored is not None
     assert task(None).pace.paging >= 0.1
     assert task(None, np.arange(8.0)).pace.paging >= 0.1
