@@ -33,7 +33,7 @@ from dnumpy.expr.walk import (
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain
-from dnumpy.rewrite.stages import WholeStage
+from dnumpy.rewrite.stages import WholeStage, owners_of
 from dnumpy.runtime import chunked, direct, gpus, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
 from dnumpy.runtime.failures import failure, raise_for
@@ -399,21 +399,25 @@ def left_out(roots: Iterable[Expr], told: Sequence[Forecast]) -> tuple[LeftOut, 
         return left_out_of(stages, where, told, looked_at)
 
 
-def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int]:
-    """Return what each stage would do, and what runs of the same program share."""
+def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int, float]:
+    """Return what each stage would do, what runs of the same program share, and what is waited for.
+
+    The last in seconds, until the first stage may begin.
+    """
     with lock:
         pending = [root for root in roots if root.value is None]
         stages = cut_again(pending_in_order(pending), pending, grain())
         bringing = bringing_seconds(stages)
         if bringing is not None:
-            return brought_first(bringing, forecast_local(stages, learn())), 0
+            return brought_first(bringing, forecast_local(stages, learn())), 0, 0.0
         where = cluster_for(stages, sum([expr.nbytes for expr in pending]), counts=False)
         if where is not None:
             here = None if where.predicts else profile_here()
             wanted = {id(base_of(expr)) for expr in pending}
-            found = forecast_on(stages, where, wanted, here)
-            return found, spans.program_of(stages, where)
-        return forecast_local(stages, learn()), 0
+            with where.arrived(owners_of(stages)) as waiting:
+                found = forecast_on(stages, where, wanted, here)
+                return found, spans.program_of(stages, where), waiting
+        return forecast_local(stages, learn()), 0, 0.0
 
 
 def learn() -> DeviceProfile:

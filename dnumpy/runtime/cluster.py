@@ -47,6 +47,7 @@ from dnumpy.runtime.stage_runs import Learner, StageRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
 
@@ -80,6 +81,10 @@ class Cluster(sketches.Cluster, settling.Planner, Learner, Protocol):
 
     def plan_run(self, sketch: Sketch) -> Joint | None:
         """Return who computes how many rows of all stages; None to plan them one by one."""
+        ...
+
+    def arrived(self, read: Collection[Expr]) -> AbstractContextManager[float]:
+        """Let what is read lie where it is on its way to, for a look; give the seconds left."""
         ...
 
     def room(self) -> float:

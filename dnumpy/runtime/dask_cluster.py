@@ -44,6 +44,7 @@ from dnumpy.runtime.trial import Trial, trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Sequence
+    from contextlib import AbstractContextManager
 
     from distributed import Client
 
@@ -343,7 +344,7 @@ class DaskCluster(MeasuredNodes):
 
     def segment(self, part: Part) -> Segment | None:
         """Return where the part is; None when its worker is gone."""
-        if part.node not in self._alive or part.data.status != "finished":
+        if part.node not in self._alive or not self._moves.is_there(part.data):
             return None
         return Segment(part.start, part.stop, part.node, ref_of(part.data), part.item)
 
@@ -377,9 +378,13 @@ class DaskCluster(MeasuredNodes):
         """Wait until those arrays that are read have arrived that are on their way."""
         if not self._moves:
             return
-        arrays = [owner.value for owner in read() if isinstance(owner.value, Chunked)]
+        arrays = _chunked(read())
         self._runs.wait_for(self._moves.futures_of(arrays), frozenset(self._alive))
         self._moves.take_in()
+
+    def arrived(self, read: Collection[Expr]) -> AbstractContextManager[float]:
+        """Let those arrays lie where they are on their way to, for a look; give what is left."""
+        return self._moves.arrived(_chunked(read))
 
     def _on_devices(self, graph: Graph) -> None:
         """Let the tasks of workers that have a GPU run there."""
@@ -468,6 +473,10 @@ def _in_relay(profile: DeviceProfile, step: float | None, steps: int) -> DeviceP
         return profile
     begins = profile.launch_seconds / steps
     return replace(profile, launch_seconds=step / min(profile.speed, 1.0) + begins)
+
+
+def _chunked(read: Collection[Expr]) -> list[Chunked]:
+    return [owner.value for owner in read if isinstance(owner.value, Chunked)]
 
 
 def _rows(value: Made | np.ndarray, part: Part) -> np.ndarray:

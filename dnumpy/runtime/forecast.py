@@ -218,10 +218,11 @@ def interval_of_plan(seconds: float | None) -> tuple[float, float] | None:
     return expected.low, expected.high
 
 
-def prediction_of(stages: Sequence[Forecast], program: int) -> Prediction:
+def prediction_of(stages: Sequence[Forecast], program: int, waiting: float = 0.0) -> Prediction:
     """Return what stages take together: until the last ends, or one after the other.
 
-    On nodes, what runs of the same ``program`` took, if there were any.
+    On nodes, what runs of the same ``program`` took, if there were any, after ``waiting`` seconds
+    for what is on its way.
     """
     peaks: dict[str, int] = {}
     for stage in stages:
@@ -231,14 +232,17 @@ def prediction_of(stages: Sequence[Forecast], program: int) -> Prediction:
     if together is not None:
         known = spans.here.seconds(program)
         if known is not None:
-            expected = learnt.around(known, "runs")
-            return Prediction(known, (expected.low, expected.high), peaks)
+            return _after(waiting, learnt.around(known, "runs"), peaks)
         first = spans.first_of(stage.node_starts for stage in stages)
         factor = spans.here.factor((s.what, s.where) for s in stages if any(s.node_seconds))
         together = first + (together - first) * factor
-        expected = learnt.around(together, "plan")
-        return Prediction(together, (expected.low, expected.high), peaks)
+        return _after(waiting, learnt.around(together, "plan"), peaks)
     low, middle, high = (
         float(sum(getattr(s, name) for s in stages)) for name in ("low", "seconds", "high")
     )
+    return Prediction(middle, (low, high), peaks)
+
+
+def _after(waiting: float, expected: learnt.Expected, peaks: dict[str, int]) -> Prediction:
+    low, middle, high = (waiting + each for each in (expected.low, expected.seconds, expected.high))
     return Prediction(middle, (low, high), peaks)

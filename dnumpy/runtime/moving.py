@@ -7,8 +7,10 @@ more, over the same network. Nodes of this process have their own at once.
 
 from __future__ import annotations
 
+import time
 import warnings
 import weakref
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dnumpy.errors import ClusterWarning
@@ -18,7 +20,8 @@ from dnumpy.runtime.outputs import replace_parts
 from dnumpy.runtime.settling import copied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from distributed import Future
 
@@ -38,6 +41,13 @@ class Mover(Nodes, Protocol):
         """Wait until those arrays that are read have arrived that are on their way."""
         ...
 
+    def arrived(self, read: Collection[Expr]) -> AbstractContextManager[float]:
+        """Let those arrays lie where they are on their way to, for a look; give what is left of it.
+
+        In seconds, as it was predicted.
+        """
+        ...
+
     def move(
         self, graph: Graph, array: Chunked, segments: Sequence[Segment], stay: list[Ref]
     ) -> None:
@@ -50,6 +60,10 @@ class MovesAtOnce:
 
     def arrive(self, read: Callable[[], Collection[Expr]]) -> None:
         """Do nothing: nothing is ever on its way."""
+
+    def arrived(self, read: Collection[Expr]) -> AbstractContextManager[float]:  # noqa: ARG002
+        """Give 0: all are there."""
+        return nullcontext(0.0)
 
     def move(
         self: Runner, graph: Graph, array: Chunked, segments: Sequence[Segment], stay: list[Ref]
@@ -97,6 +111,7 @@ class Moves:
 
     def __init__(self) -> None:
         self._moving: list[_Moving] = []
+        self._foreseen = False  # whether arrays are looked at where they will lie
 
     def begin(
         self, array: Chunked, segments: Sequence[Segment], futures: Mapping[str, Future[Any]]
@@ -115,8 +130,31 @@ class Moves:
         waited = [moving for moving in self._moving if moving.array() in arrays]
         return [future for moving in waited for future in moving.futures.values()]
 
+    @contextmanager
+    def arrived(self, arrays: Collection[Chunked]) -> Iterator[float]:
+        """Let arrays that are on their way lie where they go; give how long that is to take yet."""
+        self.take_in()
+        found = [(m, one) for m in self._moving if (one := m.array()) is not None and one in arrays]
+        due = max((one.stay.due for _, one in found), default=0.0)
+        lying = [(one, one.parts) for _, one in found]
+        self._foreseen = bool(found)
+        try:
+            for moving, one in found:
+                replace_parts(one, moving.segments, dict(moving.futures))
+            yield max(0.0, due - time.monotonic()) if found else 0.0
+        finally:
+            self._foreseen = False
+            for one, parts in lying:
+                one.parts = parts
+
+    def is_there(self, future: Future[Any]) -> bool:
+        """Say whether a part is on its worker, or looked at as if it were."""
+        return future.status == "finished" or (self._foreseen and future.status == "pending")
+
     def take_in(self) -> None:
         """Let arrays that have arrived lie where they are now; what failed stays where it was."""
+        if self._foreseen:
+            return
         left, self._moving = self._moving, []
         for moving in left:
             array = moving.array()

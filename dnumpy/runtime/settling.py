@@ -13,6 +13,7 @@ Algorithmica 3, 1988).
 from __future__ import annotations
 
 from operator import attrgetter
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dnumpy.kernels.blocked import grid_rows
@@ -45,12 +46,13 @@ class Planner(Protocol):
 class Stay:
     """What runs lost because of where an array lies, since it was moved last."""
 
-    __slots__ = ("lost", "moves", "moving", "runs")
+    __slots__ = ("due", "lost", "moves", "moving", "runs")
 
     def __init__(self) -> None:
         self.lost = 0.0  # seconds
         self.moves = 0
         self.moving = False  # whether it is on its way now
+        self.due = 0.0  # by the monotonic clock, when it is predicted to arrive
         self.runs = 1  # of which it is not known yet what they lost
 
     def lose(self, seconds: float) -> None:
@@ -97,6 +99,7 @@ def moves_after(asked: Asked, sketch: Sketch, cluster: Planner) -> list[Move]:
     moves = [Move(read[k], where, granule) for k, where, granule in found.places if k in read]
     for move in moves:
         move.array.stay = move.array.stay or Stay()
+        move.array.stay.due = monotonic() + found.moving_seconds
     return moves
 
 

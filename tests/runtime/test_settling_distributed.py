@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,18 @@ from dask._task_spec import Task
 from distributed import wait
 
 from dnumpy.errors import ClusterWarning
+from dnumpy.expr.walk import pending_in_order
+from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.runtime import cluster as module
 from dnumpy.runtime import moving
 from dnumpy.runtime.answers import Elsewhere
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.dask_runs import Runs
 from dnumpy.runtime.failures import NodesLost
+from dnumpy.runtime.forecast_on import forecast_on
 from dnumpy.runtime.moving import Moves
 from dnumpy.runtime.scores import clear_scores
+from dnumpy.runtime.settling import Stay
 from dnumpy.runtime.sketches import clear_sketches
 from tests.runtime import programs as p
 from tests.runtime.test_cluster_distributed import LOST, client_of, kill, mortal, profiles, shared
@@ -120,6 +125,40 @@ def test_what_is_not_worth_moving_stays(nodes: Any, monkeypatch: pytest.MonkeyPa
     for _ in range(3):
         read(made, nodes)
     assert made.value.rows_per_node() == before
+
+
+def test_what_is_on_its_way_is_looked_at_where_it_will_lie(
+    nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Elsewhere3, "moving", 5.0)
+    monkeypatch.setattr(Stay, "is_worth", lambda *_: True)
+    monkeypatch.setattr(Moves, "take_in", lambda _: None)  # nobody sees it arrive
+    made, _ = made_on(nodes)
+    before = made.value.rows_per_node()
+    for _ in range(2):
+        read(made, nodes)
+    first, *_, last = nodes._alive
+    coming = SimpleNamespace(status="pending")
+    with nodes.arrived([made]) as waiting:
+        assert made.value.rows_per_node() == ((first, 100), (last, ROWS - 100))
+        assert nodes._moves.is_there(coming)
+        nodes.refresh()
+        doubled = p.call("multiply", made, 2.0)
+        stages = cut(pending_in_order([doubled]), [doubled], Grain(1, 1 << 18, 5))
+        (told,) = forecast_on(stages, nodes, {id(doubled)})
+    assert told.where
+    assert 0.0 < waiting <= 5.0
+    assert made.value.rows_per_node() == before
+    assert not nodes._moves.is_there(coming)
+    other, _ = made_on(nodes, seed=4)
+    with nodes.arrived([other]) as waiting:
+        assert waiting == 0.0
+        assert made.value.rows_per_node() == before
+    monkeypatch.undo()
+    arrive(nodes)
+    assert made.value.rows_per_node() == ((first, 100), (last, ROWS - 100))
+    with nodes.arrived([made]) as waiting:
+        assert waiting == 0.0
 
 
 def test_who_reads_what_is_on_its_way_waits_for_it_and_nobody_else(
