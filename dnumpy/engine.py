@@ -291,6 +291,7 @@ def _execute_on(
     from dnumpy.runtime.cluster import execute  # here: programs of one machine do without
     from dnumpy.runtime.returning import note_seconds
 
+    where.arrive(lambda: owners_of(stages))  # what is waited for is not the run's
     program, started = spans.program_of(stages, where), time.perf_counter()
     records, found, failed = execute(stages, where, kept)
     took = 0.0 if failed else time.perf_counter() - started

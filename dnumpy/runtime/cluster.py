@@ -83,6 +83,10 @@ class Cluster(sketches.Cluster, settling.Planner, Learner, Protocol):
         """Return who computes how many rows of all stages; None to plan them one by one."""
         ...
 
+    def arrive(self, read: Callable[[], Collection[Expr]]) -> None:
+        """Wait until those arrays that are read have arrived that are on their way."""
+        ...
+
     def arrived(self, read: Collection[Expr]) -> AbstractContextManager[float]:
         """Let what is read lie where it is on its way to, for a look; give the seconds left."""
         ...
@@ -482,8 +486,7 @@ def _attempt(
 ) -> tuple[list[Record], list[StepFault]]:
     if not cluster.predicts:
         return run_of(stages, cluster, wanted, None, passing).finish()
-    mover = cast("Mover", cluster)  # what predicts moves arrays
-    mover.arrive(lambda: owners_of(stages))
+    cluster.arrive(lambda: owners_of(stages))
     if passing:
         joint = cluster.plan_run(sketched(stages, cluster, wanted, passing))
         plans = None if joint is None else joint.plans
@@ -509,7 +512,7 @@ def _attempt(
     sketch.note_took(time.perf_counter() - began)
     with suppress(NodesLost):  # of which the next run will hear
         for move in moves_after(asked, sketch, cluster):
-            settle(move, mover)
+            settle(move, cast("Mover", cluster))  # what predicts moves arrays
     return done
 
 

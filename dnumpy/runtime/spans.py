@@ -14,7 +14,8 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from dnumpy.rewrite.stages import FusedStage
+from dnumpy.rewrite.stages import FusedStage, owners_of
+from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.records import HERE, call_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.stages import Stage
     from dnumpy.runtime.records import Record
 
+PARTS = 4  # of an array's rows, to which runs are told apart by where these lie
 KEPT_RUNS = 5  # of equal runs, whose median counts
 KEPT_RATIOS = 3  # likewise of runs alike: what was predicted changes as tasks teach
 MOST_KINDS = 1024  # of runs that are remembered
@@ -31,9 +33,21 @@ Key = tuple[frozenset[str], int]
 
 
 def program_of(stages: Sequence[Stage], cluster: object) -> int:
-    """Return what runs of the same stages on a cluster share, before any of them has run."""
+    """Return what runs of the same stages on a cluster share, before any of them has run.
+
+    That is also where most of what they read lies: rows that have been moved are read sooner.
+    """
     what = [s.phase if isinstance(s, FusedStage) else call_of(s.expr) for s in stages]
-    return hash((tuple(what), id(cluster)))
+    read = [owner.value for owner in owners_of(stages) if type(owner.value) is Chunked]
+    return hash((tuple(what), tuple(map(_lies, read)), id(cluster)))
+
+
+def _lies(array: Chunked) -> tuple[tuple[str, int], ...]:
+    """Return the nodes that hold a good part of an array, and about how large a part each."""
+    rows = array.rows_per_node()
+    whole = max(1, array.shape[0])
+    parts = [(node, round(PARTS * count / whole)) for node, count in rows]
+    return tuple([(node, part) for node, part in parts if part])
 
 
 def key_of(stages: Iterable[tuple[str, Sequence[tuple[str, int]]]]) -> Key:

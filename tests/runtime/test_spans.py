@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from dnumpy.expr.expr import leaf
 from dnumpy.rewrite.stages import WholeStage
+from dnumpy.runtime.chunked import Chunked, Part, Source
+from dnumpy.runtime.forecast import Forecast, prediction_of
 from dnumpy.runtime.records import HERE, Record
 from dnumpy.runtime.spans import MOST, Spans, end_of, program_of
+from tests.runtime import programs as p
 
 WHERE = (("a", 60), ("b", 40))
 
@@ -96,3 +99,27 @@ def test_a_program_on_another_cluster_is_another() -> None:
     stages, one, other = [WholeStage(leaf(np.ones(3), (3,), np.dtype(float)))], Spans(), Spans()
     assert program_of(stages, one) == program_of(list(stages), one)
     assert program_of(stages, one) != program_of(stages, other)
+
+
+def test_a_program_whose_rows_were_moved_is_another() -> None:
+    cluster = Spans()
+
+    def program(*rows: int) -> int:
+        stops = [sum(rows[: k + 1]) for k in range(len(rows))]
+        starts = [0, *stops[:-1]]
+        parts = [Part(str(k), *cut, None) for k, cut in enumerate(zip(starts, stops, strict=True))]
+        read = p.data(np.empty((100, 3)))
+        source = Source((100, 3), read.dtype)
+        read.value = Chunked((100, 3), read.dtype, tuple(parts), source, None)
+        return program_of([WholeStage(p.call("negative", read))], cluster)
+
+    assert program(70, 30) == program(68, 32)
+    assert len({program(70, 30), program(100), program(0, 100), program(30, 70)}) == 4
+
+
+def test_what_is_on_its_way_is_waited_for_first() -> None:
+    took = (0.25, 0.1)
+    kind = Forecast("", "", WHERE, 0.25, took, (8, 8), "", "", 0.2, 0.3, "", (), (0.01, 0.02))
+    told, later = prediction_of([kind], 0), prediction_of([kind], 0, 0.5)
+    assert later.seconds == pytest.approx(told.seconds + 0.5)
+    assert later.interval == pytest.approx(tuple(0.5 + end for end in told.interval))
