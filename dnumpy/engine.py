@@ -296,6 +296,8 @@ def _execute_on(
     records, found, failed = execute(stages, where, kept)
     took = 0.0 if failed else time.perf_counter() - started
     note_seconds(took)
+    if took:
+        spans.here.note_layout(program, records, started)
     told = [record._replace(program=program, run_seconds=took) for record in records]
     return told, found, failed
 
@@ -417,7 +419,9 @@ def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int, float]:
             wanted = {id(base_of(expr)) for expr in pending}
             with where.arrived(owners_of(stages)) as waiting:
                 found = forecast_on(stages, where, wanted, here)
-                return found, spans.program_of(stages, where), waiting
+                program = spans.program_of(stages, where)
+                waiting += spans.here.layout_seconds(program, len(found)) if where.remote else 0.0
+                return found, program, waiting
         return forecast_local(stages, learn()), 0, 0.0
 
 

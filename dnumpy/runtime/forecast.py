@@ -222,7 +222,7 @@ def prediction_of(stages: Sequence[Forecast], program: int, waiting: float = 0.0
     """Return what stages take together: until the last ends, or one after the other.
 
     On nodes, what runs of the same ``program`` took, if there were any, after ``waiting`` seconds
-    for what is on its way.
+    until the first stage may begin.
     """
     peaks: dict[str, int] = {}
     for stage in stages:
@@ -238,7 +238,8 @@ def prediction_of(stages: Sequence[Forecast], program: int, waiting: float = 0.0
         together = first + (together - first) * factor
         return _after(waiting, learnt.around(together, "plan"), peaks)
     low, middle, high = (
-        float(sum(getattr(s, name) for s in stages)) for name in ("low", "seconds", "high")
+        waiting + float(sum(getattr(s, name) for s in stages))
+        for name in ("low", "seconds", "high")
     )
     return Prediction(middle, (low, high), peaks)
 

@@ -3,7 +3,8 @@
 Tasks teach what tasks take. What lies between them, the scheduler and messages that wait for it,
 shows only in a run as a whole. A run of a program that ran before takes what it took. One whose
 stages are the same over as many rows, but repeated more or less often, takes as much longer than
-was predicted as those took that were like it.
+was predicted as those took that were like it. Before a program runs on its nodes for the first
+time, it is laid out for them here, which takes about as long for each of its stages.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ PARTS = 4  # of an array's rows, to which runs are told apart by where these lie
 KEPT_RUNS = 5  # of equal runs, whose median counts
 KEPT_RATIOS = 3  # likewise of runs alike: what was predicted changes as tasks teach
 MOST_KINDS = 1024  # of runs that are remembered
+LAYOUT_SECONDS = 1.5e-3  # of a stage, until some were laid out
+LAYOUT_WEIGHT = 0.3  # of the last layout in what is expected of the next one
 MOST = 8.0  # times longer or shorter than predicted: what is beyond is an accident
 Key = tuple[frozenset[str], int]
 
@@ -83,12 +86,31 @@ class Spans:
     """What the latest runs of each kind took.
 
     ``ratios`` are measured over predicted seconds from first to last task; ``whole`` has the
-    seconds of runs of the same program.
+    seconds of runs of the same program; ``layout`` is what laying out a stage takes, of
+    programs that were not ``laid_out`` yet.
     """
 
     ratios: dict[Key, deque[float]] = field(default_factory=dict)
     whole: dict[int, deque[float]] = field(default_factory=dict)
     last: Record | None = None
+    layout: float = LAYOUT_SECONDS
+    laid_out: set[int] = field(default_factory=set)
+
+    def note_layout(self, program: int, records: Sequence[Record], began: float) -> None:
+        """Note what passed until tasks were ready of a run that ``began``, if it was the first."""
+        away = [record.started for record in records if _is_away(record)]
+        if program in self.laid_out or not away:
+            return
+        if len(self.laid_out) >= MOST_KINDS:
+            self.laid_out.clear()
+        self.laid_out.add(program)
+        found = max(0.0, min(away) - began) / len(records)
+        found = min(max(found, LAYOUT_SECONDS / MOST), LAYOUT_SECONDS * MOST)
+        self.layout += LAYOUT_WEIGHT * (found - self.layout)
+
+    def layout_seconds(self, program: int, stages: int) -> float:
+        """Return what passes until the program's tasks are ready: next to nothing once it ran."""
+        return 0.0 if program in self.laid_out else self.layout * stages
 
     def take_in(self, history: Sequence[Record]) -> None:
         """Learn from the runs that came after those which were taken in last."""
@@ -100,7 +122,7 @@ class Spans:
         if not fresh:
             return
         self.last = fresh[0]
-        away = [r for r in reversed(fresh) if r.where and r.where[0][0] != HERE]
+        away = [r for r in reversed(fresh) if _is_away(r)]
         for _, stages in groupby(away, key=lambda record: record.started):
             self._learn(list(stages))
         for (program, seconds), _ in groupby(away, key=lambda r: (r.program, r.run_seconds)):
@@ -134,6 +156,10 @@ class Spans:
         """
         known = self.ratios.get(key_of(stages))
         return median(known) if known else 1.0
+
+
+def _is_away(record: Record) -> bool:
+    return bool(record.where) and record.where[0][0] != HERE
 
 
 def _note(known: dict[Any, deque[float]], key: Key | int, found: float, most: int) -> None:

@@ -14,7 +14,7 @@ from dnumpy.rewrite.stages import WholeStage
 from dnumpy.runtime.chunked import Chunked, Part, Source
 from dnumpy.runtime.forecast import Forecast, prediction_of
 from dnumpy.runtime.records import HERE, Record
-from dnumpy.runtime.spans import MOST, Spans, end_of, program_of
+from dnumpy.runtime.spans import LAYOUT_SECONDS, MOST, Spans, end_of, program_of
 from tests.runtime import programs as p
 
 WHERE = (("a", 60), ("b", 40))
@@ -123,3 +123,17 @@ def test_what_is_on_its_way_is_waited_for_first() -> None:
     told, later = prediction_of([kind], 0), prediction_of([kind], 0, 0.5)
     assert later.seconds == pytest.approx(told.seconds + 0.5)
     assert later.interval == pytest.approx(tuple(0.5 + end for end in told.interval))
+
+
+def test_a_first_run_is_laid_out_for_as_long_as_others_were() -> None:
+    known = Spans()
+    assert known.layout_seconds(7, 4) == 4 * LAYOUT_SECONDS
+    for program in range(40):
+        known.note_layout(program, run_of(10.0, 1.0, sweeps=3), 10.0 - 3 * 0.004)
+    assert known.layout_seconds(7, 4) == 0.0
+    assert known.layout_seconds(99, 4) == pytest.approx(4 * 0.004, rel=0.01)
+    known.note_layout(7, run_of(10.0, 1.0), 0.0)  # what ran before tells nothing
+    known.note_layout(98, [run_of(10.0, 1.0)[0]._replace(where=((HERE, 3),))], 0.0)
+    assert known.layout_seconds(99, 4) == pytest.approx(4 * 0.004, rel=0.01)
+    known.note_layout(97, run_of(1e9, 1.0), 0.0)  # an accident counts no more than a bound
+    assert known.layout_seconds(99, 1) <= 0.004 + MOST * LAYOUT_SECONDS
