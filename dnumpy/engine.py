@@ -296,8 +296,6 @@ def _execute_on(
     records, found, failed = execute(stages, where, kept)
     took = 0.0 if failed else time.perf_counter() - started
     note_seconds(took)
-    if took:
-        spans.here.note_layout(program, records, started)
     told = [record._replace(program=program, run_seconds=took) for record in records]
     return told, found, failed
 
@@ -420,8 +418,8 @@ def _forecast(roots: Iterable[Expr]) -> tuple[list[Forecast], int, float]:
             with where.arrived(owners_of(stages)) as waiting:
                 found = forecast_on(stages, where, wanted, here)
                 program = spans.program_of(stages, where)
-                waiting += spans.here.layout_seconds(program, len(found)) if where.remote else 0.0
-                return found, program, waiting
+                ready = spans.here.layout_seconds(program, len(found)) if where.predicts else 0.0
+                return found, program, waiting + ready
         return forecast_local(stages, learn()), 0, 0.0
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dnumpy.errors import PlanInfeasible, WorkerLost
 from dnumpy.rewrite.stages import FusedStage, owners_of
-from dnumpy.runtime import settling, sketches
+from dnumpy.runtime import settling, sketches, spans
 from dnumpy.runtime.chunked import Chunked, Source
 from dnumpy.runtime.demands import LIGHT, Laid
 from dnumpy.runtime.failures import Failure, NodesLost, failure, is_ready
@@ -501,6 +501,7 @@ def _attempt(
     score = score_for(asked, joint.plans, player)
     if score is None:
         run = run_of(stages, cluster, wanted, joint.plans)
+        spans.here.note_layout(time.perf_counter() - began, len(stages))
         done = run.finish()
         keep_score(asked, joint.plans, stages, run)
     else:

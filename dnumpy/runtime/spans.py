@@ -29,8 +29,8 @@ PARTS = 4  # of an array's rows, to which runs are told apart by where these lie
 KEPT_RUNS = 5  # of equal runs, whose median counts
 KEPT_RATIOS = 3  # likewise of runs alike: what was predicted changes as tasks teach
 MOST_KINDS = 1024  # of runs that are remembered
-LAYOUT_SECONDS = 1.5e-3  # of a stage, until some were laid out
-LAYOUT_WEIGHT = 0.3  # of the last layout in what is expected of the next one
+LAYOUT_SECONDS, LAID_OUT = 1.2e-3, 10.0  # of a stage, and how many stages that is worth
+KEPT_LAYOUTS = 0.9  # of what is known of layouts, for each that is added
 MOST = 8.0  # times longer or shorter than predicted: what is beyond is an accident
 Key = tuple[frozenset[str], int]
 
@@ -86,31 +86,26 @@ class Spans:
     """What the latest runs of each kind took.
 
     ``ratios`` are measured over predicted seconds from first to last task; ``whole`` has the
-    seconds of runs of the same program; ``layout`` is what laying out a stage takes, of
-    programs that were not ``laid_out`` yet.
+    seconds of runs of the same program; ``laid_out`` are the seconds in which so many
+    stages were laid out, of which the latest count most.
     """
 
     ratios: dict[Key, deque[float]] = field(default_factory=dict)
     whole: dict[int, deque[float]] = field(default_factory=dict)
     last: Record | None = None
-    layout: float = LAYOUT_SECONDS
-    laid_out: set[int] = field(default_factory=set)
+    laid_out: tuple[float, float] = (LAID_OUT * LAYOUT_SECONDS, LAID_OUT)
 
-    def note_layout(self, program: int, records: Sequence[Record], began: float) -> None:
-        """Note what passed until tasks were ready of a run that ``began``, if it was the first."""
-        away = [record.started for record in records if _is_away(record)]
-        if program in self.laid_out or not away:
-            return
-        if len(self.laid_out) >= MOST_KINDS:
-            self.laid_out.clear()
-        self.laid_out.add(program)
-        found = max(0.0, min(away) - began) / len(records)
-        found = min(max(found, LAYOUT_SECONDS / MOST), LAYOUT_SECONDS * MOST)
-        self.layout += LAYOUT_WEIGHT * (found - self.layout)
+    def note_layout(self, seconds: float, stages: int) -> None:
+        """Note what laying out so many stages took."""
+        known, count = self.laid_out
+        self.laid_out = KEPT_LAYOUTS * known + seconds, KEPT_LAYOUTS * count + stages
 
     def layout_seconds(self, program: int, stages: int) -> float:
-        """Return what passes until the program's tasks are ready: next to nothing once it ran."""
-        return 0.0 if program in self.laid_out else self.layout * stages
+        """Return what laying out a program takes: next to nothing once it ran."""
+        if self.seconds(program) is not None:
+            return 0.0
+        known, count = self.laid_out
+        return known / count * stages
 
     def take_in(self, history: Sequence[Record]) -> None:
         """Learn from the runs that came after those which were taken in last."""
@@ -122,7 +117,7 @@ class Spans:
         if not fresh:
             return
         self.last = fresh[0]
-        away = [r for r in reversed(fresh) if _is_away(r)]
+        away = [r for r in reversed(fresh) if r.where and r.where[0][0] != HERE]
         for _, stages in groupby(away, key=lambda record: record.started):
             self._learn(list(stages))
         for (program, seconds), _ in groupby(away, key=lambda r: (r.program, r.run_seconds)):
@@ -156,10 +151,6 @@ class Spans:
         """
         known = self.ratios.get(key_of(stages))
         return median(known) if known else 1.0
-
-
-def _is_away(record: Record) -> bool:
-    return bool(record.where) and record.where[0][0] != HERE
 
 
 def _note(known: dict[Any, deque[float]], key: Key | int, found: float, most: int) -> None:

@@ -127,13 +127,11 @@ def test_what_is_on_its_way_is_waited_for_first() -> None:
 
 def test_a_first_run_is_laid_out_for_as_long_as_others_were() -> None:
     known = Spans()
-    assert known.layout_seconds(7, 4) == 4 * LAYOUT_SECONDS
-    for program in range(40):
-        known.note_layout(program, run_of(10.0, 1.0, sweeps=3), 10.0 - 3 * 0.004)
+    assert known.layout_seconds(7, 4) == pytest.approx(4 * LAYOUT_SECONDS)
+    for _ in range(60):
+        known.note_layout(0.012, 3)
+    assert known.layout_seconds(7, 4) == pytest.approx(0.016, rel=0.01)
+    known.note_layout(0.0, 0)
+    assert known.layout_seconds(7, 4) == pytest.approx(0.016, rel=0.01)
+    known.take_in([r._replace(program=7, run_seconds=1.0) for r in run_of(0.0, 1.0)])
     assert known.layout_seconds(7, 4) == 0.0
-    assert known.layout_seconds(99, 4) == pytest.approx(4 * 0.004, rel=0.01)
-    known.note_layout(7, run_of(10.0, 1.0), 0.0)  # what ran before tells nothing
-    known.note_layout(98, [run_of(10.0, 1.0)[0]._replace(where=((HERE, 3),))], 0.0)
-    assert known.layout_seconds(99, 4) == pytest.approx(4 * 0.004, rel=0.01)
-    known.note_layout(97, run_of(1e9, 1.0), 0.0)  # an accident counts no more than a bound
-    assert known.layout_seconds(99, 1) <= 0.004 + MOST * LAYOUT_SECONDS
