@@ -9,11 +9,12 @@ from uuid import uuid4
 
 import numpy as np
 
+from dnumpy.runtime.dask_runs import WATCH_SECONDS
 from dnumpy.runtime.failures import NodesLost
 from dnumpy.runtime.graph import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable
+    from collections.abc import Callable, Collection, Hashable, Mapping
     from concurrent.futures import Future as Job
 
     from distributed import Client, Future
@@ -64,9 +65,11 @@ class Sent:
         self.future: Future[Any] | None = None
 
     def arrive(self) -> bool:
-        """Wait until it is there; say whether it is, and not lost on the way."""
+        """Say whether it has come to be there, and was not lost on the way, once that is known."""
         if self.job is not None:
             job, self.job = self.job, None
+            if not job.done():  # its worker is gone
+                return False
             try:
                 self.future = job.result()
             except (OSError, TimeoutError):
@@ -85,11 +88,13 @@ class Copies:
 
     A copy refers to the array that it is of, which keeps that memory from being written in place.
     Copies go to several workers at the same time: tasks that read them are to be submitted once
-    all have arrived (:meth:`arrive`).
+    all have arrived (:meth:`arrive`). ``workers`` tells which there are: a message to one that is
+    gone is tried for half a minute.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, workers: Callable[[], Collection[str]]) -> None:
         self.client = client
+        self.workers = workers
         self.of: dict[int, tuple[Expr, dict[Any, Sent]]] = {}
         self._direct: bool | None = None
         self._sending: list[Sent] = []
@@ -114,11 +119,19 @@ class Copies:
 
     def arrive(self) -> None:
         """Return once all that was placed or sent has arrived; raises NodesLost of what has not."""
-        wait([sent.job for sent in self._sending if sent.job is not None])
+        self._wait({sent.job: sent.node for sent in self._sending if sent.job is not None})
         sending, self._sending = self._sending, []  # an interrupt has left them on their way
         lost = {sent.node for sent in sending if not sent.arrive()}
         if lost:
             raise NodesLost(frozenset(lost), 0)
+
+    def _wait(self, jobs: Mapping[Job[Any], str]) -> None:
+        """Return once all jobs are done but those that send to a worker which is gone."""
+        left = set(jobs)
+        while left:
+            left = wait(left, timeout=WATCH_SECONDS).not_done
+            there = self.workers() if left else ()
+            left = {job for job in left if jobs[job] in there}
 
     def rows(self, owner: Expr, alive: Collection[str]) -> list[Segment]:
         """Return the rows of a home array that were sent to workers which are still there."""
@@ -167,9 +180,13 @@ class Copies:
     def _scatter(self, array: np.ndarray, node: str) -> Future[Any]:
         """Send what nobody keeps but the graph that reads it."""
         copy = np.require(array, requirements="C")
-        direct = self._directly(node)
+        how = {"workers": [node], "hash": False, "direct": self._directly(node)}
+        job = self._threads.submit(self.client.scatter, copy, **how)
+        self._wait({job: node})
+        if not job.done():
+            raise NodesLost(frozenset({node}), 0)
         try:
-            return self.client.scatter(copy, workers=[node], hash=False, direct=direct)
+            return job.result()
         except (OSError, TimeoutError) as problem:
             raise NodesLost(frozenset({node}), 0) from problem
 

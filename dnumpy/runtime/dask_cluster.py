@@ -87,8 +87,8 @@ class DaskCluster(MeasuredNodes):
     def __init__(self, client: Client, profiles: dict[str, DeviceProfile] | None = None) -> None:
         super().__init__(profiles or {})
         self.client = client
-        self._copies = Copies(client)
         self._members = Members(client)
+        self._copies = Copies(client, self._members.workers)
         self._runs = Runs(client, self._members)
         self._listener = Listener(client)
         self._relays_again = self._refreshed = float("-inf")

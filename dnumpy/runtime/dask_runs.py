@@ -60,6 +60,17 @@ def _let_go(problem: BaseException | None) -> None:
         problem = problem.__cause__ or problem.__context__
 
 
+def give_up(futures: Iterable[Future[Any]]) -> None:
+    """Let go of what tasks give that nobody waits for any more: those that have not begun never do.
+
+    ``Client.cancel`` is no way to do so. Where a task reads what is cancelled whose own result
+    nobody has asked for, as between the stages of a run, an assertion fails in the scheduler, which
+    then drops the client and all that it holds (distributed 2026.8, ``stimulus_cancel``).
+    """
+    for future in futures:
+        future.release()
+
+
 def _let_end(_: Future[Any]) -> None:
     """Hold a Future until its task has ended, as callbacks do."""
 
@@ -199,7 +210,7 @@ class Runs:
             self._wait(list(futures.values()), nodes)
             brought = self.brought([futures[key] for key in home], nodes)
         except BaseException:
-            self.client.cancel(list(futures.values()), force=True)
+            give_up(futures.values())
             raise
         return {key: futures[key] for key in stay}, brought
 
@@ -224,7 +235,7 @@ class Runs:
             self._watched(told, everything, nodes)
             self._wait(list(kept.values()), nodes)
         except BaseException:
-            self.client.cancel(everything, force=True)
+            give_up(everything)
             raise
         for key in others:  # which are about to end, and are not to be cancelled
             if futures[key].status == "pending":
@@ -238,11 +249,11 @@ class Runs:
         return self._begun(tasks, stay, retries=0, least=-1)
 
     def wait_for(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> None:
-        """Return when all have ended somehow; those of lost workers are cancelled."""
+        """Return when all have ended somehow; where workers were lost, they are given up."""
         try:
             self._wait(futures, nodes)
         except NodesLost:
-            self.client.cancel(list(futures), force=True)
+            give_up(futures)
         except Exception as problem:  # noqa: BLE001 - whoever looks at the futures meets it
             _let_go(problem)
 
@@ -280,7 +291,7 @@ class Runs:
         with suppress(TimeoutError), self.client.as_current():
             wait(list(asked.values()), timeout=MEASURE_SECONDS)
         done = {a: future for a, future in asked.items() if future.status == "finished"}
-        self.client.cancel([f for a, f in asked.items() if a not in done], force=True)
+        give_up(future for a, future in asked.items() if a not in done)
         return dict(zip(done, self.client.gather(list(done.values())), strict=True))
 
     def _wait(self, futures: Sequence[Future[Any]], nodes: frozenset[str]) -> None:

@@ -76,6 +76,40 @@ def test_a_copy_that_does_not_arrive_is_sent_again(
     shared._copies.arrive()
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_worker_that_is_gone_is_not_waited_for(
+    shared: Any, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    """A message to it is tried for half a minute."""
+    tried, gone = threading.Event(), threading.Event()
+
+    def send(_: str) -> None:
+        tried.set()
+        assert gone.wait(60)
+
+    scatters(shared, monkeypatch, send)
+    node, *others = shared._alive
+    monkeypatch.setattr(copies, "WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(shared._copies, "workers", lambda: others if tried.is_set() else [node])
+    x = p.data(np.random.default_rng(5).random(LONG))
+
+    def sent() -> None:
+        shared.place(x.value, node, x if kept else None, "all")
+        shared._copies.arrive()
+
+    try:
+        with pytest.raises(NodesLost) as lost:
+            sent()
+    finally:
+        gone.set()
+    assert lost.value.nodes == {node}
+    monkeypatch.undo()
+    assert shared._copies.rows(x, shared._alive) == []
+    again = shared.place(x.value, node, x, "all")
+    shared._copies.arrive()
+    assert again.key in shared.client.has_what()[node]
+
+
 def test_an_interrupt_leaves_copies_on_their_way(
     shared: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +118,7 @@ def test_an_interrupt_leaves_copies_on_their_way(
     node = next(iter(shared._alive))
     placed = shared.place(x.value, node, x, "all")
 
-    def interrupted(_: Any) -> Any:
+    def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
