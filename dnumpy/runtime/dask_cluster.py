@@ -90,7 +90,7 @@ class DaskCluster(MeasuredNodes):
         self._members = Members(client)
         self._copies = Copies(client, self._members.workers)
         self._runs = Runs(client, self._members)
-        self._listener = Listener(client)
+        self._listener = Listener(client, self._members.watched)
         self._relays_again = self._refreshed = float("-inf")
         self._steps: dict[str, float] = {}  # seconds that a step of a relay takes besides its work
         self._trial: Trial | None = None
@@ -113,10 +113,22 @@ class DaskCluster(MeasuredNodes):
         """
         self._copies.forget_unused()
         self._moves.take_in()
-        now = time.monotonic()
-        if now - self._refreshed < REFRESH_SECONDS and self.client.status == "running":
+        if time.monotonic() - self._refreshed < REFRESH_SECONDS and self.client.status == "running":
             return
-        self._alive = self._members.responsive()
+        for attempt in range(ATTEMPTS):
+            try:
+                self._look_again()
+            except NodesLost as lost:  # while it was looked at
+                self.recover(attempt, lost)
+            else:
+                return
+
+    def _look_again(self) -> None:
+        now = time.monotonic()
+        try:
+            self._alive = self._members.responsive()
+        except OSError as problem:
+            raise NodesLost(frozenset(), 0) from problem
         self._set_up()
         self._measure_new()
         self._refresh_memory()
@@ -141,8 +153,9 @@ class DaskCluster(MeasuredNodes):
         if not unknown:
             return
         try:
-            self._take_in(probe_cluster(self.client, workers=unknown))
-            self._known.update(self.client.run(cached.known, workers=unknown))
+            probe = partial(probe_cluster, self.client, workers=unknown)
+            self._take_in(self._members.watched(unknown, probe))
+            self._known.update(self._members.ask(cached.known, workers=unknown))
             self._steps.update(self._runs.on_each(step_seconds, unknown))
             self._measure_links(MIDDLE, LINKS_SECONDS)
             self._try_relays()
@@ -164,7 +177,10 @@ class DaskCluster(MeasuredNodes):
         """Measure the links between all workers."""
         there = [address for address in self._alive if address in self.profiles]
         if len(there) > 1:
-            found = measure_links(self.client, there, largest=largest, budget_seconds=seconds)
+            found = self._members.watched(
+                there,
+                lambda: measure_links(self.client, there, largest=largest, budget_seconds=seconds),
+            )
             self.links = self.links.merged(found)
             hops = {} if self._trial is None else self._trial.hops
             self._relay_links = self.links.later_by(hops)
@@ -200,7 +216,7 @@ class DaskCluster(MeasuredNodes):
         scarce = self._tight > 1
         if scarce:
             time.sleep(LET_GO_SECONDS)
-        told = self.client.run(free_now, trim=scarce, workers=list(self._alive))
+        told = self._members.ask(free_now, trim=scarce, workers=list(self._alive))
         for address, free in told.items():
             self.profiles[address] = replace(self.profiles[address], free_bytes=free)
 
@@ -338,7 +354,7 @@ class DaskCluster(MeasuredNodes):
     def see(self, identity: Identified) -> bool:
         """Say whether every worker sees this very file or store."""
         try:
-            return self._files.by_all(identity, self.client, self._alive)
+            return self._files.by_all(identity, self._members.ask, self._alive)
         except OSError as problem:  # one of them went away
             raise NodesLost(frozenset(), 0) from problem
 

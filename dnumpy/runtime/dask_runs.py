@@ -10,7 +10,9 @@ import time
 import warnings
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_jobs
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dnumpy.errors import ClusterWarning, WorkerLost, WorkersDiffer
@@ -32,6 +34,7 @@ NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 STARTING_SECONDS = 300.0  # likewise, where a cluster starts workers as they are needed
 SEND_SECONDS = 1e-3  # of gathering messages to the scheduler
 MEASURE_SECONDS = 1.0  # for a look at a worker
+ASKERS = 4  # threads that wait for answers, some of which may never come
 T = TypeVar("T")
 
 
@@ -100,6 +103,25 @@ class Members:
         self.unfit: dict[str, str] = {}
         self._fit: set[str] = set()
         self._work: Any = None
+        self._threads = ThreadPoolExecutor(ASKERS, thread_name_prefix="dnumpy-ask")
+
+    def watched(self, workers: Collection[str], call: Callable[[], T]) -> T:
+        """Return what a call gives that waits for answers of workers.
+
+        Raises OSError as soon as one of them is gone: a message to it is tried for half a minute.
+        """
+        job = self._threads.submit(call)
+        while not wait_for_jobs([job], timeout=WATCH_SECONDS).done:
+            gone = set(workers) - set(self.workers())
+            if gone and not job.done():
+                msg = f"workers went away before they answered: {sorted(gone)}"
+                raise ConnectionError(msg)
+        return job.result()
+
+    def ask(self, function: Callable[..., T], *args: Any, workers: list[str], **how: Any) -> Any:
+        """Return what the function gives on each worker; raises OSError of one that is gone."""
+        call = partial(self.client.run, function, *args, workers=workers, **how)
+        return self.watched(workers, call)
 
     def responsive(self) -> dict[str, int]:
         """Return the workers' threads, without those that are unfit, or given up and still silent.
@@ -151,7 +173,7 @@ class Members:
         self.unfit = {address: why for address, why in self.unfit.items() if address in there}
         unknown = set(there) - self._fit - set(self.unfit)
         if unknown:
-            found = unfit_workers(self.client, unknown)
+            found = self.watched(unknown, partial(unfit_workers, self.client, unknown))
             self.unfit.update(found)
             self._fit |= unknown - set(found)
             if self._fit and found:

@@ -19,10 +19,9 @@ from dnumpy.expr.living import Living
 from dnumpy.expr.walk import base_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     import numpy as np
-    from distributed import Client
 
     from dnumpy.expr.expr import Shape
 
@@ -79,11 +78,13 @@ class Seen:
     def __init__(self) -> None:
         self._known: dict[tuple[str, Identified], bool] = {}
 
-    def by_all(self, identity: Identified, client: Client, workers: Collection[str]) -> bool:
-        """Say whether all of these workers see this very array."""
+    def by_all(
+        self, identity: Identified, ask: Callable[..., dict[str, bool]], workers: Collection[str]
+    ) -> bool:
+        """Say whether all of these workers see this very array; ``ask`` runs something on some."""
         unknown = [w for w in workers if (w, identity) not in self._known]
         if unknown:
-            told = client.run(sees, identity, workers=unknown)
+            told = ask(sees, identity, workers=unknown)
             self._known |= {(worker, identity): seen for worker, seen in told.items()}
         return all(self._known.get((w, identity), False) for w in workers)
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from distributed import Client
 
@@ -107,10 +108,11 @@ class Awaited:
 
 
 class Listener:
-    """A client's end."""
+    """A client's end; ``watched`` waits for workers' answers as long as there are such workers."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, watched: Callable[..., dict[str, Any]]) -> None:
         self.client = client
+        self.watched = watched
         self.topic = f"dnumpy-{client.id}"
         self._awaited: dict[str, Awaited] = {}
         self._subscribed = False
@@ -148,7 +150,9 @@ class Listener:
     def _ask(self, run: str, nodes: Sequence[str]) -> dict[str, Any]:
         message = {"op": ASK, "run": run}
         scheduler: Any = self.client.scheduler
-        found: dict[str, Any] = self.client.sync(
-            scheduler.broadcast, msg=message, workers=list(nodes), on_error="ignore"
-        )
+        ask = partial(scheduler.broadcast, msg=message, workers=list(nodes), on_error="ignore")
+        try:
+            found: dict[str, Any] = self.watched(nodes, partial(self.client.sync, ask))
+        except ConnectionError:  # one of them is gone: whoever waits for its rows finds out
+            return {}
         return found

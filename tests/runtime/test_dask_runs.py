@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import threading
 import time
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 from dask._task_spec import Task, TaskRef
 from distributed import Event, wait
 
+from dnumpy.runtime import dask_cluster as module
+from dnumpy.runtime import dask_runs
+from dnumpy.runtime.dask_cluster import DaskCluster
 from tests.runtime.test_cluster_distributed import profiles, shared
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
@@ -58,3 +62,38 @@ def test_a_run_that_fails_takes_nothing_else_with_it(shared: Any, way: str) -> N
     assert kept.status == "finished"
     assert client.who_has([kept])[kept.key] == (node,)
     assert kept.result(timeout=30) == 3
+
+
+def test_who_is_gone_is_not_asked_for_half_a_minute(
+    shared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared.refresh()
+    members, node = shared._members, next(iter(shared._alive))
+    monkeypatch.setattr(dask_runs, "WATCH_SECONDS", 0.01)
+    assert members.watched([node], lambda: 3) == 3
+    assert members.ask(operator.add, 1, 2, workers=[node]) == {node: 3}
+    with pytest.raises(ZeroDivisionError):
+        members.watched([node], lambda: 1 // 0)
+    never = threading.Event()
+    with pytest.raises(ConnectionError, match=r"went away before they answered: .*nobody"):
+        members.watched([node, "nobody"], lambda: never.wait(60))
+    never.set()
+
+
+def test_a_worker_that_goes_while_it_is_measured_is_no_error(
+    shared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = DaskCluster(shared.client, {})
+    measured: list[Any] = []
+    probe = module.probe_cluster
+
+    def goes_at_first(client: Any, workers: list[str]) -> Any:
+        measured.append(workers)
+        if len(measured) == 1:
+            raise ConnectionError
+        return probe(client, workers=workers)
+
+    monkeypatch.setattr(module, "probe_cluster", goes_at_first)
+    cluster.refresh()
+    assert len(measured) == 2
+    assert set(cluster.nodes()) == set(shared.client.nthreads())
