@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -45,6 +45,10 @@ def _ref_of(key: str) -> Ref:
     return TaskRef(key)
 
 
+def _senders() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(SENDERS, thread_name_prefix="dnumpy-send")
+
+
 def forget_unused(copies: dict[int, tuple[Expr, Any]]) -> None:
     """Drop copies, kept with the array that they are of, where nothing but they refers to it."""
     for key in list(copies):
@@ -72,7 +76,7 @@ class Sent:
                 return False
             try:
                 self.future = job.result()
-            except (OSError, TimeoutError):
+            except (OSError, TimeoutError, CancelledError):
                 return False
         return self.is_there()
 
@@ -98,7 +102,7 @@ class Copies:
         self.of: dict[int, tuple[Expr, dict[Any, Sent]]] = {}
         self._direct: bool | None = None
         self._sending: list[Sent] = []
-        self._threads = ThreadPoolExecutor(SENDERS, thread_name_prefix="dnumpy-send")
+        self._threads = _senders()
 
     def place(self, array: np.ndarray, node: str, owner: Expr | None, what: Hashable) -> Ref:
         """Return the array itself when small, else the key of its copy on the worker.
@@ -129,9 +133,14 @@ class Copies:
         """Return once all jobs are done but those that send to a worker which is gone."""
         left = set(jobs)
         while left:
-            left = wait(left, timeout=WATCH_SECONDS).not_done
+            wait(left, timeout=WATCH_SECONDS)
+            left = {job for job in left if not job.done()}
             there = self.workers() if left else ()
-            left = {job for job in left if jobs[job] in there}
+            if gone := {job for job in left if jobs[job] not in there}:
+                # threads are busy with them yet: what waits for these has to be begun anew
+                self._threads.shutdown(wait=False, cancel_futures=True)
+                self._threads = _senders()
+                left -= gone
 
     def rows(self, owner: Expr, alive: Collection[str]) -> list[Segment]:
         """Return the rows of a home array that were sent to workers which are still there."""

@@ -85,6 +85,10 @@ def _unreachable(problem: object) -> str:
     )
 
 
+def _askers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(ASKERS, thread_name_prefix="dnumpy-ask")
+
+
 def _told(unfit: Mapping[str, str]) -> str:
     """Return which workers cannot be used, and why."""
     each = "; ".join(f"{address}: {why}" for address, why in sorted(unfit.items()))
@@ -103,7 +107,7 @@ class Members:
         self.unfit: dict[str, str] = {}
         self._fit: set[str] = set()
         self._work: Any = None
-        self._threads = ThreadPoolExecutor(ASKERS, thread_name_prefix="dnumpy-ask")
+        self._threads = _askers()
 
     def watched(self, workers: Collection[str], call: Callable[[], T]) -> T:
         """Return what a call gives that waits for answers of workers.
@@ -114,6 +118,8 @@ class Members:
         while not wait_for_jobs([job], timeout=WATCH_SECONDS).done:
             gone = set(workers) - set(self.workers())
             if gone and not job.done():
+                self._threads.shutdown(wait=False)
+                self._threads = _askers()
                 msg = f"workers went away before they answered: {sorted(gone)}"
                 raise ConnectionError(msg)
         return job.result()

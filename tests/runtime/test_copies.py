@@ -110,6 +110,37 @@ def test_a_worker_that_is_gone_is_not_waited_for(
     assert again.key in shared.client.has_what()[node]
 
 
+def test_copies_wait_for_no_others_that_are_tried_in_vain(
+    shared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They go to another worker meanwhile."""
+    tried, gone = threading.Event(), threading.Event()
+    lost, there = shared._alive
+
+    def send(node: str) -> None:
+        if node == lost:
+            tried.set()
+            assert gone.wait(60)
+
+    scatters(shared, monkeypatch, send)
+    monkeypatch.setattr(copies, "WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(shared._copies, "workers", lambda: [there])
+    arrays = [p.data(np.random.default_rng(k).random(LONG)) for k in range(copies.SENDERS)]
+    x = p.data(np.random.default_rng(9).random(LONG))
+    try:
+        for array in arrays:
+            shared.place(array.value, lost, array, "all")
+        assert tried.wait(60)
+        shared.place(x.value, there, x, "all")  # behind them all
+        with pytest.raises(NodesLost):
+            shared._copies.arrive()
+        again = shared.place(x.value, there, x, "all")
+        shared._copies.arrive()
+        assert again.key in shared.client.has_what()[there]
+    finally:
+        gone.set()
+
+
 def test_an_interrupt_leaves_copies_on_their_way(
     shared: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
