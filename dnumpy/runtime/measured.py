@@ -203,7 +203,8 @@ class MeasuredNodes(ABC):
     def learn(self, what: str, work: Work, seen: list[Ran]) -> None:
         """Take in what each task took as it was run, against what is predicted for that.
 
-        Pages that were new to a worker, beyond those that each run touches anew, were found once.
+        Pages that were new to a worker, beyond those that each run touches anew, were found once:
+        they excuse a task that took longer than predicted, and make none look faster than that.
         """
         self._used += 1
         observations = []
@@ -217,7 +218,8 @@ class MeasuredNodes(ABC):
             predicted = cost_seconds(work, profile, r.hi - r.lo, lowering, factor)
             predicted -= profile.launch_seconds
             usual = (r.hi - r.lo) * work.bytes_fresh * profile.page_ns_per_byte * 1e-9
-            observed = took - max(0.0, paging - usual / profile.speed)
+            once = max(0.0, paging - usual / profile.speed)
+            observed = max(took - once, min(took, predicted))
             observations.append(Observation(kernel, label, r.node, predicted, observed, family))
         self.correction.observe(observations)
         compiled = all(ran.lowering in COMPILED for ran in seen)

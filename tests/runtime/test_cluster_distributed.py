@@ -11,6 +11,7 @@ import pytest
 
 from dnumpy.config import config
 from dnumpy.cost import Work
+from dnumpy.cost.estimate import seconds
 from dnumpy.errors import GatherTooLarge, WorkerLost
 from dnumpy.plan.model import NodeRate
 from dnumpy.plan.program import plan_rows
@@ -115,16 +116,24 @@ def test_a_run_that_may_have_compiled_its_kernel_teaches_nothing(profiles, share
 
 @pytest.mark.modeless("what is learnt is no matter of the mode")
 def test_pages_that_were_new_to_a_worker_do_not_make_it_slow(profiles, shared):
-    def learnt(*, paging: float) -> float:
+    def learnt(*, longer: float, paging: float) -> float:
+        """Times are in those that are predicted."""
         cluster = DaskCluster(shared.client, {profile.name: profile for profile in profiles})
         cluster.refresh()
-        work, rows = Work(1000, loops=(("arith", 50.0),)), Range(cluster.nodes()[0], 0, 1000)
-        cluster.learn("made up", work, [Ran(rows, 0.01 + paging, "tiled", paging)])
+        work, rows = Work(1000, loops=(("arith", 1e5),)), Range(cluster.nodes()[0], 0, 1000)
+        profile = cluster.profiles[rows.node]
+        predicted = seconds(work, profile, 1000) - profile.launch_seconds
+        ran = Ran(rows, longer * predicted, "tiled", paging * predicted)
+        cluster.learn("made up", work, [ran])
         return cluster.correction.kernels[
             kernel_name("made up", work, "tiled"), cluster.label(rows.node)
         ].value
 
-    assert learnt(paging=0.1) == pytest.approx(learnt(paging=0.0))
+    slower = learnt(longer=1.4, paging=0.0)
+    assert learnt(longer=1.8, paging=0.0) > slower > 0.0
+    assert learnt(longer=1.8, paging=0.4) == pytest.approx(slower)
+    assert learnt(longer=1.8, paging=1.5) == pytest.approx(0.0)  # as predicted, and no faster
+    assert learnt(longer=0.8, paging=0.4) == pytest.approx(learnt(longer=0.8, paging=0.0))
 
 
 def test_rows_lie_on_the_planned_workers(shared):
