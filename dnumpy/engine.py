@@ -433,9 +433,15 @@ def learn() -> DeviceProfile:
 
 def predict(roots: Iterable[Expr]) -> Prediction:
     """Return the seconds and bytes that computing the roots would take, without doing it."""
+    return foretold(roots)[1]
+
+
+def foretold(roots: Iterable[Expr]) -> tuple[list[Forecast], Prediction]:
+    """Return what each stage would do, and what all of it would take, without doing it."""
     with lock:
         spans.here.take_in(history)
-    return prediction_of(*_forecast(roots))
+    stages, program, waiting = _forecast(roots)
+    return stages, prediction_of(stages, program, waiting)
 
 
 def profile_here() -> DeviceProfile:

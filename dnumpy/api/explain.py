@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnumpy.expr.expr import Expr
-    from dnumpy.runtime.forecast import Forecast
+    from dnumpy.runtime.forecast import Forecast, Prediction
     from dnumpy.runtime.records import Record
 
 _WIDTH = 110  # characters of the printed table
@@ -46,20 +46,31 @@ class Explanation:
     Who of this machine's CPU and GPUs gets nothing to do, since it does not pay, is in
     ``left_out``: a dict each with ``node``, the predicted ``seconds`` there, with what is sent
     there first, and those of what was ``chosen``, ``chosen_seconds``.
+    What is still to be computed has the ``prediction`` of all of it, as ``predict()`` gives it,
+    which counts what is no stage's: what is waited for, and what runs of the same program took.
     A notebook shows the table, the picture and, after a run, what each node did when.
     """
 
     state: str
     stages: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[dict[str, Any]] = field(default_factory=list)
+    prediction: Prediction | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"state": self.state, "stages": self.stages, "left_out": self.left_out}
+        return {
+            "state": self.state,
+            "predicted_seconds": self.predicted_seconds,
+            "predicted_interval": self.interval,
+            "stages": self.stages,
+            "left_out": self.left_out,
+        }
 
     @property
     def predicted_seconds(self) -> float:
         """Seconds of all stages: until the last one ends, or one after the other."""
+        if self.prediction is not None:
+            return self.prediction.seconds
         together = self._together()
         if together is not None:
             return together
@@ -73,6 +84,8 @@ class Explanation:
     @property
     def interval(self) -> tuple[float, float]:
         """Low and high seconds, between which about four of five runs fall."""
+        if self.prediction is not None:
+            return self.prediction.interval
         together = interval_of_plan(self._together())
         if together is not None:
             return together
@@ -250,9 +263,9 @@ def explain(x: Any) -> Explanation:
 
 def _of(expr: Expr, handle: Any) -> Explanation:
     if expr.value is None:
-        told = engine.forecast([expr])
+        told, prediction = engine.foretold([expr])
         left_out = [left._asdict() for left in engine.left_out([expr], told)]
-        return Explanation("pending", [_forecast(f) for f in told], left_out)
+        return Explanation("pending", [_forecast(f) for f in told], left_out, prediction)
     return _computed(handle)
 
 

@@ -37,6 +37,8 @@ def test_the_prediction_is_what_explain_shows() -> None:
     array = _pending()
     found, told = array.predict(), np.explain(array)
     assert float(found) == found.seconds == pytest.approx(told.predicted_seconds)
+    assert found.interval == told.interval == tuple(told.to_dict()["predicted_interval"])
+    assert told.to_dict()["predicted_seconds"] == told.predicted_seconds
     assert set(found.bytes) == {node for s in told.stages for node, _ in s["where"]}
 
 
