@@ -14,7 +14,7 @@ and of 16 million elements, tiled, on two threads: the sum is off by 26 % in the
 the 90th percentile, the exponent 1.5 by 22 and 63 %, 2 by 20 and 57 %, 3 by 26 and 62 %, each with
 a profile that was measured by the same norm (:mod:`dnumpy.runtime.streamed`).
 
-A first run begins tiled and goes on compiled once there is a kernel (``estimate.first_seconds``).
+A first run begins tiled and goes on compiled once there is a kernel (``estimate.first_run``).
 
 Invariants: seconds grow with rows on every profile that verifies; every quantity carries its unit
 in its name; a profile is plain data that survives JSON unchanged. To add an op cost class, add its

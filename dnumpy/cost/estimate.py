@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,21 +118,31 @@ def seconds_per_row(
     return (total - profile.launch_seconds) / rows
 
 
-def first_seconds(
+class FirstRun(NamedTuple):
+    """A run beside which its kernel is compiled: what it takes, and how far that has come then.
+
+    Of its own each thread ``ran`` tiled for so many seconds; of compiling so many are ``left``.
+    """
+
+    seconds: float
+    ran: float
+    left: float
+
+
+def first_run(
     tiled: float, compiled: float, begins: float, compiling: float, threads: int
-) -> float:
+) -> FirstRun:
     """Return what a run takes that goes on compiled once its kernel is there.
 
-    ``tiled`` and ``compiled`` are what it would take one way alone; after ``begins`` seconds one
-    more thread compiles for ``compiling`` seconds of its own, on the processors of the others.
+    ``tiled`` and ``compiled`` are what it would take one way alone; once each of its threads ran
+    for ``begins`` seconds, one more compiles for ``compiling`` seconds of its own, on their
+    processors: while it does, each of them does as much.
     """
-    if tiled <= begins:
-        return tiled
-    crowding = (threads + 1) / threads  # while it compiles, all threads get so much less
-    left = tiled - begins
-    if left <= compiling:
-        return begins + left * crowding
-    return begins + compiling * crowding + (left - compiling) / tiled * min(compiled, tiled)
+    beside = min(compiling, max(tiled - begins, 0.0))
+    left = compiling - beside
+    ran = tiled if left else min(begins + beside, tiled)
+    rest = 1.0 - ran / tiled if tiled else 0.0
+    return FirstRun(ran + beside / threads + rest * min(compiled, tiled), ran, left)
 
 
 def compile_seconds(work: Work, profile: DeviceProfile, *, starts: bool) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from dnumpy.cost.estimate import compile_seconds, seconds
+from dnumpy.cost.estimate import compile_seconds, first_run, seconds
 from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS, LOAD_SECONDS
 from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER
 from dnumpy.plan.work import kernel_name
@@ -57,17 +57,16 @@ class _Begun:
         """Return the seconds of the next run, which takes so many one way or the other alone."""
         if not self.left:
             return compiled
-        threads, work = worker.profile.threads, tiled * worker.share
+        profile, share = worker.profile, worker.share
+        threads, work = profile.threads, tiled * share
         begins = LOAD_AFTER if work * threads >= self.at_once else self.begins
         begins = max(begins / threads - self.ran, 0.0)
-        beside = min(self.left, max(work - begins, 0.0))
-        self.left -= beside
-        ran = work if self.left else begins + beside
-        if not self.ran and work * threads >= LOWER_AFTER:
-            beside += worker.profile.lowering_seconds
-        self.ran += ran
-        rest = 1.0 - ran / work if work else 0.0
-        return (ran + min(beside, work) / threads) / worker.share + rest * compiled
+        lowers = not self.ran and work * threads >= LOWER_AFTER
+        beside = min(profile.lowering_seconds, work) / threads if lowers else 0.0
+        run = first_run(work, compiled * share, begins, self.left, threads)
+        self.ran += run.ran
+        self.left = run.left
+        return (beside + run.seconds) / share
 
 
 @dataclass(slots=True)

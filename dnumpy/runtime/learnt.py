@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.config import thread_count
 from dnumpy.cost.correction import LogAverage
-from dnumpy.cost.estimate import compile_seconds, first_seconds, loop_seconds_per_row, seconds
+from dnumpy.cost.estimate import compile_seconds, first_run, loop_seconds_per_row, seconds
 from dnumpy.kernels import cached, llvm_apart
 from dnumpy.kernels.at_hand import (
     AHEAD,
@@ -339,7 +339,7 @@ def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
     compiled = profile_seconds(work, profile, "numba")
     starts = not llvm_apart.apart.is_running()
     compiling = LOAD_SECONDS if loads else compile_seconds(work, profile, starts=starts)
-    return beside + first_seconds(tiled, compiled, begins, compiling, profile.threads)
+    return beside + first_run(tiled, compiled, begins, compiling, profile.threads).seconds
 
 
 def _growing(kind: Kind, profile: DeviceProfile) -> float:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnumpy.cost import OP_CLASSES, DeviceProfile, Work, peak_bytes, seconds, seconds_per_row
-from dnumpy.cost.estimate import first_seconds, loop_seconds_per_row, other_part, smooth_max
+from dnumpy.cost.estimate import first_run, loop_seconds_per_row, other_part, smooth_max
 from dnumpy.cost.profile import ONLY_WHEN_CALIBRATED
 
 amounts = st.floats(0.0, 1e6)
@@ -235,7 +235,7 @@ def test_a_file_of_an_earlier_version_still_loads() -> None:
 def test_a_run_that_becomes_compiled_lies_between_both_ways_and_what_compiling_takes(
     tiled: float, compiled: float, begins: float, compiling: float, threads: int
 ) -> None:
-    found = first_seconds(tiled, compiled, begins, compiling, threads)
+    found = first_run(tiled, compiled, begins, compiling, threads).seconds
     assert found >= min(tiled, compiled) * (1 - 1e-9)
     assert found <= (tiled + compiling / threads) * (1 + 1e-9)
 
@@ -244,12 +244,26 @@ def test_a_run_that_becomes_compiled_lies_between_both_ways_and_what_compiling_t
 def test_a_first_run_over_more_rows_takes_no_less(
     begins: float, compiling: float, more: float, threads: int
 ) -> None:
-    took = [first_seconds(t, t / 3, begins, compiling, threads) for t in (0.1, 0.1 + more)]
+    took = [first_run(t, t / 3, begins, compiling, threads).seconds for t in (0.1, 0.1 + more)]
     assert took[0] <= took[1] * (1 + 1e-9)
 
 
 def test_a_run_that_ends_before_anything_is_compiled_takes_what_it_does_tiled() -> None:
-    assert first_seconds(0.5, 0.1, 0.6, 1.0, 2) == 0.5
+    assert first_run(0.5, 0.1, 0.6, 1.0, 2) == (0.5, 0.5, 1.0)
+
+
+@given(st.floats(0.01, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(1, 64))
+def test_a_first_run_in_parts_takes_what_it_does_at_once(
+    tiled: float, part: float, begins: float, compiling: float, threads: int
+) -> None:
+    """As of a loop, in whose runs compiling goes on."""
+    whole = first_run(tiled, tiled / 3, begins, compiling, threads)
+    one = first_run(part * tiled, part * tiled / 3, begins, compiling, threads)
+    rest = tiled * (1 - part)
+    two = first_run(rest, rest / 3, max(begins - one.ran, 0.0), one.left, threads)
+    assert math.isclose(one.seconds + two.seconds, whole.seconds, rel_tol=1e-9, abs_tol=1e-12)
+    assert math.isclose(one.ran + two.ran, whole.ran, rel_tol=1e-9, abs_tol=1e-12)
+    assert math.isclose(two.left, whole.left, rel_tol=1e-9, abs_tol=1e-12)
 
 
 @given(works(), profiles(), st.floats(0, 1), st.floats(1, 1e6))
