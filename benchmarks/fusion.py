@@ -132,7 +132,7 @@ def stages_of(name: str, elements: int) -> int:
     """Return how many stages a pattern is computed in; nothing is computed."""
     given = {key: dnumpy.array(value) for key, value in data(elements).items()}
     exprs = pending(run(name, dnumpy, given))
-    return len(engine.forecast(exprs)) if exprs else 0
+    return len(engine.foretold(exprs)[0]) if exprs else 0
 
 
 def _looked_at(results: Sequence[Any]) -> list[numpy.ndarray]:

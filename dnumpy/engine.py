@@ -381,11 +381,6 @@ def flush() -> None:
     fp_faults.tell(found)
 
 
-def forecast(roots: Iterable[Expr]) -> list[Forecast]:
-    """Return what computing the roots would do, stage by stage, without doing it."""
-    return _forecast(roots)[0]
-
-
 def left_out(roots: Iterable[Expr], told: Sequence[Forecast]) -> tuple[LeftOut, ...]:
     """Return who of this machine's CPU and GPUs a forecast leaves out since it does not pay."""
     if not gpus.might_be():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -14,12 +15,13 @@ from dnumpy.runtime.failures import NodesLost
 from dnumpy.runtime.graph import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping
     from concurrent.futures import Future as Job
 
     from distributed import Client, Future
 
     from dnumpy.expr.expr import Expr
+    from dnumpy.runtime.dask_runs import Members
     from dnumpy.runtime.operands import Ref
 
 SENDERS = 8  # workers that copies are sent to at the same time
@@ -92,13 +94,13 @@ class Copies:
 
     A copy refers to the array that it is of, which keeps that memory from being written in place.
     Copies go to several workers at the same time: tasks that read them are to be submitted once
-    all have arrived (:meth:`arrive`). ``workers`` tells which there are: a message to one that is
-    gone is tried for half a minute.
+    all have arrived (:meth:`arrive`). Those to a worker that is gone are given up: a message to it
+    is tried for half a minute.
     """
 
-    def __init__(self, client: Client, workers: Callable[[], Collection[str]]) -> None:
+    def __init__(self, client: Client, members: Members) -> None:
         self.client = client
-        self.workers = workers
+        self.members = members
         self.of: dict[int, tuple[Expr, dict[Any, Sent]]] = {}
         self._direct: bool | None = None
         self._sending: list[Sent] = []
@@ -135,7 +137,7 @@ class Copies:
         while left:
             wait(left, timeout=WATCH_SECONDS)
             left = {job for job in left if not job.done()}
-            there = self.workers() if left else ()
+            there = self.members.workers() if left else ()
             if gone := {job for job in left if jobs[job] not in there}:
                 # threads are busy with them yet: what waits for these has to be begun anew
                 self._threads.shutdown(wait=False, cancel_futures=True)
@@ -190,12 +192,8 @@ class Copies:
         """Send what nobody keeps but the graph that reads it."""
         copy = np.require(array, requirements="C")
         how = {"workers": [node], "hash": False, "direct": self._directly(node)}
-        job = self._threads.submit(self.client.scatter, copy, **how)
-        self._wait({job: node})
-        if not job.done():
-            raise NodesLost(frozenset({node}), 0)
         try:
-            return job.result()
+            return self.members.watched([node], partial(self.client.scatter, copy, **how))
         except (OSError, TimeoutError) as problem:
             raise NodesLost(frozenset({node}), 0) from problem
 

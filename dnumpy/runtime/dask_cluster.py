@@ -88,7 +88,7 @@ class DaskCluster(MeasuredNodes):
         super().__init__(profiles or {})
         self.client = client
         self._members = Members(client)
-        self._copies = Copies(client, self._members.workers)
+        self._copies = Copies(client, self._members)
         self._runs = Runs(client, self._members)
         self._listener = Listener(client, self._members.watched)
         self._relays_again = self._refreshed = float("-inf")

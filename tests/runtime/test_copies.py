@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from dnumpy.runtime import copies
+from dnumpy.runtime import copies, dask_runs
 from dnumpy.runtime.failures import NodesLost
 from tests.runtime import programs as p
 from tests.runtime.test_cluster_distributed import profiles, shared
@@ -90,7 +90,8 @@ def test_a_worker_that_is_gone_is_not_waited_for(
     scatters(shared, monkeypatch, send)
     node, *others = shared._alive
     monkeypatch.setattr(copies, "WATCH_SECONDS", 0.01)
-    monkeypatch.setattr(shared._copies, "workers", lambda: others if tried.is_set() else [node])
+    monkeypatch.setattr(dask_runs, "WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(shared._members, "workers", lambda: others if tried.is_set() else [node])
     x = p.data(np.random.default_rng(5).random(LONG))
 
     def sent() -> None:
@@ -124,7 +125,8 @@ def test_copies_wait_for_no_others_that_are_tried_in_vain(
 
     scatters(shared, monkeypatch, send)
     monkeypatch.setattr(copies, "WATCH_SECONDS", 0.01)
-    monkeypatch.setattr(shared._copies, "workers", lambda: [there])
+    monkeypatch.setattr(dask_runs, "WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(shared._members, "workers", lambda: [there])
     arrays = [p.data(np.random.default_rng(k).random(LONG)) for k in range(copies.SENDERS)]
     x = p.data(np.random.default_rng(9).random(LONG))
     try:
