@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             why.append("plans and costs read no settings")
         if why:
             item.add_marker(pytest.mark.skip(reason=f"the same in every mode: {why[0]}"))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected to itself: each look for garbage took 0.3 s of it."""
+    gc.collect()
+    gc.freeze()
 
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
