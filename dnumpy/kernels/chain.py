@@ -1,15 +1,20 @@
-"""A phase with products as a chain of calls of NumPy's inner loops, which one machine code runs.
+"""A phase with products as a chain of calls, which one machine code makes tile by tile.
 
-Each step is a record: the address of the loop, and how its extents and its operands' addresses
-follow from the rows of the tile. The code that walks the records is the same for all phases, so
-that it is compiled once and for all; it does not hold the GIL, of which the tiled lowering has to
-ask for every step of every tile. Loops, tiles and bits are those of the tiled lowering.
+Products are calls of NumPy's inner loops, and so are single steps that one call computes; all other
+steps between two products are one compiled kernel (:mod:`dnumpy.kernels.sections`), or calls of
+NumPy's loops where they cannot be one. Each call is a record: the address of the code, and how its
+extents and its operands' addresses follow from the rows of the tile. The code that walks the
+records is the same for all phases, so that it is compiled once and for all; it does not hold the
+GIL, of which the tiled lowering has to ask for every step of every tile. Tiles and bits are those
+of the tiled lowering.
 
 A record holds, as 64-bit integers: loop, its data, whether the call is made once for each row (2:
 it sums a row, by the helpers whose addresses stand in place of loop and data); four extents, and
 how many each row adds to them; of three operands the address, the bytes from row to row, the bytes
 from tile to tile, and the bytes from call to call; nine steps; then room for the addresses and
-extents of the call at hand.
+extents of the call at hand. That of a compiled kernel (3 in place of calls for rows) has its code
+and its fields in place of loop and data, then the address and the number of entries of four: a
+field that holds an address, the first one, and the bytes from row to row and from tile to tile.
 """
 
 from __future__ import annotations
@@ -24,10 +29,20 @@ import numpy as np
 from dnumpy.expr.geometry import Geometry, address_of, overlap
 from dnumpy.kernels.flags import ALL_FLAGS, fenv, forgets, noting, tells_faults, to_be_told
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
-from dnumpy.kernels.layouts import merged_axes
 from dnumpy.kernels.loops import InnerLoop, inner_loop, kinds_of, product_loop, resolved
 from dnumpy.kernels.lower import code_of
 from dnumpy.kernels.numba import machine_code
+from dnumpy.kernels.operands import (
+    Lies,
+    Unchained,
+    adjacent,
+    folded,
+    one_step,
+    spread,
+    stacked,
+    tall,
+)
+from dnumpy.kernels.sections import bound, by_width, in_order, section_of
 from dnumpy.kernels.stretches import ANY_STRIDE, FORWARDS
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Contraction, Elementwise, Movement, Reduction
@@ -37,12 +52,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from dnumpy.kernels.compile import Compiled
+    from dnumpy.kernels.frames import Frame
+    from dnumpy.kernels.operands import Home
+    from dnumpy.kernels.sections import Bound
     from dnumpy.rewrite.phase import Phase, Step
 
 _HEADER, _RECORD = 7, 40  # integers
 _NOTING, _NOTED, _FORGETS = 3, 4, 39  # of the header the first two, as kernels/flags.py says
 _DIMS, _MORE, _BASE, _BY_ROW, _BY_TILE, _BY_CALL, _STEPS = 3, 7, 11, 14, 17, 20, 23
-_SUMS = 2  # in place of whether there is a call for each row
+_SUMS, _SECTION = 2, 3  # in place of whether there is a call for each row
 _EXTREMES = (np.maximum, np.minimum)
 _CELL = 16  # bytes of a constant
 
@@ -58,30 +76,40 @@ def kernel(table, lo, hi):
             rows = hi - lo
         r = table + 56
         for _ in range(count):
-            calls = 1
-            if load_i8(r, 2, 0, 0):
-                calls = rows
-            for d in range(4):
-                extent = load_i8(r, 3 + d, 0, 0) + load_i8(r, 7 + d, 0, 0) * rows
-                store_i8(r, 35 + d, extent, 0, 0)
-            for i in range(calls):
-                for k in range(3):
-                    a = load_i8(r, 11 + k, 0, 0) + at * load_i8(r, 14 + k, 0, 0)
-                    a += number * load_i8(r, 17 + k, 0, 0) + i * load_i8(r, 20 + k, 0, 0)
-                    store_i8(r, 32 + k, a, 0, 0)
-                if load_i8(r, 2, 0, 0) == 2:
-                    state = load_i8(r, 23, 0, 0)
-                    store_i8(state, 0, 0, 0, 0)
-                    n = load_i8(r, 35, 0, 0)
-                    call_helper(load_i8(r, 0, 0, 0), load_i8(r, 32, 0, 0), n, state)
-                    call_helper(load_i8(r, 1, 0, 0), state, load_i8(r, 33, 0, 0), 0)
-                else:
-                    if load_i8(r, 39, 0, 0):
-                        store_i8(table, 5, 0, 0, 0)
-                        call_loop(load_i8(table, 3, 0, 0), 0, table + 40, ALL_FLAGS, 0)
-                        raised = load_i8(table, 4, 0, 0) | load_i8(table, 5, 0, 0)
-                        store_i8(table, 4, raised, 0, 0)
-                    call_loop(load_i8(r, 0, 0, 0), load_i8(r, 1, 0, 0), r + 256, r + 280, r + 184)
+            if load_i8(r, 2, 0, 0) == 3:
+                e = load_i8(r, 3, 0, 0)
+                for j in range(load_i8(r, 4, 0, 0)):
+                    a = load_i8(e, 1, 0, 0) + at * load_i8(e, 2, 0, 0)
+                    a += number * load_i8(e, 3, 0, 0)
+                    store_i8(load_i8(e, 0, 0, 0), 0, a, 0, 0)
+                    e += 32
+                call_helper(load_i8(r, 0, 0, 0), load_i8(r, 1, 0, 0), 0, rows)
+            else:
+                calls = 1
+                if load_i8(r, 2, 0, 0):
+                    calls = rows
+                for d in range(4):
+                    extent = load_i8(r, 3 + d, 0, 0) + load_i8(r, 7 + d, 0, 0) * rows
+                    store_i8(r, 35 + d, extent, 0, 0)
+                for i in range(calls):
+                    for k in range(3):
+                        a = load_i8(r, 11 + k, 0, 0) + at * load_i8(r, 14 + k, 0, 0)
+                        a += number * load_i8(r, 17 + k, 0, 0) + i * load_i8(r, 20 + k, 0, 0)
+                        store_i8(r, 32 + k, a, 0, 0)
+                    if load_i8(r, 2, 0, 0) == 2:
+                        state = load_i8(r, 23, 0, 0)
+                        store_i8(state, 0, 0, 0, 0)
+                        n = load_i8(r, 35, 0, 0)
+                        call_helper(load_i8(r, 0, 0, 0), load_i8(r, 32, 0, 0), n, state)
+                        call_helper(load_i8(r, 1, 0, 0), state, load_i8(r, 33, 0, 0), 0)
+                    else:
+                        if load_i8(r, 39, 0, 0):
+                            store_i8(table, 5, 0, 0, 0)
+                            call_loop(load_i8(table, 3, 0, 0), 0, table + 40, ALL_FLAGS, 0)
+                            raised = load_i8(table, 4, 0, 0) | load_i8(table, 5, 0, 0)
+                            store_i8(table, 4, raised, 0, 0)
+                        data = load_i8(r, 1, 0, 0)
+                        call_loop(load_i8(r, 0, 0, 0), data, r + 256, r + 280, r + 184)
             r += 320
         at += rows
         lo += rows
@@ -89,39 +117,11 @@ def kernel(table, lo, hi):
 """.replace("ALL_FLAGS", str(ALL_FLAGS))
 
 
-_Home = tuple[str, Any]  # a kind of memory, and which
-
-
-class Unchained(Exception):  # noqa: N818 - an answer, not an error
-    """A step is no call of a loop that can be trusted."""
-
-
-@dataclass(slots=True)
-class _Lies:
-    """Where a value of the tile lies: ``row`` bytes from row to row, ``steps`` within a row.
-
-    ``home`` is what its address is measured from: an input, an output, a scratch buffer.
-    """
-
-    home: _Home
-    rest: tuple[int, ...]
-    steps: tuple[int, ...]
-    row: int
-    dtype: np.dtype
-    by_row: bool = True  # the address moves on from tile to tile
-    offset: int = 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is an operand that each tile reads whole."""
-        return self.home[0] == "in" and not self.by_row
-
-
 class _Place(NamedTuple):
     """An address to be entered: that of ``home``, in this position of the table."""
 
     position: int
-    home: _Home
+    home: Home
     offset: int
 
 
@@ -132,6 +132,8 @@ class _Table:
     numbers: np.ndarray
     places: list[_Place] = field(default_factory=list)
     cells: list[tuple[int, np.dtype]] = field(default_factory=list)  # input, dtype
+    sizes: list[int] = field(default_factory=list)  # of scratch buffers, in bytes
+    sections: list[tuple[int, Bound]] = field(default_factory=list)  # position of the record
 
 
 class ChainKernel:
@@ -194,20 +196,21 @@ class Chain:
             raise Unchained
         self.phase = phase
         self.key = f"chain {hash(phase)}"
-        self._sizes = tiled.scratch_sizes
         self._table = _Writer(phase, tiled, kinds, values, outs).table()
+        self._truncates = any(s.variant.program.truncates for _, s in self._table.sections)
         self._local = threading.local()
         self._code: Compiled | None = None
-        self._helpers: dict[_Home, int] = {}
+        self._helpers: dict[Home, int] = {}
 
-    def _helper_homes(self) -> list[_Home]:
+    def _helper_homes(self) -> list[Home]:
         homes = {place.home for place in self._table.places}
         return sorted(home for home in homes if home[0] in {"sum", "finish"})
 
     @property
     def helpers(self) -> tuple[str, ...]:
-        """The texts of the helpers that the chain calls."""
-        return tuple(helper_source(*map(str, home)) for home in self._helper_homes())
+        """The texts of the helpers and sections that the chain calls."""
+        called = [helper_source(*map(str, home)) for home in self._helper_homes()]
+        return (*called, *[text for _, made in self._table.sections for text in made.texts])
 
     @property
     def ready(self) -> bool:
@@ -230,17 +233,20 @@ class Chain:
                 home: machine_code(helper_source(*map(str, home))).address
                 for home in self._helper_homes()
             }
+            for _, section in self._table.sections:
+                section.variant.compile()
         arrays = [v for v in values if isinstance(v, np.ndarray)]
         if overlap(arrays, outs):
             return False
-        numbers, homes, cells = self._frame()
+        numbers, homes, cells, frames = self._frame()
+        homes.update((("in", k), address_of(v)) for k, v in enumerate(values) if _is_array(v))
+        homes.update((("out", k), address_of(out)) for k, out in enumerate(outs))
         try:
+            kept = self._enter_sections(numbers, frames, values, homes)
             for (given, dtype), cell in zip(self._table.cells, cells, strict=True):
                 cell[...] = np.asarray(values[given], None if _is_number(values[given]) else dtype)
         except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
             return False
-        homes.update((("in", k), address_of(v)) for k, v in enumerate(values) if _is_array(v))
-        homes.update((("out", k), address_of(out)) for k, out in enumerate(outs))
         for position, home, offset in self._table.places:
             numbers[position] = homes[home] + offset
         numbers[2], numbers[_NOTING], numbers[_NOTED] = origin, noting(), 0
@@ -248,14 +254,37 @@ class Chain:
         flags.feclearexcept(ALL_FLAGS)
         self._code(address_of(numbers), lo, hi)
         raised = flags.fetestexcept(ALL_FLAGS) | int(numbers[_NOTED])
-        return not to_be_told(raised, told, truncates=False)
+        for frame in frames:
+            raised |= int(frame.noted[0])
+        del kept  # what sections read has to stay where it is until now
+        return not to_be_told(raised, told, truncates=self._truncates)
+
+    def _enter_sections(
+        self,
+        numbers: np.ndarray,
+        frames: Sequence[Frame],
+        values: Sequence[Any],
+        homes: dict[Home, int],
+    ) -> list[Any]:
+        """Enter what the sections are to compute with; return what is to be kept meanwhile."""
+        kept: list[Any] = []
+        for (at, section), frame in zip(self._table.sections, frames, strict=True):
+            entries, read = section.entered(frame, values, homes)
+            frame.noted[0] = 0
+            numbers[at], numbers[at + 1] = (
+                section.variant.compile().address,
+                address_of(frame.fields),
+            )
+            numbers[at + 3], numbers[at + 4] = address_of(entries), len(entries)
+            kept += [entries, read]
+        return kept
 
     def _frame(self) -> Any:
-        """Return this thread's table, the addresses of its scratch, and its constants."""
+        """Return this thread's table, addresses of its scratch, constants, sections' frames."""
         try:
             found: Any = self._local.frame
         except AttributeError:
-            buffers = [np.empty(size + 64, np.uint8) for size in self._sizes]
+            buffers = [np.empty(size + 64, np.uint8) for size in self._table.sizes]
             homes = {("scratch", k): -(-address_of(b) // 64) * 64 for k, b in enumerate(buffers)}
             room = np.zeros((len(self._table.cells) + 1, _CELL), np.uint8)
             cells = [
@@ -266,7 +295,8 @@ class Chain:
             states = {code: np.zeros(STATE_BYTES // 8, np.int64) for code in codes}
             homes.update((("state", code), address_of(state)) for code, state in states.items())
             homes.update(self._helpers)
-            found = self._local.frame = (self._table.numbers.copy(), homes, cells)
+            frames = [section.variant.take_frame() for _, section in self._table.sections]
+            found = self._local.frame = (self._table.numbers.copy(), homes, cells, frames)
             self._local.buffers = buffers, room, states
         return found
 
@@ -293,35 +323,89 @@ class _Writer:
         self.phase = phase
         self.tiled = tiled
         self.kinds = kinds
+        self.values = values
         self.outs = outs
         self.first = len(phase.inputs)
         numbers = np.zeros(_HEADER + 2 * _RECORD * len(phase.steps), np.int64)
         numbers[1] = phase.tile_rows
         self.made = _Table(numbers)
-        self.lies: dict[int, _Lies] = {}
+        self.lies: dict[int, Lies] = {}
         for slot, (given, value) in enumerate(zip(phase.inputs, values, strict=True)):
             if given.access is not Access.CONST:
                 self.lies[slot] = _lies_as(slot, given.access, value)
 
     def table(self) -> _Table:
         """Return the table."""
-        for slot, step in enumerate(self.phase.steps, start=self.first):
-            op = step.op
-            if isinstance(op, Movement):
-                self.lies[slot] = self._view(step)
-                continue
-            self.lies[slot] = self._result(slot, step)
-            if isinstance(op, Contraction):
-                self._product(self._record(), slot, step)
-            elif isinstance(op, Elementwise):
-                self._elementwise(self._record(), slot, step, op)
-            elif isinstance(op, Reduction) and op.ufunc is np.add:
-                self._sum(self._record(), slot, step)
-            elif isinstance(op, Reduction) and op.ufunc in _EXTREMES:
-                self._extreme(slot, step, op.ufunc)
-            else:
-                raise Unchained
+        for found in in_order(self.phase):
+            if isinstance(found, int):
+                self._step(found)
+            elif not self._section(found):
+                for slots in by_width(self.phase, found):
+                    if not self._section(slots):
+                        for slot in slots:
+                            self._step(slot)
         return self.made
+
+    def _section(self, slots: Sequence[int]) -> bool:
+        """Enter steps as one compiled kernel, if they can be that and are worth it."""
+        section = section_of(self.phase, slots)
+        if not section.steps:
+            return True
+        if self._is_one_call(section.steps):
+            return False
+        for slot in section.inputs:
+            self._look_at(slot)
+        self.lies.update((slot, self._result(slot)) for slot in section.outputs)
+        made = bound(section, self.values, self.lies)
+        if made is None:
+            for slot in reversed(section.outputs):
+                lies = self.lies.pop(slot)
+                if lies.home == ("scratch", len(self.made.sizes) - 1):
+                    self.made.sizes.pop()
+            return False
+        at = self._record()
+        self.made.numbers[at + 2] = _SECTION
+        self.made.sections.append((at, made))
+        return True
+
+    def _is_one_call(self, slots: Sequence[int]) -> bool:
+        """Say whether one call of NumPy's loop computes all rows of a tile: nothing is faster."""
+        steps = [self.phase.steps[slot - self.first] for slot in slots]
+        arrays = [a for step in steps for a in step.args if self.phase.is_array(a)]
+        return (
+            len(steps) == 1
+            and isinstance(steps[0].op, Elementwise)
+            and steps[0].op.ufunc is not None
+            and {self.phase.shape_of(a) for a in arrays} == {steps[0].shape}
+        )
+
+    def _step(self, slot: int) -> None:
+        """Enter one step as calls of NumPy's loop."""
+        step = self.phase.steps[slot - self.first]
+        op = step.op
+        for arg in step.args:
+            self._look_at(arg)
+        if isinstance(op, Movement):  # found once somebody reads it
+            return
+        self.lies[slot] = self._result(slot)
+        if isinstance(op, Contraction):
+            self._product(self._record(), slot, step)
+        elif isinstance(op, Elementwise):
+            self._elementwise(self._record(), slot, step, op)
+        elif isinstance(op, Reduction) and op.ufunc is np.add:
+            self._sum(self._record(), slot, step)
+        elif isinstance(op, Reduction) and op.ufunc in _EXTREMES:
+            self._extreme(slot, step, op.ufunc)
+        else:
+            raise Unchained
+
+    def _look_at(self, slot: int) -> None:
+        """Find out where a view lies that somebody reads."""
+        if slot in self.lies or not self.phase.is_array(slot):
+            return
+        step = self.phase.steps[slot - self.first]
+        self._look_at(step.args[0])
+        self.lies[slot] = self._view(step)
 
     def _record(self) -> int:
         """Return the position of a new record."""
@@ -329,11 +413,11 @@ class _Writer:
         self.made.numbers[0] += 1
         return _HEADER + _RECORD * int(count)
 
-    def _view(self, step: Step) -> _Lies:
+    def _view(self, step: Step) -> Lies:
         base, geometry = self.lies[step.args[0]], Geometry(*step.params)
         size = base.dtype.itemsize
-        adjacent = base.steps == _adjacent(base.rest, size) and base.row == prod(base.rest) * size
-        if not adjacent or (not base.by_row and base.home[0] != "scratch"):
+        dense = base.steps == adjacent(base.rest, size) and base.row == prod(base.rest) * size
+        if not dense or (not base.by_row and base.home[0] != "scratch"):
             raise Unchained
         return replace(
             base,
@@ -343,7 +427,7 @@ class _Writer:
             offset=base.offset + geometry.offset,
         )
 
-    def _folded_row(self, slot: int, step: Step) -> tuple[_Lies, _Lies, int]:
+    def _folded_row(self, slot: int, step: Step) -> tuple[Lies, Lies, int]:
         """Return where an operand and the fold of its rows lie, and the elements of a row."""
         params: Any = step.params
         operand, out = self.lies[step.args[0]], self.lies[slot]
@@ -351,7 +435,7 @@ class _Writer:
         plain = params.initial is None and not params.masked and operand.dtype == step.dtype
         if not plain or tuple(sorted(params.axis)) != axes or step.dtype.char not in "fd":
             raise Unchained
-        if operand.steps != _adjacent(operand.rest, step.dtype.itemsize):
+        if operand.steps != adjacent(operand.rest, step.dtype.itemsize):
             raise Unchained
         return operand, out, prod(operand.rest)
 
@@ -389,21 +473,25 @@ class _Writer:
             numbers[at + _BY_CALL + k] = lies.row
             self._enter(at, k, lies)
 
-    def _result(self, slot: int, step: Step) -> _Lies:
+    def _result(self, slot: int) -> Lies:
+        step = self.phase.steps[slot - self.first]
         kind, where = self.tiled.target(slot)
         rest = step.shape[1:]
-        if kind == "scratch":
-            steps = _adjacent(rest, step.dtype.itemsize)
+        if kind == "scratch":  # of its own: steps run in another order than they are written in
+            steps = adjacent(rest, step.dtype.itemsize)
             row = prod(rest) * step.dtype.itemsize
-            return _Lies(("scratch", where), rest, steps, row, step.dtype, by_row=False)
+            self.made.sizes.append(self.phase.tile_rows * row)
+            home = ("scratch", len(self.made.sizes) - 1)
+            return Lies(home, rest, steps, row, step.dtype, by_row=False)
         out = self.outs[where]
         if kind == "partial":
-            return _Lies(("out", where), out.shape[1:], out.strides[1:], 0, step.dtype)
+            tile = out.strides[0]
+            return Lies(("out", where), out.shape[1:], out.strides[1:], 0, step.dtype, tile=tile)
         if kind != "rows":
             raise Unchained
-        return _Lies(("out", where), rest, out.strides[1:], out.strides[0], step.dtype)
+        return Lies(("out", where), rest, out.strides[1:], out.strides[0], step.dtype)
 
-    def _enter(self, at: int, k: int, lies: _Lies) -> None:
+    def _enter(self, at: int, k: int, lies: Lies) -> None:
         """Enter where operand ``k`` of the record lies."""
         self.made.places.append(_Place(at + _BASE + k, lies.home, lies.offset))
         if lies.by_row:
@@ -423,12 +511,12 @@ class _Writer:
         self._call(at, product_loop(step.dtype), product=True)
         assert isinstance(step.op, Contraction)
         if step.op.folds:
-            extents, more, steps = _folded(left, right, out)
-            numbers[at + _BY_TILE + 2] = self.outs[out.home[1]].strides[0]
+            extents, more, steps = folded(left, right, out)
+            numbers[at + _BY_TILE + 2] = out.tile
         elif len(left.rest) > 1:
-            extents, more, steps = _stacked(left, right, out)
+            extents, more, steps = stacked(left, right, out)
         else:
-            extents, more, steps = _tall(left, right, out)
+            extents, more, steps = tall(left, right, out)
         numbers[at + _DIMS : at + _DIMS + 4] = extents
         numbers[at + _MORE : at + _MORE + 4] = more
         numbers[at + _STEPS : at + _STEPS + 9] = steps
@@ -448,22 +536,22 @@ class _Writer:
         ]
         self._walk(at, [*operands, self.lies[slot]], step, op)
 
-    def _operand(self, slot: int, dtype: np.dtype, step: Step) -> _Lies:
+    def _operand(self, slot: int, dtype: np.dtype, step: Step) -> Lies:
         """Return where an operand of a loop over ``dtype`` lies, spread to the step's rows."""
         if slot not in self.lies:
             self.made.cells.append((slot, dtype))
             home = ("cell", len(self.made.cells) - 1)
             rest = step.shape[1:]
-            return _Lies(home, rest, (0,) * len(rest), 0, dtype, by_row=False)
+            return Lies(home, rest, (0,) * len(rest), 0, dtype, by_row=False)
         lies = self.lies[slot]
         if lies.dtype != dtype:
             raise Unchained
-        return _spread(lies, step.shape[1:])
+        return spread(lies, step.shape[1:])
 
-    def _walk(self, at: int, operands: Sequence[_Lies], step: Step, op: Elementwise) -> None:
+    def _walk(self, at: int, operands: Sequence[Lies], step: Step, op: Elementwise) -> None:
         """Enter extents and steps: one call for all rows where that is one run, else one a row."""
         numbers, width = self.made.numbers, prod(step.shape[1:])
-        within = [_one_step(x) for x in operands]
+        within = [one_step(x) for x in operands]
         if width == 1:
             within = [x.row for x in operands]
         flat = all(x.row == width * inner for x, inner in zip(operands, within, strict=True))
@@ -478,76 +566,7 @@ class _Writer:
             self._enter(at, k, lies)
 
 
-def _lies_as(slot: int, access: Access, value: np.ndarray) -> _Lies:
+def _lies_as(slot: int, access: Access, value: np.ndarray) -> Lies:
     if access is Access.WHOLE:
-        return _Lies(("in", slot), value.shape, value.strides, 0, value.dtype, by_row=False)
-    return _Lies(("in", slot), value.shape[1:], value.strides[1:], value.strides[0], value.dtype)
-
-
-def _adjacent(rest: tuple[int, ...], size: int) -> tuple[int, ...]:
-    return tuple(size * prod(rest[k + 1 :]) for k in range(len(rest)))
-
-
-_Call = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # extents, more a row, steps
-
-
-def _columns(lies: _Lies, axes: int) -> tuple[int, int]:
-    """Return extent and step of the last of ``axes`` axes; one column where it is missing."""
-    if not axes - 1 <= len(lies.rest) <= axes:
-        raise Unchained
-    if len(lies.rest) < axes:
-        return 1, lies.dtype.itemsize
-    return lies.rest[-1], lies.steps[-1]
-
-
-def _tall(left: _Lies, right: _Lies, out: _Lies) -> _Call:
-    """Return the call for ``(rows, inner) @ (inner, columns)``, the second factor whole."""
-    if not right.whole or not right.rest:
-        raise Unchained
-    inner, along = _columns(left, 1)
-    columns, across = _columns(right, 2)
-    steps = (0, 0, 0, left.row, along, right.steps[0], across, out.row, _columns(out, 1)[1])
-    return (1, 0, inner, columns), (0, 1, 0, 0), steps
-
-
-def _stacked(left: _Lies, right: _Lies, out: _Lies) -> _Call:
-    """Return the call for a product of matrices in each row, or with one matrix that all share."""
-    if len(left.rest) != 2 or len(right.rest) < 1 + (not right.whole):
-        raise Unchained
-    columns, across = _columns(right, 2)
-    steps = (left.row, right.row, out.row, *left.steps, right.steps[0], across, out.steps[0])
-    return (0, *left.rest, columns), (1, 0, 0, 0), (*steps, _columns(out, 2)[1])
-
-
-def _folded(left: _Lies, right: _Lies, out: _Lies) -> _Call:
-    """Return the call for ``(edge, rows) @ (rows, columns)``, rows of both being at hand."""
-    if left.whole or right.whole:
-        raise Unchained
-    (edge, down), (columns, across) = _columns(left, 1), _columns(right, 1)
-    size = out.dtype.itemsize
-    to = iter(out.steps)
-    own = (next(to) if left.rest else size, next(to) if right.rest else size)
-    steps = (0, 0, 0, down, left.row, right.row, across, *own)
-    return (1, edge, 0, columns), (0, 0, 1, 0), steps
-
-
-def _spread(lies: _Lies, rest: tuple[int, ...]) -> _Lies:
-    """Return a value broadcast to rows of shape ``rest``."""
-    shape, steps = lies.rest, lies.steps
-    if lies.whole and len(shape) > len(rest):
-        shape, steps = shape[1:], steps[1:]  # a leading axis of extent 1
-    lead = len(rest) - len(shape)
-    if lead < 0 or (lead and not lies.whole):
-        raise Unchained
-    steps = (0,) * lead + tuple(
-        0 if n == 1 and m != 1 else s for n, m, s in zip(shape, rest[lead:], steps, strict=True)
-    )
-    return replace(lies, rest=rest, steps=steps)
-
-
-def _one_step(lies: _Lies) -> int:
-    """Return the bytes between neighbours of a row, whose elements must be one run."""
-    axes = merged_axes(lies.rest, lies.steps)
-    if len(axes) > 1:
-        raise Unchained
-    return axes[0][1] if axes else lies.dtype.itemsize
+        return Lies(("in", slot), value.shape, value.strides, 0, value.dtype, by_row=False)
+    return Lies(("in", slot), value.shape[1:], value.strides[1:], value.strides[0], value.dtype)

@@ -513,7 +513,8 @@ def _prepare(record: Record, phase: Phase, *, worth: bool) -> None:
     try:
         with at_hand.giving_way():
             record.digest = compiler.digest_of(record.source)
-            if not worth and not compiler.is_cached(record.source):
+            texts = record.source, *record.helpers
+            if not worth and not all(map(compiler.is_cached, texts)):
                 record.state = "tiled"
                 return
             for helper in record.helpers:

@@ -138,11 +138,15 @@ class _Lowering:
                     raise Unsupported(msg)
                 self.program.outputs.append((value, self.given[slot]))
         program = self.program
-        program.flat = program.width < BLOCK and not any(
-            n.kind in {"row", "column"} or not (n.wide or n.fold) for n in program.nodes
-        )
+        program.flat = program.width < BLOCK and not any(map(self._needs_rows, program.nodes))
         self._check_short_rows()
         return program
+
+    def _needs_rows(self, node: Node) -> bool:
+        """Say whether a node has, or folds, one entry per row."""
+        if node.kind in {"row", "column"} or not (node.wide or node.fold):
+            return True
+        return node.fold and not self.program.wide[node.args[0].value]
 
     def _check_short_rows(self) -> None:
         """Short rows are summed a tile at a time: what is summed needs a buffer of its own."""

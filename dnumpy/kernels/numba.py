@@ -222,7 +222,7 @@ class Variant:
         self._position = {what: k for k, what in enumerate(self.kernel.fields)}
         self._streamed = self._position.get(("streams",))
         self._constants = tuple(map(self._constant, self.kernel.constants))
-        self._reads = tuple(self._read(k) for k in self._inputs())
+        self.reads = tuple(self._read(k) for k in self._inputs())
         self._steps = tuple(
             (what == "step", k, at)
             for (what, k), at in [f for f in self._position.items() if len(f[0]) == 2]
@@ -233,9 +233,9 @@ class Variant:
             for (what, k), at in [f for f in self._position.items() if len(f[0]) == 2]
             if what in {"apart", "oapart"}
         )
-        self._writes = tuple(map(self._written, range(len(self.phase.outputs))))
-        self._whole = tuple(k for k, (partial, *_) in enumerate(self._writes) if not partial)
-        self._tells_all = not self._steps and all(at is not None for _, _, at in self._reads)
+        self.writes = tuple(map(self._written, range(len(self.phase.outputs))))
+        self._whole = tuple(k for k, (partial, *_) in enumerate(self.writes) if not partial)
+        self._tells_all = not self._steps and all(at is not None for _, _, at in self.reads)
         self._frames: list[Frame] = []  # those that no run has now
         self.launches: tuple[Any, ...] = ()  # the latest first
         self._code: Compiled | None = None
@@ -375,14 +375,14 @@ class Variant:
         self, code: Compiled, values: Sequence[Any], outs: Sequence[np.ndarray]
     ) -> None:
         """Let the module in C run what lies as these do from now on."""
-        arrays = [*[values[k] for k, _, _ in self._reads], *outs]
+        arrays = [*[values[k] for k, _, _ in self.reads], *outs]
         if not all(type(a) is np.ndarray and a.ndim for a in arrays):
             return
         if any(launch.fits(values, outs) for launch in self.launches):
             return  # and had other numbers, or no frame at hand
         writes = [
             (partial, *[-1 if at is None else at for at in places])
-            for partial, *places in self._writes
+            for partial, *places in self.writes
         ]
         constants = [(k, fixed, np.dtype(code).char == "d") for k, fixed, code in self._constants]
         streamed = self._streamed
@@ -390,7 +390,7 @@ class Variant:
             code.address,
             tuple(values),
             tuple(outs),
-            self._reads,
+            self.reads,
             tuple(writes),
             tuple(constants),
             (-1, False) if streamed is None else (streamed, self._streams(outs)),
@@ -418,7 +418,7 @@ class Variant:
         """Return where the addresses go of outputs with an entry for each tile, and its bytes."""
         return tuple(
             (at, out.strides[0])
-            for (partial, at, _), out in zip(self._writes, outs, strict=True)
+            for (partial, at, _), out in zip(self.writes, outs, strict=True)
             if partial and at is not None
         )
 
@@ -435,7 +435,7 @@ class Variant:
         if self.kernel.constants:
             self._bind_constants(frame, values)
         keep, fields = [], frame.fields
-        for k, at, stride_at in self._reads:
+        for k, at, stride_at in self.reads:
             value = values[k]
             if stride_at is None:
                 rows = min(self.phase.tile_rows, hi - lo)
@@ -445,7 +445,7 @@ class Variant:
             fields[at] = address_of(value) - origin * stride
             fields[stride_at] = stride
             keep.append(value)
-        for (partial, start, step), out in zip(self._writes, outs, strict=True):
+        for (partial, start, step), out in zip(self.writes, outs, strict=True):
             stride = out.strides[0]
             if start is not None:
                 fields[start] = address_of(out) - (0 if partial else origin * stride)

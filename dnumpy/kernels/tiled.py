@@ -177,11 +177,6 @@ class TiledKernel:
             return _ROWS, self._row_outputs[slot]
         return (_NOWHERE, 0) if self._scratch_of[slot] is None else (_SCRATCH, slot)
 
-    @property
-    def scratch_sizes(self) -> list[int]:
-        """Bytes of each scratch buffer."""
-        return self._scratch_shapes
-
     def target(self, slot: int) -> tuple[str, int]:
         """Return where a step's result goes: ``rows``, ``partial``, ``scratch`` or ``nowhere``."""
         if slot in self._partials:

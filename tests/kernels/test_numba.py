@@ -22,7 +22,8 @@ from dnumpy.kernels.numba import NumbaKernel, supports
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import lookup
 from dnumpy.ops.table import ARANGE, CAST, FULL
-from dnumpy.rewrite.phase import ReduceParams
+from dnumpy.rewrite import phase as program
+from dnumpy.rewrite.phase import Access, Input, Output, ReduceParams, Step
 from tests.kernels import phases as p
 
 compiling = settings(
@@ -447,3 +448,20 @@ def test_a_fresh_process_makes_and_loads_machine_code_without_numba(tmp_path):
     (file,) = (tmp_path / "kernels").glob("*.o")
     file.write_bytes(file.read_bytes()[:-40])  # a file cut short is compiled anew
     assert said() == ["False", "False"]
+
+
+@pytest.mark.parametrize("fold", ["add", "maximum"])
+@pytest.mark.parametrize("width", [5, 40, 600])
+def test_a_stored_column_is_folded_beside_wider_rows(width, fold):
+    rng = np.random.default_rng(width)
+    column, wide = rng.normal(size=(300, 1)), rng.normal(size=(300, width))
+    ours = tuple(Input(Access.ROWS, x.shape, x.dtype) for x in (column, wide))
+    add = Step(lookup("add"), (1, 0), (), wide.shape, wide.dtype)
+    params = ReduceParams((0, 1), keepdims=False, dtype=None, initial=None, masked=False)
+    folded = Step(lookup(f"{fold}.reduce"), (0,), params, (), wide.dtype)
+    phase = program.Phase(300, 128, ours, (add, folded), (Output(2, False), Output(3, True)))
+    bound = p.Bound(phase, [column, wide], ())
+    kernel = NumbaKernel(phase)
+    found = bound.run(kernel)
+    assert kernel.latest is not None
+    assert [p.bits(x) for x in found] == [p.bits(x) for x in bound.run(TiledKernel(phase))]
