@@ -115,7 +115,7 @@ def _lowerings(profile: DeviceProfile) -> dict[str, Any]:
 def _phases(profile: DeviceProfile) -> dict[str, Any]:
     tables = dict(profile.ns_per_element)
     tables[streamed.PHASES] = streamed.phases_ns(profile)
-    waits = streamed.call_seconds(profile.threads)
+    waits = streamed.call_seconds(profile.threads, profile.free_bytes)
     return {"ns_per_element": tuple(tables.items()), "call_seconds": waits}
 
 

@@ -18,7 +18,7 @@ from dnumpy.kernels import compile as compiler
 from dnumpy.kernels.numba import NumbaKernel, Variant
 from dnumpy.kernels.partials import partial_dtype
 from dnumpy.ops.families import Elementwise, lookup
-from dnumpy.ops.table import CAST, WHERE
+from dnumpy.ops.table import CAST, MATMUL, WHERE
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.rewrite.stages import FusedStage
@@ -115,6 +115,11 @@ def applied(name: str, *args: Expr) -> Expr:
     assert op.ufunc is not None
     found = op.ufunc.resolve_dtypes((*dtypes, None))[-1]
     return make(op, args, (), args[0].shape, found)
+
+
+def by_vector(rows: Expr, vector: np.ndarray) -> Expr:
+    """Return the product of each row with the vector."""
+    return make(MATMUL, (rows, stored(vector)), (), rows.shape[:1], rows.dtype)
 
 
 def reduced(name: str, operand: Expr, axis: int, dtype: np.dtype) -> Expr:

@@ -12,6 +12,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from dnumpy.cost.profile import DeviceProfile
+from dnumpy.kernels import at_hand
 from dnumpy.runtime import machine, measure
 from dnumpy.runtime.threads import one_blas_thread
 
@@ -147,10 +148,11 @@ def kept_or_calibrated(
     It is kept, so that later processes have it at once. With ``idle`` it is measured only while
     nothing else runs, however long that takes.
     """
-    from dnumpy.runtime.calibrate import calibrated  # imports the compiler
-
     profile = kept_or_new(cache_dir, name=name, threads=threads, worker_limit=worker_limit)
     if not profile.calibrated:
+        at_hand.import_lowerings()  # which tells how long it takes where nobody has done it
+        from dnumpy.runtime.calibrate import calibrated  # imports them too
+
         free = partial(machine.free_bytes, worker_limit)
         profile = calibrated(profile, now=time(), idle=idle, free=free)
         path = profile_path(threads, Path(cache_dir) if cache_dir is not None else None)

@@ -24,6 +24,7 @@ from dnumpy.kernels import compile as compiler
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.rewrite.cut import Grain
 from dnumpy.runtime import lowerings, machine, measure, works
+from dnumpy.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -39,7 +40,7 @@ SHARE = 1 / 8  # of the free memory
 RUNS, ROUNDS, PASSES = 2, 2, 3
 FRESH_INSIDE = ("exp", "sqrt")
 FRESH = ("add", "multiply", "maximum", "minimum", "subtract")  # the last ops of new programs
-CALLS, MANY = 64, 9  # of some 20 us, and rounds of them
+CALLED_ROWS, CALLED_WIDTH, MANY = 1 << 16, 20, 9  # calls of some 20 us, and rounds of them
 LEAST_SHARE = 0.1  # of a single call's time: less would be a lucky moment
 
 
@@ -161,24 +162,26 @@ def _wall(calls: list[Callable[[], object]]) -> float:
         return perf_counter() - started
 
 
-def call_seconds(threads: int) -> float:
-    """Return what a short call of NumPy's takes longer while all threads make such calls."""
+def call_seconds(threads: int, free_bytes: float) -> float:
+    """Return what a call takes longer while all threads run a phase that has a product.
+
+    Its tiles are run step by step: a thread that comes back from a call waits for the interpreter,
+    and longer for the system to wake it.
+    """
     if threads == 1:
         return 0.0
-
-    def calls() -> Callable[[], object]:
-        x, out = np.linspace(0.5, 2.5, measure.TILE), np.empty(measure.TILE)
-
-        def run() -> None:
-            for _ in range(CALLS // 2):  # of unlike lengths, so that threads never fall in step
-                np.exp(x, out=out)
-                np.multiply(x, x, out=out)
-
-        return run
-
-    alone = _all_at_once([calls()], MANY)
-    together = _all_at_once([calls() for _ in range(threads)], MANY, median)
-    return max(0.0, together - alone) / CALLS
+    source = np.random.default_rng(0)
+    affordable = SHARE * free_bytes / (8 * CALLED_WIDTH)
+    count = int(max(threads << 10, min(threads * CALLED_ROWS, affordable)))
+    rows = lowerings.stored(source.uniform(0.5, 1.5, (count, CALLED_WIDTH)))
+    chances = lowerings.applied("exp", lowerings.by_vector(rows, np.ones(CALLED_WIDTH)))
+    stage = lowerings.stage_of(chances, _grain())
+    calls = _calls(stage, threads)
+    with one_blas_thread():
+        alone = _all_at_once(calls[:1], MANY)
+        together = _all_at_once(calls, MANY, median)
+    made = works.phase_work(stage.phase).calls * _share(stage.phase, threads)
+    return max(0.0, together - alone) / made
 
 
 def _not_waiting() -> float:

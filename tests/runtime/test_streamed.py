@@ -47,7 +47,12 @@ def test_what_phases_take_counts_instead_of_single_calls(monkeypatch: pytest.Mon
 
 
 def test_a_thread_alone_waits_for_no_interpreter() -> None:
-    assert streamed.call_seconds(1) == 0.0
+    assert streamed.call_seconds(1, 1e9) == 0.0
+
+
+def test_threads_that_run_a_product_step_by_step_wait_for_each_other() -> None:
+    assert 0.0 <= streamed.call_seconds(2, 1e9) < 1.0
+    assert streamed.call_seconds(2, 1e5) >= 0.0  # of little memory there are fewer rows
 
 
 def test_the_best_round_is_that_in_which_the_slowest_thread_was_quickest(
