@@ -23,7 +23,16 @@ from numpy.lib.stride_tricks import as_strided
 from dnumpy import native
 from dnumpy.config import config
 from dnumpy.kernels import at_hand, cached
-from dnumpy.kernels.joint import run_jointly
+from dnumpy.kernels.joint import loaded, run_jointly
+from dnumpy.kernels.pieces import (
+    LEAST_SECONDS,
+    LONG_SECONDS,
+    PIECES,
+    beginning_at,
+    part_of,
+    pieces,
+    tells_rows,
+)
 from dnumpy.kernels.rates import Rate, Record
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.staged import run_in_c
@@ -201,17 +210,31 @@ class AdaptiveKernel:
             return kernel.run(values, outs, lo, hi, origin, told)
         if self.stays_tiled:
             return self._run_tiled(values, outs, lo, hi, origin)
-        asked = self._asked_for(values, outs)
+        count = self._pieces(hi - lo, 1)
+        if count == 1:
+            return self._run_piece((values, outs, lo, hi, origin, told), asks=True)
+        found: Faults = set()
+        for start, stop in pieces(self.phase, lo, hi, count):
+            mine = beginning_at(start - lo, self.phase, outs)
+            asks = self._asks(start - lo, hi - lo, 1)
+            found |= self._run_piece((values, mine, start, stop, origin, told), asks=asks)
+        return found
+
+    def _run_piece(self, given: _Given, *, asks: bool) -> Faults:
+        """Compute some rows by the lowering that is faster now, if it ``asks`` which that is."""
+        asked = self._asked_for(given[0], given[1]) if asks else None
         if asked is None:
-            return self._run_early(values, outs, lo, hi, origin)
-        return self._run_measured(asked, (values, outs, lo, hi, origin, told))
+            return self._run_early(*given[:5])
+        return self._run_measured(asked, given)
 
     def _asked_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> _Asked | None:
         """Return the program for such values, once anybody asks what compiling it would mean."""
         if self._on_disk is None:
             self._on_disk = self._is_sooner_loaded()
+        # not in the midst of a short first run, whose threads would wait for the interpreter
+        least = max(LOWER_AFTER, min(self._expected, at_hand.COMPILE_SECONDS))
         if not self._on_disk and (
-            self._total < LOWER_AFTER or not at_hand.lowerings_at_hand(self.phase, self._expected)
+            self._total < least or not at_hand.lowerings_at_hand(self.phase, self._expected)
         ):
             return None
         variant = self._compiled().variant_for(values, outs)
@@ -279,43 +302,84 @@ class AdaptiveKernel:
         if not self.joins:
             return None
         if config.kernels == "numba":
-            return self._run_compiled_jointly(values, outs, batch, threads, told)
-        started, worked = time.perf_counter(), time.thread_time()
-        asked = None if self.stays_tiled else self._asked_for(values, outs)
-        if asked is not None and asked[0].state == "ready" and asked[0].prefers_numba():
-            return self._run_compiled_jointly(values, outs, batch, threads, told)
-        faults = self._tiled.run_jointly(values, outs, batch, threads)
+            shares = self.phase.rows, batch
+            return self._run_compiled_jointly(values, outs, shares, threads, told)
+        phase, rows = self.phase, self.phase.rows
+        count = 1 if tells_rows(phase) else self._pieces(rows, threads)
+        found: Faults = set()
+        for lo, hi in pieces(phase, 0, rows, count):
+            given, written = part_of(phase, values, outs, lo, hi)
+            asks = not self.stays_tiled and self._asks(lo, rows, threads)
+            asked = self._asked_for(given, written) if asks else None
+            ready = asked is not None and asked[0].state == "ready" and asked[0].prefers_numba()
+            if asked is not None and ready and (not lo or loaded(asked[1], outs)):
+                given, written = part_of(phase, values, outs, lo, rows)
+                rest = self._run_compiled_jointly(given, written, (rows - lo, batch), threads, told)
+                return None if rest is None else found | rest
+            shares = hi - lo, -(-batch // count)
+            faults = self._run_tiled_jointly(given, written, shares, threads, asked)
+            if faults is None:
+                return None
+            found |= faults
+        return found
+
+    def _pieces(self, rows: int, threads: int) -> int:
+        """Return in how many pieces to run so many rows."""
+        if self.stays_tiled or self._joins_compiled:
+            return 1
+        share = rows / self.phase.rows
+        expected = self._expected or 2 * at_hand.least_seconds(self.phase)
+        return PIECES if expected * share / threads >= LEAST_SECONDS else 1
+
+    def _asks(self, piece: int, rows: int, threads: int) -> bool:
+        """Say whether what compiling would mean is asked before a piece of a run of such rows."""
+        if not piece or self._record is not None:
+            return True
+        return self._expected * rows / self.phase.rows / threads >= LONG_SECONDS
+
+    def _run_tiled_jointly(
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        shares: tuple[int, int],
+        threads: int,
+        asked: _Asked | None,
+    ) -> Faults | None:
+        """Compute so many rows, in batches of so many tiles."""
+        (rows, batch), started, worked = shares, time.perf_counter(), time.thread_time()
+        faults = self._tiled.run_jointly(values, outs, batch, threads, rows)
         if faults is None:
             return None
         self.lowering = "tiled"
         took = time.perf_counter() - started, time.thread_time() - worked
         if asked is not None:
-            self._ran_measured(asked[0], took, self.phase.rows, threads)
+            self._ran_measured(asked[0], took, rows, threads)
         elif not self.stays_tiled:
-            self._ran_early(values, outs, took, self.phase.rows, threads)
+            self._ran_early(values, outs, took, rows, threads)
         return faults
 
     def _run_compiled_jointly(
         self,
         values: Sequence[Any],
         outs: Sequence[np.ndarray],
-        batch: int,
+        shares: tuple[int, int],
         threads: int,
         told: Collection[str],
     ) -> Faults | None:
+        """Compute so many rows, in batches of so many tiles."""
         kernel, record, phase = self._numba, self._record, self.phase
         if kernel is None or not self._joins_compiled:
             return None
         variant = kernel.variant_for(values, outs)
         started = time.perf_counter()
-        rows = phase.rows, batch * phase.tile_rows, phase.tile_rows
+        rows = shares[0], shares[1] * phase.tile_rows, phase.tile_rows
         done = run_jointly(variant, values, outs, rows, threads, told)
         if not done:
             self._apart = done is False
             return None
         self.lowering = kernel.lowering
         if record is not None:
-            elements = phase.rows * self._per_row / threads
+            elements = rows[0] * self._per_row / threads
             record.numba.observe(time.perf_counter() - started, elements)
         return set()
 

@@ -8,7 +8,7 @@ the lock until all rows are done (``native/crew.c``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dnumpy import native
 from dnumpy.expr.geometry import overlap
@@ -27,6 +27,23 @@ MOST_THREADS = 64
 _MOST_PARTIALS = 8
 
 
+def _joins(variant: Variant | Staged | Chain | None, outs: Sequence[Any]) -> TypeGuard[Variant]:
+    """Say whether the kernel is one that threads of the module in C can run."""
+    from dnumpy.kernels.numba import Variant
+
+    if type(variant) is not Variant or not variant.plain:
+        return False
+    return len(variant.partials(outs)) <= _MOST_PARTIALS
+
+
+def loaded(variant: Variant | Staged | Chain, outs: Sequence[Any]) -> bool:
+    """Load the machine code of a kernel that :func:`run_jointly` runs; False of others."""
+    if not _joins(variant, outs):
+        return False
+    variant.compile()
+    return True
+
+
 def run_jointly(
     variant: Variant | Staged | Chain | None,
     values: Sequence[Any],
@@ -40,13 +57,9 @@ def run_jointly(
     False means that they were, and raised what is to be told, so that all have to be computed
     otherwise; None that nothing was done.
     """
-    from dnumpy.kernels.numba import Variant
-
-    if type(variant) is not Variant or not variant.plain or not variant.ready:
+    if not _joins(variant, outs) or not variant.ready:
         return None
     partials = variant.partials(outs)
-    if len(partials) > _MOST_PARTIALS:
-        return None
     code = variant.compile()
     frames = [variant.take_frame() for _ in range(min(threads, MOST_THREADS))]
     try:

@@ -218,13 +218,18 @@ class TiledKernel:
         return self._loops.may_run
 
     def run_jointly(
-        self, values: Sequence[Any], outs: Sequence[np.ndarray], batch: int, threads: int
+        self,
+        values: Sequence[Any],
+        outs: Sequence[np.ndarray],
+        batch: int,
+        threads: int,
+        rows: int | None = None,
     ) -> Faults | None:
-        """Compute all rows, threads of the module in C drawing batches of so many tiles.
+        """Compute all rows, or so many, threads of the module in C drawing batches of tiles.
 
-        None where rows have to be computed otherwise, all of them.
+        A batch has so many tiles. None where rows have to be computed otherwise, all of them.
         """
-        where = 0, self.phase.rows, 0
+        where = 0, self.phase.rows if rows is None else rows, 0
         with np.errstate(all="ignore"):
             return self._run_in_c(values, outs, where, batch, threads)
 

@@ -27,6 +27,7 @@ import numpy as np
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, address_of
 from dnumpy.expr.walk import REFERENCES
+from dnumpy.kernels.pieces import beginning_at
 from dnumpy.kernels.staged import Scratch, block_rows, in_blocks
 from dnumpy.kernels.steps import is_plain
 from dnumpy.ops.table import VIEW
@@ -211,12 +212,6 @@ def is_one_loop(phase: Phase, values: Sequence[Any], outs: Sequence[np.ndarray])
         type(v) is np.ndarray and (v.shape, v.strides, v.dtype, address_of(v)) == where
         for v in values
     )
-
-
-def beginning_at(row: int, phase: Phase, outs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the outputs, the partial ones from the tile on that begins with a row."""
-    number = row // phase.tile_rows
-    return [o[number:] if g.partial else o for o, g in zip(outs, phase.outputs, strict=True)]
 
 
 def _lie_between(outs: Sequence[np.ndarray], staged: Collection[int]) -> bool:

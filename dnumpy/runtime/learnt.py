@@ -27,6 +27,7 @@ from dnumpy.kernels.at_hand import (
     lowerings_wait,
 )
 from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER, kernel_for
+from dnumpy.kernels.pieces import LONG_SECONDS, PIECES
 from dnumpy.plan.work import op_work, row_bytes
 from dnumpy.runtime import machine, works
 from dnumpy.runtime.background import once_idle
@@ -70,7 +71,8 @@ class Kind(NamedTuple):
 
     ``key`` is equal for equal runs; ``work`` is None where the profile cannot say anything.
     ``grows`` are the bytes by which the process will hold more than ever before. What ``begins``
-    runs tiled until there is a compiled kernel, if it takes long enough to get one.
+    runs tiled until there is a compiled kernel, if it takes long enough to get one; its rows may be
+    ``drawn`` by threads in Python.
     """
 
     key: Hashable
@@ -80,6 +82,7 @@ class Kind(NamedTuple):
     timed: float | None = None  # by the kernel, of all rows
     grows: float = 0.0
     begins: bool = False
+    drawn: bool = False
 
 
 @dataclass(slots=True)
@@ -256,7 +259,7 @@ class Runs:
             return None
         found = profile_seconds(kind.work, profile, kind.lowering)
         if kind.begins:
-            found = _beginning(found, kind.work, profile)
+            found = _beginning(found, kind, kind.work, profile)
         return "profile", found + _growing(kind, profile)
 
     def _around(self, guess: float, basis: str) -> Expected:
@@ -320,26 +323,33 @@ def _rates(lowering: str) -> str:
     return lowering if lowering in ("numba", "numpy") else "tiled"
 
 
-def _beginning(tiled: float, work: Work, profile: DeviceProfile) -> float:
+def _beginning(tiled: float, kind: Kind, work: Work, profile: DeviceProfile) -> float:
     """Return the seconds of a first run, which begins tiled, as ``kernels.choose`` decides."""
     run = tiled * profile.threads
     loads = cached.has(work.likeness) and (is_imported() or run >= KNOWN_AFTER)
-    waits = 0.0 if loads else lowerings_wait(run)
-    busy = run - waits
-    if busy < LOWER_AFTER:
+    begins = LOAD_AFTER / profile.threads if loads else _asked_after(tiled, kind, profile)
+    if tiled <= begins or run < LOWER_AFTER:
         return tiled
     beside = profile.lowering_seconds
     if not is_imported():
         beside += profile.importing_seconds
-    lowered = tiled + beside
-    if busy < COMPILE_SECONDS and not loads:
-        return tiled if waits else lowered  # it has ended before anything is imported
-    at_once = loads or busy >= AHEAD * COMPILE_SECONDS
-    begins = (waits + (LOAD_AFTER if at_once else COMPILE_SECONDS)) / profile.threads
     compiled = profile_seconds(work, profile, "numba")
     starts = not llvm_apart.apart.is_running()
     compiling = LOAD_SECONDS if loads else compile_seconds(work, profile, starts=starts)
     return beside + first_run(tiled, compiled, begins, compiling, profile.threads).seconds
+
+
+def _asked_after(tiled: float, kind: Kind, profile: DeviceProfile) -> float:
+    """Return the seconds of a first run after which its kernel is compiled.
+
+    That is, where threads draw rows in Python and so may ask for it in its midst: once it has taken
+    as long as compiling, or soon where it will take long. Others do so between pieces of long runs.
+    """
+    if not kind.drawn:
+        return 2 * tiled / PIECES if tiled >= LONG_SECONDS else tiled
+    run = tiled * profile.threads
+    after = LOAD_AFTER if run >= AHEAD * COMPILE_SECONDS else COMPILE_SECONDS
+    return (lowerings_wait(run) + after) / profile.threads
 
 
 def _growing(kind: Kind, profile: DeviceProfile) -> float:
@@ -391,7 +401,8 @@ def phase_kind(phase: Phase, what: str, again: float | None = None) -> Kind:
         for step in [phase.steps[out.slot - len(phase.inputs)]]
     ]
     work, grows = _with_fresh(_work_of(phase, again), sizes)
-    return Kind(phase, what, lowering, work, timed, grows, _begins(phase, lowering, timed))
+    begins, drawn = _begins(phase, lowering, timed), not kernel_for(phase).joins
+    return Kind(phase, what, lowering, work, timed, grows, begins, drawn and thread_count() > 1)
 
 
 def _work_of(phase: Phase, again: float | None = None) -> Work:

@@ -29,6 +29,7 @@ from dnumpy.kernels.blocked import (
 )
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.kernels.partials import combine, room
+from dnumpy.kernels.pieces import beginning_at
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.ops.blocked import WRAP, fill_margins, inside
 from dnumpy.ops.families import Blocked, Contraction, Fold, Scan
@@ -311,7 +312,7 @@ class _PlainRun:
     def __call__(self, lo: int, hi: int) -> Faults:
         kernel, outs = self.kernel, self.outs
         if kernel.gives_partials and lo:
-            outs = donation.beginning_at(lo, self.phase, outs)
+            outs = beginning_at(lo, self.phase, outs)
         return kernel.run(self.values, outs, lo, hi, told=self.told)
 
     def jointly(self, threads: int) -> Faults | None:
