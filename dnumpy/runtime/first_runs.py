@@ -1,21 +1,23 @@
 """What first runs of kernels take on workers, as :mod:`dnumpy.kernels.choose` lets them begin.
 
-A phase that nobody ran begins tiled. A moment later it is written down for the compiler; once it
-has run for about as long as that takes, or at once where it will run for many times as long, it is
-compiled too, beside the task. On a worker of one thread, whatever its share of a CPU, both take
+A phase that nobody ran begins tiled. When it comes again, as in a loop, and has run for about as
+long as compiling takes, or in the midst of a first run that takes many times as long, it is written
+down and compiled beside the task. On a worker of one thread, whatever its share of a CPU, both take
 their turns: while the compiler does its work the task does as much of its own. What is left of the
-task then runs compiled, and so does the same phase when it comes again in the same run, as in a
-loop. A worker that has machine code of a phase like it on its disk has next to nothing to compile.
+task then runs compiled, and so do later ones. A worker that has machine code of a phase like it on
+its disk has next to nothing to compile.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.cost.estimate import compile_seconds, first_run, seconds
-from dnumpy.kernels.at_hand import AHEAD, COMPILE_SECONDS, LOAD_SECONDS
-from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER
+from dnumpy.kernels.at_hand import COMPILE_SECONDS, LOAD_SECONDS
+from dnumpy.kernels.choose import LOAD_AFTER
+from dnumpy.kernels.pieces import LONG_SECONDS, PIECES
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.taught import NEVER_COMPILED
 
@@ -44,14 +46,15 @@ class Worker(NamedTuple):
 class _Begun:
     """How far a phase is on a worker: CPU seconds that it ran tiled, and what is left to compile.
 
-    Nothing is compiled before it has run for ``begins`` seconds, or for a moment where a run takes
-    so long that compiling is worth it ``at_once``.
+    Nothing is compiled before it has run for ``begins`` seconds, in the midst of a first run only
+    where that takes long.
     """
 
     begins: float
-    at_once: float
     left: float
+    on_disk: bool = False
     ran: float = 0.0
+    asked: bool = False
 
     def seconds_of(self, worker: Worker, tiled: float, compiled: float) -> float:
         """Return the seconds of the next run, which takes so many one way or the other alone."""
@@ -59,14 +62,20 @@ class _Begun:
             return compiled
         profile, share = worker.profile, worker.share
         threads, work = profile.threads, tiled * share
-        begins = LOAD_AFTER if work * threads >= self.at_once else self.begins
-        begins = max(begins / threads - self.ran, 0.0)
-        lowers = not self.ran and work * threads >= LOWER_AFTER
+        begins = self._after(work, threads)
+        lowers = not self.asked and begins < work
+        self.asked = self.asked or lowers
         beside = min(profile.lowering_seconds, work) / threads if lowers else 0.0
         run = first_run(work, compiled * share, begins, self.left, threads)
         self.ran += run.ran
         self.left = run.left
         return (beside + run.seconds) / share
+
+    def _after(self, run: float, threads: int) -> float:
+        """Return after how many seconds of the next run its kernel is compiled."""
+        if self.on_disk or self.ran or self.begins == inf:
+            return max(self.begins / threads - self.ran, 0.0)
+        return 2 * run / PIECES if run >= LONG_SECONDS else inf
 
 
 @dataclass(slots=True)
@@ -85,11 +94,11 @@ class _Compilers:
 
     def _begin(self, work: Work, worker: Worker) -> _Begun:
         if work.flops or any(loop in NEVER_COMPILED for loop, _ in work.loops):
-            return _Begun(float("inf"), float("inf"), 1.0)
+            return _Begun(inf, 1.0)
         if work.likeness in worker.known:
-            return _Begun(LOAD_AFTER, 0.0, LOAD_SECONDS)
+            return _Begun(LOAD_AFTER, LOAD_SECONDS, on_disk=True)
         compiling = compile_seconds(work, worker.profile, starts=not self.started)
-        return _Begun(COMPILE_SECONDS, AHEAD * COMPILE_SECONDS, compiling or COMPILE_SECONDS)
+        return _Begun(COMPILE_SECONDS, compiling or COMPILE_SECONDS)
 
 
 def beginning(
