@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, wait
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -13,6 +13,7 @@ import numpy as np
 from dnumpy.runtime.dask_runs import WATCH_SECONDS
 from dnumpy.runtime.failures import NodesLost
 from dnumpy.runtime.graph import Segment
+from dnumpy.runtime.waiters import Waiters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping
@@ -47,8 +48,8 @@ def _ref_of(key: str) -> Ref:
     return TaskRef(key)
 
 
-def _senders() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(SENDERS, thread_name_prefix="dnumpy-send")
+def _senders() -> Waiters:
+    return Waiters(SENDERS, "dnumpy-send")
 
 
 def forget_unused(copies: dict[int, tuple[Expr, Any]]) -> None:
@@ -140,7 +141,7 @@ class Copies:
             there = self.members.workers() if left else ()
             if gone := {job for job in left if jobs[job] not in there}:
                 # threads are busy with them yet: what waits for these has to be begun anew
-                self._threads.shutdown(wait=False, cancel_futures=True)
+                self._threads.leave()
                 self._threads = _senders()
                 left -= gone
 

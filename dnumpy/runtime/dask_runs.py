@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import warnings
 from concurrent.futures import CancelledError as FutureCancelled
-from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_jobs
 from contextlib import suppress
 from functools import partial
@@ -19,6 +18,7 @@ from dnumpy.errors import ClusterWarning, WorkerLost, WorkersDiffer
 from dnumpy.runtime.failures import NodesLost
 from dnumpy.runtime.relay import RelayBroken
 from dnumpy.runtime.versions import unfit_workers
+from dnumpy.runtime.waiters import Waiters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -35,6 +35,7 @@ STARTING_SECONDS = 300.0  # likewise, where a cluster starts workers as they are
 SEND_SECONDS = 1e-3  # of gathering messages to the scheduler
 MEASURE_SECONDS = 1.0  # for a look at a worker
 ASKERS = 4  # threads that wait for answers, some of which may never come
+GATHERERS = 2  # likewise, for results
 T = TypeVar("T")
 
 
@@ -85,8 +86,8 @@ def _unreachable(problem: object) -> str:
     )
 
 
-def _askers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(ASKERS, thread_name_prefix="dnumpy-ask")
+def _askers() -> Waiters:
+    return Waiters(ASKERS, "dnumpy-ask")
 
 
 def _told(unfit: Mapping[str, str]) -> str:
@@ -112,13 +113,18 @@ class Members:
     def watched(self, workers: Collection[str], call: Callable[[], T]) -> T:
         """Return what a call gives that waits for answers of workers.
 
-        Raises OSError as soon as one of them is gone: a message to it is tried for half a minute.
+        Raises OSError as soon as one of them is gone, as a message to it is tried for half a
+        minute, or has fallen silent.
         """
-        job = self._threads.submit(call)
+        job, looks = self._threads.submit(call), 0
         while not wait_for_jobs([job], timeout=WATCH_SECONDS).done:
+            looks += 1
             gone = set(workers) - set(self.workers())
+            if looks % LOOKS_PER_SILENCE_CHECK == 0:
+                self.mute |= set(workers) & self.silent()
+                gone |= self.mute & set(workers)
             if gone and not job.done():
-                self._threads.shutdown(wait=False)
+                self._threads.leave()
                 self._threads = _askers()
                 msg = f"workers went away before they answered: {sorted(gone)}"
                 raise ConnectionError(msg)
@@ -216,7 +222,7 @@ class Runs:
     def __init__(self, client: Client, members: Members) -> None:
         self.client = client
         self.members = members
-        self._threads = ThreadPoolExecutor(2, thread_name_prefix="dnumpy-gather")
+        self._threads = Waiters(GATHERERS, "dnumpy-gather")
 
     def results(
         self,
@@ -341,7 +347,12 @@ class Runs:
         if not futures:
             return []
         job = self._threads.submit(self.client.gather, list(futures))
-        return self._watched(lambda: job.result(WATCH_SECONDS), futures, nodes)
+        try:
+            return self._watched(lambda: job.result(WATCH_SECONDS), futures, nodes)
+        except NodesLost:
+            self._threads.leave()  # one of them still waits for what was lost
+            self._threads = Waiters(GATHERERS, "dnumpy-gather")
+            raise
 
     def _watched(
         self, attempt: Callable[[], T], futures: Sequence[Future[Any]], nodes: frozenset[str]

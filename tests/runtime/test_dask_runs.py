@@ -97,3 +97,19 @@ def test_a_worker_that_goes_while_it_is_measured_is_no_error(
     cluster.refresh()
     assert len(measured) == 2
     assert set(cluster.nodes()) == set(shared.client.nthreads())
+
+
+def test_who_has_fallen_silent_is_not_waited_for(
+    shared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared.refresh()
+    members, node = shared._members, next(iter(shared._alive))
+    monkeypatch.setattr(dask_runs, "WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(members, "mute", set())
+    monkeypatch.setattr(members, "silent", lambda: {node, "another"})
+    never = threading.Event()
+    with pytest.raises(ConnectionError, match=r"went away before they answered"):
+        members.watched([node], lambda: never.wait(60))
+    assert members.mute == {node}
+    assert members.watched([node], lambda: 3) == 3
+    never.set()
