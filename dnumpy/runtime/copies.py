@@ -134,12 +134,12 @@ class Copies:
 
     def _wait(self, jobs: Mapping[Job[Any], str]) -> None:
         """Return once all jobs are done but those that send to a worker which is gone."""
-        left = set(jobs)
+        left, looks = set(jobs), 0
         while left:
             wait(left, timeout=WATCH_SECONDS)
-            left = {job for job in left if not job.done()}
-            there = self.members.workers() if left else ()
-            if gone := {job for job in left if jobs[job] not in there}:
+            left, looks = {job for job in left if not job.done()}, looks + 1
+            lost = self.members.lost({jobs[job] for job in left}, looks) if left else ()
+            if gone := {job for job in left if jobs[job] in lost}:
                 # threads are busy with them yet: what waits for these has to be begun anew
                 self._threads.leave()
                 self._threads = _senders()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dnumpy.runtime.told import Awaited
 
 WATCH_SECONDS = 0.5  # how often workers are looked at while a run goes on
-SILENT_SECONDS = 60.0  # a worker that says nothing for so long, while others do, is lost
+SILENT_SECONDS = 30.0  # a worker that says nothing for so long, while others do, is lost
 LOOKS_PER_SILENCE_CHECK = 10
 NEW_WORKER_SECONDS = 20.0  # how long to wait for a worker when none is left
 STARTING_SECONDS = 300.0  # likewise, where a cluster starts workers as they are needed
@@ -119,16 +119,20 @@ class Members:
         job, looks = self._threads.submit(call), 0
         while not wait_for_jobs([job], timeout=WATCH_SECONDS).done:
             looks += 1
-            gone = set(workers) - set(self.workers())
-            if looks % LOOKS_PER_SILENCE_CHECK == 0:
-                self.mute |= set(workers) & self.silent()
-                gone |= self.mute & set(workers)
+            gone = self.lost(workers, looks)
             if gone and not job.done():
                 self._threads.leave()
                 self._threads = _askers()
                 msg = f"workers went away before they answered: {sorted(gone)}"
                 raise ConnectionError(msg)
         return job.result()
+
+    def lost(self, among: Collection[str], looks: int) -> set[str]:
+        """Return which of the workers are gone, or have fallen silent, at the n-th look at them."""
+        nodes = set(among)
+        if looks % LOOKS_PER_SILENCE_CHECK == 0:
+            self.mute |= nodes & self.silent()
+        return (nodes - set(self.workers())) | (nodes & self.mute)
 
     def ask(self, function: Callable[..., T], *args: Any, workers: list[str], **how: Any) -> Any:
         """Return what the function gives on each worker; raises OSError of one that is gone."""
@@ -368,13 +372,13 @@ class Runs:
             except _cancelled() as problem:  # what a task needs was lost for good
                 raise NodesLost(nodes - set(self.members.workers()), len(futures)) from problem
             except OSError:  # a connection broke: to a worker that is gone, or the error stands
-                self._check(nodes, look_for_silent=False)
+                self._check(nodes, rounds + 1)
                 raise
             self._raise_failed(futures, nodes)
             if result is not None:
                 return result
             rounds += 1
-            self._check(nodes, look_for_silent=rounds % LOOKS_PER_SILENCE_CHECK == 0)
+            self._check(nodes, rounds)
 
     def _raise_failed(self, futures: Iterable[Future[Any]], nodes: frozenset[str]) -> None:
         from distributed.scheduler import KilledWorker
@@ -390,10 +394,7 @@ class Runs:
         if "cancelled" in states or "lost" in states:
             raise NodesLost(nodes - set(self.members.workers()), len(states))
 
-    def _check(self, nodes: frozenset[str], *, look_for_silent: bool) -> None:
-        lost = nodes - set(self.members.workers())
-        if look_for_silent:
-            self.members.mute |= nodes & self.members.silent()
-            lost |= nodes & self.members.mute
+    def _check(self, nodes: frozenset[str], looks: int) -> None:
+        lost = self.members.lost(nodes, looks)
         if lost:
             raise NodesLost(frozenset(lost), 0)

@@ -17,8 +17,8 @@ from dnumpy.plan.model import NodeRate
 from dnumpy.plan.program import plan_rows
 from dnumpy.plan.rates import phase_spec
 from dnumpy.plan.work import kernel_name
+from dnumpy.runtime import copies, dask_runs
 from dnumpy.runtime import dask_cluster as module
-from dnumpy.runtime import dask_runs
 from dnumpy.runtime.chunked import Chunked
 from dnumpy.runtime.dask_cluster import DaskCluster
 from dnumpy.runtime.graph import Range
@@ -297,6 +297,32 @@ def test_a_worker_that_falls_silent_is_worked_around(mortal, monkeypatch):
         p.run([y], mortal)
         np.testing.assert_array_equal(p.values([y])[0], 1 - np.arange(600.0).reshape(200, 3))
         assert silent not in dict(y.value.rows_per_node())
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@LOST
+@pytest.mark.parametrize("way", ["sent", "asked"])
+def test_a_worker_that_falls_silent_is_not_waited_for_while_it_is_(mortal, monkeypatch, way):
+    monkeypatch.setattr(dask_runs, "SILENT_SECONDS", 3.0)
+    monkeypatch.setattr(dask_runs, "WATCH_SECONDS", 0.1)
+    monkeypatch.setattr(copies, "WATCH_SECONDS", 0.1)
+    mortal.refresh()
+    mortal._copies._directly(next(iter(mortal._alive)))
+    silent = next(iter(mortal._alive))
+    pid = mortal.client.run(os.getpid, workers=[silent])[silent]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        if way == "asked":
+            with pytest.raises(ConnectionError, match="went away"):
+                mortal._members.ask(os.getpid, workers=list(mortal._alive))
+        else:
+            x = p.data(np.arange(120_000.0))  # more than goes with a task
+            y = p.call("negative", x)
+            p.run([y], mortal)
+            np.testing.assert_array_equal(p.values([y])[0], -np.arange(120_000.0))
+            assert silent not in dict(y.value.rows_per_node())
+        assert silent in mortal._members.mute
     finally:
         os.kill(pid, signal.SIGCONT)
 
