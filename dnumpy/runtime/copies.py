@@ -141,7 +141,7 @@ class Copies:
             lost = self.members.lost({jobs[job] for job in left}, looks) if left else ()
             if gone := {job for job in left if jobs[job] in lost}:
                 # threads are busy with them yet: what waits for these has to be begun anew
-                self._threads.leave()
+                self._threads.leave(cancel=True)
                 self._threads = _senders()
                 left -= gone
 

@@ -44,9 +44,9 @@ class Waiters:
             thread.start()
         return job
 
-    def leave(self) -> None:
-        """Cancel what has not begun; threads end with what they are waiting for, if that comes."""
-        while True:
+    def leave(self, *, cancel: bool = False) -> None:
+        """Let threads end once they have made their calls; ``cancel`` those that have not begun."""
+        while cancel:
             try:
                 left = self._jobs.get_nowait()
             except Empty:

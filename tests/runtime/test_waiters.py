@@ -60,7 +60,8 @@ def test_a_thread_that_is_idle_is_used_again() -> None:
     assert len(waiters._threads) < 8
 
 
-def test_what_has_not_begun_is_cancelled_and_threads_end() -> None:
+@pytest.mark.parametrize("cancel", [True, False])
+def test_what_has_not_begun_is_cancelled_where_that_is_asked_and_threads_end(cancel: bool) -> None:
     waiters, begun, go_on = Waiters(1, "dnumpy-test"), threading.Event(), threading.Event()
 
     def first() -> int:
@@ -70,11 +71,13 @@ def test_what_has_not_begun_is_cancelled_and_threads_end() -> None:
 
     jobs = [waiters.submit(first), waiters.submit(divided, 2)]
     assert begun.wait(10)
-    waiters.leave()
-    with pytest.raises(CancelledError):
-        jobs[1].result(10)
+    waiters.leave(cancel=cancel)
+    if cancel:
+        with pytest.raises(CancelledError):
+            jobs[1].result(10)
     go_on.set()
     assert jobs[0].result(10) == 1
+    assert cancel or jobs[1].result(10) == 3.0
     (thread,) = waiters._threads
     thread.join(10)
     assert not thread.is_alive()
