@@ -29,9 +29,9 @@ from dnumpy.kernels.pieces import (
     LONG_SECONDS,
     PIECES,
     beginning_at,
+    may_be_parted,
     part_of,
     pieces,
-    tells_rows,
 )
 from dnumpy.kernels.rates import Rate, Record
 from dnumpy.kernels.sharing import Sharing
@@ -305,7 +305,8 @@ class AdaptiveKernel:
             shares = self.phase.rows, batch
             return self._run_compiled_jointly(values, outs, shares, threads, told)
         phase, rows = self.phase, self.phase.rows
-        count = 1 if tells_rows(phase) else self._pieces(rows, threads)
+        count = self._pieces(rows, threads)
+        count = count if count == 1 or may_be_parted(phase, values, outs) else 1
         found: Faults = set()
         for lo, hi in pieces(phase, 0, rows, count):
             given, written = part_of(phase, values, outs, lo, hi)

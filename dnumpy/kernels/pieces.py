@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dnumpy.expr.geometry import overlap
 from dnumpy.ops.families import Leaf
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import numpy as np
 
     from dnumpy.rewrite.phase import Phase
 
@@ -57,6 +58,12 @@ def part_of(
     return given, written
 
 
-def tells_rows(phase: Phase) -> bool:
-    """Say whether values are made that tell in which row they are."""
-    return any(isinstance(step.op, Leaf) for step in phase.steps)
+def may_be_parted(phase: Phase, values: Sequence[Any], outs: Sequence[np.ndarray]) -> bool:
+    """Say whether runs over parts of all arrays do what one over all does.
+
+    Values that tell in which row they are do not let that be, nor do results in memory that is read
+    by rows of another part.
+    """
+    if any(isinstance(step.op, Leaf) for step in phase.steps):
+        return False
+    return not overlap([v for v in values if isinstance(v, np.ndarray)], outs)

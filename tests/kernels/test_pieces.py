@@ -14,7 +14,7 @@ from dnumpy.config import config
 from dnumpy.expr.expr import leaf
 from dnumpy.kernels import at_hand, choose
 from dnumpy.kernels.choose import AdaptiveKernel
-from dnumpy.kernels.pieces import PIECES, pieces
+from dnumpy.kernels.pieces import PIECES, may_be_parted, pieces
 from dnumpy.kernels.tiled import TiledKernel
 from tests.kernels import phases as p
 
@@ -130,3 +130,19 @@ def noting(name: str, method: Any, ran: list[str]) -> Any:
         return method(self, *args)
 
     return noted
+
+
+@pytest.mark.usefixtures("eager")
+def test_what_lies_in_memory_that_a_later_piece_reads_is_not_computed_in_pieces() -> None:
+    bound = column(50_000)
+    (x,) = bound.values
+    memory = np.concatenate([np.zeros(25_000), x])
+    outs = [
+        memory[:50_000] if not o.partial else out
+        for o, out in zip(bound.phase.outputs, bound.allocate(), strict=True)
+    ]
+    assert not may_be_parted(bound.phase, [memory[25_000:]], outs)
+    assert may_be_parted(bound.phase, bound.values, bound.allocate())
+    kernel = AdaptiveKernel(bound.phase)
+    assert kernel.run_jointly([memory[25_000:]], outs, 1, 2, ()) is None
+    assert np.array_equal(memory[25_000:], x)  # nothing was done

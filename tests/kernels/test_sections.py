@@ -16,7 +16,7 @@ from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import CAST, WHERE
 from tests.kernels import phases as p
-from tests.kernels.test_chain import Quiet, crossed, product, stored
+from tests.kernels.test_chain import Quiet, assert_tiled_bits, crossed, product, stored
 
 many = settings(deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
 UNARY = ("negative", "exp", "square", "sqrt", "tanh", "isnan", "floor", "log")
@@ -100,13 +100,8 @@ def networks(draw: Any) -> list[Expr]:
 @given(networks(), st.sampled_from((1, 4096, 1 << 18)), st.lists(st.integers(1, 50), max_size=3))
 def test_sections_have_the_bits_of_the_tiled_lowering_in_any_partition(roots, tile_bytes, cuts):
     for bound in p.bound(roots, tile_bytes):
-        if not bound.phase.multiplies:
-            continue
-        with np.errstate(all="ignore"):
-            tiled = bound.run(TiledKernel(bound.phase))
-            for parts in ([], cuts):
-                found = bound.run(Quiet(bound.phase), parts)
-                assert [p.bits(x) for x in found] == [p.bits(x) for x in tiled], bound.phase
+        if bound.phase.multiplies:
+            assert_tiled_bits(bound, cuts)
 
 
 @many
