@@ -299,4 +299,5 @@ def _alias_of(r: np.ndarray, x: ndarray) -> ndarray | None:
     if geometry == x._geo:
         return x
     base = x if x._base is None else x._base
-    return managed(x._buf, geometry, base, readonly=not r.flags.writeable)
+    readonly = x._readonly or not r.flags.writeable  # whose memory others may write to
+    return managed(x._buf, geometry, base, readonly=readonly)

@@ -27,6 +27,14 @@ def test_padding_with_a_constant_is_numpys(width: object, dtype: str, fill: obje
     assert numpy.array_equal(numpy.asarray(found), expected)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_views_of_a_small_imaginary_part_cannot_be_written_to(order: str) -> None:
+    part = np.ones(300_000)[:6].imag
+    numpy.asarray(part)
+    assert not part.reshape((2, 3), order=order).flags.writeable
+    assert not part.reshape(6, order=order).flags.writeable
+
+
 @pytest.mark.usefixtures("managed")
 def test_what_is_padded_is_a_copy() -> None:
     array = np.array(numpy.ones((3, 4)))
