@@ -24,6 +24,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "objective": ("latency", "throughput"),
     "device": ("auto", "cpu"),
     "native": ("auto", "off"),
+    "middling": ("auto", "wait", "now"),
 }
 
 
@@ -90,6 +91,10 @@ class Config:
         only what is asked for is measured.
     remember : bool
         What runs teach about later ones is kept in the user's cache directory.
+    middling : str
+        Operators and ufuncs on arrays of 65,536 elements and more that are smaller than
+        ``eager_below``. ``auto``: they wait where the loop that is running was measured to gain
+        by that. ``wait``, ``now``: always, never. The result has the same bits either way.
     objective : str
         What runs on a cluster are planned for. ``latency``: each is to end soon. ``throughput``:
         many are computed at the same time (from several threads or processes), and are to end
@@ -115,6 +120,7 @@ class Config:
     calibrate: str = "auto"
     remember: bool = True
     objective: str = "latency"
+    middling: str = "auto"
     changes: int = field(default=0, repr=False, compare=False)  # how often a setting was set
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -143,6 +149,7 @@ def config_from(environ: Mapping[str, str]) -> Config:
     settings.device = environ.get("DNUMPY_DEVICE", settings.device)
     settings.native = environ.get("DNUMPY_NATIVE", settings.native)
     settings.objective = environ.get("DNUMPY_OBJECTIVE", settings.objective)
+    settings.middling = environ.get("DNUMPY_MIDDLING", settings.middling)
     settings.remember = environ.get("DNUMPY_REMEMBER", "1") not in ("0", "off")
     settings.memory_limit = int(environ.get("DNUMPY_MEMORY_LIMIT", settings.memory_limit))
     return settings

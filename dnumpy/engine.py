@@ -106,7 +106,8 @@ def grain() -> Grain:
 @lru_cache(maxsize=8)
 def _grain_of(mode: str, eager_below: int, tile_bytes: int, tile_rows_max: int) -> Grain:
     smallest = 1 if mode != "default" else min(eager_below, 16_384)
-    return Grain(max(smallest, 1), tile_bytes, tile_rows_max)
+    numpys = eager_below if mode == "default" and eager_below == EAGER_BELOW else 0
+    return Grain(max(smallest, 1), tile_bytes, tile_rows_max, numpys)
 
 
 def compute(roots: Iterable[Expr], *, if_it_fits: bool = False) -> None:

@@ -49,7 +49,21 @@ class Pointers(_Ctypes):  # type: ignore[misc]
 
 def _pointers(self: ndarray) -> Any:
     memory = exported(self)
-    return memory.ctypes if self._np is not None else Pointers(memory, self._buf)
+    if self._np is None:
+        return Pointers(memory, self._buf)
+    _keep_in_place(self)
+    return memory.ctypes
+
+
+def _keep_in_place(array: ndarray) -> None:
+    """Leave the memory of an array that runs at once where it is: somebody knows its address.
+
+    What is referred to twice is not handed to the engine (native/laps.c), which moves it.
+    """
+    array._buf = array._np  # type: ignore[assignment]
+    base = getattr(array, "_base", None)  # which one that is no view may lack
+    if type(base) is ndarray and base._np is not None:
+        base._buf = base._np  # type: ignore[assignment]
 
 
 def _interface(name: str) -> property:
@@ -63,6 +77,8 @@ def _interface(name: str) -> property:
         found = getattr(exported(self), name)
         if self._np is None:
             self._buf.pin()
+        else:
+            _keep_in_place(self)
         return found
 
     return property(read)

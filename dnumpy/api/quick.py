@@ -13,18 +13,26 @@ import numpy as np
 
 from dnumpy import engine, native
 from dnumpy.api import calls, chosen
-from dnumpy.api.array import bare, facts, from_expr, is_managed_dtype, ndarray, reaches_far
+from dnumpy.api.array import (
+    bare,
+    concrete,
+    facts,
+    from_expr,
+    is_managed_dtype,
+    ndarray,
+    reaches_far,
+)
 from dnumpy.api.buffer import Buffer, recorded
 from dnumpy.api.layout import descends
 from dnumpy.api.record import broadcast, constant, constants, resolve
-from dnumpy.config import config
-from dnumpy.expr import origin, race
+from dnumpy.config import EAGER_BELOW, config
+from dnumpy.expr import laps, origin, race
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import error_state, here_above
 from dnumpy.expr.watch import sights, watch
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import FULL, LEAF, VIEW
-from dnumpy.runtime import window
+from dnumpy.runtime import direct, find, window
 
 if TYPE_CHECKING:
     from dnumpy.ops.families import Elementwise
@@ -207,3 +215,24 @@ def bind() -> None:
         little=window.LITTLE_ELEMENTS,
         little_bytes=window.LITTLE_BYTES,
     )
+    bind_laps()
+
+
+def bind_laps() -> None:
+    """Tell the module in C which sizes are between, and have the laps of loops measured anew."""
+    measured = laps.Laps(engine.flush, _middling)
+    native.bind_laps(
+        least=laps.LEAST_ELEMENTS,
+        most=EAGER_BELOW,
+        ended=measured.ended,
+        begins=measured.begins,
+        site_here=origin.here,
+        compute=concrete,
+    )
+
+
+def _middling() -> bool | None:
+    """Say whether operations on arrays of middling size wait; None where the faster way counts."""
+    if not direct.computes_little() or config.kernels != "auto" or not find.is_only_here(1 << 62):
+        return False
+    return None if config.middling == "auto" else config.middling == "wait"

@@ -358,6 +358,19 @@ def bind_recorder(**told: Any) -> None:
         _module.take_recorder(**told)
 
 
+def bind_laps(
+    least: int,
+    most: int,
+    ended: Callback[[], tuple[bool, int]],
+    begins: Callback[[Any, int], tuple[bool, int]],
+    site_here: Callback[[], object],
+    compute: Callback[[Any], object],
+) -> None:
+    """Tell the module in C of the sizes between, and whom to ask about them: see expr/laps.py."""
+    if built:
+        _module.take_laps(least, most, ended, begins, site_here, compute)
+
+
 def give(cls: type, name: str, function: Any, loop: Any = None, row: Any = None) -> None:
     """Give a class a special method: behind the short path, for arrays, where it has one.
 

@@ -96,7 +96,9 @@ content(PyObject *x)
     if (place != NULL && PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 4) {
         PyObject *shape = PyTuple_GET_ITEM(place, 1), *dtype = PyTuple_GET_ITEM(place, 3);
         if (descends(shape, PyTuple_GET_ITEM(place, 2)) && is_managed_dtype(dtype) &&
-            (IS_PENDING(node) || elements_of(shape) >= setting(world.eager_below_at))) {
+            (IS_PENDING(node) ||
+             elements_of(shape) >= (recording_between ? least_between
+                                                      : setting(world.eager_below_at)))) {
             PyObject *args = PyTuple_Pack(1, expr);
             view = args == NULL ? NULL : make_expr(told.view, args, place, shape, dtype);
             Py_XDECREF(args);

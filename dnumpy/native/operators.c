@@ -164,7 +164,10 @@ into_one_of(Operator *op, PyObject *x, PyObject *y)
 static PyObject *
 forward(Operator *op, PyObject *x, PyObject *y)
 {
-    PyObject *r = into_one_of(op, x, y);
+    PyObject *r = recorded_between(op->row, x, y, 0);
+    if (r == NULL && !PyErr_Occurred()) {
+        r = into_one_of(op, x, y);
+    }
     if (r == NULL && !PyErr_Occurred()) {
         r = call_now(op->loop, x, y);
     }
@@ -179,7 +182,10 @@ reflected(Operator *op, PyObject *x, PyObject *y)
 {
     PyObject *r = NULL;
     if (is_immediate(x) || is_numbers(x) || is_at_once(x)) {
-        r = into_one_of(op, x, y);
+        r = recorded_between(op->row, x, y, 0);
+        if (r == NULL && !PyErr_Occurred()) {
+            r = into_one_of(op, x, y);
+        }
         if (r == NULL && !PyErr_Occurred()) {
             r = call_now(op->loop, x, y);
         }
@@ -260,10 +266,14 @@ written_seen(Operator *op, PyObject *x, PyObject *y)
 static PyObject *
 inplace(Operator *op, PyObject *x, PyObject *y)
 {
-    PyObject *a = small_of(x);
     if (op->loop == NULL) {
         return call_slow(op->slow_inplace, x, y);
     }
+    PyObject *waits = recorded_between(op->row, x, y, 1);
+    if (waits != NULL || PyErr_Occurred()) {
+        return waits;
+    }
+    PyObject *a = small_of(x);
     if (a == NULL) {
         return written_seen(op, x, y);
     }
@@ -281,7 +291,10 @@ inplace(Operator *op, PyObject *x, PyObject *y)
 static PyObject *
 unary(Operator *op, PyObject *x)
 {
-    PyObject *r = into_one_of(op, x, NULL);
+    PyObject *r = recorded_between(op->row, x, NULL, 0);
+    if (r == NULL && !PyErr_Occurred()) {
+        r = into_one_of(op, x, NULL);
+    }
     if (r == NULL && !PyErr_Occurred()) {
         r = call_now(op->loop, x, NULL);
     }
@@ -448,6 +461,10 @@ nb_inplace_power(PyObject *x, PyObject *y, PyObject *Py_UNUSED(modulo))
 PyObject *
 handle_compare(PyObject *x, PyObject *y, int op)
 {
+    PyObject *waits = recorded_between(compare_row[op], x, y, 0);
+    if (waits != NULL || PyErr_Occurred()) {
+        return waits;
+    }
     PyObject *a = at_hand(x), *site = NULL;
     PyObject *b = a == NULL ? NULL : at_hand(y);
     b = a != NULL && b == NULL ? numbers_beside(y, a) : b;

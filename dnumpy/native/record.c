@@ -129,7 +129,7 @@ origin_now(const Around *around)
         Py_DECREF(frame);
         frame = above;
     }
-    if (found != NULL) {
+    if (found != NULL && !recording_between) {
         PyObject *site = PyTuple_GET_ITEM(found, SITE_OF_ORIGIN);
         PyObject *alone = *place_of(site, told.alone);
         if (alone == NULL || !PyLong_CheckExact(alone) || PyObject_IsTrue(alone)) {
@@ -254,15 +254,12 @@ counted(PyObject *expr, PyObject *owner, PyObject *buffer)
     return due;
 }
 
-/* A handle, new, of a new Buffer whose content is an Expr that nobody has yet. */
-static Handle *
-holder_of(PyObject *expr)
+/* A Buffer, new, whose content is an Expr that nobody has yet. */
+PyObject *
+buffer_of(PyObject *expr)
 {
     PyObject *buffer = told.buffer_type->tp_alloc(told.buffer_type, 0);
-    Handle *made = buffer == NULL ? NULL
-                                  : (Handle *)world.array_type->tp_alloc(world.array_type, 0);
-    if (made == NULL) {
-        Py_XDECREF(buffer);
+    if (buffer == NULL) {
         return NULL;
     }
     Node *node = (Node *)expr;
@@ -274,6 +271,20 @@ holder_of(PyObject *expr)
     *place_of(buffer, told.buffer.export) = Py_NewRef(Py_None);
     *place_of(buffer, told.buffer.home) = Py_NewRef(Py_None);
     *place_of(buffer, told.buffer.expr) = Py_NewRef(expr);
+    return buffer;
+}
+
+/* A handle, new, of a new Buffer whose content is an Expr that nobody has yet. */
+static Handle *
+holder_of(PyObject *expr)
+{
+    PyObject *buffer = buffer_of(expr);
+    Handle *made = buffer == NULL ? NULL
+                                  : (Handle *)world.array_type->tp_alloc(world.array_type, 0);
+    if (made == NULL) {
+        Py_XDECREF(buffer);
+        return NULL;
+    }
     made->np = Py_NewRef(Py_None);
     made->base = Py_NewRef(Py_None);
     made->place = Py_NewRef(Py_None);

@@ -61,6 +61,38 @@ PyObject *origin_of_line(void); /* new; NULL without an error where Python has t
 PyObject *handle_of(PyObject *expr); /* new, over a pending Expr that nobody has yet */
 
 int is_at_once(PyObject *x); /* see given.c */
+PyObject *buffer_of(PyObject *expr); /* new */
+
+/* Arrays of sizes between: see laps.c. */
+extern int recording_between;
+extern Py_ssize_t least_between;
+PyObject *recorded_where_faster(PyObject *row, PyObject *x, PyObject *y, int into);
+
+/* Say whether an operand is known to be smaller than those: it costs as little as can be. */
+static inline int
+is_below(PyObject *x)
+{
+    if (x == NULL || !IS_ARRAY(x)) {
+        return 1;
+    }
+    PyObject *np = ((Handle *)x)->np;
+    if (np == NULL || !IS_NUMPYS(np)) {
+        return 0;
+    }
+    npy_intp size = 1, *dims = PyArray_DIMS((PyArrayObject *)np);
+    for (int k = PyArray_NDIM((PyArrayObject *)np); k-- > 0;) {
+        size *= dims[k];
+    }
+    return size < least_between;
+}
+
+/* What an operation gives, recorded, where one of its operands is of a size between; NULL without an
+   error where that does not wait. `into`: the first operand takes it. */
+static inline PyObject *
+recorded_between(PyObject *row, PyObject *x, PyObject *y, int into)
+{
+    return LIKELY(is_below(x) && is_below(y)) ? NULL : recorded_where_faster(row, x, y, into);
+}
 
 enum { TO_BE_LOOKED_AT, IS_PLAIN, LIES_HERE, WAITS };
 int kind_of_argument(PyObject *x);

@@ -63,7 +63,7 @@ def cut_again(order: Sequence[Expr], wanted: Collection[Expr], grain: Grain) -> 
     """Return what :func:`~dnumpy.rewrite.cut.cut` returns, remembered if it was asked before."""
     shared, nodes = structure(order, wanted, WRAP)
     # the numbers themselves: a dataclass makes its hash anew each time
-    key = (grain.min_size, grain.tile_bytes, grain.tile_rows_max, shared)
+    key = (grain.min_size, grain.tile_bytes, grain.tile_rows_max, grain.numpys_below, shared)
     found = _remembered.get(key)
     if found is None:
         rewritten = has_rolls(order) or has_updates(order)

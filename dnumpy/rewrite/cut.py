@@ -6,6 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dnumpy.expr.expr import Expr
 from dnumpy.expr.geometry import Geometry, RowMap, lie_apart, overlaps_itself
 from dnumpy.ops import families
@@ -23,21 +25,28 @@ if TYPE_CHECKING:
     from dnumpy.expr.expr import Const
 
 SAME_ROWS = RowMap(0, 1)
+ROUNDING = frozenset({np.add, np.multiply})
 WHOLE_BYTES = (
     1 << 19
 )  # of a product's second factor, which stays in L2 beside the tiles: half of it
 STACK = 1 << 23  # multiply-adds of a stack of products that has no neighbours: half a millisecond
+FINER = 4  # tiles of few elements in place of one
 REGIONS = 16  # of one array, the most that one phase fills
 TALL = 4  # times the columns of a product: fewer rows than that are left to the library
 
 
 @dataclass(frozen=True, slots=True)
 class Grain:
-    """Sizes that shape the stages: elements below which nothing is fused, and the tile's bounds."""
+    """Sizes that shape the stages: elements below which nothing is fused, and the tile's bounds.
+
+    What rounds and reads fewer elements than ``numpys_below`` has NumPy's bits: it is NumPy's by
+    itself, whether it was recorded or its operands were at hand.
+    """
 
     min_size: int
     tile_bytes: int
     tile_rows_max: int
+    numpys_below: int = 0
 
 
 @dataclass(slots=True)
@@ -86,9 +95,17 @@ def row_space(expr: Expr, grain: Grain) -> int | None:
         assert isinstance(operand, Expr)
         if folds_rows(expr) and not folds_parts(op):
             return None
+        if operand.size < grain.numpys_below and rounds(expr):
+            return None
         big = operand.shape and operand.size >= max(grain.min_size, 1)
         return operand.shape[0] if big and operand.size and expr.size else None
     return _product_rows(expr, grain) if isinstance(op, Contraction) else None
+
+
+def rounds(fold: Expr) -> bool:
+    """Say whether the bits of a fold depend on its order."""
+    op = fold.op
+    return isinstance(op, Reduction) and op.ufunc in ROUNDING and fold.dtype.kind in "fc"
 
 
 def _product_rows(expr: Expr, grain: Grain) -> int | None:
@@ -98,6 +115,8 @@ def _product_rows(expr: Expr, grain: Grain) -> int | None:
     stacks of matrices.
     """
     first, second = expr.operands() if len(expr.operands()) == 2 else (expr, expr)
+    if max(first.size, second.size, expr.size) < grain.numpys_below and expr.dtype.kind in "fc":
+        return None
     if not expr.size or max(first.size, expr.size) < max(grain.min_size, 1):
         return None
     if expr.op is CROSSPROD:
@@ -339,13 +358,26 @@ def _is_large_stack(expr: Expr) -> bool:
 
 
 def _bind(state: _Cut, members: list[Expr], outputs: list[Expr]) -> FusedStage:
+    tile_bytes = _tile_bytes(members, state.grain)
     phase, inputs, steps = build_phase(
-        members, outputs, state.grain.tile_bytes, state.grain.tile_rows_max, reads_rows
+        members, outputs, tile_bytes, state.grain.tile_rows_max, reads_rows
     )
     placed = {k: state.placed[id(e)] for k, e in enumerate(outputs) if id(e) in state.placed}
     if len(placed) > 1:
         placed = dict(sorted(placed.items(), key=lambda item: state.level[id(item[1])]))
     return FusedStage(phase, tuple(inputs), tuple(outputs), placed, tuple(steps))
+
+
+def _tile_bytes(members: list[Expr], grain: Grain) -> int:
+    """Return the bytes of a tile, fewer where an array has few: several threads are to share it.
+
+    What is folded there has the same bits in any tiles.
+    """
+    few = all(
+        e.size < grain.numpys_below and all(arg.size < grain.numpys_below for arg in e.operands())
+        for e in members
+    )
+    return grain.tile_bytes // FINER if few else grain.tile_bytes
 
 
 def _needed(state: _Cut) -> set[int]:

@@ -101,7 +101,14 @@ def _folds_exactly(expr: Expr) -> bool:
         or expr.dtype.kind in "biu"  # of which a sum wraps around
         or not folds_parts(op)
         or _is_left_to_numpy(expr)
+        or _is_of_few(expr)
     )
+
+
+def _is_of_few(fold: Expr) -> bool:
+    """Say whether a fold reads so few elements that it is NumPy's, as where these are at hand."""
+    (operand,) = fold.operands() if len(fold.operands()) == 1 else (None,)
+    return operand is not None and operand.size < config.eager_below == EAGER_BELOW
 
 
 def _is_left_to_numpy(expr: Expr) -> bool:
