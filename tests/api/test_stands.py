@@ -97,6 +97,8 @@ def test_a_function_converts_an_object_as_often_as_numpys_and_to_the_same(
     for name, theirs, ours in _functions(module):
         for v in _GIVEN:
             for more in (0, 1, 2):
+                if name == "as_strided" and more:
+                    continue  # which shows what lies beside the array
                 told = []
                 for xp, f in ((numpy, theirs), (np, ours)):
                     d = duck_of(xp, shape=shape)(v)
