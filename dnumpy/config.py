@@ -94,7 +94,9 @@ class Config:
     middling : str
         Operators and ufuncs on arrays of 65,536 elements and more that are smaller than
         ``eager_below``. ``auto``: they wait where the loop that is running was measured to gain
-        by that. ``wait``, ``now``: always, never. The result has the same bits either way.
+        by that; and what would wait of larger ones is computed at once where that was measured to
+        be faster. ``wait``, ``now``: they wait always, or never; larger ones always do. The
+        results have the same bits either way.
     objective : str
         What runs on a cluster are planned for. ``latency``: each is to end soon. ``throughput``:
         many are computed at the same time (from several threads or processes), and are to end

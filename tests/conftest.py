@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-# nothing is measured behind a test's back, and no test reads or leaves what runs have taught
+# nothing is measured behind a test's back, and no test reads or leaves what runs have taught; which
+# way a loop goes depends on what it takes, and is tested in tests/native/test_laps.py
 os.environ.setdefault("DNUMPY_CALIBRATE", "off")
+os.environ.setdefault("DNUMPY_MIDDLING", "now")
 os.environ.setdefault("DNUMPY_REMEMBER", "0")
 
 from dnumpy.config import config

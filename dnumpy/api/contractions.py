@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.api import blocks, calls, installed, lone, pairwise, products, ufuncs
 from dnumpy.api.array import from_expr, is_managed_dtype, lying_here, ndarray
 from dnumpy.api.composites import through_ghost
@@ -124,6 +124,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Contract the given axes."""
+    native.begins_product(a, b)
     try:
         left, right = operand(a), operand(b)
     except Unmanaged:
@@ -166,6 +167,7 @@ def einsum(  # noqa: C901, PLR0912 - one way out for each thing that NumPy must 
         return NotImplemented
     if type(optimize) is not bool and optimize not in ("greedy", "optimal"):
         return NotImplemented
+    native.begins_product(*operands)
     if not optimize and (found := _einsum_now(operands)) is not None:
         return found
     from opt_einsum.parser import parse_einsum_input

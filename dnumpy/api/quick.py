@@ -220,7 +220,7 @@ def bind() -> None:
 
 def bind_laps() -> None:
     """Tell the module in C which sizes are between, and have the laps of loops measured anew."""
-    measured = laps.Laps(engine.flush, _middling)
+    measured = laps.Laps(engine.flush, _way, _computes_at_once, EAGER_BELOW)
     native.bind_laps(
         least=laps.LEAST_ELEMENTS,
         most=EAGER_BELOW,
@@ -231,8 +231,14 @@ def bind_laps() -> None:
     )
 
 
-def _middling() -> bool | None:
-    """Say whether operations on arrays of middling size wait; None where the faster way counts."""
+def _computes_at_once(elements: int) -> None:
+    engine.window.at_once = elements
+
+
+def _way() -> int | None:
+    """Return the way that operations go; None where the faster one counts."""
     if not direct.computes_little() or config.kernels != "auto" or not find.is_only_here(1 << 62):
-        return False
-    return None if config.middling == "auto" else config.middling == "wait"
+        return laps.AS_EVER
+    if config.middling == "auto":
+        return None
+    return laps.WAITING if config.middling == "wait" else laps.AS_EVER

@@ -1,16 +1,17 @@
-"""Whether what a loop does with arrays of middling size is recorded, or NumPy's at once.
+"""Which way a loop of the program goes: whether its operations wait, or are NumPy's at once.
 
-NumPy is done with an operation on 100,000 elements before an evaluation of ours has begun. But some
-operations in a row, computed together and shared by the threads, take less than NumPy's one by one;
-whether those of a program do depends on all that it does between. So the program itself is timed.
-One of its operations, which a loop comes back to, begins a lap; some laps are run either way, in
-turns, and what took less is what the next ones do, until it is looked at again. What is recorded in
-a trial is computed within it. :file:`native/laps.c` counts the laps, and asks here when some are
-over.
+NumPy is done with an operation on 100,000 elements before an evaluation of ours has begun, so that
+such operations do not wait as larger ones do. But some in a row, computed together and shared by
+the threads, take less than NumPy's one by one; and some programs that work on larger arrays do so
+much beside it (planes of an array changed one by one) that what waits takes more. Whether it does
+depends on all that the program does. So the program itself is timed. One of its operations, which a
+loop comes back to, begins a lap; some laps are run either way, by turns, and what took less is what
+the next ones do, until it is doubted. What waits in a trial is computed within it.
+:file:`native/laps.c` counts the laps, and asks here when some are over.
 
-Only elementwise operations are recorded so, which have the same bits either way, and folds and
-products of so few elements are NumPy's (:func:`dnumpy.rewrite.cut.row_space`): nothing but time
-depends on the outcome.
+Only elementwise operations and what moves elements go another way, which have the same bits either
+way; folds and products of few elements are NumPy's wherever (:func:`dnumpy.rewrite.cut.row_space`),
+and those of more are ours: nothing but time depends on the outcome.
 """
 
 from __future__ import annotations
@@ -23,82 +24,135 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
+AS_EVER, WAITING, AT_ONCE = (
+    0,
+    1,
+    2,
+)  # ways: those of middling size wait, or all are computed at once
 LEAST_ELEMENTS = 1 << 16  # of an operation that may wait
 BLOCK_SECONDS = 4e-3  # that some laps take together, at least, to be compared
 MOST_LAPS = 1 << 16
-# whether the blocks of a trial wait; the first that does, and meets what is new, is not counted
+TIMES_LARGER = 4  # than the operation that begins laps: what is larger is not computed at once
+SEEN_SECONDS = 0.4  # of a loop before a trial with large arrays: meanwhile ours are compiled
+HOPELESS_REST = 1 << 10  # blocks, after a trial with large arrays that was hopeless
+LONGEST_LAP = 6e-2  # seconds, of one in which large arrays may be computed at once
+LEAST_SECONDS = 2.5e-10  # that NumPy takes for an element of an operation on a large array
+# whether the blocks of a trial go the other way; the first of those meets what is new: not counted
 TRIAL = (False, True, True, False, True, False, True, False, True)
 UNCOUNTED = 1
 TELLING = 7  # blocks of a trial, after which one that is hopeless is over
-HOPELESS = 1.5  # times NumPy's best
-GAIN = 0.93  # of NumPy's time: what waiting must take to be chosen
-FIRST_REST, LAST_REST = 16, 1 << 12  # blocks until NumPy's way is doubted again
-FIRST_PERIOD, LAST_PERIOD = 64, 1 << 12  # and ours
+TELLING_LARGE = 5  # of one on large arrays
+HOPELESS = 1.5  # times the best of the first way
+GAIN = 0.93  # of its time: what the other way must take to be chosen
+FIRST_REST, LAST_REST = 16, 1 << 12  # blocks until the first way is doubted again
+FIRST_PERIOD, LAST_PERIOD = 64, 1 << 12  # and the other
 MOST_KNOWN = 256  # loops
 TOLD_LAPS = 1024  # until the settings are looked at again
 
-Answer = tuple[bool, int]
+Answer = tuple[int, int]
 
 
 class Loop:
-    """What was measured of the laps that begin at one place of the program."""
+    """What was measured of the laps that begin at one place of the program.
 
-    __slots__ = ("at", "began", "best", "laps", "period", "rest", "settled", "waits")
+    Parameters
+    ----------
+    large : bool
+        Whether the operation there is on an array that waits unless told otherwise.
+    elements : int
+        Of that operation.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = (
+        "at", "began", "best", "differs", "elements", "laps", "large", "period", "quickest", "rest",
+        "seen", "settled",
+    )  # fmt: skip
+
+    def __init__(self, *, large: bool = False, elements: int = 0) -> None:
+        self.large = large
+        self.elements = elements
         self.laps = 1  # of a block
         self.at = -1  # in TRIAL; before and after trials -1
-        self.waits = False
+        self.differs = False  # goes the other way
         self.settled = False  # a trial is over, and its outcome holds
         self.best = {False: math.inf, True: math.inf}  # seconds of a block
+        self.seen, self.quickest = 0.0, math.inf  # seconds before trials, and of a lap among them
         self.rest, self.period = FIRST_REST, FIRST_PERIOD
         self.began = 0.0
 
+    @property
+    def way(self) -> int:
+        """How the next operations go."""
+        other = AT_ONCE if self.large else WAITING
+        return other if self.differs else AS_EVER
+
+    @property
+    def leaves(self) -> bool:
+        """Whether a block of a trial leaves something to be computed."""
+        return self.at >= 0 and (self.large or self.differs)
+
     def answer(self) -> Answer:
-        """Return whether the next operations wait, and how many laps do."""
+        """Return how the next operations go, and how many laps do."""
         blocks = 1
         if self.settled:
-            blocks = self.period if self.waits else self.rest
-        return self.waits, self.laps * blocks
+            blocks = self.period if self.differs else self.rest
+        return self.way, self.laps * blocks
 
-    def ended(self, seconds: float) -> None:
-        """Note that a block of laps, or all that an outcome was for, took so long."""
-        if self.settled:
+    def ended(self, seconds: float, elements: float = 0.0) -> None:
+        """Note that a block of laps, or all that an outcome was for, took so long.
+
+        ``elements`` were worked on, by all operations together; infinitely many where the bits of
+        a large result depend on what it is made of having waited.
+        """
+        if self.large and math.isinf(elements):
+            self.settled, self.differs, self.at = True, False, -1
+        elif self.settled:
             self._doubt()
         elif self.at < 0:
-            self._size(seconds)
+            self._size(seconds, elements)
         else:
             self._compare(seconds)
 
     def _doubt(self) -> None:
-        if self.waits:
+        if self.differs:
             self.period = min(4 * self.period, LAST_PERIOD)
         else:
             self.rest = min(4 * self.rest, LAST_REST)
-        self.settled, self.waits, self.at = False, TRIAL[0], 0
+        self.settled, self.differs, self.at = False, TRIAL[0], 0
         self.best = {False: math.inf, True: math.inf}
 
-    def _size(self, seconds: float) -> None:
-        if seconds >= BLOCK_SECONDS or self.laps >= MOST_LAPS:
-            self.waits, self.at = TRIAL[0], 0
+    def _size(self, seconds: float, elements: float) -> None:
+        if seconds < BLOCK_SECONDS and self.laps < MOST_LAPS:
+            more = math.ceil(BLOCK_SECONDS / max(seconds, 1e-7))
+            self.laps = min(self.laps * min(max(more, 2), 8), MOST_LAPS)
             return
-        more = math.ceil(BLOCK_SECONDS / max(seconds, 1e-7))
-        self.laps = min(self.laps * min(max(more, 2), 8), MOST_LAPS)
+        self.seen += seconds
+        self.quickest = min(self.quickest, seconds / self.laps)
+        if self.large and self.seen < SEEN_SECONDS:
+            return
+        numpys = LEAST_SECONDS * elements / self.laps
+        if self.large and not numpys < self.quickest < LONGEST_LAP:
+            self.settled = True  # NumPy is not faster, or not worth a trial
+        else:
+            self.differs, self.at = TRIAL[0], 0
 
     def _compare(self, seconds: float) -> None:
         if self.at != UNCOUNTED:
-            self.best[self.waits] = min(self.best[self.waits], seconds)
+            self.best[self.differs] = min(self.best[self.differs], seconds)
         self.at += 1
         slow = self.best[True] > HOPELESS * self.best[False]
-        if self.at < TELLING or (self.at < len(TRIAL) and not slow):
-            self.waits = TRIAL[self.at]
+        telling = TELLING_LARGE if self.large else TELLING
+        if self.at < telling or (self.at < len(TRIAL) and not slow):
+            self.differs = TRIAL[self.at]
             return
         self.at, self.settled = -1, True
-        self.waits = self.best[True] < GAIN * self.best[False]
-        if self.waits:
+        self.differs = self.best[True] < GAIN * self.best[False]
+        if self.differs:
             self.rest = FIRST_REST
         else:
             self.period = FIRST_PERIOD
+            if self.large and slow:
+                self.rest = max(self.rest, HOPELESS_REST)
 
 
 class Laps:
@@ -109,38 +163,51 @@ class Laps:
     settle : callable
         Computes what waits.
     told : callable
-        Says whether operations wait, or are NumPy's, whatever is faster; None where that counts.
+        Says which way operations go, whatever is faster; None where that counts.
+    goes : callable
+        Is told of how many elements results are to be computed at once, at most.
+    large : int
+        Elements from which on operations wait unless told otherwise.
     """
 
-    def __init__(self, settle: Callable[[], None], told: Callable[[], bool | None]) -> None:
+    def __init__(
+        self,
+        settle: Callable[[], None],
+        told: Callable[[], int | None],
+        goes: Callable[[int], None],
+        large: int,
+    ) -> None:
         self.settle = settle
         self.told = told
+        self.goes = goes
+        self.large = large
         self.running = Loop()
         self.known: dict[tuple[int, int], tuple[CodeType, Loop]] = {}
 
-    def begins(self, code: CodeType, instruction: int) -> Answer:
-        """Note where laps begin from now on."""
-        key = id(code), instruction
+    def begins(self, code: CodeType, instruction: int, elements: int) -> Answer:
+        """Note where laps begin from now on, and with how large an operation."""
+        key, large = (id(code), instruction), elements >= self.large
         found = self.known.get(key)
-        if found is None or found[0] is not code:
+        if found is None or found[0] is not code or found[1].large != large:
             if len(self.known) >= MOST_KNOWN:
                 self.known.clear()
-            found = self.known[key] = code, Loop()
+            found = self.known[key] = code, Loop(large=large)
+        found[1].elements = elements
         return self._goes_on(found[1])
 
-    def ended(self) -> Answer:
+    def ended(self, elements: float) -> Answer:
         """Note that the last of the laps is over, and the first of others begins."""
         loop = self.running
         if self.told() is None:
-            if loop.waits:
+            if loop.leaves:
                 self.settle()
-            loop.ended(time.perf_counter() - loop.began)
+            loop.ended(time.perf_counter() - loop.began, elements)
         return self._goes_on(loop)
 
     def _goes_on(self, loop: Loop) -> Answer:
         self.running = loop
         told = self.told()
-        if told is not None:
-            return told, TOLD_LAPS
+        way, laps = loop.answer() if told is None else (told, TOLD_LAPS)
+        self.goes(TIMES_LARGER * loop.elements if way == AT_ONCE else 0)
         loop.began = time.perf_counter()
-        return loop.answer()
+        return way, laps

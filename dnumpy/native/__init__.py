@@ -358,11 +358,17 @@ def bind_recorder(**told: Any) -> None:
         _module.take_recorder(**told)
 
 
+def begins_product(*factors: Any) -> None:
+    """Let a product meet what it would meet whichever way the loop goes: see laps.c."""
+    if built:
+        _module.begins_product(*factors)
+
+
 def bind_laps(
     least: int,
     most: int,
-    ended: Callback[[], tuple[bool, int]],
-    begins: Callback[[Any, int], tuple[bool, int]],
+    ended: Callback[[float], tuple[int, int]],
+    begins: Callback[[Any, int, int], tuple[int, int]],
     site_here: Callback[[], object],
     compute: Callback[[Any], object],
 ) -> None:

@@ -293,6 +293,9 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     int enough = count > 0 || self->kind == OF_ARRAYS; /* a draw from a stream may have nothing */
+    if (self->kind == PRODUCT && before_product(args, total) < 0) {
+        return NULL;
+    }
     if (enough && total <= MOST_ARGUMENTS && world.array_type != NULL) {
         int done = 0, large = count > 0 && IS_ARRAY(args[0]) && small_of(args[0]) == NULL;
         int views = large && self->kind == VIEWING;

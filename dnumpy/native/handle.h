@@ -190,6 +190,7 @@ PyObject *lying_here(PyObject *x);
 int may_move(Py_ssize_t bytes);
 int is_of_kind(PyObject *method, int kind);
 int is_run_over(PyObject *x, Py_ssize_t bytes);
+int before_product(PyObject *const *args, Py_ssize_t count); /* see laps.c */
 int is_little_product(PyObject *a, PyObject *b); /* whether NumPy is to multiply them now */
 PyObject *turn_of(PyObject *function, Py_ssize_t bytes); /* new; NULL without an error if not now */
 PyObject *turn_on(PyObject *function, PyObject *a, PyObject *b); /* the same; b may be NULL */

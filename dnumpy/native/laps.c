@@ -1,6 +1,7 @@
 /* Arrays of a size between: NumPy is done with one operation on them before an evaluation of ours has
-   begun, but several that are computed together take less. Whether the loop that is running gains by
-   that is measured, by laps: dnumpy/expr/laps.py says how. This file counts them. */
+   begun, but several that are computed together take less. Of larger ones each operation waits, but
+   some programs do so much else that nothing is gained by it. What the loop that is running gains by
+   is measured, by laps: dnumpy/expr/laps.py says how. This file counts them. */
 
 #include "record.h"
 
@@ -12,17 +13,24 @@
 
 static struct {
     Py_ssize_t most;        /* elements: sizes between are smaller; 0 until Python has told */
-    PyObject *ended;        /* called where a lap begins that ends a block: -> (waits, laps to come) */
-    PyObject *begins;       /* (code, instruction) -> the same, where another loop begins */
+    PyObject *ended;        /* called where a lap begins that ends a block, with the elements that
+                               were worked on in it: -> (way, laps to come) */
+    PyObject *begins;       /* (code, instruction, elements) -> the same, where another loop begins */
     PyObject *site_here;    /* makes the site of the line that is running */
     PyObject *compute;      /* gives an array that waits its content */
     PyCodeObject *code;     /* the place at which a lap begins */
-    int instruction, waits, known; /* `known`: it was come back to */
+    int instruction, way, known; /* `known`: it was come back to */
+    double elements;        /* of operations since a block began */
+    double size;            /* of the operation that begins a lap, in elements */
     long laps, due, others, patience, hope; /* `others` may be so many; or those of the next loop */
     unsigned long thread;
 } loop;
 
 Py_ssize_t least_between = PY_SSIZE_T_MAX; /* elements */
+enum { AS_EVER, WAITING, AT_ONCE }; /* ways: in laps.py, too */
+#define MOST_STEPS 256 /* of what waits that are looked at */
+#define TIMES_LARGER 4 /* than the operation that begins laps: in laps.py, too */
+
 int recording_between; /* whether what is recorded now is between those sizes: views of it are taken */
 
 /* The elements of an array of ours, or of the base that it shows; -1 for anything else. */
@@ -43,6 +51,18 @@ size_of(PyObject *x)
     return shape != NULL && PyTuple_CheckExact(shape) ? elements_of(shape) : -1;
 }
 
+/* Say whether an array of ours is of complex numbers. */
+static int
+is_complex(PyObject *x)
+{
+    Handle *handle = (Handle *)x;
+    int is_numpys = handle->np != NULL && IS_NUMPYS(handle->np);
+    PyObject *dtype = is_numpys ? (PyObject *)PyArray_DESCR((PyArrayObject *)handle->np)
+                                : *place_of(handle->buf, told.buffer.dtype);
+    return dtype != NULL && PyArray_DescrCheck(dtype) &&
+           PyTypeNum_ISCOMPLEX(((PyArray_Descr *)dtype)->type_num);
+}
+
 static int
 is_between(Py_ssize_t size)
 {
@@ -52,23 +72,25 @@ is_between(Py_ssize_t size)
 static void
 take_answer(PyObject *answer)
 {
-    int waits;
+    int way;
     long due;
     loop.laps = 0;
-    if (answer != NULL && PyArg_ParseTuple(answer, "pl", &waits, &due)) {
-        loop.waits = waits;
+    loop.elements = 0;
+    if (answer != NULL && PyArg_ParseTuple(answer, "il", &way, &due)) {
+        loop.way = way;
         loop.due = due;
     }
     else {
-        loop.waits = 0;
+        loop.way = AS_EVER;
         loop.due = LONG_MAX;
     }
     Py_XDECREF(answer);
 }
 
-/* Count an operation; say whether those of this loop wait at the moment. -1 with an error. */
+/* Count an operation on so many elements; the way in which those of this loop go at the moment, or -1
+   with an error. */
 static int
-counted(void)
+counted(Py_ssize_t elements)
 {
     PyFrameObject *frame = PyEval_GetFrame();
     if (frame == NULL) {
@@ -87,7 +109,7 @@ counted(void)
         }
         loop.others = 0;
         if (++loop.laps >= loop.due) {
-            take_answer(PyObject_CallNoArgs(loop.ended));
+            take_answer(PyObject_CallFunction(loop.ended, "d", loop.elements));
         }
     }
     else if (loop.code == NULL || ++loop.others >= loop.patience) {
@@ -96,25 +118,42 @@ counted(void)
         }
         Py_XSETREF(loop.code, (PyCodeObject *)Py_NewRef(code));
         loop.instruction = instruction;
+        loop.size = (double)elements;
         loop.known = 0;
         loop.patience = loop.hope;
         loop.others = 0;
-        take_answer(PyObject_CallFunction(loop.begins, "Oi", code, instruction));
+        take_answer(PyObject_CallFunction(loop.begins, "Oin", code, instruction, elements));
     }
+    loop.elements += (double)elements;
     Py_DECREF(code);
-    return PyErr_Occurred() ? -1 : loop.waits;
+    return PyErr_Occurred() ? -1 : loop.way;
 }
 
-/* Say whether what is done with these operands is to wait; -1 with an error. y may be NULL. */
-int
+/* Say whether what is done with these operands is to wait, as it would not otherwise; -1 with an error.
+   y may be NULL. */
+static int
 waits_between(PyObject *x, PyObject *y)
 {
-    if (loop.most == 0 || (!is_between(size_of(x)) && !is_between(size_of(y))) ||
+    Py_ssize_t first = size_of(x), second = size_of(y), size = first > second ? first : second;
+    if (loop.most == 0 || size < least_between ||
         PyThread_get_thread_ident() != loop.thread ||
         setting(world.eager_below_at) != loop.most) {
         return 0;
     }
-    return counted();
+    if ((first >= loop.most && is_complex(x)) || (second >= loop.most && is_complex(y))) {
+        loop.elements = Py_HUGE_VAL; /* whose sums depend on what waits, too */
+    }
+    int way = counted(size);
+    return way < 0 ? -1 : way == WAITING && (is_between(first) || is_between(second));
+}
+
+/* Say whether what reads and writes so many bytes in the loop that is running is NumPy's at once, where
+   it has the same bits. What is much larger than the loop's is not known. */
+int
+goes_at_once(Py_ssize_t bytes)
+{
+    return loop.way == AT_ONCE && PyThread_get_thread_ident() == loop.thread &&
+           (double)bytes <= TIMES_LARGER * 24 * loop.size; /* of three arrays of 8 bytes */
 }
 
 static int
@@ -182,6 +221,52 @@ computed_now(PyObject *x)
     return content == NULL ? -1 : 0;
 }
 
+/* Say whether what waits is made of arrays so small that NumPy would have been done with it, had the
+   loop gone as ever. */
+static int
+is_of_few(PyObject *x, int *steps)
+{
+    if (!IS_EXPR(x)) {
+        return 1;
+    }
+    Node *node = (Node *)x;
+    if (elements_of(node->shape) >= loop.most || --*steps < 0) {
+        return 0;
+    }
+    for (Py_ssize_t k = 0; IS_PENDING(node) && k < PyTuple_GET_SIZE(node->args); k++) {
+        if (!is_of_few(PyTuple_GET_ITEM(node->args, k), steps)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Products have other bits where their operands wait. Whether these do must not depend on the way that
+   the loop goes: what would not have waited is computed, and loops with products of large arrays have
+   but one way. -1 with an error. */
+int
+before_product(PyObject *const *args, Py_ssize_t count)
+{
+    if (loop.most == 0 || PyThread_get_thread_ident() != loop.thread ||
+        setting(world.eager_below_at) != loop.most) {
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        Py_ssize_t size = size_of(args[k]);
+        if (size < least_between) {
+            continue;
+        }
+        loop.elements += size < loop.most ? 0 : Py_HUGE_VAL;
+        PyObject *expr = ((Handle *)args[k])->np != Py_None ? NULL : expr_of(((Handle *)args[k])->buf);
+        int steps = MOST_STEPS;
+        if (expr != NULL && IS_PENDING((Node *)expr) && is_of_few(expr, &steps) &&
+            computed_now(args[k]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 PyObject *
 recorded_where_faster(PyObject *row, PyObject *x, PyObject *y, int into)
 {
@@ -201,6 +286,16 @@ recorded_where_faster(PyObject *row, PyObject *x, PyObject *y, int into)
     return r;
 }
 
+/* The same where Python begins a product. */
+PyObject *
+begins_product(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    if (before_product(args, count) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 /* Take what Python tells: sizes, and whom to ask. */
 PyObject *
 take_laps(PyObject *Py_UNUSED(module), PyObject *args)
@@ -217,7 +312,7 @@ take_laps(PyObject *Py_UNUSED(module), PyObject *args)
     Py_CLEAR(loop.code);
     least_between = least;
     loop.most = most;
-    loop.waits = loop.known = 0;
+    loop.way = loop.known = 0;
     loop.laps = loop.others = 0;
     loop.hope = LEAST_OTHERS;
     loop.thread = PyThread_get_thread_ident();

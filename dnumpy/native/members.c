@@ -160,6 +160,9 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     Member *self = (Member *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (count > 1 && is_of_kind(self->numpys, MULTIPLIES) && before_product(args, count) < 0) {
+        return NULL;
+    }
     if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
         PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL, *site = NULL;
         Py_ssize_t large = 0;

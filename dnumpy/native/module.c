@@ -14,6 +14,7 @@
 PyObject *take_ufunc(PyObject *module, PyObject *args);
 PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *take_laps(PyObject *module, PyObject *args);
+PyObject *begins_product(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *held_of(PyObject *module, PyObject *expr);
 int prepare_templates(void);
@@ -146,6 +147,8 @@ static PyMethodDef functions[] = {
     {"take_expr", take_expr, METH_O,
      "Keep the class of Exprs."},
     {"count_interned", count_interned, METH_NOARGS, "Return how many Exprs equal ones find."},
+    {"begins_product", (PyCFunction)(void (*)(void))begins_product, METH_FASTCALL,
+     "Compute what would have been NumPy's before a product."},
     {"take_laps", take_laps, METH_VARARGS, "Know the sizes between, and whom to ask about them."},
     {"take_recorder", (PyCFunction)(void (*)(void))take_recorder, METH_VARARGS | METH_KEYWORDS,
      "Tell of what is looked at when an operation is recorded."},

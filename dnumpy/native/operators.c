@@ -350,6 +350,10 @@ nb_matrix_multiply(PyObject *x, PyObject *y)
     if (!IS_ARRAY(x)) {
         return call_slow(op->slow_reflected, y, x);
     }
+    PyObject *factors[] = {x, y};
+    if (before_product(factors, 2) < 0) {
+        return NULL;
+    }
     PyObject *a = small_of(x), *b = IS_ARRAY(y) ? small_of(y) : NULL;
     if (a != NULL && b != NULL) {
         Py_INCREF(a);

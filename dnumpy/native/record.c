@@ -229,6 +229,7 @@ counted(PyObject *expr, PyObject *owner, PyObject *buffer)
     if (key == NULL) {
         return -1;
     }
+    is_little |= PyObject_IsTrue(*place_of(told.window, told.counts.at_once)) == 1;
     if (is_little || size > told.most || thread != PyThread_get_thread_ident()) {
         PyObject *args[] = {told.window, expr, owner, key};
         PyObject *r = PyObject_VectorcallMethod(intern(&count_name, "count"), args, 4, NULL);
@@ -450,6 +451,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         {counts, "looked", &told.counts.looked},
         {counts, "owners", &told.counts.owners},
         {counts, "thread", &told.counts.thread},
+        {counts, "at_once", &told.counts.at_once},
         {settings, "accuracy", &told.accuracy},
         {settings, "window_exprs", &told.window_exprs},
         {settings, "changes", &told.changes},

@@ -37,7 +37,7 @@ typedef struct {
         Py_ssize_t shape, dtype, writeable, foreign, ghost, export, home, expr;
     } buffer;
     struct {
-        Py_ssize_t exprs, elements, looked, owners, thread;
+        Py_ssize_t exprs, elements, looked, owners, thread, at_once;
     } counts;
     struct {
         Py_ssize_t by_numpy, most, sites;
@@ -66,6 +66,7 @@ PyObject *buffer_of(PyObject *expr); /* new */
 /* Arrays of sizes between: see laps.c. */
 extern int recording_between;
 extern Py_ssize_t least_between;
+int goes_at_once(Py_ssize_t bytes);
 PyObject *recorded_where_faster(PyObject *row, PyObject *x, PyObject *y, int into);
 
 /* Say whether an operand is known to be smaller than those: it costs as little as can be. */

@@ -82,15 +82,17 @@ turn_of(PyObject *function, Py_ssize_t size)
         PyErr_Clear();
         return NULL;
     }
-    if (race == NULL && slot_of(site, told.alone) != NULL &&
+    int at_once = goes_at_once(size);
+    if (!at_once && race == NULL && slot_of(site, told.alone) != NULL &&
         !PyObject_IsTrue(slot_of(site, told.alone))) {
         return NULL;
     }
     PyObject *bytes = PyLong_FromSsize_t(size), *args[] = {function, bytes};
     if (bytes != NULL) {
         Py_INCREF(site);
-        answer = PyObject_Vectorcall(race == NULL ? world.turn_of : world.may_be_numpys, args, 2, NULL);
-        if (answer != NULL && race != NULL) {
+        int asks = race == NULL && !at_once; /* whether this is to be asked, too */
+        answer = PyObject_Vectorcall(asks ? world.turn_of : world.may_be_numpys, args, 2, NULL);
+        if (answer != NULL && !asks) {
             Py_SETREF(answer, Py_NewRef(answer == Py_True ? site : Py_None));
         }
         Py_DECREF(site);

@@ -140,6 +140,10 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     static PyObject *out_name;
+    int multiplies = self->np != NULL && ((PyUFuncObject *)self->np)->core_enabled;
+    if (multiplies && before_product(args, count) < 0) {
+        return NULL;
+    }
     int simple = (count == 1 || count == 2) && PyLong_AsSsize_t(self->plain) == count;
     if (simple && kwnames == NULL) {
         PyObject *y = count == 2 ? args[1] : NULL;

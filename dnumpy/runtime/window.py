@@ -15,11 +15,12 @@ from dnumpy.expr.survey import waiting
 from dnumpy.expr.walk import held_bytes, is_live
 from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import VIEW
-from dnumpy.runtime import direct
+from dnumpy.runtime import direct, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+MAIN = get_ident()  # the thread that imports this, whose loops are timed
 MOST_ELEMENTS = 1 << 47  # no address space holds more
 WINDOW_ELEMENTS = 1 << 36  # element operations pending: about a minute of work
 LARGE_ELEMENTS = 1 << 23  # of an operation
@@ -31,6 +32,11 @@ LITTLE_ELEMENTS = 1 << 16  # of an array that NumPy passes in the time of record
 LITTLE_BYTES = 8 * EAGER_BELOW  # of an array of booleans or bytes that runs at once
 MOST_BETWEEN = 4  # operations that nobody holds between two little results
 ELEMENTS_OF_LITTLE = 1 << 18  # element operations that wait for each recorded one on little arrays
+
+
+def _computes_here() -> bool:
+    """Say whether nobody asked for arrays to wait, and no workers are there for what does."""
+    return direct.computes_little() and find.is_only_here(MOST_ELEMENTS)
 
 
 def _is_elsewhere(expr: Expr) -> bool:
@@ -52,6 +58,7 @@ class Window:
     __slots__ = (  # native/record.c looks for some of them
         "_others",
         "asked",
+        "at_once",
         "elements",
         "elements_of_little",
         "elements_passed",
@@ -80,6 +87,7 @@ class Window:
         self.settled: weakref.ref[Expr] | None = None  # the last of them, if it waits no longer
         self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
         self.thread = get_ident()
+        self.at_once = 0  # elements of what is computed at once in the loop that runs: expr/laps.py
         self._others: dict[int, dict[int, weakref.ref[Any]]] = {}  # by thread
 
     def _enter(self, thread: int) -> None:
@@ -104,9 +112,16 @@ class Window:
         if size > MOST_ELEMENTS:
             np.empty(expr.shape, expr.dtype)  # raises NumPy's MemoryError
         self.elements += size
+        if self.at_once and settles and thread == MAIN and self._goes_at_once(expr):
+            self.settled = weakref.ref(expr)
+            return True
         if expr.shape and _is_little(expr, size) and self._is_settled(expr, size, settles):
             return True
         return self.exprs >= config.window_exprs or self.elements >= self.looked
+
+    def _goes_at_once(self, expr: Expr) -> bool:
+        sizes = [expr.size, *[arg.size for arg in expr.operands()]]
+        return max(sizes) <= self.at_once and _computes_here()
 
     def _is_settled(self, expr: Expr, size: int, may: bool) -> bool:
         """Say whether an operation on little arrays is computed now, with all that it waits for.

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dnumpy.expr import laps
-from dnumpy.expr.laps import BLOCK_SECONDS, FIRST_PERIOD, FIRST_REST, TOLD_LAPS, TRIAL, Laps, Loop
+from dnumpy.expr.laps import (
+    AS_EVER,
+    AT_ONCE,
+    BLOCK_SECONDS,
+    FIRST_PERIOD,
+    FIRST_REST,
+    TOLD_LAPS,
+    TRIAL,
+    WAITING,
+    Laps,
+    Loop,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGE = 262_144
 
 
 def sized() -> Loop:
     """Return a loop whose first trial begins."""
     loop = Loop()
     loop.ended(BLOCK_SECONDS)
-    assert loop.answer() == (TRIAL[0], 1)
+    assert loop.answer() == (AS_EVER, 1)
     return loop
 
 
 def tried(loop: Loop, numpys: float, ours: float) -> int:
     """Run a trial and return of how many blocks it was."""
     for blocks in range(1, len(TRIAL) + 1):
-        loop.ended(ours if loop.waits else numpys)
+        loop.ended(ours if loop.differs else numpys)
         if loop.settled:
             return blocks
     pytest.fail("the trial does not end")
@@ -31,7 +48,7 @@ def test_blocks_grow_until_they_can_be_timed() -> None:
     loop = Loop()
     counts = [loop.laps]
     while loop.at < 0:
-        assert loop.answer() == (False, loop.laps)
+        assert loop.answer() == (AS_EVER, loop.laps)
         loop.ended(1e-5 * loop.laps)
         counts.append(loop.laps)
     assert counts == sorted(counts)
@@ -42,16 +59,16 @@ def test_blocks_grow_until_they_can_be_timed() -> None:
 def test_the_faster_way_is_kept(ours: float, waits: bool) -> None:
     loop = sized()
     assert tried(loop, 1.0, ours) == len(TRIAL)
-    assert loop.answer() == (waits, FIRST_PERIOD if waits else FIRST_REST)
+    assert loop.answer() == ((WAITING, FIRST_PERIOD) if waits else (AS_EVER, FIRST_REST))
 
 
 def test_a_block_that_something_else_held_up_does_not_count() -> None:
     loop = sized()
     for at, waits in enumerate(TRIAL):
-        assert loop.waits == waits
+        assert loop.differs == waits
         loop.ended((0.6 if waits else 1.0) + (3.0 if at in {1, 4, 5} else 0.0))
     assert loop.settled
-    assert loop.waits
+    assert loop.differs
 
 
 def test_a_hopeless_trial_ends_early() -> None:
@@ -65,44 +82,96 @@ def test_what_was_found_is_doubted_ever_more_rarely() -> None:
         tried(loop, 1.0, 1.1)
         rests.append(loop.answer()[1])
         loop.ended(1.0)
-        assert loop.answer() == (TRIAL[0], 1)
+        assert loop.answer() == (AS_EVER, 1)
     assert rests == sorted(rests)
     assert rests[0] == FIRST_REST
     assert rests[-1] == laps.LAST_REST
     tried(loop, 1.0, 0.5)  # compiled meanwhile
-    assert loop.answer() == (True, FIRST_PERIOD)
+    assert loop.answer() == (WAITING, FIRST_PERIOD)
     loop.ended(1.0)
     tried(loop, 1.0, 1.1)
-    assert loop.answer() == (False, FIRST_REST)
+    assert loop.answer() == (AS_EVER, FIRST_REST)
+
+
+def laps_of(
+    settled: list[object], told: Callable[[], int | None], went: list[int] | None = None
+) -> Laps:
+    """Return laps that say when they have what waits computed, and whether all is."""
+    goes = went if went is not None else []
+    return Laps(lambda: settled.append(None), told, goes.append, LARGE)
 
 
 def test_what_waits_is_computed_within_its_block_and_loops_are_known_again() -> None:
-    settled = []
-    of = Laps(lambda: settled.append(of.running.at), lambda: None)
+    settled: list[object] = []
+    of = laps_of(settled, lambda: None)
     here = sys._getframe().f_code
-    waits, count = of.begins(here, 4)
-    assert (waits, count) == (False, 1)
+    assert of.begins(here, 4, 100_000) == (AS_EVER, 1)
     first = of.running
     first.ended(BLOCK_SECONDS)
     while not first.settled:
-        first.began -= 1.0 if first.waits else 2.0
-        of.ended()
-    assert settled == [at for at, waits in enumerate(TRIAL) if waits]
-    of.begins(here, 8)
+        first.began -= 1.0 if first.differs else 2.0
+        of.ended(0.0)
+    assert len(settled) == sum(TRIAL)
+    of.begins(here, 8, 100_000)
     assert of.running is not first
-    assert of.begins(here, 4) == (True, FIRST_PERIOD)
+    assert of.begins(here, 4, 100_000) == (WAITING, FIRST_PERIOD)
     assert of.running is first
+    of.begins(here, 4, LARGE)  # the same place, with larger arrays
+    assert of.running is not first
+
+
+def test_large_arrays_are_computed_at_once_where_that_is_faster() -> None:
+    settled: list[object] = []
+    went: list[int] = []
+    of = laps_of(settled, lambda: None, went)
+    assert of.begins(sys._getframe().f_code, 4, LARGE) == (AS_EVER, 1)
+    loop = of.running
+    while loop.at < 0:
+        assert not settled
+        loop.began -= 2e-2
+        of.ended(1e6)
+    assert loop.seen >= laps.SEEN_SECONDS
+    while not loop.settled:
+        loop.began -= 1e-2 if loop.differs else 2e-2
+        of.ended(1e6)
+    assert len(settled) == len(TRIAL)  # else one way would leave work to the other
+    assert loop.answer() == (AT_ONCE, FIRST_PERIOD)
+    assert went[-1] == laps.TIMES_LARGER * LARGE
+    assert set(went) == {0, laps.TIMES_LARGER * LARGE}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "elements"), [(2e-2, 1e9), (2 * laps.LONGEST_LAP, 1e6)], ids=["fast", "long"]
+)
+def test_there_is_no_trial_where_numpy_cannot_be_faster_or_a_lap_is_long(
+    seconds: float, elements: float
+) -> None:
+    loop = Loop(large=True)
+    while not loop.settled:
+        loop.ended(seconds, elements)
+        assert loop.at < 0
+    assert loop.answer() == (AS_EVER, FIRST_REST)
+
+
+def test_a_hopeless_trial_with_large_arrays_is_not_soon_repeated() -> None:
+    loop = Loop(large=True)
+    while loop.at < 0:
+        loop.ended(2e-2, 1e6)
+    assert tried(loop, 1.0, 5.0) == laps.TELLING_LARGE
+    assert loop.answer() == (AS_EVER, laps.HOPELESS_REST)
 
 
 def test_a_setting_counts_more_than_what_is_faster() -> None:
-    told: list[bool | None] = [True]
-    settled: list[None] = []
-    of = Laps(lambda: settled.append(None), lambda: told[0])
+    told: list[int | None] = [WAITING]
+    settled: list[object] = []
+    of = laps_of(settled, lambda: told[0])
     here = sys._getframe().f_code
-    assert of.begins(here, 4) == (True, TOLD_LAPS)
-    assert of.ended() == (True, TOLD_LAPS)
-    told[0] = False
-    assert of.ended() == (False, TOLD_LAPS)
+    assert of.begins(here, 4, 100_000) == (WAITING, TOLD_LAPS)
+    assert of.ended(0.0) == (WAITING, TOLD_LAPS)
+    told[0] = AS_EVER
+    assert of.ended(0.0) == (AS_EVER, TOLD_LAPS)
     told[0] = None
-    assert of.ended() == (False, 1)
+    way, count = of.ended(0.0)
+    assert way == AS_EVER
+    assert count < TOLD_LAPS
     assert not settled

@@ -13,10 +13,12 @@ import pytest
 
 import dnumpy
 from dnumpy import native
-from dnumpy.api import quick
+from dnumpy.api import lone, quick
 from dnumpy.api.array import concrete
 from dnumpy.config import EAGER_BELOW
 from dnumpy.expr import origin
+from dnumpy.expr.laps import AS_EVER, AT_ONCE, WAITING
+from dnumpy.runtime import direct
 from tests.programs import check
 from tests.writer import Writer
 
@@ -29,16 +31,22 @@ BETWEEN = 100_000
 MANY = 1 << 40  # laps
 
 
-def wait_from(least: int) -> None:
-    """Let operations on so many elements wait, whatever is faster."""
+def go(way: int, least: int, most: int = EAGER_BELOW) -> None:
+    """Let operations on so many elements go one way, whatever is faster."""
+    dnumpy.engine.window.at_once = MANY if way == AT_ONCE else 0
     native.bind_laps(
         least=least,
-        most=EAGER_BELOW,
-        ended=lambda: (True, MANY),
-        begins=lambda _code, _instruction: (True, MANY),
+        most=most,
+        ended=lambda _elements: (way, MANY),
+        begins=lambda _code, _instruction, _elements: (way, MANY),
         site_here=origin.here,
         compute=concrete,
     )
+
+
+def wait_from(least: int) -> None:
+    """Let operations on so many elements wait."""
+    go(WAITING, least)
 
 
 @pytest.fixture
@@ -47,6 +55,17 @@ def arrays_wait(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Non
     monkeypatch.setattr(dnumpy.config, "eager_below", EAGER_BELOW)
     wait_from(1 << 16)
     yield wait_from
+    quick.bind_laps()
+
+
+@pytest.fixture
+def all_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have all computed at once, as where that is faster."""
+    monkeypatch.setattr(dnumpy.config, "mode", "default")
+    monkeypatch.setattr(dnumpy.config, "eager_below", EAGER_BELOW)
+    go(AT_ONCE, 1 << 16)
+    yield
+    go(AS_EVER, 1 << 16)
     quick.bind_laps()
 
 
@@ -242,6 +261,129 @@ def test_what_is_made_of_what_waits_has_numpys_bits(name: str, dtype: str) -> No
 def test_random_programs_of_waiting_arrays(seed: int, arrays_wait: Callable[[int], None]) -> None:
     arrays_wait(1)
     check(Writer(random.Random(seed)).program())
+
+
+PRODUCTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "of rows": lambda np, tall, y: tall.T @ y,
+    "of rows first": lambda np, tall, y: y @ tall,
+    "dot": lambda np, tall, y: np.dot(y, tall),
+    "the method": lambda np, tall, y: y.dot(tall),
+    "of a sum": lambda np, tall, y: tall.T @ (y + 1),
+    "tensordot": lambda np, tall, y: np.tensordot(tall, y, ((0,), (0,))),
+    "einsum": lambda np, tall, y: np.einsum("ij,i->j", tall, y),
+    "matmul": lambda np, tall, y: np.matmul(y, tall),
+    "of what large ones give": lambda np, tall, y: tall.T @ (tall @ np.ones(9) - y),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_a_product_with_a_large_array_has_the_same_bits_either_way(
+    name: str, dtype: str, arrays_wait: Callable[[int], None]
+) -> None:
+    def program() -> bytes:
+        tall = dnumpy.array(drawn(count=9 * BETWEEN).astype(dtype).reshape(-1, 9))
+        y = dnumpy.array(drawn(1).astype(dtype)) * 2
+        return np.asarray(PRODUCTS[name](dnumpy, tall, y)).tobytes()
+
+    waited = [program() for _ in range(3)]
+    go(AS_EVER, 1 << 16)
+    assert [program() for _ in range(3)] == waited
+
+
+LARGE = 400_000
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.usefixtures("all_at_once")
+def test_a_large_operation_is_computed_at_once_and_gives_numpys_bits(name: str) -> None:
+    values = np.abs(drawn(count=LARGE))
+    operation = OPERATIONS[name]
+    for _ in range(3):  # by the second of which the line is known
+        ours = dnumpy.array(values)
+        found = operation(ours)
+        assert not waits(found)
+        assert np.asarray(found).tobytes() == operation(values.copy()).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("name", [name for name in ROUNDED if "product" not in name])
+def test_what_is_computed_at_once_has_the_bits_of_what_waits(
+    name: str, dtype: str, all_at_once: None
+) -> None:
+    def program() -> bytes:
+        x = dnumpy.array(drawn(count=LARGE).astype(dtype)) + 1
+        m = dnumpy.array(drawn(1, LARGE).astype(dtype).reshape(500, -1)) * 2
+        with np.errstate(all="ignore"):
+            found = ROUNDED[name](dnumpy, x, m)
+            assert type(found) is not dnumpy.ndarray or not ways[-1] or not waits(found)
+            return np.asarray(found).tobytes()
+
+    ways = [True]
+    first = [program() for _ in range(2)]
+    go(AS_EVER, 1 << 16)
+    ways.append(False)
+    assert [program() for _ in range(2)] == first
+
+
+INEXACT: dict[str, Callable[[Any], Any]] = {
+    "a product": lambda x: x @ x,
+    "a product by a function": lambda x: dnumpy.dot(x, x),
+    "complex numbers": lambda x: x * 1j + x,
+}
+
+
+@pytest.mark.parametrize("name", INEXACT)
+def test_a_loop_whose_bits_would_change_has_but_one_way(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dnumpy.config, "mode", "default")
+    monkeypatch.setattr(dnumpy.config, "eager_below", EAGER_BELOW)
+    told: list[float] = []
+
+    def ended(elements: float) -> tuple[int, int]:
+        told.append(elements)
+        return AS_EVER, 1
+
+    native.bind_laps(
+        least=1 << 16,
+        most=EAGER_BELOW,
+        ended=ended,
+        begins=lambda _code, _instruction, _elements: (AS_EVER, 1),
+        site_here=origin.here,
+        compute=concrete,
+    )
+    x = dnumpy.array(drawn(count=LARGE))
+    for _ in range(3):
+        y = x * 2
+        y = INEXACT[name](y) if name == "complex numbers" else y + float(INEXACT[name](y))
+    quick.bind_laps()
+    assert len(told) >= 2
+    assert told[-1] == float("inf")
+
+
+@pytest.mark.usefixtures("all_at_once")
+def test_what_is_computed_at_once_tells_of_faults_at_the_line() -> None:
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            dnumpy.sqrt(dnumpy.array(drawn(count=LARGE)))
+        assert [w.filename for w in caught] == [__file__]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = 8
+    for module in (lone, direct):
+        monkeypatch.setattr(module, "EAGER_BELOW", few)
+    monkeypatch.setattr(dnumpy.config, "mode", "default")
+    monkeypatch.setattr(dnumpy.config, "eager_below", few)
+    go(AT_ONCE, 1, few)
+    try:
+        check(Writer(random.Random(seed)).program())
+    finally:
+        go(AS_EVER, 1 << 16)
+        quick.bind_laps()
 
 
 def test_a_loop_that_gains_by_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
