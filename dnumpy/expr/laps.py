@@ -35,7 +35,7 @@ MOST_LAPS = 1 << 16
 TIMES_LARGER = 4  # than the operation that begins laps: what is larger is not computed at once
 SEEN_SECONDS = 0.4  # of a loop before a trial with large arrays: meanwhile ours are compiled
 HOPELESS_REST = 1 << 10  # blocks, after a trial with large arrays that was hopeless
-LONGEST_LAP = 6e-2  # seconds, of one in which large arrays may be computed at once
+LONGEST_LAP = 0.1  # seconds, of one in which large arrays may be computed at once
 LEAST_SECONDS = 2.5e-10  # that NumPy takes for an element of an operation on a large array
 # whether the blocks of a trial go the other way; the first of those meets what is new: not counted
 TRIAL = (False, True, True, False, True, False, True, False, True)
@@ -64,8 +64,8 @@ class Loop:
     """
 
     __slots__ = (
-        "at", "began", "best", "differs", "elements", "laps", "large", "period", "quickest", "rest",
-        "seen", "settled",
+        "at", "began", "best", "differs", "elements", "laps", "laps_of", "large", "period", "rest",
+        "seconds_of", "seen", "settled",
     )  # fmt: skip
 
     def __init__(self, *, large: bool = False, elements: int = 0) -> None:
@@ -76,7 +76,8 @@ class Loop:
         self.differs = False  # goes the other way
         self.settled = False  # a trial is over, and its outcome holds
         self.best = {False: math.inf, True: math.inf}  # seconds of a block
-        self.seen, self.quickest = 0.0, math.inf  # seconds before trials, and of a lap among them
+        self.seen = self.seconds_of = 0.0  # before trials; and those of which this many laps were
+        self.laps_of = 0
         self.rest, self.period = FIRST_REST, FIRST_PERIOD
         self.began = 0.0
 
@@ -122,19 +123,28 @@ class Loop:
         self.best = {False: math.inf, True: math.inf}
 
     def _size(self, seconds: float, elements: float) -> None:
-        if seconds < BLOCK_SECONDS and self.laps < MOST_LAPS:
+        if self.large:
+            self._look(seconds, elements)
+        elif seconds < BLOCK_SECONDS and self.laps < MOST_LAPS:
             more = math.ceil(BLOCK_SECONDS / max(seconds, 1e-7))
             self.laps = min(self.laps * min(max(more, 2), 8), MOST_LAPS)
-            return
-        self.seen += seconds
-        self.quickest = min(self.quickest, seconds / self.laps)
-        if self.large and self.seen < SEEN_SECONDS:
-            return
-        numpys = LEAST_SECONDS * elements / self.laps
-        if self.large and not numpys < self.quickest < LONGEST_LAP:
-            self.settled = True  # NumPy is not faster, or not worth a trial
         else:
             self.differs, self.at = TRIAL[0], 0
+
+    def _look(self, seconds: float, elements: float) -> None:
+        """Look at laps of which most leave work to later ones: what they take is known of many."""
+        self.seen += seconds
+        if self.seen < SEEN_SECONDS / 2:  # some of it spent on what is compiled
+            return
+        self.seconds_of, self.laps_of = self.seconds_of + seconds, self.laps_of + self.laps
+        if self.seen < SEEN_SECONDS:
+            return
+        lap = self.seconds_of / self.laps_of
+        self.laps = max(math.ceil(BLOCK_SECONDS / max(lap, 1e-7)), 1)
+        if LEAST_SECONDS * elements < lap < LONGEST_LAP:
+            self.differs, self.at = TRIAL[0], 0
+        else:
+            self.settled, self.rest = True, HOPELESS_REST  # not faster, or not worth a trial
 
     def _compare(self, seconds: float) -> None:
         if self.at != UNCOUNTED:

@@ -150,7 +150,16 @@ def test_there_is_no_trial_where_numpy_cannot_be_faster_or_a_lap_is_long(
     while not loop.settled:
         loop.ended(seconds, elements)
         assert loop.at < 0
-    assert loop.answer() == (AS_EVER, FIRST_REST)
+    assert loop.answer() == (AS_EVER, loop.laps * laps.HOPELESS_REST)
+
+
+def test_laps_that_leave_their_work_to_later_ones_are_sized_by_many() -> None:
+    loop = Loop(large=True)
+    count = 0
+    while loop.at < 0:
+        count += 1
+        loop.ended(1e-2 if count % 10 == 0 else 1e-6, 1e6)
+    assert loop.laps == 4  # of a millisecond
 
 
 def test_a_hopeless_trial_with_large_arrays_is_not_soon_repeated() -> None:
