@@ -10,6 +10,9 @@
 #define LEAST_OTHERS 32
 #define MOST_OTHERS 1024
 #define TIMES_OTHERS 4
+/* Times the longest lap after which it is over, too, if something else is done. */
+#define TIMES_LONGER 3
+#define LEAST_OVER 4
 
 static struct {
     Py_ssize_t most;        /* elements: sizes between are smaller; 0 until Python has told */
@@ -23,6 +26,7 @@ static struct {
     double elements;        /* of operations since a block began */
     double size;            /* of the operation that begins a lap, in elements */
     long laps, due, others, patience, hope; /* `others` may be so many; or those of the next loop */
+    double hit_at, longest; /* seconds: when the latest lap began, and of the longest */
     unsigned long thread;
 } loop;
 
@@ -98,7 +102,10 @@ counted(Py_ssize_t elements)
     }
     PyCodeObject *code = PyFrame_GetCode(frame);
     int instruction = PyFrame_GetLasti(frame);
+    double now = seconds_now(), since = now - loop.hit_at;
     if (code == loop.code && instruction == loop.instruction) {
+        loop.longest = since > loop.longest ? since : loop.longest;
+        loop.hit_at = now;
         if (!loop.known) {
             loop.known = 1;
             loop.patience = LEAST_OTHERS;
@@ -112,7 +119,8 @@ counted(Py_ssize_t elements)
             take_answer(PyObject_CallFunction(loop.ended, "d", loop.elements));
         }
     }
-    else if (loop.code == NULL || ++loop.others >= loop.patience) {
+    else if (loop.code == NULL || ++loop.others >= loop.patience ||
+             (loop.known && loop.others >= LEAST_OVER && since > TIMES_LONGER * loop.longest)) {
         if (!loop.known) {
             loop.hope = loop.hope >= MOST_OTHERS ? LEAST_OTHERS : 2 * loop.hope;
         }
@@ -120,6 +128,8 @@ counted(Py_ssize_t elements)
         loop.instruction = instruction;
         loop.size = (double)elements;
         loop.known = 0;
+        loop.hit_at = now;
+        loop.longest = 0;
         loop.patience = loop.hope;
         loop.others = 0;
         take_answer(PyObject_CallFunction(loop.begins, "Oin", code, instruction, elements));
