@@ -32,7 +32,7 @@ from dnumpy.expr.origin import error_state, here_above
 from dnumpy.expr.watch import sights, watch
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import FULL, LEAF, VIEW
-from dnumpy.runtime import direct, find, window
+from dnumpy.runtime import window
 
 if TYPE_CHECKING:
     from dnumpy.ops.families import Elementwise
@@ -237,7 +237,7 @@ def _computes_at_once(elements: int) -> None:
 
 def _way() -> int | None:
     """Return the way that operations go; None where the faster one counts."""
-    if not direct.computes_little() or config.kernels != "auto" or not find.is_only_here(1 << 62):
+    if not window.computes_here() or config.kernels != "auto":
         return laps.AS_EVER
     if config.middling == "auto":
         return None

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
-AS_EVER, WAITING, AT_ONCE = (
-    0,
-    1,
-    2,
-)  # ways: those of middling size wait, or all are computed at once
+# ways: as ever; operations of middling size wait; all are computed at once
+AS_EVER, WAITING, AT_ONCE = 0, 1, 2
 LEAST_ELEMENTS = 1 << 16  # of an operation that may wait
 BLOCK_SECONDS = 4e-3  # that some laps take together, at least, to be compared
 MOST_LAPS = 1 << 16
@@ -59,8 +56,6 @@ class Loop:
     ----------
     large : bool
         Whether the operation there is on an array that waits unless told otherwise.
-    elements : int
-        Of that operation.
     """
 
     __slots__ = (
@@ -68,9 +63,9 @@ class Loop:
         "seconds_of", "seen", "settled",
     )  # fmt: skip
 
-    def __init__(self, *, large: bool = False, elements: int = 0) -> None:
+    def __init__(self, *, large: bool = False) -> None:
         self.large = large
-        self.elements = elements
+        self.elements = 0  # of that operation
         self.laps = 1  # of a block
         self.at = -1  # in TRIAL; before and after trials -1
         self.differs = False  # goes the other way

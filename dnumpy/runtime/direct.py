@@ -22,6 +22,7 @@ from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import Elementwise, Reduction
 from dnumpy.ops.table import CAST, VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase
+from dnumpy.rewrite.cut import ROUNDING
 from dnumpy.runtime import find, gpus
 from dnumpy.runtime.faults import StepFault, collect
 from dnumpy.runtime.local import settle, value_of
@@ -39,7 +40,6 @@ FOLDED_BYTES = 9 << 20  # read by a fold
 LITTLE_BYTES = 10 << 20  # read and written by a few operations that are not worth being fused
 MOST_LITTLE = 4  # operations
 FEW = 1 << 14  # elements of a result
-_ROUNDS = frozenset({np.add, np.multiply})
 CHEAP = frozenset({"arith", "cast", "compare", "div", "select"})  # classes of loops
 
 
@@ -97,7 +97,7 @@ def _folds_exactly(expr: Expr) -> bool:
     """Say whether a fold has the same bits in any order, so that it may be NumPy's."""
     op = expr.op
     return type(op) is Reduction and (
-        op.ufunc not in _ROUNDS
+        op.ufunc not in ROUNDING
         or expr.dtype.kind in "biu"  # of which a sum wraps around
         or not folds_parts(op)
         or _is_left_to_numpy(expr)

@@ -34,7 +34,7 @@ MOST_BETWEEN = 4  # operations that nobody holds between two little results
 ELEMENTS_OF_LITTLE = 1 << 18  # element operations that wait for each recorded one on little arrays
 
 
-def _computes_here() -> bool:
+def computes_here() -> bool:
     """Say whether nobody asked for arrays to wait, and no workers are there for what does."""
     return direct.computes_little() and find.is_only_here(MOST_ELEMENTS)
 
@@ -121,7 +121,7 @@ class Window:
 
     def _goes_at_once(self, expr: Expr) -> bool:
         sizes = [expr.size, *[arg.size for arg in expr.operands()]]
-        return max(sizes) <= self.at_once and _computes_here()
+        return max(sizes) <= self.at_once and computes_here()
 
     def _is_settled(self, expr: Expr, size: int, may: bool) -> bool:
         """Say whether an operation on little arrays is computed now, with all that it waits for.
