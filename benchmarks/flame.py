@@ -88,6 +88,9 @@ def sampled(name: str, run: Callable[[], object], seconds: float) -> Flame:
             run()
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
+        # One may have been sent to another thread that has not run since: ignoring drops it, where
+        # the default, restored at once, would end the process.
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
         signal.signal(signal.SIGPROF, before)
     return flame_of(name, stacks)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -28,7 +30,7 @@ from benchmarks.dispatch import (
     ratio_of,
     recording,
 )
-from benchmarks.flame import flame_of, sampled
+from benchmarks.flame import ROOT, flame_of, sampled
 from dnumpy import engine
 from dnumpy.config import config
 
@@ -97,6 +99,30 @@ def test_samples_fall_into_what_runs() -> None:
     inside = sum(f.samples for name, f in flame.callees.items() if "busy" in name)
     assert flame.samples > 0
     assert inside > flame.samples / 2
+
+
+_LATE = """
+import signal, time
+from benchmarks.flame import sampled
+
+def busy():  # for so long that the timer has surely run out, and no thread takes its signal
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
+    until = time.process_time() + 0.02
+    while time.process_time() < until or signal.SIGPROF not in signal.sigpending():
+        pass
+
+sampled("busy", busy, 0.0001)
+assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
+print("lives")
+"""
+
+
+def test_a_sample_that_comes_late_ends_no_process() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LATE], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "lives\n", "")
 
 
 def test_the_paths_are_profiled_by_name() -> None:
