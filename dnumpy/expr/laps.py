@@ -84,8 +84,12 @@ class Loop:
 
     @property
     def leaves(self) -> bool:
-        """Whether a block of a trial leaves something to be computed."""
-        return self.at >= 0 and (self.large or self.differs)
+        """Whether what was timed leaves something to be computed before what comes next.
+
+        So does what was decided for, before a trial: operations on what waits would wait in its
+        first block, too.
+        """
+        return self.differs if self.settled else self.at >= 0 and (self.large or self.differs)
 
     def answer(self) -> Answer:
         """Return how the next operations go, and how many laps do."""

@@ -1,6 +1,6 @@
 /* Items, lengths and iterators of arrays; `item_slow` has what Python does for each. */
 
-#include "handle.h"
+#include "record.h"
 
 #define MOST_LISTED 64 /* integers in a list that is part of an index */
 
@@ -416,6 +416,9 @@ set_seen(Handle *x, PyObject *key, PyObject *value)
 static PyObject *
 mp_subscript(PyObject *x, PyObject *key)
 {
+    if (loop_waits && !is_below(x) && is_basic(key) && !PyLong_CheckExact(key)) {
+        views_wait(x);
+    }
     PyObject *a = small_of(x);
     if (LIKELY(a != NULL)) {
         if (LIKELY(is_basic(key))) { /* an element, or a view */

@@ -35,6 +35,7 @@ enum { AS_EVER, WAITING, AT_ONCE }; /* ways: in laps.py, too */
 #define MOST_STEPS 256 /* of what waits that are looked at */
 #define TIMES_LARGER 4 /* than the operation that begins laps: in laps.py, too */
 
+int loop_waits; /* whether the loop that is running goes that way */
 int recording_between; /* whether what is recorded now is between those sizes: views of it are taken */
 
 /* The elements of an array of ours, or of the base that it shows; -1 for anything else. */
@@ -88,6 +89,7 @@ take_answer(PyObject *answer)
         loop.way = AS_EVER;
         loop.due = LONG_MAX;
     }
+    loop_waits = loop.way == WAITING;
     Py_XDECREF(answer);
 }
 
@@ -203,6 +205,15 @@ handed_over(PyObject *x)
     Py_XSETREF(handle->readonly, Py_NewRef(Py_False));
     Py_SETREF(handle->np, Py_NewRef(Py_None));
     return 1;
+}
+
+/* Let the engine have the memory of an array that a view is taken of, where the loop waits: what is done
+   with the view could not wait over memory that two arrays of NumPy's show. */
+int
+views_wait(PyObject *x)
+{
+    return PyThread_get_thread_ident() == loop.thread &&
+           setting(world.eager_below_at) == loop.most && is_between(size_of(x)) && handed_over(x);
 }
 
 /* Say whether the line that is running is a known place, which is made if there is none. The race of
@@ -322,7 +333,7 @@ take_laps(PyObject *Py_UNUSED(module), PyObject *args)
     Py_CLEAR(loop.code);
     least_between = least;
     loop.most = most;
-    loop.way = loop.known = 0;
+    loop.way = loop.known = loop_waits = 0;
     loop.laps = loop.others = 0;
     loop.hope = LEAST_OTHERS;
     loop.thread = PyThread_get_thread_ident();

@@ -64,9 +64,10 @@ int is_at_once(PyObject *x); /* see given.c */
 PyObject *buffer_of(PyObject *expr); /* new */
 
 /* Arrays of sizes between: see laps.c. */
-extern int recording_between;
+extern int recording_between, loop_waits;
 extern Py_ssize_t least_between;
 int goes_at_once(Py_ssize_t bytes);
+int views_wait(PyObject *x);
 PyObject *recorded_where_faster(PyObject *row, PyObject *x, PyObject *y, int into);
 
 /* Say whether an operand is known to be smaller than those: it costs as little as can be. */
