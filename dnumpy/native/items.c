@@ -23,6 +23,21 @@ is_basic(PyObject *key)
     return 1;
 }
 
+/* Say whether a basic index gives more than an element, or a row. */
+static int
+is_region(PyObject *key)
+{
+    if (!PyTuple_CheckExact(key)) {
+        return !PyLong_CheckExact(key);
+    }
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); k++) {
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(key, k))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether a part of an index is of a class of the program's, of which NumPy may ask for an array. */
 static int
 has_objects(PyObject *key)
@@ -416,7 +431,7 @@ set_seen(Handle *x, PyObject *key, PyObject *value)
 static PyObject *
 mp_subscript(PyObject *x, PyObject *key)
 {
-    if (loop_waits && !is_below(x) && is_basic(key) && !PyLong_CheckExact(key)) {
+    if (loop_waits && !is_below(x) && is_basic(key) && is_region(key)) {
         views_wait(x);
     }
     PyObject *a = small_of(x);

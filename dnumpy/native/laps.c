@@ -10,8 +10,9 @@
 #define LEAST_OTHERS 32
 #define MOST_OTHERS 1024
 #define TIMES_OTHERS 4
-/* Times the longest lap after which it is over, too, if something else is done. */
+/* Times the longest lap, and seconds more, after which it is over, too, if other code runs. */
 #define TIMES_LONGER 3
+#define SECONDS_LONGER 0.01
 #define LEAST_OVER 4
 
 static struct {
@@ -119,10 +120,12 @@ counted(Py_ssize_t elements)
         loop.others = 0;
         if (++loop.laps >= loop.due) {
             take_answer(PyObject_CallFunction(loop.ended, "d", loop.elements));
+            loop.hit_at = seconds_now(); /* without what was computed meanwhile */
         }
     }
     else if (loop.code == NULL || ++loop.others >= loop.patience ||
-             (loop.known && loop.others >= LEAST_OVER && since > TIMES_LONGER * loop.longest)) {
+             (loop.known && code != loop.code && loop.others >= LEAST_OVER &&
+              since > TIMES_LONGER * loop.longest + SECONDS_LONGER)) {
         if (!loop.known) {
             loop.hope = loop.hope >= MOST_OTHERS ? LEAST_OTHERS : 2 * loop.hope;
         }

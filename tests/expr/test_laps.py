@@ -116,6 +116,9 @@ def test_what_waits_is_computed_within_its_block_and_loops_are_known_again() -> 
     assert of.running is not first
     assert of.begins(here, 4, 100_000) == (WAITING, FIRST_PERIOD)
     assert of.running is first
+    before = len(settled)
+    of.ended(0.0)  # it is doubted: what waits until then would have the next block wait
+    assert (first.at, first.way, len(settled)) == (0, AS_EVER, before + 1)
     of.begins(here, 4, LARGE)  # the same place, with larger arrays
     assert of.running is not first
 

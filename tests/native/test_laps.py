@@ -205,6 +205,81 @@ def test_writes_and_views_before_and_after_are_seen_by_each_other() -> None:
         assert found.tobytes() == expected.tobytes()
 
 
+def begun() -> None:
+    """Have a loop that waits: the way is told where an operation of it is met."""
+    assert waits(dnumpy.array(drawn()) + 1)
+
+
+VIEWS: dict[str, Any] = {
+    "a slice": slice(1, -1),
+    "slices": np.s_[1:-1, 2:],
+    "a column": np.s_[:, 3],
+    "every other": np.s_[::2],
+    "a new axis": np.s_[None],
+    "all": np.s_[...],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.usefixtures("arrays_wait")
+def test_an_array_is_handed_over_where_a_view_is_taken(name: str) -> None:
+    def program(library: Any) -> list[Any]:
+        x = library.array(drawn().reshape(-1, 10))
+        part = x[VIEWS[name]]
+        y = part * 2
+        part += 1
+        x[3:9] = 4
+        y = y + part
+        part[...] = y
+        return [x, part, y]
+
+    begun()
+    ours = program(dnumpy)
+    assert ours[0]._np is None
+    for found, expected in zip(ours, program(np), strict=True):
+        assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
+
+
+@pytest.mark.parametrize("name", KEEPERS)
+@pytest.mark.usefixtures("arrays_wait")
+def test_a_view_of_memory_that_somebody_else_may_see_is_numpys(name: str) -> None:
+    x = dnumpy.array(drawn())
+    kept = KEEPERS[name](x)
+    memory = x._np
+    begun()
+    part = x[1:]
+    assert x._np is memory
+    part += 1
+    if name in {"a view", "an array of NumPy's", "a buffer"}:
+        assert np.asarray(kept)[-1] == drawn()[-1] + 1
+
+
+@pytest.mark.usefixtures("arrays_wait")
+def test_an_element_and_a_row_leave_the_array_with_numpy() -> None:
+    x = dnumpy.array(drawn().reshape(-1, 10))
+    begun()
+    assert x[0, 0] == drawn()[0]
+    assert x[3].shape == (10,)
+    assert x._np is not None
+
+
+@pytest.mark.usefixtures("arrays_wait")
+def test_a_stencil_waits() -> None:
+    def program(library: Any) -> Any:
+        u = library.array(drawn().reshape(250, -1))
+        for _ in range(5):
+            around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+            u[1:-1, 1:-1] += 0.1 * (around - 4 * u[1:-1, 1:-1])
+            u[0] = u[1]
+            u[:, -1] = 0.0
+        return u
+
+    begun()
+    ours = program(dnumpy)
+    assert waits(ours)
+    assert np.asarray(ours).tobytes() == program(np).tobytes()
+
+
 @pytest.mark.usefixtures("arrays_wait")
 def test_a_fault_is_told_at_the_line() -> None:
     x = dnumpy.array(drawn())
