@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dnumpy import blas as _blas  # noqa: F401 - first: it loads NumPy
+
+# isort: split
 import numpy as _np  # noqa: ICN001 - np is what users call this module
 
 from dnumpy.api import addresses as _addresses

@@ -37,6 +37,9 @@ MOST_BYTES = 1 << 26  # read and written in a round: beyond, memory counts that 
 MOST_EXPRS = 24
 RECORDING = 4e-6  # seconds that recording an operation takes
 
+MOST_KNOWN = 256  # races
+
+_known: dict[tuple[Place, ...], Race] = {}
 _held = [0]  # calls that are timed as a whole, whose parts are not to be
 
 
@@ -220,6 +223,11 @@ class Race:
         self.rest = min(4 * self.rest, LAST_REST)
         self.period = FIRST_PERIOD
 
+    def pauses(self) -> None:
+        """Note that what its lines record is computed with that of others for now."""
+        self.opening = None
+        self.spent = self.ran_at = 0.0
+
     def is_won(self) -> bool:
         """Say whether ours were found to be faster, for the time being."""
         return not self.by_numpy and self.due - self.runs > STEADY
@@ -231,6 +239,28 @@ class Race:
         self.laps, self.opening = (math.inf, math.inf), None
         self.spent = self.ran_at = 0.0
         self.due = self.runs + STEADY
+
+
+def _begun(sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> Race:
+    """Return the race of these lines, whose others are over, or wait where they may be back.
+
+    A loop's first turn is often computed with what comes before the loop.
+    """
+    race = _known.get(sites)
+    if race is None or not race.is_of(sites, nbytes):
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        race = _known[sites] = Race(sites, nbytes, most, apart=apart)
+    members = set(sites)
+    for site in sites:
+        other = site.race
+        if other is not None and other is not race:
+            if members.issuperset(other.sites):
+                other.pauses()
+            else:
+                other.over()
+        site.race = race
+    return race
 
 
 def evaluated(
@@ -270,11 +300,9 @@ def evaluated(
             if race.broken or race.laps[1] < math.inf:  # the rest of a round that began as NumPy's
                 race.broken = False
                 return
-        race = Race(sites, nbytes, most, apart=apart)
-        for site in sites:
-            if site.race is not None:
-                site.race.over()
-            site.race = race
+        race = _begun(sites, nbytes, most, apart=apart)
+        if race.by_numpy:  # as it was found to be when these lines were last alone
+            return
     race.skipped = skipped
     if race.by_numpy:
         race.missed()

@@ -84,6 +84,8 @@ def is_little(order: Sequence[Expr]) -> bool:
     for expr in order:
         if expr.shape and type(expr.op) is not Reduction and not _is_cheap(expr):
             return False
+        if type(expr.op) is Elementwise and expr.op.loop == "select":  # NumPy's takes long
+            return False
         nbytes += expr.nbytes + sum([a.nbytes for a in expr.args if type(a) is Expr])
     return nbytes <= LITTLE_BYTES
 
