@@ -23,7 +23,7 @@ from numpy.lib.stride_tricks import as_strided
 from dnumpy import native
 from dnumpy.config import config
 from dnumpy.kernels import at_hand, cached
-from dnumpy.kernels.joint import loaded, run_jointly
+from dnumpy.kernels.joint import loaded, run_in_blocks, run_jointly
 from dnumpy.kernels.pieces import (
     LEAST_SECONDS,
     LONG_SECONDS,
@@ -35,7 +35,6 @@ from dnumpy.kernels.pieces import (
 )
 from dnumpy.kernels.rates import Rate, Record
 from dnumpy.kernels.sharing import Sharing
-from dnumpy.kernels.staged import run_in_c
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Reduction
 
@@ -392,18 +391,18 @@ class AdaptiveKernel:
         rows: tuple[int, int, int, int],
         told: Collection[str],
     ) -> int:
-        """Compute rows by way of scratch memory in C: see native/launch.c; return how far it got.
+        """Compute rows by way of scratch memory in C: see native/staged.c; return how far it got.
 
         That is nowhere, the first of ``rows``, where it is not known how or would not be compiled.
         """
         kernel, record = self._numba, self._record
-        variant = getattr(kernel, "latest", None)  # chains of products have none
-        if kernel is None or variant is None or self.stays_tiled:
+        if kernel is None or self.stays_tiled:
             return rows[0]
         if config.kernels == "auto" and (record is None or not record.is_compiled()):
             return rows[0]
         started = time.perf_counter()
-        done = run_in_c(variant, values, outs, targets, rows, told)
+        variant = kernel.variant_for(values, outs)
+        done = run_in_blocks(variant, values, outs, targets, rows, told)
         if done > rows[0]:
             self.lowering = kernel.lowering
             if record is not None:

@@ -3,7 +3,8 @@
 What takes less than a millisecond is not worth the threads of Python that share out the rest
 (:mod:`dnumpy.runtime.threads`): those are woken, and wait for the interpreter's lock, in a tenth or
 two. Here operands are bound once, the other threads get a copy of the frame, and nobody asks for
-the lock until all rows are done (``native/crew.c``).
+the lock until all rows are done (``native/crew.c``). Nor is it asked for between blocks that are
+written where others read (``native/staged.c``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dnumpy import native
 from dnumpy.expr.geometry import overlap
-from dnumpy.kernels.flags import to_be_told
+from dnumpy.kernels.flags import flags_to_be_told, to_be_told
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -76,3 +77,35 @@ def run_jointly(
     finally:
         variant.give_frames(frames)
     return not raised or not to_be_told(raised, told, truncates=variant.program.truncates)
+
+
+def run_in_blocks(
+    variant: Variant | Staged | Chain | None,
+    values: Sequence[Any],
+    outs: list[np.ndarray],
+    targets: list[tuple[np.ndarray, ...] | None],
+    rows: tuple[int, int, int, int],
+    told: Collection[str],
+) -> int:
+    """Compute rows ``lo:hi`` in blocks of a size: ``rows`` has these, and the rows of a tile.
+
+    What the kernel gives in scratch memory, ``outs``, the module in C writes to ``targets``. Return
+    the row from which on somebody else has to: the first, if the kernel cannot, or one at which
+    flags were raised that somebody wants to be told of.
+    """
+    lo, hi, _, _ = rows
+    if not native.built or not _joins(variant, outs) or not variant.ready:
+        return lo
+    flags = flags_to_be_told(told, truncates=variant.program.truncates)
+    code, frame = variant.compile(), variant.take_frame()
+    try:
+        keep = variant.bind(frame, values, outs, lo, hi, 0)
+        if keep and overlap(keep, outs):
+            return lo
+        variant.stays_near(frame)
+        memory, writes = (frame.fields, frame.noted), variant.places()
+        return native.run_staged(code.address, memory, outs, targets, writes, rows, flags)
+    except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
+        return lo
+    finally:
+        variant.give_frames([frame])

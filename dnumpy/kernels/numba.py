@@ -422,6 +422,15 @@ class Variant:
             if partial and at is not None
         )
 
+    def places(self) -> tuple[tuple[bool, int], ...]:
+        """Return for each output if it has an entry for each tile, and where its address goes."""
+        return tuple((partial, -1 if at is None else at) for partial, at, _ in self.writes)
+
+    def stays_near(self, frame: Frame) -> None:
+        """Let nothing be written past the caches: it is copied at once."""
+        if self._streamed is not None:
+            frame.fields[self._streamed] = 0
+
     def bind(
         self,
         frame: Frame,

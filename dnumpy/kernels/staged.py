@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from dnumpy.expr.geometry import overlap
-from dnumpy.kernels.flags import flags_to_be_told
 from dnumpy.kernels.tiled import TOLD
 from dnumpy.rewrite.phase import Access
 
@@ -145,28 +144,3 @@ class Staged:
             run(b.values, b.outs, b.lo, b.hi, b.lo, told)
             for b in in_blocks(self._phase, values, outs, scratch, (lo, hi, origin), self._size)
         )
-
-
-def run_in_c(
-    variant: Any,
-    values: list[Any],
-    outs: list[np.ndarray],
-    targets: list[tuple[np.ndarray, ...] | None],
-    rows: tuple[int, int, int, int],
-    told: Collection[str],
-) -> int:
-    """Compute rows ``lo:hi`` in blocks of a size: ``rows`` has these, and the rows of a tile.
-
-    What a ``variant`` (:class:`dnumpy.kernels.numba.Variant`) gives in scratch memory, ``outs``,
-    the module in C writes to ``targets``. Return the row from which on somebody else has to: the
-    first, if no kernel is at hand for operands that lie so, or one at which flags were raised that
-    somebody wants to be told of.
-    """
-    if not variant.plain:
-        return rows[0]
-    flags = flags_to_be_told(told, truncates=variant.program.truncates)
-    for launch in variant.launches:
-        done: int = launch.staged(values, outs, targets, *rows, flags)
-        if done > rows[0]:
-            return done
-    return rows[0]

@@ -20,9 +20,9 @@ Operations that wait are recorded in C where nothing special is to be seen (``re
 there (``walk.c``, ``survey.c``), its results lie in blocks that come back by themselves
 (``lease.c``), and a kernel over operands that lie as they did before is told where they are
 (``launch.c``). Until there is one, adjacent steps of a tile are run here by NumPy's loops
-(``stretches.c``). Work that needs no interpreter, rows of such kernels (``joint.c``), steps over
-tiles (``tiles.c``), masks over large arrays (``masks.c``) and copies (``copies.c``), is shared out
-among threads that wait for it (``crew.c``).
+(``stretches.c``). Work that needs no interpreter, rows of such kernels (``joint.c``, ``staged.c``),
+steps over tiles (``tiles.c``), masks over large arrays (``masks.c``) and copies (``copies.c``), is
+shared out among threads that wait for it (``crew.c``).
 
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
 from), :class:`Node` (which ``Expr`` derives from), ``Launch`` and ``Lease``, and ``Method``,
@@ -225,6 +225,22 @@ def run_frames(
     the fields the address of an output with an entry for each tile is, and an entry's bytes.
     """
     return int(_module.run_frames(address, fields, noted, partials, *rows))
+
+
+def run_staged(
+    address: int,
+    frame: tuple[np.ndarray, np.ndarray],
+    outs: list[np.ndarray],
+    targets: list[tuple[np.ndarray, ...] | None],
+    writes: tuple[tuple[bool, int], ...],
+    rows: tuple[int, int, int, int],
+    told: int,
+) -> int:
+    """Run machine code in blocks that are written where they belong; return the row that is next.
+
+    ``frame`` has what it is told, and where it notes flags; see ``staged.c`` for the others.
+    """
+    return int(_module.run_staged(address, *frame, outs, targets, writes, rows, told))
 
 
 def lying_here(x: object) -> np.ndarray | None:

@@ -224,6 +224,7 @@ PyObject *own_loops(PyObject *module, PyObject *unused); /* see stretches.c */
 PyObject *run_tiles(PyObject *module, PyObject *args); /* see tiles.c */
 PyObject *copy_array(PyObject *module, PyObject *args); /* see copies.c */
 PyObject *run_frames(PyObject *module, PyObject *args); /* see joint.c */
+PyObject *run_staged(PyObject *module, PyObject *args); /* see staged.c */
 PyObject *numbers_beside(PyObject *x, PyObject *other);  /* see sequences.c */
 int is_few(PyObject *keys);
 int is_numbers(PyObject *x);

@@ -4,7 +4,7 @@
 
 #include <fenv.h>
 
-#include "staged.h"
+#include "handle.h"
 
 #define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 #define CELL 16 /* bytes of a number */
@@ -261,113 +261,6 @@ run(Launch *self, PyObject *values, PyObject *outs, Py_ssize_t lo, Py_ssize_t hi
     return raised;
 }
 
-/* From (target, head, tail, waiting) or None; 0 where Python has to write. */
-static int
-staged_of(Staged *staged, PyArrayObject *out, PyObject *given, npy_int64 lo, npy_int64 hi)
-{
-    *staged = (Staged){.rows = PyArray_BYTES(out), .stride = PyArray_STRIDE(out, 0)};
-    if (given == Py_None) {
-        return 1;
-    }
-    PyArrayObject *target, *head, *tail, *waiting;
-    if (!PyArg_ParseTuple(given, "O!O!O!O!", &PyArray_Type, &target, &PyArray_Type, &head,
-                          &PyArray_Type, &tail, &PyArray_Type, &waiting)) {
-        PyErr_Clear();
-        return 0;
-    }
-    staged->target = target;
-    staged->bytes = PyArray_STRIDE(out, 0);
-    staged->head = PyArray_BYTES(head);
-    staged->tail = PyArray_BYTES(tail);
-    staged->waiting = PyArray_BYTES(waiting);
-    staged->above = PyArray_DIM(waiting, 0);
-    staged->head_end = lo + PyArray_DIM(head, 0);
-    staged->tail_start = hi - PyArray_DIM(tail, 0);
-    staged->from = staged->to = lo;
-    return PyArray_IS_C_CONTIGUOUS(out);
-}
-
-/* `launch.staged(values, outs, targets, lo, hi, size, tile, told)`: rows lo:hi in blocks of `size`,
-   each computed into scratch memory, `outs`, and then written to its target, as
-   dnumpy.runtime.donation has it. The row from which on Python has to go on: the block that begins
-   there raised flags that are to be told of. lo if nothing is done. */
-static PyObject *
-launch_staged(PyObject *object, PyObject *args)
-{
-    Launch *self = (Launch *)object;
-    PyObject *values, *outs, *targets;
-    Py_ssize_t lo, hi, size, tile;
-    int told;
-    if (!PyArg_ParseTuple(args, "O!O!O!nnnni", &PyList_Type, &values, &PyList_Type, &outs,
-                          &PyList_Type, &targets, &lo, &hi, &size, &tile, &told)) {
-        return NULL;
-    }
-    Py_ssize_t free = PyList_GET_SIZE(self->frames), count = self->outs;
-    Staged staged[MOST_ARGUMENTS];
-    if (free == 0 || count > MOST_ARGUMENTS || PyList_GET_SIZE(targets) != count ||
-        !fits(self, values, outs, 1)) {
-        return PyLong_FromSsize_t(lo);
-    }
-    for (Py_ssize_t k = 0; k < count; k++) {
-        PyArrayObject *out = (PyArrayObject *)PyList_GET_ITEM(outs, k);
-        if (!staged_of(&staged[k], out, PyList_GET_ITEM(targets, k), lo, hi)) {
-            return PyLong_FromSsize_t(lo);
-        }
-    }
-    PyObject *frame = Py_NewRef(PyList_GET_ITEM(self->frames, free - 1));
-    if (PyList_SetSlice(self->frames, free - 1, free, NULL) < 0 ||
-        !has_constants(self, values, frame)) {
-        PyErr_Clear();
-        Py_DECREF(frame); /* the next run makes another one */
-        return PyLong_FromSsize_t(lo);
-    }
-    npy_int64 *fields = PyArray_DATA((PyArrayObject *)PyTuple_GET_ITEM(frame, 0));
-    npy_int64 *noted = PyArray_DATA((PyArrayObject *)PyTuple_GET_ITEM(frame, 1));
-    for (Py_ssize_t k = 0; k < self->reads; k++) {
-        const Place *place = &self->places[k];
-        enter(fields, place, PyList_GET_ITEM(values, place->operand), 0);
-    }
-    enter_steps(self, fields);
-    for (Py_ssize_t k = 0; k < count; k++) {
-        enter(fields, &self->places[self->reads + k], PyList_GET_ITEM(outs, k), 0);
-    }
-    if (self->streamed >= 0) {
-        fields[self->streamed] = 0;
-    }
-    npy_int64 start = lo;
-    Py_BEGIN_ALLOW_THREADS
-    for (; start < hi; start += size) {
-        npy_int64 stop = start + size < hi ? start + size : hi;
-        for (Py_ssize_t k = 0; k < count; k++) {
-            const Place *place = &self->places[self->reads + k];
-            npy_int64 before = staged[k].target != NULL           ? -start
-                               : self->looks[self->values + k].is_partial ? (start - lo) / tile
-                                                                          : 0;
-            if (place->at >= 0) {
-                fields[place->at] = (npy_int64)(npy_intp)staged[k].rows + before * staged[k].stride;
-            }
-        }
-        void *results[2] = {NULL, NULL};
-        noted[0] = 0;
-        feclearexcept(FLAGS);
-        self->code(results, results + 1, (npy_int64)(npy_intp)fields, start, stop);
-        if ((fetestexcept(FLAGS) | (int)noted[0]) & told) {
-            break;
-        }
-        for (Py_ssize_t k = 0; k < count; k++) {
-            if (staged[k].target != NULL) {
-                write_block(&staged[k], lo, hi, start, stop);
-            }
-        }
-    }
-    Py_END_ALLOW_THREADS
-    if (PyList_Append(self->frames, frame) < 0) {
-        PyErr_Clear();
-    }
-    Py_DECREF(frame);
-    return PyLong_FromSsize_t(start < hi ? start : hi);
-}
-
 /* `launch(values, outs, lo, hi, origin)`: see run. */
 static PyObject *
 launch_call(PyObject *self, PyObject *const *args, size_t count, PyObject *kwnames)
@@ -583,7 +476,6 @@ note_runs(PyObject *Py_UNUSED(module), PyObject *args)
 static PyMethodDef launch_methods[] = {
     {"fits", (PyCFunction)(void (*)(void))launch_fits, METH_FASTCALL,
      "Say whether values and outputs lie as those that this was made for."},
-    {"staged", launch_staged, METH_VARARGS, "Run in blocks that are written when they are done."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -263,6 +263,8 @@ static PyMethodDef functions[] = {
      "Add when each run of a kernel begins and ends to a list; None ends that."},
     {"run_frames", run_frames, METH_VARARGS,
      "Run a kernel's rows in batches that several threads draw; return the flags raised."},
+    {"run_staged", run_staged, METH_VARARGS,
+     "run_staged(address, fields, noted, outs, targets, writes, rows, told): the row that is next"},
     {"run_stretch", (PyCFunction)(void (*)(void))run_stretch, METH_FASTCALL,
      "Run steps over a tile; return where NumPy has to go on, and which flags were raised."},
     {"run_tiles", run_tiles, METH_VARARGS,

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dnumpy as np
-from dnumpy import engine
+from dnumpy import engine, native
 from dnumpy.config import config
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.runtime import direct, donation
@@ -323,6 +323,29 @@ def test_a_fold_and_a_mask_beside_the_result_see_the_operand_whole() -> None:
     assert float(total) == expected.sum()
     expected[expected > 100.0] = 0.0
     assert numpy.array_equal(numpy.asarray(x), expected)
+
+
+@pytest.mark.skipif(not native.built, reason="the module in C was not built")
+def test_rows_of_which_each_takes_the_same_numbers_need_no_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(config, "kernels", "numba")
+    run, rows = native.run_staged, [0]
+
+    def counted(*args: Any) -> int:
+        done = run(*args)
+        rows[0] += done - args[5][0]
+        return done
+
+    monkeypatch.setattr(native, "run_staged", counted)
+    numbers = numpy.arange(float(SIZE - SIZE % 1000)).reshape(-1, 1000)
+    by, plus = numpy.linspace(0.5, 2.0, 1000), numpy.linspace(0, 1, len(numbers))[:, None]
+    x = np.array(numbers)
+    lies(x)
+    x /= by
+    x += plus
+    assert numpy.array_equal(numpy.asarray(x), numbers / by + plus)
+    assert rows[0] > len(numbers) // 2  # all but the batch that waited for the compiler
 
 
 def test_faults_in_place_are_told_and_leave_the_result_right() -> None:
