@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dnumpy.rewrite.stages import FusedStage
 
 BLOCK_BYTES = 1 << 21  # of an output that is computed before it is copied
+SHORT_BLOCK_BYTES = 1 << 19  # likewise in C, where a block costs nothing and half a cache is enough
 NEAR_BLOCK_BYTES = 1 << 19  # likewise, where neighbours are read: they are to be in the cache still
 TOGETHER_BYTES = 1 << 18  # of several that lie between each other, whose lines are written by each
 FEW = 64  # steps, of which NumPy does each on so little without losing much
@@ -246,6 +247,8 @@ class StagedRun:
         if not partial and len(phase.steps) <= FEW and _lie_between(outs, staged):
             row = sum(outs[k][:1].nbytes for k in staged)
             self._size = max(TOGETHER_BYTES // max(row, 1), farthest, 1)
+        short = block_rows(phase, outs, list(staged), SHORT_BLOCK_BYTES)
+        self._short = min(max(short, tiles), self._size)
         self._scratch = Scratch(outs, dict.fromkeys(staged, min(self._size, phase.rows)))
         self._held: list[tuple[np.ndarray, np.ndarray]] = []  # rows, and what belongs there
 
@@ -255,7 +258,7 @@ class StagedRun:
         phase, size = self._phase, self._size
         edges = {k: self._edges(k, lo, hi) for k in self._staged}
         done = self._in_c(edges, lo, hi)
-        waiting = [rows for edge in edges.values() for rows in edge.left(lo, done, size)]
+        waiting = [rows for edge in edges.values() for rows in edge.left(lo, done, self._short)]
         scratch, mine = self._scratch.held, beginning_at(done, phase, self._outs)
         rows = done, hi, 0
         for b in in_blocks(phase, self._values, mine, scratch, rows, size, write=False):
@@ -286,7 +289,7 @@ class StagedRun:
         held, tile = self._scratch.held, self._phase.tile_rows
         outs = [held.get(k, o) for k, o in enumerate(beginning_at(lo, self._phase, self._outs))]
         targets = [edges[k].given() if k in edges else None for k in range(len(outs))]
-        rows = lo, hi, self._size, tile
+        rows = lo, hi, self._short, tile
         return self._kernel.run_staged(list(self._values), outs, targets, rows, self._told)
 
     def end(self) -> None:
