@@ -23,7 +23,7 @@ from numpy.lib.stride_tricks import as_strided
 from dnumpy import native
 from dnumpy.config import config
 from dnumpy.kernels import at_hand, cached
-from dnumpy.kernels.joint import loaded, run_in_blocks, run_jointly
+from dnumpy.kernels.joint import Blocks, blocks_of, loaded, run_jointly
 from dnumpy.kernels.pieces import (
     LEAST_SECONDS,
     LONG_SECONDS,
@@ -383,32 +383,26 @@ class AdaptiveKernel:
             record.numba.observe(time.perf_counter() - started, elements)
         return set()
 
-    def run_staged(
-        self,
-        values: list[Any],
-        outs: list[np.ndarray],
-        targets: list[tuple[np.ndarray, ...] | None],
-        rows: tuple[int, int, int, int],
-        told: Collection[str],
-    ) -> int:
-        """Compute rows by way of scratch memory in C: see native/staged.c; return how far it got.
+    def blocks(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], told: Collection[str]
+    ) -> Blocks | None:
+        """Return what computes ``outs``, some of them scratch memory, in C: see native/staged.c.
 
-        That is nowhere, the first of ``rows``, where it is not known how or would not be compiled.
+        None where it is not known how, or would not be compiled.
         """
         kernel, record = self._numba, self._record
         if kernel is None or self.stays_tiled:
-            return rows[0]
+            return None
         if config.kernels == "auto" and (record is None or not record.is_compiled()):
-            return rows[0]
-        started = time.perf_counter()
-        variant = kernel.variant_for(values, outs)
-        done = run_in_blocks(variant, values, outs, targets, rows, told)
-        if done > rows[0]:
-            self.lowering = kernel.lowering
-            if record is not None:
-                elements = (done - rows[0]) * self._per_row
-                record.numba.observe(time.perf_counter() - started, elements)
-        return done
+            return None
+        return blocks_of(kernel.variant_for(values, outs), values, outs, told)
+
+    def ran_in_blocks(self, seconds: float, rows: int) -> None:
+        """Note what so many rows took of those that were computed in C."""
+        if self._numba is not None:
+            self.lowering = self._numba.lowering
+        if self._record is not None:
+            self._record.numba.observe(seconds, rows * self._per_row)
 
     def missed(self, seconds: float) -> None:
         """Note what a tiled run would have taken, had NumPy not had its turn.

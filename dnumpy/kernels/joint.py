@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dnumpy.kernels.chain import Chain
+    from dnumpy.kernels.frames import Frame
     from dnumpy.kernels.numba import Variant
     from dnumpy.kernels.staged import Staged
 
@@ -79,33 +80,61 @@ def run_jointly(
     return not raised or not to_be_told(raised, told, truncates=variant.program.truncates)
 
 
-def run_in_blocks(
+class Blocks:
+    """A kernel whose results others compute with: in blocks, written where they belong in C.
+
+    Operands are bound once; each batch gets a copy of the frame.
+    """
+
+    def __init__(self, variant: Variant, frame: Frame, keep: list[np.ndarray], flags: int) -> None:
+        self._variant, self._frame, self._keep, self._flags = variant, frame, keep, flags
+        self._code, self._places = variant.compile(), variant.places()
+
+    def run(
+        self,
+        outs: list[np.ndarray],
+        targets: list[tuple[np.ndarray, ...] | None],
+        rows: tuple[int, int, int, int],
+    ) -> int:
+        """Compute rows ``lo:hi`` in blocks of a size: ``rows`` has these, and a tile's rows.
+
+        What the kernel gives in scratch memory, ``outs``, the module in C writes to ``targets``.
+        Return the row at which somebody else has to go on: flags were raised there that somebody
+        wants to be told of.
+        """
+        frame = self._variant.take_frame()
+        try:
+            self._frame.tell(frame)
+            memory = frame.fields, frame.noted
+            return native.run_staged(
+                self._code.address, memory, outs, targets, self._places, rows, self._flags
+            )
+        finally:
+            self._variant.give_frames([frame])
+
+    def end(self) -> None:
+        """Let other runs have the frame."""
+        self._variant.give_frames([self._frame])
+
+
+def blocks_of(
     variant: Variant | Staged | Chain | None,
     values: Sequence[Any],
-    outs: list[np.ndarray],
-    targets: list[tuple[np.ndarray, ...] | None],
-    rows: tuple[int, int, int, int],
+    outs: Sequence[np.ndarray],
     told: Collection[str],
-) -> int:
-    """Compute rows ``lo:hi`` in blocks of a size: ``rows`` has these, and the rows of a tile.
-
-    What the kernel gives in scratch memory, ``outs``, the module in C writes to ``targets``. Return
-    the row from which on somebody else has to: the first, if the kernel cannot, or one at which
-    flags were raised that somebody wants to be told of.
-    """
-    lo, hi, _, _ = rows
+) -> Blocks | None:
+    """Bind a kernel that gives ``outs``, some of them scratch memory; None if it cannot be."""
     if not native.built or not _joins(variant, outs) or not variant.ready:
-        return lo
+        return None
     flags = flags_to_be_told(told, truncates=variant.program.truncates)
-    code, frame = variant.compile(), variant.take_frame()
+    variant.compile()
+    frame = variant.take_frame()
     try:
-        keep = variant.bind(frame, values, outs, lo, hi, 0)
-        if keep and overlap(keep, outs):
-            return lo
-        variant.stays_near(frame)
-        memory, writes = (frame.fields, frame.noted), variant.places()
-        return native.run_staged(code.address, memory, outs, targets, writes, rows, flags)
+        keep = variant.bind(frame, values, outs, 0, variant.phase.rows, 0)
     except OverflowError:  # a Python integer beyond the dtype: NumPy knows what that means
-        return lo
-    finally:
+        keep = None
+    if keep is None or (keep and overlap(keep, outs)):
         variant.give_frames([frame])
+        return None
+    variant.stays_near(frame)
+    return Blocks(variant, frame, keep, flags)

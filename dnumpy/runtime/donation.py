@@ -18,6 +18,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from dnumpy.kernels.choose import AdaptiveKernel
+    from dnumpy.kernels.joint import Blocks
     from dnumpy.kernels.tiled import Faults
     from dnumpy.rewrite.phase import Phase
     from dnumpy.rewrite.stages import FusedStage
@@ -250,6 +252,8 @@ class StagedRun:
         short = block_rows(phase, outs, list(staged), SHORT_BLOCK_BYTES)
         self._short = min(max(short, tiles), self._size)
         self._scratch = Scratch(outs, dict.fromkeys(staged, min(self._size, phase.rows)))
+        self._blocks: Blocks | None = None
+        self._binding = threading.Lock()
         self._held: list[tuple[np.ndarray, np.ndarray]] = []  # rows, and what belongs there
 
     def __call__(self, lo: int, hi: int) -> Faults:
@@ -288,15 +292,25 @@ class StagedRun:
         """Compute rows without the interpreter's lock; return the row at which it is to go on."""
         held, tile = self._scratch.held, self._phase.tile_rows
         outs = [held.get(k, o) for k, o in enumerate(beginning_at(lo, self._phase, self._outs))]
+        with self._binding:
+            if self._blocks is None:
+                self._blocks = self._kernel.blocks(list(self._values), outs, self._told)
+        if self._blocks is None:
+            return lo
         targets = [edges[k].given() if k in edges else None for k in range(len(outs))]
-        rows = lo, hi, self._short, tile
-        return self._kernel.run_staged(list(self._values), outs, targets, rows, self._told)
+        started = time.perf_counter()
+        done = self._blocks.run(outs, targets, (lo, hi, self._short, tile))
+        if done > lo:
+            self._kernel.ran_in_blocks(time.perf_counter() - started, done - lo)
+        return done
 
     def end(self) -> None:
         """Write what was held back, when all rows are done."""
         for rows, made in self._held:
             rows[...] = made
         self._held.clear()
+        if self._blocks is not None:
+            self._blocks.end()
 
 
 class _Edges(NamedTuple):
