@@ -28,7 +28,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 
 
-SHARED_BYTES = 4 << 20  # of one pass: less lies in the cache of the core that has just written it
+SHARED_BYTES = 1 << 20  # of one pass: less takes as long as waking a thread of the crew
 EAGER_BELOW = 262_144  # elements, from calibration
 
 
