@@ -47,15 +47,23 @@ def drawn_in_threads(
     made = pool.empty(shape, dtype)
     flat, done, count = made.reshape(-1), 0, prod(shape)
     while done < count:
-        stop = min(done + piece * thread_count(), count)
-        pieces = [flat[a : min(a + piece, stop)] for a in range(done, stop, piece)]
+        size = _share(count - done, piece)
+        stop = min(done + size * thread_count(), count)
+        pieces = [flat[a : min(a + size, stop)] for a in range(done, stop, size)]
         ends: list[Stream] = in_threads(
-            [_filling(draw, part, k * piece) for k, part in enumerate(pieces)]
+            [_filling(draw, part, k * size) for k, part in enumerate(pieces)]
         )
         right, place = _verified(draw.stream, draw.unit, [part.size for part in pieces], ends)
         done += right
         draw = replace(draw, stream=place)
     return made, draw.stream
+
+
+def _share(count: int, most: int) -> int:
+    """Return the values of each thread in the next round, so that all rounds are alike."""
+    threads = thread_count()
+    rounds = -(-count // (most * threads))
+    return -(-count // (rounds * threads))
 
 
 def _filling(draw: Draw, part: np.ndarray, first: int) -> Callable[[], Stream]:
