@@ -149,12 +149,29 @@ def test_lines_that_are_used_with_others_or_other_sizes_begin_anew() -> None:
     found = raced((first,))
     assert found.by_numpy
     evaluated((first, second), NBYTES, NBYTES, OURS)
-    assert not found.by_numpy
     assert first.race is second.race is not found
+    assert not first.race.by_numpy
     again = raced((first, second))
     assert again.by_numpy
     evaluated((first, second), 100 * NBYTES, NBYTES, OURS)
     assert not again.by_numpy
+
+
+def test_lines_that_were_computed_with_others_once_are_known_again() -> None:
+    loop, before = (Site(), Site()), Site()
+    found = raced(loop)
+    for _ in range(TRIALS):
+        round_of(loop, OURS / 2)
+    assert found.by_numpy
+    evaluated((before, *loop), 2 * NBYTES, NBYTES, OURS)  # the loop's first turn, in another call
+    assert loop[-1].race is not found
+    evaluated(loop, NBYTES, NBYTES, OURS)
+    assert loop[-1].race is found
+    assert found.by_numpy
+    round_of(loop, OURS / 2)
+    assert found.by_numpy
+    assert before.race is not None
+    assert not before.race.by_numpy
 
 
 def test_what_numpy_cannot_be_given_counts_in_its_rounds() -> None:

@@ -175,6 +175,24 @@ class TestGuessing:
         drawn_in_threads(guess, (64,), np.dtype(np.int64), 16)
         assert sum(calls) > 64
 
+    @pytest.mark.parametrize(("count", "most"), [(64, 40), (100, 16), (7, 100), (129, 16)])
+    def test_threads_get_shares_alike(self, count, most, monkeypatch):
+        monkeypatch.setattr(config, "threads", 2)
+        sizes = []
+        kept = speculate.fill_to_end
+
+        def watched(draw, part, first):
+            sizes.append(part.size)
+            return kept(draw, part, first)
+
+        monkeypatch.setattr(speculate, "fill_to_end", watched)
+        draw = draw_of("PCG64", "words")
+        guess = Draw(draw.stream, "integers", (("low", 0), ("high", 100)), Unit(32, 1))
+        drawn_in_threads(guess, (count,), np.dtype(np.int64), most)
+        assert sum(sizes) == count
+        assert len(sizes) == 2 * -(-count // (2 * most))  # as few rounds as can be
+        assert max(sizes) <= min(most, min(sizes) + len(sizes))
+
     def test_a_rarer_rejection_never_makes_pieces_smaller(self, monkeypatch):
         monkeypatch.setattr(config, "threads", 2)
         sizes = [piece_size(2.0**-k) or 0 for k in range(1, 40)]
