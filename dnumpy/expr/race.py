@@ -37,9 +37,10 @@ MOST_BYTES = 1 << 26  # read and written in a round: beyond, memory counts that 
 MOST_EXPRS = 24
 RECORDING = 4e-6  # seconds that recording an operation takes
 
-MOST_KNOWN = 256  # races
+MOST_KNOWN = 256  # lines that were computed together
+MOST_SIZES = 8  # of each: the grids of a solver, one in the other
 
-_known: dict[tuple[Place, ...], Race] = {}
+_known: dict[tuple[Place, ...], list[Race]] = {}
 _held = [0]  # calls that are timed as a whole, whose parts are not to be
 
 
@@ -246,11 +247,13 @@ def _begun(sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> 
 
     A loop's first turn is often computed with what comes before the loop.
     """
-    race = _known.get(sites)
-    if race is None or not race.is_of(sites, nbytes):
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        race = _known[sites] = Race(sites, nbytes, most, apart=apart)
+    if len(_known) >= MOST_KNOWN:
+        _known.clear()
+    known = _known.setdefault(sites, [])
+    race = next((r for r in known if r.is_of(sites, nbytes)), None)
+    if race is None:
+        race = Race(sites, nbytes, most, apart=apart)
+        known[:] = [race, *known[: MOST_SIZES - 1]]
     members = set(sites)
     for site in sites:
         other = site.race

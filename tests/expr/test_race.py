@@ -14,6 +14,12 @@ NBYTES = 1 << 24
 OURS = 1e-3
 
 
+@pytest.fixture
+def forgotten() -> None:
+    """Forget what other tests have left."""
+    race._known.clear()
+
+
 def raced(sites: tuple[Site, ...], times: int = STEADY, seconds: float = OURS) -> Race:
     for _ in range(times):
         evaluated(sites, NBYTES, NBYTES, seconds)
@@ -154,7 +160,29 @@ def test_lines_that_are_used_with_others_or_other_sizes_begin_anew() -> None:
     again = raced((first, second))
     assert again.by_numpy
     evaluated((first, second), 100 * NBYTES, NBYTES, OURS)
-    assert not again.by_numpy
+    assert first.race is not again
+    assert not first.race.by_numpy
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_each_size_of_the_same_lines_has_its_race() -> None:
+    site = Site()
+    found = raced((site,))
+    evaluated((site,), 100 * NBYTES, 100 * NBYTES, OURS)
+    assert site.race is not found
+    evaluated((site,), NBYTES, NBYTES, OURS)
+    assert site.race is found
+    for k in range(2, 2 + race.MOST_SIZES):
+        evaluated((site,), 5**k * NBYTES, NBYTES, OURS)
+    assert len(race._known[(site,)]) == race.MOST_SIZES
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_of_many_lines_some_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(race, "MOST_KNOWN", 5)
+    for _ in range(12):
+        raced((Site(),), 1)
+    assert len(race._known) <= 5
 
 
 def test_lines_that_were_computed_with_others_once_are_known_again() -> None:
