@@ -3,8 +3,9 @@
    NumPy asks of each element whether its mask is set, which a processor guesses wrong every second
    time where a mask is as good as random: 4 ns an element. Here the numbers of the set elements of a
    block are written one after the other, where the next one goes depending on the mask and nothing
-   else; what is to be done with them then takes no decision. No other element is written to, so that
-   other threads may do so. */
+   else; what is to be done with them then takes no decision. Where a mask is not at random its set
+   elements stand together, and lines of them are copied whole. No other element is written to, so
+   that other threads may do so. */
 
 #include "crew.h"
 #include "handle.h"
@@ -17,20 +18,36 @@
 #define FEWEST 48    /* elements, before which NumPy is as fast */
 #define LONGEST 8192 /* elements for which nobody is kept from the interpreter's lock */
 #define WORD 8       /* bytes of a mask that are looked at together */
-#define LINE 64      /* likewise, where few are set */
+#define LINE 64      /* likewise, to see whether all are alike */
+#define ONES 0x0101010101010101u /* a word of set elements */
 #define SHARE 32768  /* elements that a thread draws */
 #define WARNS (1u << 31) /* the flag of an array that warns when it is written to, in no header */
 
-/* Say whether none of a line's elements is set. */
+enum { NONE, ALL, SOME };
+
+/* Say how many of a line's elements are set. */
 static inline int
-is_clear(const unsigned char *mask)
+kind_of(const unsigned char *mask)
 {
-    uint64_t words[LINE / WORD], all = 0;
+    uint64_t words[LINE / WORD], any = 0, other = 0;
     memcpy(words, mask, LINE);
     for (int k = 0; k < LINE / WORD; k++) {
-        all |= words[k];
+        any |= words[k];
+        other |= words[k] ^ ONES;
     }
-    return all == 0;
+    return any == 0 ? NONE : other == 0 ? ALL : SOME;
+}
+
+/* Return how many elements from the first on are alike, line by line: up to BLOCK, where some are set. */
+static npy_intp
+stretch_of(const unsigned char *mask, npy_intp size, int *kind)
+{
+    *kind = size < LINE ? SOME : kind_of(mask);
+    npy_intp most = *kind == SOME && size > BLOCK ? BLOCK : size, n = size < LINE ? size : LINE;
+    while (n + LINE <= most && kind_of(mask + n) == *kind) {
+        n += LINE;
+    }
+    return n;
 }
 
 /* Write the numbers of the set elements of a block, of at most BLOCK; return how many there are. */
@@ -42,9 +59,6 @@ numbers_of(const unsigned char *mask, int size, uint16_t *numbers)
         uint64_t word;
         memcpy(&word, mask + k, WORD);
         if (word == 0) {
-            if (k % LINE == 0 && k + LINE <= size && is_clear(mask + k)) {
-                k += LINE - WORD;
-            }
             continue;
         }
         for (int j = 0; j < WORD; j++) { /* one may be written that is written over */
@@ -94,16 +108,19 @@ typedef struct {
         const type *x = from;                                                                     \
         type *out = to;                                                                           \
         uint16_t numbers[BLOCK + WORD];                                                           \
-        for (npy_intp at = 0; at < size; at += BLOCK) {                                           \
-            int n = size - at < BLOCK ? (int)(size - at) : BLOCK;                                 \
-            int count = numbers_of(mask + at, n, numbers);                                        \
-            count = count > room ? (int)room : count; /* somebody writes to the mask */           \
+        int kind;                                                                                 \
+        for (npy_intp at = 0, n; at < size; at += n) {                                            \
+            n = stretch_of(mask + at, size - at, &kind);                                          \
+            npy_intp count = kind == NONE  ? 0                                                    \
+                             : kind == ALL ? n                                                    \
+                                           : numbers_of(mask + at, (int)n, numbers);              \
+            count = count > room ? room : count; /* somebody writes to the mask */                \
             room -= count;                                                                        \
-            if (count == n) {                                                                     \
-                memcpy(out, x + at, n * sizeof(type));                                            \
+            if (kind == ALL) {                                                                    \
+                memcpy(out, x + at, (size_t)count * sizeof(type));                                \
             }                                                                                     \
             else {                                                                                \
-                for (int k = 0; k < count; k++) {                                                 \
+                for (npy_intp k = 0; k < count; k++) {                                            \
                     out[k] = x[at + numbers[k]];                                                  \
                 }                                                                                 \
             }                                                                                     \
@@ -116,23 +133,30 @@ typedef struct {
         type *x = to;                                                                             \
         const type *new = from;                                                                   \
         uint16_t numbers[BLOCK + WORD];                                                           \
-        for (npy_intp at = 0; at < size; at += BLOCK) {                                           \
-            int n = size - at < BLOCK ? (int)(size - at) : BLOCK;                                 \
-            int count = numbers_of(mask + at, n, numbers);                                        \
-            if (left < 0) {                                                                       \
-                type one = *new;                                                                  \
-                for (int k = 0; k < count; k++) {                                                 \
-                    x[at + numbers[k]] = one;                                                     \
+        int kind, one = left < 0;                                                                 \
+        for (npy_intp at = 0, n; at < size; at += n) {                                            \
+            n = stretch_of(mask + at, size - at, &kind);                                          \
+            npy_intp count = kind == NONE  ? 0                                                    \
+                             : kind == ALL ? n                                                    \
+                                           : numbers_of(mask + at, (int)n, numbers);              \
+            count = one || count < left ? count : left;                                           \
+            if (one) {                                                                            \
+                type number = *new;                                                               \
+                for (npy_intp k = 0; k < count; k++) {                                            \
+                    x[at + (kind == ALL ? k : numbers[k])] = number;                              \
                 }                                                                                 \
+                continue;                                                                         \
+            }                                                                                     \
+            if (kind == ALL) {                                                                    \
+                memcpy(x + at, new, (size_t)count * sizeof(type));                                \
             }                                                                                     \
             else {                                                                                \
-                count = count > left ? (int)left : count;                                         \
-                for (int k = 0; k < count; k++) {                                                 \
+                for (npy_intp k = 0; k < count; k++) {                                            \
                     x[at + numbers[k]] = new[k];                                                  \
                 }                                                                                 \
-                new += count;                                                                     \
-                left -= count;                                                                    \
             }                                                                                     \
+            new += count;                                                                         \
+            left -= count;                                                                        \
         }                                                                                         \
     }
 

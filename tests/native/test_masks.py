@@ -28,10 +28,15 @@ CASES = st.tuples(
 
 
 def drawn(case: tuple[int, int, str, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return an array of a dtype, and a mask of which such a share is set."""
+    """Return an array of a dtype, and a mask of which such a share is set: in runs, or anywhere."""
     seed, size, dtype, share = case
     draw = np.random.default_rng(seed)
-    return draw.integers(0, 100, size).astype(dtype), draw.random(size) < share
+    values = draw.integers(0, 100, size).astype(dtype)
+    if seed % 2 == 0 or share in {0.0, 1.0}:
+        return values, draw.random(size) < share
+    lengths = draw.integers(1, 300, size // 50 + 9) * np.resize([share, 1 - share], size // 50 + 9)
+    runs = np.repeat(np.resize([True, False], len(lengths)), 1 + lengths.astype(int))
+    return values, np.resize(runs, size)
 
 
 def told(function: Any, *args: Any) -> Any:
@@ -170,8 +175,9 @@ def test_where(case: Any, value: Any, dtype: str) -> None:
 @pytest.mark.parametrize("size", [1000, 1 << 15, (1 << 15) + 1, 200_000])
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 1.0])
 @pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "c16"])
-def test_blocks_that_threads_draw(size: int, share: float, dtype: str) -> None:
-    x, mask = drawn((0, size, dtype, share))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_blocks_that_threads_draw(size: int, share: float, dtype: str, seed: int) -> None:
+    x, mask = drawn((seed, size, dtype, share))
     expected = x[mask]
     for threads in (1, 2, 5):
         taken = native.take_by_mask(x, mask, lambda n: np.empty(n, x.dtype), threads)
