@@ -36,7 +36,7 @@ def drawn(case: tuple[int, int, str, float]) -> tuple[np.ndarray, np.ndarray]:
         return values, draw.random(size) < share
     lengths = draw.integers(1, 300, size // 50 + 9) * np.resize([share, 1 - share], size // 50 + 9)
     runs = np.repeat(np.resize([True, False], len(lengths)), 1 + lengths.astype(int))
-    return values, np.resize(runs, size)
+    return values, np.resize(runs, size).copy()
 
 
 def told(function: Any, *args: Any) -> Any:
