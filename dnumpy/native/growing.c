@@ -79,7 +79,7 @@ is_wide(PyObject *x)
 
 /* Bytes of what a ufunc makes of many elements of one byte, if these are read as larger ones; else 0.
    A comparison, for which there is no ufunc here, may do so for what it compares with. */
-Py_ssize_t
+static Py_ssize_t
 widened_bytes(PyObject *loop, PyObject *const *given, Py_ssize_t count)
 {
     PyObject *large = NULL;
@@ -96,4 +96,42 @@ widened_bytes(PyObject *loop, PyObject *const *given, Py_ssize_t count)
         return 0;
     }
     return PyArray_SIZE((PyArrayObject *)large) * BYTES_OF_OTHERS;
+}
+
+/* Say whether arrays are so small that what is made of them element by element is NumPy's at once,
+   whatever their shapes are; 0 where that is not seen so soon. */
+static int
+are_small(PyObject *const *given, Py_ssize_t count)
+{
+    double limit = (double)setting(world.eager_below_at), most = 1;
+    PyArrayObject *first = NULL;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (!IS_NUMPYS(given[k])) {
+            continue;
+        }
+        PyArrayObject *array = (PyArrayObject *)given[k];
+        double size = 1;
+        for (int j = 0; j < PyArray_NDIM(array); j++) {
+            size *= (double)PyArray_DIM(array, j);
+        }
+        int alike = first != NULL && PyArray_NDIM(first) == 1 && PyArray_NDIM(array) == 1 &&
+                    PyArray_DIM(first, 0) == PyArray_DIM(array, 0);
+        most = alike ? most : most * size;
+        first = array;
+        if (size >= limit || most >= limit) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Either of the two, of the operands of a ufunc. */
+Py_ssize_t
+bytes_made(PyObject *loop, PyObject *const *given, Py_ssize_t count)
+{
+    if (are_small(given, count)) {
+        return 0;
+    }
+    Py_ssize_t grown = count > 1 ? grown_bytes(given, count) : 0;
+    return grown > 0 ? grown : widened_bytes(loop, given, count);
 }

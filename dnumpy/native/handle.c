@@ -475,8 +475,7 @@ call_now(PyObject *loop, PyObject *x, PyObject *y)
     }
     int now = a != NULL && (y == NULL || b != NULL);
     PyObject *pair[] = {a, b};
-    Py_ssize_t grown = now && y != NULL ? grown_bytes(pair, 2) : 0;
-    grown = now && grown == 0 ? widened_bytes(loop, pair, y == NULL ? 1 : 2) : grown;
+    Py_ssize_t grown = now ? bytes_made(loop, pair, y == NULL ? 1 : 2) : 0;
     if (grown > 0) {
         site = turn_of(loop, grown);
         now = site != NULL;

@@ -181,7 +181,7 @@ PyObject *new_seen(Handle *of, PyObject *memory, PyObject *shown); /* the same, 
 PyObject *new_view(Handle *of, PyObject *memory, PyObject *shown); /* steals shown */
 PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may be NULL */
 Py_ssize_t grown_bytes(PyObject *const *given, Py_ssize_t count);
-Py_ssize_t widened_bytes(PyObject *loop, PyObject *const *given, Py_ssize_t count);
+Py_ssize_t bytes_made(PyObject *loop, PyObject *const *given, Py_ssize_t count);
 Py_ssize_t paired_bytes(PyObject *a, PyObject *b);
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);

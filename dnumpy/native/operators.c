@@ -473,8 +473,7 @@ handle_compare(PyObject *x, PyObject *y, int op)
     PyObject *b = a == NULL ? NULL : at_hand(y);
     b = a != NULL && b == NULL ? numbers_beside(y, a) : b;
     PyObject *pair[] = {a, b};
-    Py_ssize_t grown = b == NULL ? 0 : grown_bytes(pair, 2);
-    grown = b == NULL || grown > 0 ? grown : widened_bytes(Py_None, pair, 2);
+    Py_ssize_t grown = b == NULL ? 0 : bytes_made(Py_None, pair, 2);
     if (grown > 0) {
         site = turn_of(Py_None, grown);
         if (site == NULL) {

@@ -92,7 +92,7 @@ stays_small(PyObject *np, PyObject *const *given, Py_ssize_t count)
     if (ufunc->core_enabled && count == 2 && strcmp(ufunc->name, "matmul") == 0) {
         return is_little_product(given[0], given[1]);
     }
-    return grown_bytes(given, count) == 0 && widened_bytes(np, given, count) == 0;
+    return bytes_made(np, given, count) == 0;
 }
 
 /* A call in any form that has all of its arrays at hand; set `done` if it was called. */
