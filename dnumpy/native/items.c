@@ -431,8 +431,9 @@ set_seen(Handle *x, PyObject *key, PyObject *value)
 static PyObject *
 mp_subscript(PyObject *x, PyObject *key)
 {
-    if (loop_waits && !is_below(x) && is_basic(key) && is_region(key)) {
-        views_wait(x);
+    if (loop_waits && !is_below(x) && is_basic(key) && is_region(key) && !views_wait(x) &&
+        PyErr_Occurred()) {
+        return NULL;
     }
     PyObject *a = small_of(x);
     if (LIKELY(a != NULL)) {
