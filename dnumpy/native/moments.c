@@ -76,7 +76,11 @@ DEFINE_ALONG(float, floats)
 
 enum { MEAN, VARIANCE, DEVIATION, SUM, LARGEST, SMALLEST };
 #define FEW 512 /* elements of which the largest is found as fast as by NumPy's loop */
-#define SEVERAL 4096 /* the same of several extrema */
+/* The same of several: NumPy's loop is slow over short axes, and faster along long ones. */
+#define SEVERAL 65536
+#define SEVERAL_WIDE 16384
+#define WIDE 64       /* elements side by side that are compared with as many */
+#define LONG_LINE 24  /* elements, one after the other */
 
 /* What a call asks for, beside its array. */
 typedef struct {
@@ -240,13 +244,15 @@ whole_sum_of(PyArrayObject *a)
 
 /* The largest or smallest along the middle one of three axes; 0 where something is no number, or where
    zeros have a sign, which depends on the order in which they are looked at. */
-#define DEFINE_EXTREMA(NAME, T, IS_NEGATIVE)                                                       \
+#define DEFINE_EXTREMA(NAME, T, BITS, IS_ODD)                                                      \
     FOR_EACH_CPU static int NAME(const T *a, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner,     \
                                  int is_largest, T *found)                                         \
     {                                                                                              \
-        int told = 1;                                                                              \
+        BITS odd = 0;                                                                              \
         for (Py_ssize_t i = 0; i < outer * n * inner; i++) {                                       \
-            told &= a[i] == a[i] && !(a[i] == 0 && IS_NEGATIVE(a[i]));                             \
+            BITS bits;                                                                             \
+            memcpy(&bits, a + i, sizeof(T));                                                       \
+            odd |= (BITS)IS_ODD(bits);                                                             \
         }                                                                                          \
         for (Py_ssize_t k = 0; k < outer; k++, a += n * inner, found += inner) {                   \
             memcpy(found, a, inner * sizeof(T));                                                   \
@@ -260,14 +266,17 @@ whole_sum_of(PyArrayObject *a)
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
-        return told;                                                                               \
+        return odd == 0;                                                                           \
     }
 
+/* A negative zero, and what is beyond infinity. */
+#define IS_ODD_64(x) ((x) == 1ull << 63 || (x) << 1 > 0xffeull << 52)
+#define IS_ODD_32(x) ((x) == 1u << 31 || (x) << 1 > 0xffu << 24)
 #define NEVER(x) 0
-DEFINE_EXTREMA(extrema_of_doubles, double, signbit)
-DEFINE_EXTREMA(extrema_of_floats, float, signbit)
-DEFINE_EXTREMA(extrema_of_longs, npy_int64, NEVER)
-DEFINE_EXTREMA(extrema_of_ints, npy_int32, NEVER)
+DEFINE_EXTREMA(extrema_of_doubles, double, uint64_t, IS_ODD_64)
+DEFINE_EXTREMA(extrema_of_floats, float, uint32_t, IS_ODD_32)
+DEFINE_EXTREMA(extrema_of_longs, npy_int64, uint64_t, NEVER)
+DEFINE_EXTREMA(extrema_of_ints, npy_int32, uint32_t, NEVER)
 
 static int
 find_extrema(PyArrayObject *x, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int what, void *to)
@@ -321,7 +330,7 @@ folded_along(PyArrayObject *a, int what, const Asked *asked)
     npy_intp shape[NPY_MAXDIMS];
     int is_float = type == NPY_DOUBLE || type == NPY_FLOAT, is_extremum = what > SUM;
     if (axis < 0 || axis >= dimensions || !PyArray_IS_C_CONTIGUOUS(a) ||
-        (is_extremum ? PyArray_SIZE(a) > SEVERAL : !is_float)) {
+        !(is_extremum || is_float)) {
         return NULL;
     }
     Py_ssize_t n = PyArray_DIM(a, (int)axis);
@@ -332,6 +341,10 @@ folded_along(PyArrayObject *a, int what, const Asked *asked)
             shape[kept++] = k == axis ? 1 : PyArray_DIM(a, k);
         }
     }
+    if (is_extremum && (PyArray_SIZE(a) > (inner < WIDE ? SEVERAL : SEVERAL_WIDE) ||
+                        (inner == 1 && n > LONG_LINE))) {
+        return NULL;
+    }
     int is_squared = what == VARIANCE || what == DEVIATION;
     if (n <= asked->ddof || asked->ddof < 0) {
         return NULL;
@@ -340,7 +353,11 @@ folded_along(PyArrayObject *a, int what, const Asked *asked)
     PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), kept, shape, NULL, NULL, 0,
                                           NULL);
     if (made != NULL && is_extremum) {
-        if (!find_extrema(a, outer, n, inner, what, PyArray_DATA((PyArrayObject *)made))) {
+        NPY_BEGIN_THREADS_DEF;
+        NPY_BEGIN_THREADS_THRESHOLDED(PyArray_SIZE(a));
+        int is_found = find_extrema(a, outer, n, inner, what, PyArray_DATA((PyArrayObject *)made));
+        NPY_END_THREADS;
+        if (!is_found) {
             Py_CLEAR(made);
         }
         return made;

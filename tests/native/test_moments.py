@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,24 @@ def test_folds_of_small_arrays(
     assert told(lambda: getattr(dnumpy, name)(ours, **named)) == expected
     expected = told(lambda: getattr(x, name)(**named))
     assert told(lambda: getattr(ours, name)(**named)) == expected
+
+
+@pytest.mark.parametrize("shape", [(2000, 3), (3, 2000), (20, 40, 50), (60, 70), (5000, 24)])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+@pytest.mark.parametrize("special", [None, np.nan, -0.0, np.inf, -np.inf])
+def test_extrema_along_short_and_long_axes(
+    shape: tuple[int, ...], dtype: str, special: float | None
+) -> None:
+    x = numbers(1, dtype, shape, 0.0)
+    if special is not None and dtype[0] == "f":
+        x[-1, ..., -1] = special
+        x[0, ..., 0] = 0.0
+        x[x < 0] = special
+    ours = dnumpy.array(x)
+    for axis in range(x.ndim):
+        for name in ("max", "min"):
+            expected = told(partial(getattr(x, name), axis))
+            assert told(partial(getattr(ours, name), axis)) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
