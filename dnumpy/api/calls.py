@@ -293,6 +293,10 @@ def _alias_of(r: np.ndarray, x: ndarray) -> ndarray | None:
     memory = x._buf.memory_here()
     if memory is None or (r.base is None and r is not memory):
         return None
+    if not r.size and x._readonly and r.base is not None and _root(r) is _root(memory):
+        nothing = r.view()  # lies nowhere, but is read-only all the same
+        nothing.flags.writeable = False
+        return small(nothing)
     if not np.may_share_memory(r, memory) or not _within(r, memory):
         return None
     geometry = geometry_of(r, memory)

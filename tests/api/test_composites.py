@@ -33,6 +33,10 @@ def test_views_of_a_small_imaginary_part_cannot_be_written_to(order: str) -> Non
     numpy.asarray(part)
     assert not part.reshape((2, 3), order=order).flags.writeable
     assert not part.reshape(6, order=order).flags.writeable
+    nothing = part[:0]
+    assert not nothing.reshape((2, 0), order=order).flags.writeable
+    assert not np.expand_dims(nothing, 0).flags.writeable
+    assert not nothing.view().flags.writeable
 
 
 @pytest.mark.usefixtures("managed")
