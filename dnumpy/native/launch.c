@@ -66,7 +66,7 @@ look_at(Look *look, PyObject *x, npy_intp *room)
 }
 
 static inline int
-looks_so(const Look *look, PyObject *x, int any_rows)
+looks_so(const Look *look, PyObject *x)
 {
     if (Py_TYPE(x) != look->type) {
         return 0;
@@ -82,8 +82,7 @@ looks_so(const Look *look, PyObject *x, int any_rows)
     for (int k = 0; k < look->ndim; k++) {
         npy_intp extent = look->extents[2 * k], stride = look->extents[2 * k + 1];
         if (PyArray_STRIDE(array, k) != stride ||
-            (PyArray_DIM(array, k) != extent &&
-             (k > 0 || !(look->is_partial || (any_rows && extent > 1))))) {
+            (PyArray_DIM(array, k) != extent && (k > 0 || !look->is_partial))) {
             return 0;
         }
     }
@@ -97,7 +96,7 @@ is_line(PyObject *x)
 }
 
 static int
-fits(Launch *self, PyObject *values, PyObject *outs, int any_rows)
+fits(Launch *self, PyObject *values, PyObject *outs)
 {
     if (!is_line(values) || !is_line(outs) ||
         PySequence_Fast_GET_SIZE(values) != self->values ||
@@ -105,12 +104,12 @@ fits(Launch *self, PyObject *values, PyObject *outs, int any_rows)
         return 0;
     }
     for (Py_ssize_t k = 0; k < self->values; k++) {
-        if (!looks_so(&self->looks[k], PySequence_Fast_GET_ITEM(values, k), any_rows)) {
+        if (!looks_so(&self->looks[k], PySequence_Fast_GET_ITEM(values, k))) {
             return 0;
         }
     }
     for (Py_ssize_t k = 0; k < self->outs; k++) {
-        if (!looks_so(&self->looks[self->values + k], PySequence_Fast_GET_ITEM(outs, k), any_rows)) {
+        if (!looks_so(&self->looks[self->values + k], PySequence_Fast_GET_ITEM(outs, k))) {
             return 0;
         }
     }
@@ -212,7 +211,7 @@ static int
 run(Launch *self, PyObject *values, PyObject *outs, Py_ssize_t lo, Py_ssize_t hi, Py_ssize_t origin)
 {
     Py_ssize_t free = PyList_GET_SIZE(self->frames);
-    if (free == 0 || !fits(self, values, outs, 0) || overlaps(self, values, outs)) {
+    if (free == 0 || !fits(self, values, outs) || overlaps(self, values, outs)) {
         return ELSEWHERE;
     }
     PyObject *frame = Py_NewRef(PyList_GET_ITEM(self->frames, free - 1));
@@ -286,7 +285,7 @@ launch_fits(PyObject *self, PyObject *const *args, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "expected values and outputs");
         return NULL;
     }
-    return PyBool_FromLong(fits((Launch *)self, args[0], args[1], 0));
+    return PyBool_FromLong(fits((Launch *)self, args[0], args[1]));
 }
 
 /* An operand's place from (operand, at, stride at); 0 with an error. */

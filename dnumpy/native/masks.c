@@ -4,8 +4,7 @@
    time where a mask is as good as random: 4 ns an element. Here the numbers of the set elements of a
    block are written one after the other, where the next one goes depending on the mask and nothing
    else; what is to be done with them then takes no decision. Where a mask is not at random its set
-   elements stand together, and lines of them are copied whole. No other element is written to, so
-   that other threads may do so. */
+   elements stand together, and lines of them are copied whole. Others may write to other elements. */
 
 #include "crew.h"
 #include "handle.h"
@@ -73,6 +72,13 @@ numbers_of(const unsigned char *mask, int size, uint16_t *numbers)
     return count;
 }
 
+/* How many are set of a stretch; the numbers of these where only some are. */
+static inline npy_intp
+set_among(const unsigned char *mask, npy_intp size, int kind, uint16_t *numbers)
+{
+    return kind == NONE ? 0 : kind == ALL ? size : numbers_of(mask, (int)size, numbers);
+}
+
 /* How many elements are set, whatever bytes somebody calls booleans. */
 static npy_intp
 set_in(const unsigned char *mask, npy_intp size)
@@ -96,9 +102,7 @@ set_in(const unsigned char *mask, npy_intp size)
     return count;
 }
 
-typedef struct {
-    uint64_t low, high;
-} Pair;
+typedef struct { uint64_t low, high; } Pair;
 
 /* For elements of each size: take those that a mask shows, and put others or one in their place. */
 #define LOOPS(name, type)                                                                         \
@@ -111,9 +115,7 @@ typedef struct {
         int kind;                                                                                 \
         for (npy_intp at = 0, n; at < size; at += n) {                                            \
             n = stretch_of(mask + at, size - at, &kind);                                          \
-            npy_intp count = kind == NONE  ? 0                                                    \
-                             : kind == ALL ? n                                                    \
-                                           : numbers_of(mask + at, (int)n, numbers);              \
+            npy_intp count = set_among(mask + at, n, kind, numbers);                              \
             count = count > room ? room : count; /* somebody writes to the mask */                \
             room -= count;                                                                        \
             if (kind == ALL) {                                                                    \
@@ -136,9 +138,7 @@ typedef struct {
         int kind, one = left < 0;                                                                 \
         for (npy_intp at = 0, n; at < size; at += n) {                                            \
             n = stretch_of(mask + at, size - at, &kind);                                          \
-            npy_intp count = kind == NONE  ? 0                                                    \
-                             : kind == ALL ? n                                                    \
-                                           : numbers_of(mask + at, (int)n, numbers);              \
+            npy_intp count = set_among(mask + at, n, kind, numbers);                              \
             count = one || count < left ? count : left;                                           \
             if (one) {                                                                            \
                 type number = *new;                                                               \

@@ -140,6 +140,19 @@ def test_a_draw_travels_as_a_recipe():
     np.testing.assert_array_equal(p.values([again])[0], single + single)
 
 
+def sizes_drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the size of each part that is drawn at a guess."""
+    sizes: list[int] = []
+    kept = speculate.fill_to_end
+
+    def watched(draw, part, first):
+        sizes.append(part.size)
+        return kept(draw, part, first)
+
+    monkeypatch.setattr(speculate, "fill_to_end", watched)
+    return sizes
+
+
 class TestGuessing:
     """Draws that reject words: guessed at, verified, repaired."""
 
@@ -162,14 +175,7 @@ class TestGuessing:
     def test_pieces_that_began_too_early_are_drawn_again(self, monkeypatch):
         """About half of the words are rejected in this draw."""
         monkeypatch.setattr(config, "threads", 2)
-        calls = []
-        kept = speculate.fill_to_end
-
-        def watched(draw, part, first):
-            calls.append(part.size)
-            return kept(draw, part, first)
-
-        monkeypatch.setattr(speculate, "fill_to_end", watched)
+        calls = sizes_drawn(monkeypatch)
         draw = draw_of("PCG64", "words")
         guess = Draw(draw.stream, "integers", (("low", 0), ("high", (1 << 31) + 1)), Unit(32, 1))
         drawn_in_threads(guess, (64,), np.dtype(np.int64), 16)
@@ -178,14 +184,7 @@ class TestGuessing:
     @pytest.mark.parametrize(("count", "most"), [(64, 40), (100, 16), (7, 100), (129, 16)])
     def test_threads_get_shares_alike(self, count, most, monkeypatch):
         monkeypatch.setattr(config, "threads", 2)
-        sizes = []
-        kept = speculate.fill_to_end
-
-        def watched(draw, part, first):
-            sizes.append(part.size)
-            return kept(draw, part, first)
-
-        monkeypatch.setattr(speculate, "fill_to_end", watched)
+        sizes = sizes_drawn(monkeypatch)
         draw = draw_of("PCG64", "words")
         guess = Draw(draw.stream, "integers", (("low", 0), ("high", 100)), Unit(32, 1))
         drawn_in_threads(guess, (count,), np.dtype(np.int64), most)
