@@ -97,3 +97,52 @@ set_element(PyArrayObject *a, PyObject *key, PyObject *value)
     }
     return at != NULL;
 }
+
+/* ---------------------------------------------------------------- conversions */
+
+static PyObject *
+converted(PyObject *x, unaryfunc convert, int how)
+{
+    PyObject *a = small_of(x);
+    if (a == NULL) {
+        return call_slow(item_slow[how], x, NULL);
+    }
+    Py_INCREF(a);
+    PyObject *r = convert(a);
+    Py_DECREF(a);
+    return r;
+}
+
+PyObject *
+nb_int(PyObject *x)
+{
+    return converted(x, PyNumber_Long, INT);
+}
+
+PyObject *
+nb_float(PyObject *x)
+{
+    return converted(x, PyNumber_Float, FLOAT);
+}
+
+PyObject *
+nb_index(PyObject *x)
+{
+    return converted(x, PyNumber_Index, INDEX);
+}
+
+int
+nb_bool(PyObject *x)
+{
+    PyObject *a = small_of(x);
+    if (LIKELY(a != NULL)) {
+        Py_INCREF(a);
+        int found = PyObject_IsTrue(a);
+        Py_DECREF(a);
+        return found;
+    }
+    PyObject *r = call_slow(item_slow[BOOL], x, NULL);
+    int found = r == NULL ? -1 : PyObject_IsTrue(r);
+    Py_XDECREF(r);
+    return found;
+}

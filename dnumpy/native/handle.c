@@ -491,7 +491,11 @@ call_now(PyObject *loop, PyObject *x, PyObject *y)
     if (now) {
         PyObject *args[] = {a, b};
         double started = site == NULL ? 0 : seconds_now();
-        r = result(PyObject_Vectorcall(loop, args, y == NULL ? 1 : 2, NULL), x, y);
+        r = site == NULL ? looped(loop, args, y == NULL ? 1 : 2, NULL) : NULL;
+        if (r == NULL && !PyErr_Occurred()) {
+            r = PyObject_Vectorcall(loop, args, y == NULL ? 1 : 2, NULL);
+        }
+        r = result(r, x, y);
         took(site, started);
     }
     Py_XDECREF(a);

@@ -8,6 +8,7 @@
 #include <structmember.h>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL dnumpy_native_numpy
 #ifndef DNUMPY_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY
@@ -153,6 +154,10 @@ PyObject *ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize
                PyObject *kwnames); /* what Python makes of it, the time noted */
 PyObject *item_of(PyObject *array, PyObject *key); /* see elements.c */
 int set_element(PyArrayObject *a, PyObject *key, PyObject *value);
+PyObject *nb_int(PyObject *x);
+PyObject *nb_float(PyObject *x);
+PyObject *nb_index(PyObject *x);
+int nb_bool(PyObject *x);
 int is_at_operator(void); /* see defer.c */
 int is_plain(PyObject *types, PyObject *x);
 PyObject *all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t count);
@@ -183,6 +188,8 @@ PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may 
 Py_ssize_t grown_bytes(PyObject *const *given, Py_ssize_t count);
 Py_ssize_t bytes_made(PyObject *loop, PyObject *const *given, Py_ssize_t count);
 Py_ssize_t paired_bytes(PyObject *a, PyObject *b);
+PyObject *looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out); /* see loops.c */
+int warns_of_third(PyObject *ufunc);
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */

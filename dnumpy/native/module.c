@@ -18,6 +18,7 @@ PyObject *begins_product(PyObject *module, PyObject *const *args, Py_ssize_t cou
 PyObject *recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *held_of(PyObject *module, PyObject *expr);
 int prepare_templates(void);
+int prepare_loops(void);
 PyObject *count_templates(PyObject *module, PyObject *ignored);
 PyObject *recorded_and_learnt(PyObject *module, PyObject *const *args, Py_ssize_t count,
                               PyObject *kwnames);
@@ -289,7 +290,7 @@ PyMODINIT_FUNC
 PyInit__native(void)
 {
     import_array();
-    if (prepare_templates() < 0) {
+    if (prepare_templates() < 0 || prepare_loops() < 0) {
         return NULL;
     }
     PyTypeObject *types[] = {&Handle_Type, &Node_Type, &Method_Type, &Attribute_Type, &Property_Type,

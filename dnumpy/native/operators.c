@@ -207,7 +207,10 @@ static PyObject *
 written(Operator *op, PyObject *x, PyObject *a, PyObject *b)
 {
     PyObject *args[] = {a, b, a};
-    PyObject *r = PyObject_Vectorcall(op->loop, args, 3, NULL);
+    PyObject *r = looped(op->loop, args, 2, a);
+    if (r == NULL && !PyErr_Occurred()) {
+        r = PyObject_Vectorcall(op->loop, args, 3, NULL);
+    }
     if (r == NULL) {
         return NULL;
     }
@@ -391,6 +394,37 @@ nb_inplace_matrix_multiply(PyObject *x, PyObject *y)
     return call_slow(operators[MATMUL].slow_inplace, x, y);
 }
 
+/* What NumPy's operator makes of a small array and a power: the loops that it takes a short cut to. */
+static PyObject *
+power_by_loop(PyObject *a, PyObject *power)
+{
+    static PyObject *by_itself[3];
+    static const char *const names[] = {"square", "reciprocal", "sqrt"};
+    int at = -1, overflows = 0;
+    if (!IS_NUMPYS(a)) {
+        return NULL;
+    }
+    if (PyLong_CheckExact(power)) {
+        long value = PyLong_AsLongAndOverflow(power, &overflows);
+        at = value == 2 ? 0 : value == -1 && !overflows ? 1 : -1;
+    }
+    else if (PyFloat_CheckExact(power)) {
+        at = PyFloat_AS_DOUBLE(power) == 0.5 ? 2 : -1;
+    }
+    PyObject *pair[] = {a, power};
+    if (at < 0) {
+        return looped(operators[POW].loop, pair, 2, NULL);
+    }
+    int type = PyArray_TYPE((PyArrayObject *)a);
+    if (at > 0 && !PyTypeNum_ISFLOAT(type) && !PyTypeNum_ISCOMPLEX(type)) {
+        return NULL;
+    }
+    if (by_itself[at] == NULL) {
+        by_itself[at] = numpys_own(NULL, names[at]);
+    }
+    return looped(by_itself[at], pair, 1, NULL);
+}
+
 /* NumPy's operator, not its ufunc: it has short cuts for some exponents, which change the bits. */
 static PyObject *
 nb_power(PyObject *x, PyObject *y, PyObject *modulo)
@@ -449,7 +483,11 @@ nb_power(PyObject *x, PyObject *y, PyObject *modulo)
         return call_slow(op->slow, x, y);
     }
     double started = site == NULL ? 0 : seconds_now();
-    PyObject *r = result(PyNumber_Power(a, b, Py_None), x, y);
+    PyObject *r = site == NULL ? power_by_loop(a, b) : NULL;
+    if (r == NULL && !PyErr_Occurred()) {
+        r = PyNumber_Power(a, b, Py_None);
+    }
+    r = result(r, x, y);
     took(site, started);
     Py_DECREF(a);
     Py_DECREF(b);
@@ -460,6 +498,19 @@ static PyObject *
 nb_inplace_power(PyObject *x, PyObject *y, PyObject *Py_UNUSED(modulo))
 {
     return call_slow(operators[POW].slow_inplace, x, y);
+}
+
+/* NumPy's ufunc of a comparison, borrowed. */
+static PyObject *
+comparing_ufunc(int op)
+{
+    static const char *const ufuncs[] = {"less", "less_equal", "equal", "not_equal", "greater",
+                                         "greater_equal"};
+    static PyObject *found[6];
+    if (found[op] == NULL) {
+        found[op] = numpys_own(NULL, ufuncs[op]);
+    }
+    return found[op];
 }
 
 PyObject *
@@ -494,60 +545,15 @@ handle_compare(PyObject *x, PyObject *y, int op)
         return r != NULL || PyErr_Occurred() ? r : call_slow(compare_slow[op], x, y);
     }
     double started = site == NULL ? 0 : seconds_now();
-    PyObject *r = result(PyObject_RichCompare(a, b, op), x, y);
+    PyObject *r = site == NULL ? looped(comparing_ufunc(op), pair, 2, NULL) : NULL;
+    if (r == NULL && !PyErr_Occurred()) {
+        r = PyObject_RichCompare(a, b, op);
+    }
+    r = result(r, x, y);
     took(site, started);
     Py_DECREF(a);
     Py_DECREF(b);
     return r;
-}
-
-/* ---------------------------------------------------------------- conversions */
-
-static PyObject *
-converted(PyObject *x, unaryfunc convert, int how)
-{
-    PyObject *a = small_of(x);
-    if (a == NULL) {
-        return call_slow(item_slow[how], x, NULL);
-    }
-    Py_INCREF(a);
-    PyObject *r = convert(a);
-    Py_DECREF(a);
-    return r;
-}
-
-static PyObject *
-nb_int(PyObject *x)
-{
-    return converted(x, PyNumber_Long, INT);
-}
-
-static PyObject *
-nb_float(PyObject *x)
-{
-    return converted(x, PyNumber_Float, FLOAT);
-}
-
-static PyObject *
-nb_index(PyObject *x)
-{
-    return converted(x, PyNumber_Index, INDEX);
-}
-
-static int
-nb_bool(PyObject *x)
-{
-    PyObject *a = small_of(x);
-    if (LIKELY(a != NULL)) {
-        Py_INCREF(a);
-        int found = PyObject_IsTrue(a);
-        Py_DECREF(a);
-        return found;
-    }
-    PyObject *r = call_slow(item_slow[BOOL], x, NULL);
-    int found = r == NULL ? -1 : PyObject_IsTrue(r);
-    Py_XDECREF(r);
-    return found;
 }
 
 PyNumberMethods handle_as_number = {

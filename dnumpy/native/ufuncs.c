@@ -119,7 +119,12 @@ of_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwna
                (outs == 0 || (outs == 1 && ((PyUFuncObject *)self->np)->nout == 1));
     if (fits && stays_small(self->np, given, read)) {
         *done = 1;
-        r = PyObject_Vectorcall(self->np, given, count, kwnames);
+        int plain = outs == 0 ? total == read
+                              : total == read + 1 && (kwnames != NULL || !warns_of_third(self->np));
+        r = plain ? looped(self->np, given, (int)read, outs == 1 ? given[read] : NULL) : NULL;
+        if (r == NULL && !PyErr_Occurred()) {
+            r = PyObject_Vectorcall(self->np, given, count, kwnames);
+        }
         if (r != NULL && out != NULL) {
             Py_SETREF(r, Py_NewRef(out));
         }

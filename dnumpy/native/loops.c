@@ -1,0 +1,522 @@
+/* Operations on small arrays by NumPy's inner loops, past the search for them.
+
+   Of what a ufunc takes for a few numbers nearly all goes into finding out what to run: whether an
+   operand overrides it, what the dtypes are promoted to, whether the result overlaps an operand, in
+   which order the axes are walked over. Operands of one built-in dtype that lie as C lays arrays out
+   leave nothing to find out, and what is run over them is the loop that the ufunc itself would run,
+   with the same extents and steps: the bits are NumPy's. Faults of floating point are reported by
+   NumPy, under its error state.
+
+   A loop is used once it has given what the ufunc gave for operands of a program, byte by byte. */
+
+#include "handle.h"
+#include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
+
+#include <fenv.h>
+#include <math.h>
+
+#define MOST_UFUNCS 256 /* a power of two, of which at most half are taken */
+#define TYPES 25        /* NPY_BOOL to NPY_HALF */
+#define MOST_AXES 6
+#define FAULTS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) /* that NumPy tells of */
+#define WARNS_WHEN_WRITTEN (1 << 31) /* a flag of NumPy's own, as of what `np.diagonal` gave once */
+#define HELD_BELOW 500 /* elements up to which NumPy holds on to the interpreter's lock */
+
+enum { UNKNOWN, NONE, UNTRIED, TRUSTED };
+
+typedef struct {
+    PyUFuncGenericFunction run;
+    void *data;
+    PyArray_Descr *read, *made; /* the dtypes of operands and result, kept */
+    int state;
+} Loop;
+
+typedef struct {
+    PyObject *ufunc; /* kept alive, so that its address stays its own */
+    int is_numpys;
+    int warns; /* of a result's memory that is given by position */
+    Loop loops[TYPES];
+} Loops;
+
+static Loops *known[MOST_UFUNCS];
+static int known_count;
+
+/* A number of Python's or NumPy's, as the other operand's dtype has it. */
+typedef union {
+    npy_byte b;
+    npy_short h;
+    npy_int i;
+    npy_long l;
+    npy_longlong q;
+    float f;
+    double d[2];
+} Number;
+
+/* What is read or written, seen as an array of the result's shape. */
+typedef struct {
+    char *data;
+    npy_intp steps[MOST_AXES];
+} Walked;
+
+/* Say whether a ufunc is one of NumPy's own, with one result and element by element; -1 with an error. */
+static int
+is_numpys_own(PyObject *ufunc)
+{
+    PyUFuncObject *u = (PyUFuncObject *)ufunc;
+    if (!PyObject_TypeCheck(ufunc, &PyUFunc_Type) || u->nout != 1 || u->nin > 2 || u->core_enabled) {
+        return 0;
+    }
+    PyObject *named = numpys_own(NULL, u->name);
+    int same = named == ufunc;
+    Py_XDECREF(named);
+    PyErr_Clear();
+    return same;
+}
+
+static Loops *
+loops_of(PyObject *ufunc)
+{
+    size_t at = ((size_t)ufunc / OBJECT_BYTES) % MOST_UFUNCS;
+    while (known[at] != NULL) {
+        if (LIKELY(known[at]->ufunc == ufunc)) {
+            return known[at];
+        }
+        at = (at + 1) % MOST_UFUNCS;
+    }
+    Loops *made = known_count < MOST_UFUNCS / 2 ? PyMem_Calloc(1, sizeof *made) : NULL;
+    if (made != NULL) {
+        made->ufunc = Py_NewRef(ufunc);
+        made->is_numpys = is_numpys_own(ufunc);
+        made->warns = made->is_numpys && (strcmp(((PyUFuncObject *)ufunc)->name, "maximum") == 0 ||
+                                          strcmp(((PyUFuncObject *)ufunc)->name, "minimum") == 0);
+        known[at] = made;
+        known_count++;
+    }
+    return made;
+}
+
+/* Say whether a type is one of numbers, all of whose bytes count. */
+static inline int
+is_of_numbers(int type)
+{
+    return type <= NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE || type == NPY_HALF;
+}
+
+/* Say whether a call with the result's memory as one more operand has something else to it. */
+int
+warns_of_third(PyObject *ufunc)
+{
+    Loops *loops = loops_of(ufunc);
+    return loops == NULL || loops->warns;
+}
+
+/* Find the loop over operands of one type: the first that has it, as NumPy does. */
+static void
+find_loop(Loop *loop, PyUFuncObject *ufunc, int type)
+{
+    loop->state = NONE;
+    for (int k = 0; k < ufunc->ntypes; k++) {
+        const char *types = ufunc->types + (ptrdiff_t)k * ufunc->nargs;
+        int made = types[ufunc->nin];
+        if (types[0] == type && types[ufunc->nin - 1] == type && is_of_numbers(made)) {
+            loop->run = ufunc->functions[k];
+            loop->data = ufunc->data == NULL ? NULL : ufunc->data[k];
+            loop->read = PyArray_DescrFromType(type);
+            loop->made = PyArray_DescrFromType(made);
+            loop->state = loop->run == NULL || loop->made == NULL ? NONE : UNTRIED;
+            return;
+        }
+    }
+}
+
+static int
+fits_integer(long long value, int type)
+{
+    switch (type) {
+        case NPY_BYTE: return value >= NPY_MIN_BYTE && value <= NPY_MAX_BYTE;
+        case NPY_UBYTE: return value >= 0 && value <= NPY_MAX_UBYTE;
+        case NPY_SHORT: return value >= NPY_MIN_SHORT && value <= NPY_MAX_SHORT;
+        case NPY_USHORT: return value >= 0 && value <= NPY_MAX_USHORT;
+        case NPY_INT: return value >= NPY_MIN_INT && value <= NPY_MAX_INT;
+        case NPY_UINT: return value >= 0 && value <= (long long)NPY_MAX_UINT;
+        case NPY_LONG: return value >= NPY_MIN_LONG && value <= NPY_MAX_LONG;
+        case NPY_ULONG: return value >= 0 && (unsigned long long)value <= NPY_MAX_ULONG;
+        case NPY_LONGLONG: return 1;
+        case NPY_ULONGLONG: return value >= 0;
+        default: return 0;
+    }
+}
+
+/* An integer as one of a type that it fits. */
+static int
+put_integer(Number *number, long long value, int type)
+{
+    const long long exact = type == NPY_FLOAT ? 1LL << 24 : 1LL << 53;
+    if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
+        *number = (Number){.d = {(double)value, 0}};
+        return value >= -exact && value <= exact;
+    }
+    if (type == NPY_FLOAT) {
+        number->f = (float)value;
+        return value >= -exact && value <= exact;
+    }
+    if (!fits_integer(value, type)) {
+        return 0;
+    }
+    switch (type) {
+        case NPY_BYTE:
+        case NPY_UBYTE: number->b = (npy_byte)value; return 1;
+        case NPY_SHORT:
+        case NPY_USHORT: number->h = (npy_short)value; return 1;
+        case NPY_INT:
+        case NPY_UINT: number->i = (npy_int)value; return 1;
+        case NPY_LONG:
+        case NPY_ULONG: number->l = (npy_long)value; return 1;
+        default: number->q = value; return 1;
+    }
+}
+
+/* The value of a number as one of a type, if that is what NumPy makes of it beside an array of that
+   type; 0 where it is to look itself. */
+static int
+put_number(Number *number, PyObject *x, int type)
+{
+    PyTypeObject *given = Py_TYPE(x);
+    if (given == &PyFloat_Type || given == &PyDoubleArrType_Type) {
+        double value = PyFloat_AS_DOUBLE(x); /* which NumPy's scalar derives from */
+        if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
+            *number = (Number){.d = {value, 0}};
+            return 1;
+        }
+        number->f = (float)value;
+        double size = fabs(value);
+        return type == NPY_FLOAT && given == &PyFloat_Type &&
+               (value == 0 || (size >= 1.5e-38 && size <= 3.4e38));
+    }
+    if (given == &PyLong_Type) {
+        int overflows = 0;
+        long long value = PyLong_AsLongLongAndOverflow(x, &overflows);
+        return !overflows && put_integer(number, value, type);
+    }
+    if (given == &PyLongArrType_Type && (type == NPY_LONG || type == NPY_DOUBLE)) {
+        return put_integer(number, PyArrayScalar_VAL(x, Long), type);
+    }
+    return 0;
+}
+
+/* The dtype that operands share, borrowed; NULL where they differ or it is none of numbers. */
+static PyArray_Descr *
+shared_dtype(PyObject *const *given, int count)
+{
+    PyArray_Descr *dtype = NULL;
+    for (int k = 0; k < count; k++) {
+        if (given[k] != NULL && IS_NUMPYS(given[k])) {
+            PyArrayObject *array = (PyArrayObject *)given[k];
+            if (dtype == NULL) {
+                dtype = PyArray_DESCR(array);
+            }
+            if (PyArray_DESCR(array) != dtype || !PyArray_CHKFLAGS(array, NPY_ARRAY_ALIGNED)) {
+                return NULL;
+            }
+        }
+    }
+    return dtype;
+}
+
+/* The axes of the result: its shape, from the operands'. 0 where they do not fit, or are too many. */
+static int
+broadcast_shape(PyObject *const *given, int count, npy_intp *shape)
+{
+    int axes = 0;
+    for (int k = 0; k < count; k++) {
+        if (IS_NUMPYS(given[k]) && PyArray_NDIM((PyArrayObject *)given[k]) > axes) {
+            axes = PyArray_NDIM((PyArrayObject *)given[k]);
+        }
+    }
+    if (axes == 0 || axes > MOST_AXES) {
+        return 0;
+    }
+    for (int j = 0; j < axes; j++) {
+        shape[j] = 1;
+    }
+    for (int k = 0; k < count; k++) {
+        if (!IS_NUMPYS(given[k])) {
+            continue;
+        }
+        PyArrayObject *array = (PyArrayObject *)given[k];
+        int before = axes - PyArray_NDIM(array);
+        for (int j = before; j < axes; j++) {
+            npy_intp extent = PyArray_DIM(array, j - before);
+            if (extent != 1 && shape[j] != 1 && extent != shape[j]) {
+                return 0;
+            }
+            shape[j] = shape[j] == 1 ? extent : shape[j];
+        }
+    }
+    return axes;
+}
+
+/* How an operand is walked over by axes of the result; 0 where they are in another order than C's. */
+static int
+walk_over(Walked *walked, PyArrayObject *array, const npy_intp *shape, int axes)
+{
+    int before = axes - PyArray_NDIM(array);
+    npy_intp last = NPY_MAX_INTP;
+    walked->data = PyArray_BYTES(array);
+    for (int j = 0; j < axes; j++) {
+        npy_intp step = j < before || PyArray_DIM(array, j - before) == 1
+                            ? 0
+                            : PyArray_STRIDE(array, j - before);
+        walked->steps[j] = step;
+        if (shape[j] != 1 && step != 0) {
+            if (axes > 1 && (step < 0 || step > last)) {
+                return 0;
+            }
+            last = step;
+        }
+    }
+    return 1;
+}
+
+/* Join axes that are walked over as one, and drop those of one element; return how many are left. */
+static int
+join_axes(npy_intp *shape, int axes, Walked *walked, int count)
+{
+    int left = 0;
+    for (int j = 0; j < axes; j++) {
+        if (shape[j] == 1) {
+            continue;
+        }
+        int joins = left > 0;
+        for (int k = 0; joins && k < count; k++) {
+            joins = walked[k].steps[left - 1] == walked[k].steps[j] * shape[j];
+        }
+        int to = joins ? left - 1 : left++;
+        shape[to] = joins ? shape[to] * shape[j] : shape[j];
+        for (int k = 0; k < count; k++) {
+            walked[k].steps[to] = walked[k].steps[j];
+        }
+    }
+    return left;
+}
+
+/* The steps over one element, on which loops look though they take none: where no operand has fewer axes
+   NumPy calls the loop without an iterator, with the step of an only axis or from element to element;
+   else with none. Return how many axes that are. */
+static int
+one_element(Walked *walked, PyObject *const *arrays, int count, npy_intp *shape, int axes)
+{
+    int alike = 1;
+    for (int k = 0; k < count; k++) {
+        int ndim = IS_NUMPYS(arrays[k]) ? PyArray_NDIM((PyArrayObject *)arrays[k]) : 0;
+        alike = alike && (ndim == 0 || ndim == axes);
+    }
+    for (int k = 0; k < count; k++) {
+        PyArrayObject *array = (PyArrayObject *)arrays[k];
+        int has_step = alike && IS_NUMPYS(arrays[k]) && PyArray_NDIM(array) > 0;
+        walked[k].steps[0] = !has_step ? 0 : axes == 1 ? PyArray_STRIDE(array, 0) : PyArray_ITEMSIZE(array);
+    }
+    shape[0] = 1;
+    return 1;
+}
+
+/* Run a loop over the axes, the last in each call. */
+static void
+run_over(const Loop *loop, const npy_intp *shape, int axes, const Walked *walked, int count)
+{
+    char *at[3] = {NULL};
+    npy_intp steps[3], index[MOST_AXES] = {0};
+    for (int k = 0; k < count; k++) {
+        at[k] = walked[k].data;
+        steps[k] = walked[k].steps[axes - 1];
+    }
+    for (;;) {
+        char *args[] = {at[0], at[1], at[2]};
+        npy_intp extent = shape[axes - 1];
+        loop->run(args, &extent, steps, loop->data);
+        int j = axes - 2;
+        for (; j >= 0; j--) {
+            for (int k = 0; k < count; k++) {
+                at[k] += walked[k].steps[j];
+            }
+            if (++index[j] < shape[j]) {
+                break;
+            }
+            for (int k = 0; k < count; k++) {
+                at[k] -= walked[k].steps[j] * shape[j];
+            }
+            index[j] = 0;
+        }
+        if (j < 0) {
+            return;
+        }
+    }
+}
+
+/* Tell of what went wrong in a loop, as the ufunc does: 0, or -1 with an error. */
+static int
+told_faults(PyUFuncObject *ufunc, int integers)
+{
+    if (integers && PyErr_Occurred()) { /* an integer to a negative power */
+        return -1;
+    }
+    int found = fetestexcept(FAULTS);
+    if (LIKELY(found == 0)) {
+        return 0;
+    }
+    feclearexcept(FE_ALL_EXCEPT);
+    int faults = (found & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) |
+                 (found & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
+                 (found & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) |
+                 (found & FE_INVALID ? NPY_FPE_INVALID : 0);
+    return PyUFunc_GiveFloatingpointErrors(ufunc->name, faults);
+}
+
+/* Say whether what is written lies apart from what is read, or is the same, element for element. */
+static int
+may_be_written_beside(PyArrayObject *out, PyArrayObject *read)
+{
+    if (PyArray_BYTES(out) == PyArray_BYTES(read) && PyArray_SAMESHAPE(out, read) &&
+        PyArray_CompareLists(PyArray_STRIDES(out), PyArray_STRIDES(read), PyArray_NDIM(out))) {
+        return 1;
+    }
+    char *first[2], *end[2];
+    PyArrayObject *both[] = {out, read};
+    for (int k = 0; k < 2; k++) {
+        first[k] = end[k] = PyArray_BYTES(both[k]);
+        for (int j = 0; j < PyArray_NDIM(both[k]); j++) {
+            npy_intp reach = (PyArray_DIM(both[k], j) - 1) * PyArray_STRIDE(both[k], j);
+            *(reach < 0 ? &first[k] : &end[k]) += reach;
+        }
+        end[k] += PyArray_ITEMSIZE(both[k]);
+    }
+    return end[0] <= first[1] || end[1] <= first[0];
+}
+
+/* Say whether an array takes what a loop makes of operands. */
+static int
+takes(PyArrayObject *out, const Loop *loop, PyObject *const *given, int count, const npy_intp *shape,
+      int axes)
+{
+    if (PyArray_DESCR(out) != loop->made || PyArray_NDIM(out) != axes ||
+        !PyArray_CompareLists(PyArray_DIMS(out), shape, axes) ||
+        !PyArray_CHKFLAGS(out, NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE) ||
+        PyArray_CHKFLAGS(out, WARNS_WHEN_WRITTEN)) {
+        return 0;
+    }
+    for (int j = 0; j < axes; j++) { /* each element once */
+        npy_intp step = PyArray_STRIDE(out, j), inner = j + 1 < axes ? PyArray_STRIDE(out, j + 1) : 0;
+        npy_intp needs = j + 1 < axes ? inner * PyArray_DIM(out, j + 1) : PyArray_ITEMSIZE(out);
+        if (PyArray_DIM(out, j) > 1 && step < needs) {
+            return 0;
+        }
+    }
+    for (int k = 0; k < count; k++) {
+        if (IS_NUMPYS(given[k]) && !may_be_written_beside(out, (PyArrayObject *)given[k])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Compare what a loop made with what the ufunc makes of the same, which is given; it is trusted then. */
+static PyObject *
+tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made)
+{
+    PyObject *theirs = PyObject_Vectorcall(ufunc, given, count, NULL);
+    PyArrayObject *a = (PyArrayObject *)made, *b = (PyArrayObject *)theirs;
+    if (theirs != NULL && PyArray_SIZE(a) > 0) {
+        int same = IS_NUMPYS(theirs) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
+                   PyArray_SAMESHAPE(a, b) && PyArray_IS_C_CONTIGUOUS(b) &&
+                   memcmp(PyArray_BYTES(a), PyArray_BYTES(b), PyArray_NBYTES(a)) == 0;
+        loop->state = same ? TRUSTED : NONE;
+    }
+    Py_DECREF(made);
+    return theirs;
+}
+
+/* What a ufunc of NumPy's makes of one or two operands, arrays of NumPy's or numbers, new, in `out` if
+   that is given; NULL without an error where that is left to NumPy. */
+PyObject *
+looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
+{
+    Loops *loops = ufunc == NULL ? NULL : loops_of(ufunc);
+    PyArray_Descr *dtype = shared_dtype(given, count);
+    int type = dtype == NULL ? -1 : dtype->type_num;
+    if (loops == NULL || !loops->is_numpys || type < 0 || !is_of_numbers(type) ||
+        ((PyUFuncObject *)ufunc)->nin != count) {
+        return NULL;
+    }
+    Loop *loop = &loops->loops[type];
+    if (loop->state == UNKNOWN) {
+        find_loop(loop, (PyUFuncObject *)ufunc, type);
+    }
+    npy_intp shape[MOST_AXES];
+    int axes = loop->state == NONE || (out != NULL && loop->state == UNTRIED)
+                   ? 0
+                   : broadcast_shape(given, count, shape);
+    if (axes == 0 || dtype != loop->read) {
+        return NULL;
+    }
+    Number numbers[2];
+    Walked walked[3];
+    for (int k = 0; k < count; k++) {
+        if (IS_NUMPYS(given[k])) {
+            if (!walk_over(&walked[k], (PyArrayObject *)given[k], shape, axes)) {
+                return NULL;
+            }
+        }
+        else if (put_number(&numbers[k], given[k], type)) {
+            walked[k] = (Walked){.data = (char *)&numbers[k]};
+        }
+        else {
+            return NULL;
+        }
+    }
+    PyObject *made;
+    if (out == NULL) {
+        made = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(loop->made), axes, shape,
+                                    NULL, NULL, 0, NULL);
+    }
+    else {
+        int fits = takes((PyArrayObject *)out, loop, given, count, shape, axes);
+        made = fits ? Py_NewRef(out) : NULL;
+    }
+    if (made == NULL) {
+        return NULL;
+    }
+    walk_over(&walked[count], (PyArrayObject *)made, shape, axes);
+    npy_intp size = PyArray_SIZE((PyArrayObject *)made);
+    if (size > 0) {
+        PyObject *all[] = {given[0], count == 1 ? made : given[1], made};
+        int left = size == 1 ? one_element(walked, all, count + 1, shape, axes)
+                             : join_axes(shape, axes, walked, count + 1);
+        if (fetestexcept(FAULTS)) { /* to test is much faster than to clear */
+            feclearexcept(FE_ALL_EXCEPT);
+        }
+        if (size > HELD_BELOW) {
+            Py_BEGIN_ALLOW_THREADS
+            run_over(loop, shape, left, walked, count + 1);
+            Py_END_ALLOW_THREADS
+        }
+        else {
+            run_over(loop, shape, left, walked, count + 1);
+        }
+    }
+    if (LIKELY(loop->state == TRUSTED)) {
+        if (size > 0 && told_faults((PyUFuncObject *)ufunc, PyTypeNum_ISINTEGER(type)) < 0) {
+            Py_CLEAR(made);
+        }
+        return made;
+    }
+    PyErr_Clear(); /* the ufunc says it itself */
+    return tried(loop, ufunc, given, count, made);
+}
+
+/* Have the part of NumPy's interface in C that is about ufuncs: 0, or -1 with an error. */
+int
+prepare_loops(void)
+{
+    return _import_umath();
+}
