@@ -124,7 +124,17 @@ expr_of(PyObject *buffer)
 static inline Py_ssize_t
 setting(Py_ssize_t at)
 {
-    Py_ssize_t found = PyLong_AsSsize_t(slot_of(world.config, at));
+    PyObject *value = slot_of(world.config, at);
+#if PY_VERSION_HEX >= 0x030C0000
+    if (LIKELY(PyLong_CheckExact(value) && PyUnstable_Long_IsCompact((PyLongObject *)value))) {
+        return PyUnstable_Long_CompactValue((PyLongObject *)value);
+    }
+#else
+    if (LIKELY(PyLong_CheckExact(value) && Py_SIZE(value) == 1)) {
+        return ((PyLongObject *)value)->ob_digit[0];
+    }
+#endif
+    Py_ssize_t found = PyLong_AsSsize_t(value);
     if (found == -1 && PyErr_Occurred()) { /* a float, or more than fits: as much as can be */
         PyErr_Clear();
         return PY_SSIZE_T_MAX;
@@ -132,11 +142,23 @@ setting(Py_ssize_t at)
     return found;
 }
 
+/* PyArray_SIZE, without a call. */
+static inline Py_ssize_t
+size_of_array(PyArrayObject *array)
+{
+    Py_ssize_t size = 1;
+    const npy_intp *shape = PyArray_DIMS(array);
+    for (int k = PyArray_NDIM(array); k-- > 0;) {
+        size *= shape[k];
+    }
+    return size;
+}
+
 /* Say whether a new array is so small that it is NumPy's from now on. */
 static inline int
 is_small(PyObject *array)
 {
-    return PyArray_SIZE((PyArrayObject *)array) < setting(world.eager_below_at);
+    return size_of_array((PyArrayObject *)array) < setting(world.eager_below_at);
 }
 
 /* Say whether NumPy is done with an array before anything else has begun; of booleans and bytes that
@@ -144,7 +166,7 @@ is_small(PyObject *array)
 static inline int
 runs_at_once(PyObject *array)
 {
-    Py_ssize_t size = PyArray_SIZE((PyArrayObject *)array), limit = setting(world.eager_below_at);
+    Py_ssize_t size = size_of_array((PyArrayObject *)array), limit = setting(world.eager_below_at);
     return size < limit || (PyArray_ITEMSIZE((PyArrayObject *)array) == 1 &&
                             size / BYTES_OF_OTHERS < limit);
 }
@@ -188,6 +210,9 @@ PyObject *result(PyObject *r, PyObject *x, PyObject *y); /* steals r, which may 
 Py_ssize_t grown_bytes(PyObject *const *given, Py_ssize_t count);
 Py_ssize_t bytes_made(PyObject *loop, PyObject *const *given, Py_ssize_t count);
 Py_ssize_t paired_bytes(PyObject *a, PyObject *b);
+PyObject *comparing_ufunc(int op); /* borrowed: see shortcuts.c */
+PyObject *power_by_loop(PyObject *ufunc, PyObject *a, PyObject *power);
+PyObject *looped_alike(PyObject *ufunc, PyObject *x, PyObject *y);
 PyObject *looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out); /* see loops.c */
 int warns_of_third(PyObject *ufunc);
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */

@@ -9,12 +9,10 @@
 
    A loop is used once it has given what the ufunc gave for operands of a program, byte by byte. */
 
-#include "handle.h"
-#include <numpy/arrayscalars.h>
+#include "numbers.h"
 #include <numpy/ufuncobject.h>
 
 #include <fenv.h>
-#include <math.h>
 
 #define MOST_UFUNCS 256 /* a power of two, of which at most half are taken */
 #define TYPES 25        /* NPY_BOOL to NPY_HALF */
@@ -41,17 +39,6 @@ typedef struct {
 
 static Loops *known[MOST_UFUNCS];
 static int known_count;
-
-/* A number of Python's or NumPy's, as the other operand's dtype has it. */
-typedef union {
-    npy_byte b;
-    npy_short h;
-    npy_int i;
-    npy_long l;
-    npy_longlong q;
-    float f;
-    double d[2];
-} Number;
 
 /* What is read or written, seen as an array of the result's shape. */
 typedef struct {
@@ -128,81 +115,6 @@ find_loop(Loop *loop, PyUFuncObject *ufunc, int type)
             return;
         }
     }
-}
-
-static int
-fits_integer(long long value, int type)
-{
-    switch (type) {
-        case NPY_BYTE: return value >= NPY_MIN_BYTE && value <= NPY_MAX_BYTE;
-        case NPY_UBYTE: return value >= 0 && value <= NPY_MAX_UBYTE;
-        case NPY_SHORT: return value >= NPY_MIN_SHORT && value <= NPY_MAX_SHORT;
-        case NPY_USHORT: return value >= 0 && value <= NPY_MAX_USHORT;
-        case NPY_INT: return value >= NPY_MIN_INT && value <= NPY_MAX_INT;
-        case NPY_UINT: return value >= 0 && value <= (long long)NPY_MAX_UINT;
-        case NPY_LONG: return value >= NPY_MIN_LONG && value <= NPY_MAX_LONG;
-        case NPY_ULONG: return value >= 0 && (unsigned long long)value <= NPY_MAX_ULONG;
-        case NPY_LONGLONG: return 1;
-        case NPY_ULONGLONG: return value >= 0;
-        default: return 0;
-    }
-}
-
-/* An integer as one of a type that it fits. */
-static int
-put_integer(Number *number, long long value, int type)
-{
-    const long long exact = type == NPY_FLOAT ? 1LL << 24 : 1LL << 53;
-    if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
-        *number = (Number){.d = {(double)value, 0}};
-        return value >= -exact && value <= exact;
-    }
-    if (type == NPY_FLOAT) {
-        number->f = (float)value;
-        return value >= -exact && value <= exact;
-    }
-    if (!fits_integer(value, type)) {
-        return 0;
-    }
-    switch (type) {
-        case NPY_BYTE:
-        case NPY_UBYTE: number->b = (npy_byte)value; return 1;
-        case NPY_SHORT:
-        case NPY_USHORT: number->h = (npy_short)value; return 1;
-        case NPY_INT:
-        case NPY_UINT: number->i = (npy_int)value; return 1;
-        case NPY_LONG:
-        case NPY_ULONG: number->l = (npy_long)value; return 1;
-        default: number->q = value; return 1;
-    }
-}
-
-/* The value of a number as one of a type, if that is what NumPy makes of it beside an array of that
-   type; 0 where it is to look itself. */
-static int
-put_number(Number *number, PyObject *x, int type)
-{
-    PyTypeObject *given = Py_TYPE(x);
-    if (given == &PyFloat_Type || given == &PyDoubleArrType_Type) {
-        double value = PyFloat_AS_DOUBLE(x); /* which NumPy's scalar derives from */
-        if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
-            *number = (Number){.d = {value, 0}};
-            return 1;
-        }
-        number->f = (float)value;
-        double size = fabs(value);
-        return type == NPY_FLOAT && given == &PyFloat_Type &&
-               (value == 0 || (size >= 1.5e-38 && size <= 3.4e38));
-    }
-    if (given == &PyLong_Type) {
-        int overflows = 0;
-        long long value = PyLong_AsLongLongAndOverflow(x, &overflows);
-        return !overflows && put_integer(number, value, type);
-    }
-    if (given == &PyLongArrType_Type && (type == NPY_LONG || type == NPY_DOUBLE)) {
-        return put_integer(number, PyArrayScalar_VAL(x, Long), type);
-    }
-    return 0;
 }
 
 /* The dtype that operands share, borrowed; NULL where they differ or it is none of numbers. */
@@ -436,15 +348,14 @@ tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *
     return theirs;
 }
 
-/* What a ufunc of NumPy's makes of one or two operands, arrays of NumPy's or numbers, new, in `out` if
-   that is given; NULL without an error where that is left to NumPy. */
-PyObject *
-looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
+/* The loop over operands of one dtype, arrays of NumPy's or numbers, if it may be used; NULL if not. */
+static Loop *
+loop_over(PyObject *ufunc, PyObject *const *given, int count)
 {
-    Loops *loops = ufunc == NULL ? NULL : loops_of(ufunc);
     PyArray_Descr *dtype = shared_dtype(given, count);
-    int type = dtype == NULL ? -1 : dtype->type_num;
-    if (loops == NULL || !loops->is_numpys || type < 0 || !is_of_numbers(type) ||
+    Loops *loops = dtype == NULL || ufunc == NULL ? NULL : loops_of(ufunc);
+    int type = dtype == NULL ? 0 : dtype->type_num;
+    if (loops == NULL || !loops->is_numpys || !is_of_numbers(type) ||
         ((PyUFuncObject *)ufunc)->nin != count) {
         return NULL;
     }
@@ -452,11 +363,100 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
     if (loop->state == UNKNOWN) {
         find_loop(loop, (PyUFuncObject *)ufunc, type);
     }
+    return loop->state != NONE && loop->read == dtype ? loop : NULL;
+}
+
+static void
+forget_faults(void)
+{
+    if (fetestexcept(FAULTS)) { /* to test is much faster than to clear */
+        feclearexcept(FE_ALL_EXCEPT);
+    }
+}
+
+static PyObject *
+new_array(PyArray_Descr *dtype, int axes, npy_intp *shape)
+{
+    return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(dtype), axes, shape, NULL,
+                                NULL, 0, NULL);
+}
+
+/* What a ufunc of NumPy's makes of small arrays of one shape, or of one and a number, as ours, new; NULL without an error for all else. It is done before anything else has been looked at. */
+PyObject *
+looped_alike(PyObject *ufunc, PyObject *x, PyObject *y)
+{
+    PyObject *given[] = {x, y};
+    PyArrayObject *first = NULL;
+    int count = y == NULL ? 1 : 2;
+    Number number;
+    for (int k = 0; k < count; k++) {
+        if (!IS_ARRAY(given[k]) && !IS_NUMPYS(given[k])) {
+            continue;
+        }
+        given[k] = IS_ARRAY(given[k]) ? ((Handle *)given[k])->np : given[k];
+        if (given[k] == NULL || !IS_NUMPYS(given[k])) {
+            return NULL;
+        }
+        PyArrayObject *array = (PyArrayObject *)given[k];
+        int axes = PyArray_NDIM(array);
+        if (axes == 0 || (axes > 1 && !PyArray_IS_C_CONTIGUOUS(array)) ||
+            (first != NULL && (axes != PyArray_NDIM(first) ||
+                               !PyArray_CompareLists(PyArray_DIMS(first), PyArray_DIMS(array), axes)))) {
+            return NULL;
+        }
+        first = array;
+    }
+    if (first == NULL) {
+        return NULL;
+    }
+    npy_intp size = size_of_array(first);
+    Loop *loop = size == 0 || size > HELD_BELOW || size >= setting(world.eager_below_at)
+                     ? NULL
+                     : loop_over(ufunc, given, count);
+    if (loop == NULL || loop->state != TRUSTED) {
+        return NULL;
+    }
+    char *args[3];
+    npy_intp steps[3];
+    for (int k = 0; k < count; k++) {
+        PyArrayObject *array = (PyArrayObject *)given[k];
+        if (!IS_NUMPYS(given[k])) {
+            if (!put_number(&number, given[k], loop->read->type_num)) {
+                return NULL;
+            }
+            args[k] = (char *)&number;
+            steps[k] = 0;
+            continue;
+        }
+        args[k] = PyArray_BYTES(array);
+        steps[k] = PyArray_NDIM(array) == 1 ? PyArray_STRIDE(array, 0) : PyArray_ITEMSIZE(array);
+    }
+    PyObject *made = new_array(loop->made, PyArray_NDIM(first), PyArray_DIMS(first));
+    if (made == NULL) {
+        return NULL;
+    }
+    args[count] = PyArray_BYTES((PyArrayObject *)made);
+    steps[count] = PyArray_ITEMSIZE((PyArrayObject *)made);
+    forget_faults();
+    loop->run(args, &size, steps, loop->data);
+    if (told_faults((PyUFuncObject *)ufunc, PyTypeNum_ISINTEGER(loop->read->type_num)) < 0) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    return new_handle(made, NULL);
+}
+
+/* What a ufunc of NumPy's makes of one or two operands, arrays of NumPy's or numbers, new, in `out` if
+   that is given; NULL without an error where that is left to NumPy. */
+PyObject *
+looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
+{
+    Loop *loop = loop_over(ufunc, given, count);
     npy_intp shape[MOST_AXES];
-    int axes = loop->state == NONE || (out != NULL && loop->state == UNTRIED)
+    int axes = loop == NULL || (out != NULL && loop->state == UNTRIED)
                    ? 0
                    : broadcast_shape(given, count, shape);
-    if (axes == 0 || dtype != loop->read) {
+    if (axes == 0) {
         return NULL;
     }
     Number numbers[2];
@@ -467,34 +467,25 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
                 return NULL;
             }
         }
-        else if (put_number(&numbers[k], given[k], type)) {
+        else if (put_number(&numbers[k], given[k], loop->read->type_num)) {
             walked[k] = (Walked){.data = (char *)&numbers[k]};
         }
         else {
             return NULL;
         }
     }
-    PyObject *made;
-    if (out == NULL) {
-        made = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(loop->made), axes, shape,
-                                    NULL, NULL, 0, NULL);
-    }
-    else {
-        int fits = takes((PyArrayObject *)out, loop, given, count, shape, axes);
-        made = fits ? Py_NewRef(out) : NULL;
-    }
+    int fits = out == NULL || takes((PyArrayObject *)out, loop, given, count, shape, axes);
+    PyObject *made = !fits ? NULL : out == NULL ? new_array(loop->made, axes, shape) : Py_NewRef(out);
     if (made == NULL) {
         return NULL;
     }
     walk_over(&walked[count], (PyArrayObject *)made, shape, axes);
-    npy_intp size = PyArray_SIZE((PyArrayObject *)made);
+    npy_intp size = size_of_array((PyArrayObject *)made);
     if (size > 0) {
         PyObject *all[] = {given[0], count == 1 ? made : given[1], made};
         int left = size == 1 ? one_element(walked, all, count + 1, shape, axes)
                              : join_axes(shape, axes, walked, count + 1);
-        if (fetestexcept(FAULTS)) { /* to test is much faster than to clear */
-            feclearexcept(FE_ALL_EXCEPT);
-        }
+        forget_faults();
         if (size > HELD_BELOW) {
             Py_BEGIN_ALLOW_THREADS
             run_over(loop, shape, left, walked, count + 1);
@@ -505,7 +496,8 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
         }
     }
     if (LIKELY(loop->state == TRUSTED)) {
-        if (size > 0 && told_faults((PyUFuncObject *)ufunc, PyTypeNum_ISINTEGER(type)) < 0) {
+        int integers = PyTypeNum_ISINTEGER(loop->read->type_num);
+        if (size > 0 && told_faults((PyUFuncObject *)ufunc, integers) < 0) {
             Py_CLEAR(made);
         }
         return made;

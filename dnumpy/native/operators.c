@@ -200,6 +200,10 @@ reflected(Operator *op, PyObject *x, PyObject *y)
 static PyObject *
 binary(Operator *op, PyObject *x, PyObject *y)
 {
+    PyObject *r = looped_alike(op->loop, x, y);
+    if (LIKELY(r != NULL) || PyErr_Occurred()) {
+        return r;
+    }
     return IS_ARRAY(x) ? forward(op, x, y) : reflected(op, x, y);
 }
 
@@ -294,7 +298,11 @@ inplace(Operator *op, PyObject *x, PyObject *y)
 static PyObject *
 unary(Operator *op, PyObject *x)
 {
-    PyObject *r = recorded_between(op->row, x, NULL, 0);
+    PyObject *r = looped_alike(op->loop, x, NULL);
+    if (LIKELY(r != NULL)) {
+        return r;
+    }
+    r = PyErr_Occurred() ? NULL : recorded_between(op->row, x, NULL, 0);
     if (r == NULL && !PyErr_Occurred()) {
         r = into_one_of(op, x, NULL);
     }
@@ -394,37 +402,6 @@ nb_inplace_matrix_multiply(PyObject *x, PyObject *y)
     return call_slow(operators[MATMUL].slow_inplace, x, y);
 }
 
-/* What NumPy's operator makes of a small array and a power: the loops that it takes a short cut to. */
-static PyObject *
-power_by_loop(PyObject *a, PyObject *power)
-{
-    static PyObject *by_itself[3];
-    static const char *const names[] = {"square", "reciprocal", "sqrt"};
-    int at = -1, overflows = 0;
-    if (!IS_NUMPYS(a)) {
-        return NULL;
-    }
-    if (PyLong_CheckExact(power)) {
-        long value = PyLong_AsLongAndOverflow(power, &overflows);
-        at = value == 2 ? 0 : value == -1 && !overflows ? 1 : -1;
-    }
-    else if (PyFloat_CheckExact(power)) {
-        at = PyFloat_AS_DOUBLE(power) == 0.5 ? 2 : -1;
-    }
-    PyObject *pair[] = {a, power};
-    if (at < 0) {
-        return looped(operators[POW].loop, pair, 2, NULL);
-    }
-    int type = PyArray_TYPE((PyArrayObject *)a);
-    if (at > 0 && !PyTypeNum_ISFLOAT(type) && !PyTypeNum_ISCOMPLEX(type)) {
-        return NULL;
-    }
-    if (by_itself[at] == NULL) {
-        by_itself[at] = numpys_own(NULL, names[at]);
-    }
-    return looped(by_itself[at], pair, 1, NULL);
-}
-
 /* NumPy's operator, not its ufunc: it has short cuts for some exponents, which change the bits. */
 static PyObject *
 nb_power(PyObject *x, PyObject *y, PyObject *modulo)
@@ -483,7 +460,7 @@ nb_power(PyObject *x, PyObject *y, PyObject *modulo)
         return call_slow(op->slow, x, y);
     }
     double started = site == NULL ? 0 : seconds_now();
-    PyObject *r = site == NULL ? power_by_loop(a, b) : NULL;
+    PyObject *r = site == NULL ? power_by_loop(op->loop, a, b) : NULL;
     if (r == NULL && !PyErr_Occurred()) {
         r = PyNumber_Power(a, b, Py_None);
     }
@@ -500,22 +477,13 @@ nb_inplace_power(PyObject *x, PyObject *y, PyObject *Py_UNUSED(modulo))
     return call_slow(operators[POW].slow_inplace, x, y);
 }
 
-/* NumPy's ufunc of a comparison, borrowed. */
-static PyObject *
-comparing_ufunc(int op)
-{
-    static const char *const ufuncs[] = {"less", "less_equal", "equal", "not_equal", "greater",
-                                         "greater_equal"};
-    static PyObject *found[6];
-    if (found[op] == NULL) {
-        found[op] = numpys_own(NULL, ufuncs[op]);
-    }
-    return found[op];
-}
-
 PyObject *
 handle_compare(PyObject *x, PyObject *y, int op)
 {
+    PyObject *made = looped_alike(comparing_ufunc(op), x, y);
+    if (LIKELY(made != NULL) || PyErr_Occurred()) {
+        return made;
+    }
     PyObject *waits = recorded_between(compare_row[op], x, y, 0);
     if (waits != NULL || PyErr_Occurred()) {
         return waits;

@@ -81,11 +81,7 @@ is_below(PyObject *x)
     if (np == NULL || !IS_NUMPYS(np)) {
         return 0;
     }
-    npy_intp size = 1, *dims = PyArray_DIMS((PyArrayObject *)np);
-    for (int k = PyArray_NDIM((PyArrayObject *)np); k-- > 0;) {
-        size *= dims[k];
-    }
-    return size < least_between;
+    return size_of_array((PyArrayObject *)np) < least_between;
 }
 
 /* What an operation gives, recorded, where one of its operands is of a size between; NULL without an

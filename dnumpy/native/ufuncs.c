@@ -152,6 +152,10 @@ callable_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     int simple = (count == 1 || count == 2) && PyLong_AsSsize_t(self->plain) == count;
     if (simple && kwnames == NULL) {
         PyObject *y = count == 2 ? args[1] : NULL;
+        PyObject *made = world.array_type == NULL ? NULL : looped_alike(self->np, args[0], y);
+        if (LIKELY(made != NULL) || PyErr_Occurred()) {
+            return made;
+        }
         int ours = world.array_type != NULL && (IS_ARRAY(args[0]) || (y != NULL && IS_ARRAY(y)));
         PyObject *r = ours ? recorded_between(self->row, args[0], y, 0) : NULL;
         if (r == NULL && !PyErr_Occurred()) {
