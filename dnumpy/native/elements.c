@@ -44,9 +44,12 @@ item_of(PyObject *array, PyObject *key)
     if (at != NULL) {
         return PyArray_Scalar(at, PyArray_DESCR(a), array);
     }
-    Py_INCREF(array);
-    PyObject *found = PyObject_GetItem(array, key);
-    Py_DECREF(array);
+    PyObject *found = IS_NUMPYS(array) ? region_of(array, key) : NULL;
+    if (found == NULL && !PyErr_Occurred()) {
+        Py_INCREF(array);
+        found = PyObject_GetItem(array, key);
+        Py_DECREF(array);
+    }
     return found;
 }
 

@@ -322,145 +322,6 @@ call_slow(PyObject *function, PyObject *x, PyObject *y)
     return PyObject_Vectorcall(function, args, y == NULL ? 1 : 2, NULL);
 }
 
-/* The array that owns the memory of another, borrowed. */
-PyObject *
-root_of(PyObject *array)
-{
-    PyObject *base;
-    while ((base = PyArray_BASE((PyArrayObject *)array)) != NULL && IS_NUMPYS(base)) {
-        array = base;
-    }
-    return array;
-}
-
-/* Say whether an array that NumPy returned lies in no memory that it was given. */
-static int
-is_apart(PyObject *array, PyObject *const *given, Py_ssize_t count)
-{
-    PyObject *root = root_of(array);
-    if (Py_REFCNT(array) > 1 || PyArray_BASE((PyArrayObject *)root) != NULL) {
-        return 0;
-    }
-    for (Py_ssize_t k = 0; k < count; k++) {
-        if (IS_NUMPYS(given[k]) ? root_of(given[k]) == root
-                                : PyList_Check(given[k]) || PyTuple_Check(given[k])) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* A tuple of plain values, and of small arrays that lie in no memory that NumPy was given, as one
-   of ours; NULL without an error for others. */
-PyObject *
-all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
-{
-    if (!PyTuple_CheckExact(r)) {
-        return NULL;
-    }
-    Py_ssize_t count = PyTuple_GET_SIZE(r);
-    int arrays = 0;
-    for (Py_ssize_t k = 0; k < count; k++) {
-        PyObject *one = PyTuple_GET_ITEM(r, k);
-        arrays |= IS_NUMPYS(one);
-        if (IS_NUMPYS(one) ? !is_apart(one, given, given_count) || !is_small(one)
-                           : !holds_type(world.plain, one)) {
-            return NULL;
-        }
-    }
-    if (!arrays) {
-        return Py_NewRef(r);
-    }
-    PyObject *ours = PyTuple_New(count);
-    for (Py_ssize_t k = 0; ours != NULL && k < count; k++) {
-        PyObject *one = Py_NewRef(PyTuple_GET_ITEM(r, k));
-        one = IS_NUMPYS(one) ? new_handle(one, NULL) : one;
-        if (one == NULL) {
-            Py_CLEAR(ours);
-            break;
-        }
-        PyTuple_SET_ITEM(ours, k, one);
-    }
-    return ours;
-}
-
-/* What Python makes of NumPy's result for these operands; steals it. */
-PyObject *
-wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count)
-{
-    PyObject *operands = PyTuple_New(count), *ours = NULL;
-    for (Py_ssize_t k = 0; operands != NULL && k < count; k++) {
-        PyTuple_SET_ITEM(operands, k, Py_NewRef(args[k]));
-    }
-    if (operands != NULL) {
-        ours = PyObject_CallFunctionObjArgs(world.wrap_result, r, operands, NULL);
-        Py_DECREF(operands);
-    }
-    Py_DECREF(r);
-    return ours;
-}
-
-/* What a method or an attribute of an array gave as ours: itself, a view of it, or a new one. */
-PyObject *
-view_of(PyObject *r, PyObject *handle, PyObject *own)
-{
-    if (r == NULL || !IS_NUMPYS(r)) {
-        if (r == NULL || !PyTuple_Check(r)) {
-            return r;
-        }
-        PyObject *fresh = all_fresh(r, &own, 1);
-        if (fresh == NULL && !PyErr_Occurred()) {
-            return wrapped(r, &handle, 1);
-        }
-        Py_DECREF(r);
-        return fresh;
-    }
-    int small = own == small_of(handle);
-    if (r == own && small) {
-        Py_DECREF(r);
-        return Py_NewRef(handle);
-    }
-    PyObject *base = PyArray_BASE((PyArrayObject *)r);
-    if (r != own && base == NULL) {
-        return result(r, handle, NULL);
-    }
-    if (small && (base == own || base == PyArray_BASE((PyArrayObject *)own))) {
-        return new_handle(r, handle);
-    }
-    PyObject *ours = PyObject_CallFunctionObjArgs(world.result_of, r, handle, NULL);
-    Py_DECREF(r);
-    return ours;
-}
-
-PyObject *
-result(PyObject *r, PyObject *x, PyObject *y)
-{
-    if (r == NULL) {
-        return NULL;
-    }
-    if (IS_NUMPYS(r)) {
-        if (LIKELY(is_small(r))) {
-            return new_handle(r, NULL);
-        }
-        PyObject *ours = held_anew(r);
-        if (ours == NULL && !PyErr_Occurred()) {
-            ours = PyObject_CallOneArg(world.wrap, r);
-        }
-        Py_DECREF(r);
-        return ours;
-    }
-    if (PyTuple_Check(r)) {
-        PyObject *fresh = all_fresh(r, NULL, 0);
-        if (fresh != NULL || PyErr_Occurred()) {
-            Py_DECREF(r);
-            return fresh;
-        }
-        PyObject *operands[] = {x, y};
-        return wrapped(r, operands, y == NULL ? 1 : 2);
-    }
-    return r;
-}
-
 /* What a ufunc makes of operands at hand, or of large ones that lie here where the program wants each
    result by itself; NULL without an error where Python has to look. */
 PyObject *
@@ -492,6 +353,9 @@ call_now(PyObject *loop, PyObject *x, PyObject *y)
         PyObject *args[] = {a, b};
         double started = site == NULL ? 0 : seconds_now();
         r = site == NULL ? looped(loop, args, y == NULL ? 1 : 2, NULL) : NULL;
+        if (r == NULL && y != NULL && site == NULL && !PyErr_Occurred()) {
+            r = multiplied(loop, a, b);
+        }
         if (r == NULL && !PyErr_Occurred()) {
             r = PyObject_Vectorcall(loop, args, y == NULL ? 1 : 2, NULL);
         }
@@ -538,16 +402,12 @@ handle_dealloc(Handle *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-/* The same for the class that Python derived, which has nothing more, and keeps some of them. */
-void
-array_dealloc(PyObject *object)
+static void
+end_of(Handle *self)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    Handle *self = (Handle *)object;
-    PyObject_GC_UnTrack(self);
-    Py_TRASHCAN_BEGIN(self, array_dealloc) /* views of views of views */
+    PyTypeObject *type = Py_TYPE(self);
     if (self->weakrefs != NULL) {
-        PyObject_ClearWeakRefs(object);
+        PyObject_ClearWeakRefs((PyObject *)self);
     }
     handle_clear(self);
     if (LIKELY(kept_count < MOST_KEPT)) {
@@ -557,6 +417,20 @@ array_dealloc(PyObject *object)
         PyObject_GC_Del(self);
     }
     Py_DECREF(type);
+}
+
+/* The same for the class that Python derived, which has nothing more, and keeps some of them. */
+void
+array_dealloc(PyObject *object)
+{
+    Handle *self = (Handle *)object;
+    PyObject_GC_UnTrack(self);
+    if (LIKELY(self->buf == NULL && (self->base == NULL || Py_REFCNT(self->base) > 1))) {
+        end_of(self);
+        return;
+    }
+    Py_TRASHCAN_BEGIN(self, array_dealloc) /* views of views of views */
+    end_of(self);
     Py_TRASHCAN_END
 }
 

@@ -174,6 +174,7 @@ runs_at_once(PyObject *array)
 int is_immediate(PyObject *x);
 PyObject *ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count,
                PyObject *kwnames); /* what Python makes of it, the time noted */
+PyObject *region_of(PyObject *array, PyObject *key); /* see regions.c */
 PyObject *item_of(PyObject *array, PyObject *key); /* see elements.c */
 int set_element(PyArrayObject *a, PyObject *key, PyObject *value);
 PyObject *nb_int(PyObject *x);
@@ -212,6 +213,7 @@ Py_ssize_t bytes_made(PyObject *loop, PyObject *const *given, Py_ssize_t count);
 Py_ssize_t paired_bytes(PyObject *a, PyObject *b);
 PyObject *comparing_ufunc(int op); /* borrowed: see shortcuts.c */
 PyObject *power_by_loop(PyObject *ufunc, PyObject *a, PyObject *power);
+PyObject *multiplied(PyObject *matmul, PyObject *x, PyObject *y); /* see products.c */
 PyObject *looped_alike(PyObject *ufunc, PyObject *x, PyObject *y);
 PyObject *looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out); /* see loops.c */
 int warns_of_third(PyObject *ufunc);

@@ -9,26 +9,13 @@
 
    A loop is used once it has given what the ufunc gave for operands of a program, byte by byte. */
 
+#include "loops.h"
 #include "numbers.h"
-#include <numpy/ufuncobject.h>
-
-#include <fenv.h>
 
 #define MOST_UFUNCS 256 /* a power of two, of which at most half are taken */
 #define TYPES 25        /* NPY_BOOL to NPY_HALF */
 #define MOST_AXES 6
-#define FAULTS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) /* that NumPy tells of */
 #define WARNS_WHEN_WRITTEN (1 << 31) /* a flag of NumPy's own, as of what `np.diagonal` gave once */
-#define HELD_BELOW 500 /* elements up to which NumPy holds on to the interpreter's lock */
-
-enum { UNKNOWN, NONE, UNTRIED, TRUSTED };
-
-typedef struct {
-    PyUFuncGenericFunction run;
-    void *data;
-    PyArray_Descr *read, *made; /* the dtypes of operands and result, kept */
-    int state;
-} Loop;
 
 typedef struct {
     PyObject *ufunc; /* kept alive, so that its address stays its own */
@@ -99,7 +86,7 @@ warns_of_third(PyObject *ufunc)
 }
 
 /* Find the loop over operands of one type: the first that has it, as NumPy does. */
-static void
+void
 find_loop(Loop *loop, PyUFuncObject *ufunc, int type)
 {
     loop->state = NONE;
@@ -118,7 +105,7 @@ find_loop(Loop *loop, PyUFuncObject *ufunc, int type)
 }
 
 /* The dtype that operands share, borrowed; NULL where they differ or it is none of numbers. */
-static PyArray_Descr *
+PyArray_Descr *
 shared_dtype(PyObject *const *given, int count)
 {
     PyArray_Descr *dtype = NULL;
@@ -267,7 +254,7 @@ run_over(const Loop *loop, const npy_intp *shape, int axes, const Walked *walked
 }
 
 /* Tell of what went wrong in a loop, as the ufunc does: 0, or -1 with an error. */
-static int
+int
 told_faults(PyUFuncObject *ufunc, int integers)
 {
     if (integers && PyErr_Occurred()) { /* an integer to a negative power */
@@ -320,7 +307,7 @@ takes(PyArrayObject *out, const Loop *loop, PyObject *const *given, int count, c
     for (int j = 0; j < axes; j++) { /* each element once */
         npy_intp step = PyArray_STRIDE(out, j), inner = j + 1 < axes ? PyArray_STRIDE(out, j + 1) : 0;
         npy_intp needs = j + 1 < axes ? inner * PyArray_DIM(out, j + 1) : PyArray_ITEMSIZE(out);
-        if (PyArray_DIM(out, j) > 1 && step < needs) {
+        if ((PyArray_DIM(out, j) > 1 || axes == 1) && step < needs) {
             return 0;
         }
     }
@@ -333,7 +320,7 @@ takes(PyArrayObject *out, const Loop *loop, PyObject *const *given, int count, c
 }
 
 /* Compare what a loop made with what the ufunc makes of the same, which is given; it is trusted then. */
-static PyObject *
+PyObject *
 tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made)
 {
     PyObject *theirs = PyObject_Vectorcall(ufunc, given, count, NULL);
@@ -364,21 +351,6 @@ loop_over(PyObject *ufunc, PyObject *const *given, int count)
         find_loop(loop, (PyUFuncObject *)ufunc, type);
     }
     return loop->state != NONE && loop->read == dtype ? loop : NULL;
-}
-
-static void
-forget_faults(void)
-{
-    if (fetestexcept(FAULTS)) { /* to test is much faster than to clear */
-        feclearexcept(FE_ALL_EXCEPT);
-    }
-}
-
-static PyObject *
-new_array(PyArray_Descr *dtype, int axes, npy_intp *shape)
-{
-    return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(dtype), axes, shape, NULL,
-                                NULL, 0, NULL);
 }
 
 /* What a ufunc of NumPy's makes of small arrays of one shape, or of one and a number, as ours, new; NULL without an error for all else. It is done before anything else has been looked at. */

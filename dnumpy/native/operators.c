@@ -389,8 +389,10 @@ nb_matrix_multiply(PyObject *x, PyObject *y)
         Py_XDECREF(b);
         return call_slow(op->slow, x, y);
     }
-    PyObject *args[] = {a, b};
-    PyObject *r = PyObject_Vectorcall(op->loop, args, 2, NULL);
+    PyObject *args[] = {a, b}, *r = multiplied(op->loop, a, b);
+    if (r == NULL && !PyErr_Occurred()) {
+        r = PyObject_Vectorcall(op->loop, args, 2, NULL);
+    }
     Py_DECREF(a);
     Py_DECREF(b);
     return result(r, x, y);

@@ -1,0 +1,43 @@
+/* NumPy's inner loops over arrays of one dtype: see loops.c. */
+
+#ifndef DNUMPY_LOOPS_H
+#define DNUMPY_LOOPS_H
+
+#include "handle.h"
+#include <numpy/ufuncobject.h>
+
+#include <fenv.h>
+
+#define FAULTS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) /* that NumPy tells of */
+#define HELD_BELOW 500 /* elements up to which NumPy holds on to the interpreter's lock */
+
+enum { UNKNOWN, NONE, UNTRIED, TRUSTED };
+
+typedef struct {
+    PyUFuncGenericFunction run;
+    void *data;
+    PyArray_Descr *read, *made; /* the dtypes of operands and result, kept */
+    int state;
+} Loop;
+
+void find_loop(Loop *loop, PyUFuncObject *ufunc, int type);
+PyObject *tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made);
+int told_faults(PyUFuncObject *ufunc, int integers);
+PyArray_Descr *shared_dtype(PyObject *const *given, int count); /* borrowed */
+
+static inline void
+forget_faults(void)
+{
+    if (fetestexcept(FAULTS)) { /* to test is much faster than to clear */
+        feclearexcept(FE_ALL_EXCEPT);
+    }
+}
+
+static inline PyObject *
+new_array(PyArray_Descr *dtype, int axes, npy_intp *shape)
+{
+    return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(dtype), axes, shape, NULL,
+                                NULL, 0, NULL);
+}
+
+#endif
