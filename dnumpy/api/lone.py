@@ -71,13 +71,15 @@ VIEWS = frozenset({
 RUNS = frozenset({"cumsum", "cumprod"})
 # methods: what shows its array, may end early, runs over it, multiplies, or looks an element up; as
 # handle.h has
+SAME_BITS = frozenset({"all", "any", "astype", "clip", "copy", "max", "min"})
 KINDS: dict[Any, int] = {
     _array.transpose: 0, _array.swapaxes: 0, _array.diagonal: 0,
     _array.any: 1, _array.all: 1,
+    **{f: 1 for name, f in native.FASTER_OF_ARRAYS.items() if name in {"any", "all"}},
     **{f: 2 for name, f in native.FASTER_OF_ARRAYS.items() if name in RUNS},
     _array.dot: 3, _array.item: 4, _array.searchsorted: 4,
 }  # fmt: skip
-METHODS |= {f for name, f in native.FASTER_OF_ARRAYS.items() if name in {"max", "min"}}
+METHODS |= {f for name, f in native.FASTER_OF_ARRAYS.items() if name in SAME_BITS}
 PRODUCTS = frozenset({"dot", "vdot", "inner"})
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply

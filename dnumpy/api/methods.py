@@ -493,7 +493,8 @@ def install() -> None:
         native.give(ndarray, name, function, _LOOPS.get(name))
     for name in _NUMPYS_OF_SMALL:
         function = vars(ndarray)[name]
-        numpys, arrays = getattr(_np_array, name), name not in _WITHOUT_ARRAYS
+        numpys = native.FASTER_OF_ARRAYS.get(name, getattr(_np_array, name))
+        arrays = name not in _WITHOUT_ARRAYS
         short = native.method(
             function,
             numpys,

@@ -355,10 +355,16 @@ Lease: Any = (
     _module.Lease if built else None
 )  # what arrays over blocks of a pool have as their base
 # functions of NumPy's, methods of its arrays and of its ufuncs, and what gives the same sooner
-_FASTER = ("cumprod", "cumsum", "max", "mean", "min", "std", "sum", "var")
-_OTHERS = ("allclose", "cross", "isclose", "where")
+_FASTER = (
+    "all", "any", "clip", "cumprod", "cumsum", "max", "mean", "min", "std", "sum", "var",
+)  # fmt: skip
+_OTHERS = (
+    "allclose", "concatenate", "cross", "diff", "hstack", "isclose", "outer", "roll", "stack",
+    "vstack", "where",
+)  # fmt: skip
 FASTER = {name: getattr(_module, name) for name in (*_FASTER, *_OTHERS)} if built else {}
-FASTER_OF_ARRAYS = {name: getattr(_module, f"{name}_of") for name in _FASTER} if built else {}
+_OF_ARRAYS = (*_FASTER, "astype", "copy", "reshape")
+FASTER_OF_ARRAYS = {name: getattr(_module, f"{name}_of") for name in _OF_ARRAYS} if built else {}
 FASTER_OF_UFUNCS = {"accumulate": _module.accumulate_of} if built else {}
 
 

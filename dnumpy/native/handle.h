@@ -251,6 +251,11 @@ PyObject *viewed_by_method(PyObject *method, PyObject *const *args, Py_ssize_t c
 PyObject *viewed_by_attribute(PyObject *name, PyObject *array);
 PyObject *taken_by(PyObject *array, PyObject *index); /* see masks.c */
 int put_by_mask(PyObject *array, PyObject *mask, PyObject *value);
+#define FEWEST_PICKED 48 /* rows, before which NumPy is as fast */
+int meet(PyArrayObject *a, PyArrayObject *b); /* whether memory is shared, which has no gaps */
+int element_of(PyArrayObject *array, PyObject *number, char *cell);
+PyObject *picked_by_numbers(PyArrayObject *x, PyArrayObject *numbers); /* see picks.c */
+int put_picked(PyArrayObject *x, PyArrayObject *index, PyObject *value);
 PyObject *take_shared(PyObject *module, PyObject *args);
 PyObject *put_shared(PyObject *module, PyObject *args);
 PyObject *run_stretch(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -292,6 +297,23 @@ PyObject *smallest_of(PyObject *module, PyObject *const *args, Py_ssize_t count,
 PyObject *allclose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *isclose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+/* see sooner.c */
+PyObject *any(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *all(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *any_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *all_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *clip(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *clip_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *concatenate(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *stack(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *vstack(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *hstack(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *roll(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *diff(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *outer(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *copy_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *reshape_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *astype_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
 PyObject *trim_heap(PyObject *module, PyObject *unused); /* see memory.c */
 PyObject *lease(PyObject *module, PyObject *const *args, Py_ssize_t count); /* see lease.c */

@@ -33,12 +33,18 @@ typedef struct {
     npy_intp steps[MOST_AXES];
 } Walked;
 
+int
+is_ufunc(PyObject *x)
+{
+    return PyObject_TypeCheck(x, &PyUFunc_Type);
+}
+
 /* Say whether a ufunc is one of NumPy's own, with one result and element by element; -1 with an error. */
 static int
 is_numpys_own(PyObject *ufunc)
 {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
-    if (!PyObject_TypeCheck(ufunc, &PyUFunc_Type) || u->nout != 1 || u->nin > 2 || u->core_enabled) {
+    if (!is_ufunc(ufunc) || u->nout != 1 || u->nin > 2 || u->core_enabled) {
         return 0;
     }
     PyObject *named = numpys_own(NULL, u->name);

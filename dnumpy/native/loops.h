@@ -20,6 +20,7 @@ typedef struct {
     int state;
 } Loop;
 
+int is_ufunc(PyObject *x);
 void find_loop(Loop *loop, PyUFuncObject *ufunc, int type);
 PyObject *tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made);
 int told_faults(PyUFuncObject *ufunc, int integers);

@@ -14,7 +14,6 @@
 #endif
 
 #define BLOCK 1024   /* elements whose numbers are known at a time */
-#define FEWEST 48    /* elements, before which NumPy is as fast */
 #define LONGEST 8192 /* elements for which nobody is kept from the interpreter's lock */
 #define WORD 8       /* bytes of a mask that are looked at together */
 #define LINE 64      /* likewise, to see whether all are alike */
@@ -248,7 +247,7 @@ is_mask_over(PyArrayObject *mask, PyArrayObject *array)
 }
 
 /* Say whether two arrays, whose elements lie side by side, have a byte in common. */
-static int
+int
 meet(PyArrayObject *a, PyArrayObject *b)
 {
     char *x = PyArray_BYTES(a), *y = PyArray_BYTES(b);
@@ -285,7 +284,7 @@ rows_by_mask(PyArrayObject *x, PyArrayObject *m)
 {
     int ndim = PyArray_NDIM(x);
     if (PyArray_TYPE(m) != NPY_BOOL || !PyArray_IS_C_CONTIGUOUS(m) || PyArray_NDIM(m) != 1 ||
-        ndim < 2 || PyArray_DIM(m, 0) != PyArray_DIM(x, 0) || PyArray_DIM(m, 0) < FEWEST ||
+        ndim < 2 || PyArray_DIM(m, 0) != PyArray_DIM(x, 0) || PyArray_DIM(m, 0) < FEWEST_PICKED ||
         !PyArray_IS_C_CONTIGUOUS(x) || PyDataType_REFCHK(PyArray_DESCR(x))) {
         return NULL;
     }
@@ -306,17 +305,7 @@ rows_by_mask(PyArrayObject *x, PyArrayObject *m)
     return made;
 }
 
-/* The rows of an array by numbers, which NumPy takes faster than it picks them by an index. */
-static PyObject *
-rows_by_numbers(PyArrayObject *x, PyArrayObject *numbers)
-{
-    if (PyArray_NDIM(x) < 2 || PyArray_NDIM(numbers) < 1 || PyArray_TYPE(numbers) != NPY_INTP ||
-        PyArray_SIZE(numbers) < FEWEST || !PyArray_ISCARRAY_RO(numbers) ||
-        !PyArray_IS_C_CONTIGUOUS(x) || PyDataType_REFCHK(PyArray_DESCR(x))) {
-        return NULL;
-    }
-    PyObject *made = PyArray_TakeFrom(x, (PyObject *)numbers, 0, NULL, NPY_RAISE);
-    PyErr_Clear(); /* a number beyond the end, of which NumPy tells */
+/* a number beyond the end, of which NumPy tells */
     return made;
 }
 
@@ -330,12 +319,12 @@ taken_by(PyObject *array, PyObject *index)
         return NULL;
     }
     if (PyArray_TYPE(m) != NPY_BOOL) {
-        return rows_by_numbers(x, m);
+        return picked_by_numbers(x, m);
     }
     if (PyArray_NDIM(x) != PyArray_NDIM(m)) {
         return rows_by_mask(x, m);
     }
-    int at = is_mask_over(m, x) && PyArray_SIZE(x) >= FEWEST ? loops_for(x) : -1;
+    int at = is_mask_over(m, x) && PyArray_SIZE(x) > 0 ? loops_for(x) : -1;
     if (at < 0) {
         return NULL;
     }
@@ -357,7 +346,7 @@ taken_by(PyObject *array, PyObject *index)
 }
 
 /* One number as an element of an array, in `cell`; 0 where NumPy has to convert it. */
-static int
+int
 element_of(PyArrayObject *array, PyObject *number, char *cell)
 {
     int type = PyArray_TYPE(array), done = 0;
@@ -384,7 +373,10 @@ int
 put_by_mask(PyObject *array, PyObject *mask, PyObject *value)
 {
     PyArrayObject *x = (PyArrayObject *)array, *m = (PyArrayObject *)mask;
-    int at = IS_NUMPYS(mask) && is_mask_over(m, x) && PyArray_SIZE(x) >= FEWEST ? loops_for(x) : -1;
+    if (IS_NUMPYS(mask) && PyArray_TYPE(m) != NPY_BOOL) {
+        return put_picked(x, m, value);
+    }
+    int at = IS_NUMPYS(mask) && is_mask_over(m, x) && PyArray_SIZE(x) > 0 ? loops_for(x) : -1;
     if (at < 0 || !PyArray_ISWRITEABLE(x) || (PyArray_FLAGS(x) & WARNS) ||
         meet(x, m)) {
         return 0;
@@ -436,7 +428,7 @@ where(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyOb
         PyArrayObject *like = (PyArrayObject *)(IS_NUMPYS(args[1]) ? args[1] : args[2]);
         npy_intp size = PyArray_SIZE(m);
         Pair cells[2];
-        int at = size >= FEWEST && is_mask_over(m, like) ? loops_for(like) : -1;
+        int at = size > 0 && is_mask_over(m, like) ? loops_for(like) : -1;
         const void *x = at < 0 ? NULL : choice(args[1], m, like, &cells[0]);
         const void *y = x == NULL ? NULL : choice(args[2], m, like, &cells[1]);
         if (y != NULL) {

@@ -13,6 +13,7 @@ typedef struct {
     int marked; /* whether the method writes to its array, or makes an element for each pair of its
                    operands'; whether a managed array, too, has the attribute at hand */
     int arrays; /* how many arguments after the first may be arrays */
+    int kind;   /* which of those in handle.h the method is, -1 of none; UNASKED until then */
     const PyGetSetDef *numpys_own; /* how NumPy's arrays get the attribute, in a table of its class */
     vectorcallfunc vectorcall;
 } Member;
@@ -72,6 +73,19 @@ member_repr(PyObject *self)
     return PyObject_Repr(((Member *)self)->slow);
 }
 
+#define UNASKED (-2)
+
+/* is_of_kind, of the method itself. */
+static inline int
+is_itself(Member *self, int kind)
+{
+    if (self->kind == UNASKED && world.kinds != NULL) {
+        PyObject *found = PyDict_GetItemWithError(world.kinds, self->numpys);
+        self->kind = found == NULL ? -1 : (int)PyLong_AsLong(found);
+    }
+    return self->kind == kind;
+}
+
 static Member *
 member_made(PyTypeObject *type, PyObject *slow, PyObject *numpys)
 {
@@ -79,6 +93,7 @@ member_made(PyTypeObject *type, PyObject *slow, PyObject *numpys)
     if (made != NULL) {
         made->slow = Py_NewRef(slow);
         made->numpys = Py_NewRef(numpys);
+        made->kind = UNASKED;
     }
     return made;
 }
@@ -160,7 +175,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     Member *self = (Member *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
-    if (count > 1 && is_of_kind(self->numpys, MULTIPLIES) && before_product(args, count) < 0) {
+    if (count > 1 && is_itself(self, MULTIPLIES) && before_product(args, count) < 0) {
         return NULL;
     }
     if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
@@ -175,7 +190,7 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         own = own != NULL ? Py_NewRef(own) : self->marked ? NULL : peek(args[0]);
         if (own == NULL && !self->marked) { /* a copy of what is large */
             own = lying_here(args[0]);
-            if (own != NULL && total == 2 && count == 2 && is_of_kind(self->numpys, MULTIPLIES)) {
+            if (own != NULL && total == 2 && count == 2 && is_itself(self, MULTIPLIES)) {
                 r = little_product(self->numpys, own, args);
                 if (r != NULL || PyErr_Occurred()) {
                     Py_DECREF(own);
