@@ -359,8 +359,8 @@ _FASTER = (
     "all", "any", "clip", "cumprod", "cumsum", "max", "mean", "min", "std", "sum", "var",
 )  # fmt: skip
 _OTHERS = (
-    "allclose", "concatenate", "cross", "diff", "hstack", "isclose", "outer", "roll", "stack",
-    "vstack", "where",
+    "allclose", "arange", "array", "concatenate", "cross", "diff", "empty", "full", "hstack",
+    "isclose", "ones", "outer", "roll", "stack", "vstack", "where", "zeros",
 )  # fmt: skip
 FASTER = {name: getattr(_module, name) for name in (*_FASTER, *_OTHERS)} if built else {}
 _OF_ARRAYS = (*_FASTER, "astype", "copy", "reshape")

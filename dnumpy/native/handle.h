@@ -314,6 +314,13 @@ PyObject *outer(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObj
 PyObject *copy_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *reshape_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *astype_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+/* see made.c */
+PyObject *zeros(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *empty(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *ones(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *full(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *array(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
 PyObject *trim_heap(PyObject *module, PyObject *unused); /* see memory.c */
 PyObject *lease(PyObject *module, PyObject *const *args, Py_ssize_t count); /* see lease.c */

@@ -305,10 +305,6 @@ rows_by_mask(PyArrayObject *x, PyArrayObject *m)
     return made;
 }
 
-/* a number beyond the end, of which NumPy tells */
-    return made;
-}
-
 /* What a mask over all of an array or over its rows shows, or some of its rows by number, new; NULL
    without an error where that is NumPy's. */
 PyObject *

@@ -117,7 +117,11 @@ rows_by_numbers(PyArrayObject *x, PyArrayObject *numbers)
         return NULL;
     }
     PyObject *made = PyArray_TakeFrom(x, (PyObject *)numbers, 0, NULL, NPY_RAISE);
-    PyErr_Clear(); /* What numbers pick, new; NULL without an error where NumPy has to look. */
+    PyErr_Clear(); /* a number beyond the end, of which NumPy tells */
+    return made;
+}
+
+/* What numbers pick, new; NULL without an error where NumPy has to look. */
 PyObject *
 picked_by_numbers(PyArrayObject *x, PyArrayObject *numbers)
 {

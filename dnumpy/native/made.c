@@ -1,0 +1,252 @@
+/* Small arrays made of a shape, of numbers, or of a range, as NumPy makes them.
+
+   What is not as plain as can be (another dtype than the usual one, an order, a length that is no integer
+   of Python's) is left to NumPy, errors included. */
+
+#include "loops.h"
+
+#define MOST_MADE 8192 /* elements: of more, NumPy is as fast */
+#define MOST_LISTED 256
+
+/* A shape given as an integer or as a tuple of them; -1 of others, or where that is not small. */
+static int
+take_extents(PyObject *x, npy_intp *shape)
+{
+    int is_tuple = PyTuple_CheckExact(x);
+    Py_ssize_t axes = is_tuple ? PyTuple_GET_SIZE(x) : 1;
+    npy_intp size = 1;
+    if (axes > NPY_MAXDIMS) {
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < axes; k++) {
+        PyObject *extent = is_tuple ? PyTuple_GET_ITEM(x, k) : x;
+        shape[k] = PyLong_CheckExact(extent) ? PyLong_AsSsize_t(extent) : -1;
+        if (shape[k] < 0 || shape[k] > MOST_MADE || (size *= shape[k]) > MOST_MADE) {
+            PyErr_Clear(); /* of an integer that is too large, which NumPy tells of */
+            return -1;
+        }
+    }
+    return (int)axes;
+}
+
+/* The type that is asked for, after the shape or as `dtype`: -1 where NumPy has to look. */
+static int
+type_asked_for(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, Py_ssize_t before)
+{
+    static PyObject *name;
+    Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    if (count == before && named == 0) {
+        return NPY_DOUBLE;
+    }
+    if (count + named != before + 1 || count < before ||
+        (named == 1 && PyTuple_GET_ITEM(kwnames, 0) != intern(&name, "dtype"))) {
+        return -1;
+    }
+    PyObject *x = args[before];
+    if (x == (PyObject *)&PyFloat_Type || x == (PyObject *)&PyDoubleArrType_Type) {
+        return NPY_DOUBLE;
+    }
+    if (x == (PyObject *)&PyLong_Type) {
+        return NPY_INTP; /* NumPy's usual integer since 2.0 */
+    }
+    if (x == (PyObject *)&PyBool_Type || x == (PyObject *)&PyBoolArrType_Type) {
+        return NPY_BOOL;
+    }
+    return x == (PyObject *)&PyFloatArrType_Type ? NPY_FLOAT : x == Py_None ? NPY_DOUBLE : -1;
+}
+
+static PyObject *
+of_type(int type, int axes, npy_intp *shape)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    return dtype == NULL ? NULL
+                         : PyArray_NewFromDescr(&PyArray_Type, dtype, axes, shape, NULL, NULL, 0, NULL);
+}
+
+#define OR_NUMPYS(MADE, NAME)                                                                      \
+    static PyObject *numpys;                                                                       \
+    PyObject *made_ = (MADE);                                                                      \
+    return made_ != NULL || PyErr_Occurred()                                                       \
+               ? made_                                                                             \
+               : left_to_numpy(&numpys, NULL, NAME, args, count, kwnames)
+
+/* An array of a shape, new, with zeros throughout or with what lay there. */
+static PyObject *
+of_shape(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int clears)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    int type = count == 0 ? -1 : type_asked_for(args, count, kwnames, 1);
+    int axes = type < 0 ? -1 : take_extents(args[0], shape);
+    PyObject *made = axes < 0 ? NULL : of_type(type, axes, shape);
+    if (made != NULL && clears) {
+        memset(PyArray_BYTES((PyArrayObject *)made), 0, PyArray_NBYTES((PyArrayObject *)made));
+    }
+    return made;
+}
+
+PyObject *
+zeros(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    OR_NUMPYS(of_shape(args, count, kwnames, 1), "zeros");
+}
+
+PyObject *
+empty(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    OR_NUMPYS(of_shape(args, count, kwnames, 0), "empty");
+}
+
+static PyObject *
+filled(int type, PyObject *extents, double real, npy_intp whole)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    int axes = take_extents(extents, shape);
+    PyObject *made = axes < 0 ? NULL : of_type(type, axes, shape);
+    npy_intp size = made == NULL ? 0 : PyArray_SIZE((PyArrayObject *)made);
+    void *data = made == NULL ? NULL : PyArray_DATA((PyArrayObject *)made);
+    for (npy_intp k = 0; k < size; k++) {
+        if (type == NPY_DOUBLE) {
+            ((double *)data)[k] = real;
+        }
+        else {
+            ((npy_intp *)data)[k] = whole;
+        }
+    }
+    return made;
+}
+
+PyObject *
+ones(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    int type = count == 0 ? -1 : type_asked_for(args, count, kwnames, 1);
+    OR_NUMPYS(type == NPY_DOUBLE || type == NPY_INTP ? filled(type, args[0], 1, 1) : NULL, "ones");
+}
+
+PyObject *
+full(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    PyObject *made = NULL;
+    if (count == 2 && kwnames == NULL && PyFloat_CheckExact(args[1])) {
+        made = filled(NPY_DOUBLE, args[0], PyFloat_AS_DOUBLE(args[1]), 0);
+    }
+    else if (count == 2 && kwnames == NULL && PyLong_CheckExact(args[1])) {
+        Py_ssize_t whole = PyLong_AsSsize_t(args[1]);
+        int fits = whole != -1 || !PyErr_Occurred();
+        PyErr_Clear();
+        made = fits ? filled(NPY_INTP, args[0], 0, whole) : NULL;
+    }
+    OR_NUMPYS(made, "full");
+}
+
+/* A range of whole numbers, new; NULL without an error where NumPy has to look. */
+static PyObject *
+whole_range(PyObject *const *args, Py_ssize_t count)
+{
+    const npy_intp most = (npy_intp)1 << 40; /* so that no bound overflows */
+    npy_intp bounds[3] = {0, 0, 1};
+    for (Py_ssize_t k = 0; k < count; k++) {
+        npy_intp bound = PyLong_CheckExact(args[k]) ? PyLong_AsSsize_t(args[k]) : most;
+        if (bound >= most || bound <= -most || (bound == -1 && PyErr_Occurred())) {
+            PyErr_Clear();
+            return NULL;
+        }
+        bounds[count == 1 ? 1 : k] = bound;
+    }
+    npy_intp start = bounds[0], step = bounds[2], reach = bounds[1] - start;
+    if (step == 0) {
+        return NULL;
+    }
+    npy_intp size = step > 0 ? (reach + step - 1) / step : (reach + step + 1) / step;
+    size = (reach > 0) == (step > 0) && reach != 0 ? size : 0;
+    if (size > MOST_MADE) {
+        return NULL;
+    }
+    PyObject *made = of_type(NPY_INTP, 1, &size);
+    npy_intp *data = made == NULL ? NULL : PyArray_DATA((PyArrayObject *)made);
+    for (npy_intp k = 0; made != NULL && k < size; k++) {
+        data[k] = start + k * step;
+    }
+    return made;
+}
+
+PyObject *
+arange(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    int fits = count >= 1 && count <= 3 && kwnames == NULL;
+    OR_NUMPYS(fits ? whole_range(args, count) : NULL, "arange");
+}
+
+/* Say which type the numbers of a list are all of, floats or integers; -1 of others. */
+static int
+type_of_numbers(PyObject *const *items, Py_ssize_t count)
+{
+    int type = count == 0 ? -1 : PyFloat_CheckExact(items[0]) ? NPY_DOUBLE : NPY_INTP;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (type == NPY_DOUBLE ? !PyFloat_CheckExact(items[k]) : !PyLong_CheckExact(items[k])) {
+            return -1;
+        }
+    }
+    return type;
+}
+
+/* Write the numbers of a list; 0 where one does not fit. */
+static int
+write_numbers(void *to, PyObject *const *items, Py_ssize_t count, int type)
+{
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (type == NPY_DOUBLE) {
+            ((double *)to)[k] = PyFloat_AS_DOUBLE(items[k]);
+            continue;
+        }
+        npy_intp whole = PyLong_AsSsize_t(items[k]);
+        if (whole == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return 0;
+        }
+        ((npy_intp *)to)[k] = whole;
+    }
+    return 1;
+}
+
+/* What a list of numbers, or of such lists, is as an array, new; NULL without an error of others. */
+static PyObject *
+of_numbers(PyObject *x)
+{
+    int is_sequence = PyList_CheckExact(x) || PyTuple_CheckExact(x);
+    Py_ssize_t rows = is_sequence ? PySequence_Fast_GET_SIZE(x) : 0;
+    if (rows == 0 || rows > MOST_LISTED) {
+        return NULL;
+    }
+    PyObject **items = PySequence_Fast_ITEMS(x);
+    int nested = PyList_CheckExact(items[0]) || PyTuple_CheckExact(items[0]);
+    npy_intp shape[] = {rows, nested ? PySequence_Fast_GET_SIZE(items[0]) : 1};
+    int type = nested ? -1 : type_of_numbers(items, rows);
+    for (Py_ssize_t k = 0; nested && k < rows; k++) {
+        int is_row = (PyList_CheckExact(items[k]) || PyTuple_CheckExact(items[k])) &&
+                     PySequence_Fast_GET_SIZE(items[k]) == shape[1];
+        int found = is_row ? type_of_numbers(PySequence_Fast_ITEMS(items[k]), shape[1]) : -1;
+        type = k == 0 || found == type ? found : -1;
+        if (type < 0) {
+            return NULL;
+        }
+    }
+    if (type < 0 || rows * shape[1] > MOST_MADE) {
+        return NULL;
+    }
+    PyObject *made = of_type(type, nested ? 2 : 1, shape);
+    char *to = made == NULL ? NULL : PyArray_BYTES((PyArrayObject *)made);
+    for (Py_ssize_t k = 0; made != NULL && k < (nested ? rows : 1); k++) {
+        PyObject *row = nested ? items[k] : x;
+        Py_ssize_t count = PySequence_Fast_GET_SIZE(row);
+        if (!write_numbers(to + k * count * sizeof(npy_intp), PySequence_Fast_ITEMS(row), count, type)) {
+            Py_CLEAR(made);
+        }
+    }
+    return made;
+}
+
+PyObject *
+array(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    OR_NUMPYS(count == 1 && kwnames == NULL ? of_numbers(args[0]) : NULL, "array");
+}
