@@ -91,6 +91,23 @@ warns_of_third(PyObject *ufunc)
     return loops == NULL || loops->warns;
 }
 
+/* Say whether a loop rounds once, and exactly, so that it is free in which order it meets elements; others
+   may have one way for elements side by side, and another that rounds otherwise for the rest. */
+static int
+is_steady(const char *name, int type)
+{
+    static const char *const steady[] = {
+        "add", "subtract", "multiply", "divide", "less", "less_equal", "equal", "not_equal", "greater",
+        "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or",
+    };
+    for (size_t k = 0; k < sizeof steady / sizeof *steady; k++) {
+        if (strcmp(name, steady[k]) == 0) {
+            return !PyTypeNum_ISCOMPLEX(type);
+        }
+    }
+    return 0;
+}
+
 /* Find the loop over operands of one type: the first that has it, as NumPy does. */
 void
 find_loop(Loop *loop, PyUFuncObject *ufunc, int type)
@@ -104,6 +121,7 @@ find_loop(Loop *loop, PyUFuncObject *ufunc, int type)
             loop->data = ufunc->data == NULL ? NULL : ufunc->data[k];
             loop->read = PyArray_DescrFromType(type);
             loop->made = PyArray_DescrFromType(made);
+            loop->is_steady = is_steady(ufunc->name, type);
             loop->state = loop->run == NULL || loop->made == NULL ? NONE : UNTRIED;
             return;
         }
@@ -208,21 +226,62 @@ join_axes(npy_intp *shape, int axes, Walked *walked, int count)
 
 /* The steps over one element, on which loops look though they take none: where no operand has fewer axes
    NumPy calls the loop without an iterator, with the step of an only axis or from element to element;
-   else with none. Return how many axes that are. */
+   else with none. `out` may be NULL, of a new array. Return how many axes that are. */
 static int
-one_element(Walked *walked, PyObject *const *arrays, int count, npy_intp *shape, int axes)
+one_element(Walked *walked, PyObject *const *given, int count, const Loop *loop, PyObject *out, int axes)
 {
     int alike = 1;
     for (int k = 0; k < count; k++) {
-        int ndim = IS_NUMPYS(arrays[k]) ? PyArray_NDIM((PyArrayObject *)arrays[k]) : 0;
+        int ndim = IS_NUMPYS(given[k]) ? PyArray_NDIM((PyArrayObject *)given[k]) : 0;
         alike = alike && (ndim == 0 || ndim == axes);
     }
-    for (int k = 0; k < count; k++) {
-        PyArrayObject *array = (PyArrayObject *)arrays[k];
-        int has_step = alike && IS_NUMPYS(arrays[k]) && PyArray_NDIM(array) > 0;
-        walked[k].steps[0] = !has_step ? 0 : axes == 1 ? PyArray_STRIDE(array, 0) : PyArray_ITEMSIZE(array);
+    for (int k = 0; k <= count; k++) {
+        PyObject *x = k < count ? given[k] : out;
+        PyArrayObject *array = x != NULL && IS_NUMPYS(x) ? (PyArrayObject *)x : NULL;
+        npy_intp bytes = (npy_intp)PyDataType_ELSIZE(k < count ? loop->read : loop->made);
+        int has_step = alike && (k == count || (array != NULL && PyArray_NDIM(array) > 0));
+        int own = array != NULL && axes == 1;
+        walked[k].steps[0] = !has_step ? 0 : own ? PyArray_STRIDE(array, 0) : bytes;
     }
-    shape[0] = 1;
+    return 1;
+}
+
+/* The steps of a new array, in C's order. */
+static void
+walk_over_new(Walked *walked, const npy_intp *shape, int axes, npy_intp bytes)
+{
+    for (int j = axes; j-- > 0; bytes *= shape[j]) {
+        walked->steps[j] = bytes;
+    }
+}
+
+#define SHORT_AXIS 16 /* elements: of fewer, what comes with a call counts more */
+#define MOST_CALLS 32 /* of a short axis: for more, NumPy knows a better way */
+
+/* Let the longest axis be the inner one, where the last is short and that does not matter; 0 if it does. */
+static int
+take_longest(const Loop *loop, npy_intp *shape, int axes, Walked *walked, int count)
+{
+    int last = axes - 1, longest = last;
+    npy_intp calls = 1;
+    for (int j = 0; j < last; j++) {
+        longest = shape[j] > shape[last] && (longest == last || shape[j] >= shape[longest]) ? j : longest;
+        calls *= shape[j];
+    }
+    if (axes < 2 || shape[last] >= SHORT_AXIS || calls <= MOST_CALLS) {
+        return 1;
+    }
+    if (!loop->is_steady) {
+        return 0;
+    }
+    npy_intp extent = shape[last];
+    shape[last] = shape[longest];
+    shape[longest] = extent;
+    for (int k = 0; k < count; k++) {
+        npy_intp step = walked[k].steps[last];
+        walked[k].steps[last] = walked[k].steps[longest];
+        walked[k].steps[longest] = step;
+    }
     return 1;
 }
 
@@ -452,25 +511,37 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
             return NULL;
         }
     }
-    int fits = out == NULL || takes((PyArrayObject *)out, loop, given, count, shape, axes);
-    PyObject *made = !fits ? NULL : out == NULL ? new_array(loop->made, axes, shape) : Py_NewRef(out);
+    if (out == NULL) {
+        walk_over_new(&walked[count], shape, axes, (npy_intp)PyDataType_ELSIZE(loop->made));
+    }
+    else if (!takes((PyArrayObject *)out, loop, given, count, shape, axes) ||
+             !walk_over(&walked[count], (PyArrayObject *)out, shape, axes)) {
+        return NULL;
+    }
+    npy_intp extents[MOST_AXES], size = 1;
+    for (int j = 0; j < axes; j++) {
+        extents[j] = shape[j];
+        size *= shape[j];
+    }
+    int left = size == 1 ? one_element(walked, given, count, loop, out, axes)
+                         : join_axes(extents, axes, walked, count + 1);
+    if (size > 1 && !take_longest(loop, extents, left, walked, count + 1)) {
+        return NULL;
+    }
+    PyObject *made = out == NULL ? new_array(loop->made, axes, shape) : Py_NewRef(out);
     if (made == NULL) {
         return NULL;
     }
-    walk_over(&walked[count], (PyArrayObject *)made, shape, axes);
-    npy_intp size = size_of_array((PyArrayObject *)made);
+    walked[count].data = PyArray_BYTES((PyArrayObject *)made);
     if (size > 0) {
-        PyObject *all[] = {given[0], count == 1 ? made : given[1], made};
-        int left = size == 1 ? one_element(walked, all, count + 1, shape, axes)
-                             : join_axes(shape, axes, walked, count + 1);
         forget_faults();
         if (size > HELD_BELOW) {
             Py_BEGIN_ALLOW_THREADS
-            run_over(loop, shape, left, walked, count + 1);
+            run_over(loop, extents, left, walked, count + 1);
             Py_END_ALLOW_THREADS
         }
         else {
-            run_over(loop, shape, left, walked, count + 1);
+            run_over(loop, extents, left, walked, count + 1);
         }
     }
     if (LIKELY(loop->state == TRUSTED)) {

@@ -17,6 +17,7 @@ typedef struct {
     PyUFuncGenericFunction run;
     void *data;
     PyArray_Descr *read, *made; /* the dtypes of operands and result, kept */
+    int is_steady; /* whether an element's bits are the same wherever the loop meets it */
     int state;
 } Loop;
 
