@@ -233,7 +233,8 @@ AT_ONCE: dict[str, Callable[..., Any]] = {
     **native.FASTER,
     "histogram": counting_kernels.histogram,
 }
-AT_ONCE |= {"concat": AT_ONCE[name] for name in AT_ONCE if name == "concatenate"}  # its other name
+if "concatenate" in AT_ONCE:
+    AT_ONCE["concat"] = AT_ONCE["concatenate"]  # its other name
 
 # what stands for built-in functions, which are given their module first
 BUILTIN: dict[str, Callable[..., Any]] = {

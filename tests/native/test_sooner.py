@@ -1,4 +1,4 @@
-"""What C does in full for small arrays is what NumPy does: joining, rolling, picking, making, showing."""
+"""What C does in full for small arrays is NumPy's: joins, rolls, picks, views."""
 
 # ruff: noqa: B023 - what is made in a loop is called in it
 
