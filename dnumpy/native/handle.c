@@ -353,6 +353,9 @@ call_now(PyObject *loop, PyObject *x, PyObject *y)
         PyObject *args[] = {a, b};
         double started = site == NULL ? 0 : seconds_now();
         r = site == NULL ? looped(loop, args, y == NULL ? 1 : 2, NULL) : NULL;
+        if (r == NULL && site == NULL && !PyErr_Occurred()) {
+            r = looped_mixed(loop, args, y == NULL ? 1 : 2, NULL);
+        }
         if (r == NULL && y != NULL && site == NULL && !PyErr_Occurred()) {
             r = multiplied(loop, a, b);
         }

@@ -175,6 +175,7 @@ int is_immediate(PyObject *x);
 PyObject *ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count,
                PyObject *kwnames); /* what Python makes of it, the time noted */
 PyObject *region_of(PyObject *array, PyObject *key); /* see regions.c */
+int put_item(PyObject *a, PyObject *key, PyObject *plain);
 PyObject *item_of(PyObject *array, PyObject *key); /* see elements.c */
 int set_element(PyArrayObject *a, PyObject *key, PyObject *value);
 PyObject *nb_int(PyObject *x);
@@ -216,6 +217,7 @@ PyObject *power_by_loop(PyObject *ufunc, PyObject *a, PyObject *power);
 PyObject *multiplied(PyObject *matmul, PyObject *x, PyObject *y); /* see products.c */
 PyObject *looped_alike(PyObject *ufunc, PyObject *x, PyObject *y);
 PyObject *looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out); /* see loops.c */
+PyObject *looped_mixed(PyObject *ufunc, PyObject *const *given, int count, PyObject *out);
 int warns_of_third(PyObject *ufunc);
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);

@@ -485,15 +485,7 @@ mp_ass_subscript(PyObject *x, PyObject *key, PyObject *value)
             plain = small_of(value);
         }
         if (LIKELY(plain != NULL && is_basic(key))) {
-            if (set_element((PyArrayObject *)a, key, plain)) {
-                return 0;
-            }
-            Py_INCREF(a);
-            Py_INCREF(plain);
-            int done = PyObject_SetItem(a, key, plain);
-            Py_DECREF(a);
-            Py_DECREF(plain);
-            return done;
+            return put_item(a, key, plain);
         }
         PyObject *index = plain == NULL ? NULL : plain_key(key);
         if (index != NULL) {

@@ -93,7 +93,7 @@ warns_of_third(PyObject *ufunc)
 
 /* Say whether a loop rounds once, and exactly, so that it is free in which order it meets elements; others
    may have one way for elements side by side, and another that rounds otherwise for the rest. */
-static int
+int
 is_steady(const char *name, int type)
 {
     static const char *const steady[] = {

@@ -22,6 +22,7 @@ typedef struct {
 } Loop;
 
 int is_ufunc(PyObject *x);
+int is_steady(const char *name, int type);
 void find_loop(Loop *loop, PyUFuncObject *ufunc, int type);
 PyObject *tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made);
 int told_faults(PyUFuncObject *ufunc, int integers);

@@ -213,6 +213,9 @@ written(Operator *op, PyObject *x, PyObject *a, PyObject *b)
     PyObject *args[] = {a, b, a};
     PyObject *r = looped(op->loop, args, 2, a);
     if (r == NULL && !PyErr_Occurred()) {
+        r = looped_mixed(op->loop, args, 2, a);
+    }
+    if (r == NULL && !PyErr_Occurred()) {
         r = PyObject_Vectorcall(op->loop, args, 3, NULL);
     }
     if (r == NULL) {
@@ -516,6 +519,9 @@ handle_compare(PyObject *x, PyObject *y, int op)
     }
     double started = site == NULL ? 0 : seconds_now();
     PyObject *r = site == NULL ? looped(comparing_ufunc(op), pair, 2, NULL) : NULL;
+    if (r == NULL && site == NULL && !PyErr_Occurred()) {
+        r = looped_mixed(comparing_ufunc(op), pair, 2, NULL);
+    }
     if (r == NULL && !PyErr_Occurred()) {
         r = PyObject_RichCompare(a, b, op);
     }

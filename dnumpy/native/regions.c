@@ -1,10 +1,10 @@
-/* Views of arrays of NumPy's by integers and slices.
+/* Parts of arrays of NumPy's by integers and slices: shown as views, and written to.
 
    NumPy parses an index for everything that it may be, and has the view by way of general code; most
    indices are slices with whole numbers. What is not as plain as that, or does not fit the array, is
    left to NumPy, errors included. */
 
-#include "handle.h"
+#include "numbers.h"
 
 #define MOST_AXES 8
 
@@ -125,4 +125,175 @@ region_of(PyObject *array, PyObject *key)
         Py_CLEAR(made);
     }
     return made;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+#define MOST_WRITTEN 4096 /* elements: with more, NumPy is as fast */
+
+/* Where the elements that are written come from: as many steps as the region has. */
+typedef struct {
+    const char *data;
+    npy_intp steps[MOST_AXES];
+} Source;
+
+/* Say whether two pieces of memory have bytes in common, which begin and end here. */
+static int
+overlap(const char *x, const char *x_end, const char *y, const char *y_end)
+{
+    return x < y_end && y < x_end;
+}
+
+static void
+bounds_of(const char *data, const npy_intp *shape, const npy_intp *steps, int axes, npy_intp bytes,
+          const char **first, const char **end)
+{
+    *first = data;
+    *end = data + bytes;
+    for (int j = 0; j < axes; j++) {
+        npy_intp reach = (shape[j] - 1) * steps[j];
+        *(reach < 0 ? first : end) += reach;
+    }
+}
+
+enum { MISFIT, APART, OVERLAPPING, ITSELF };
+
+/* The elements of an array beside a region of as many axes or more. */
+static int
+take_source(Source *source, PyArrayObject *from, const Region *region, const char *to, npy_intp bytes)
+{
+    int before = region->axes - PyArray_NDIM(from);
+    const char *first, *end, *first_read, *end_read;
+    if (before < 0) {
+        return MISFIT;
+    }
+    source->data = PyArray_BYTES(from);
+    for (int j = 0; j < region->axes; j++) {
+        npy_intp extent = j < before ? 1 : PyArray_DIM(from, j - before);
+        if (extent != region->shape[j] && extent != 1) {
+            return MISFIT;
+        }
+        source->steps[j] = extent == 1 ? 0 : PyArray_STRIDE(from, j - before);
+    }
+    bounds_of(to, region->shape, region->strides, region->axes, bytes, &first, &end);
+    bounds_of(source->data, region->shape, source->steps, region->axes, bytes, &first_read, &end_read);
+    if (source->data == to && PyArray_NDIM(from) == region->axes &&
+        PyArray_CompareLists(source->steps, region->strides, region->axes)) {
+        return ITSELF; /* the last step of x[key] += 1 */
+    }
+    return overlap(first, end, first_read, end_read) ? OVERLAPPING : APART;
+}
+
+#define COPY_LINE(T)                                                                               \
+    for (npy_intp k = 0; k < count; k++) {                                                         \
+        *(T *)(to + k * step) = *(const T *)(from + k * step_read);                                \
+    }
+
+static void
+copy_line(char *to, npy_intp step, const char *from, npy_intp step_read, npy_intp count, npy_intp bytes)
+{
+    if (step == bytes && step_read == bytes) {
+        memcpy(to, from, count * bytes);
+        return;
+    }
+    switch (bytes) {
+        case 1: COPY_LINE(npy_uint8) break;
+        case 2: COPY_LINE(npy_uint16) break;
+        case 4: COPY_LINE(npy_uint32) break;
+        case 8: COPY_LINE(npy_uint64) break;
+        default:
+            for (npy_intp k = 0; k < count; k++) {
+                memcpy(to + k * step, from + k * step_read, bytes);
+            }
+    }
+}
+
+static void
+copy_region(const Region *region, int axis, char *to, const Source *source, const char *from,
+            npy_intp bytes)
+{
+    npy_intp step = region->strides[axis], step_read = source->steps[axis];
+    if (axis == region->axes - 1) {
+        copy_line(to, step, from, step_read, region->shape[axis], bytes);
+        return;
+    }
+    for (npy_intp k = 0; k < region->shape[axis]; k++, to += step, from += step_read) {
+        copy_region(region, axis + 1, to, source, from, bytes);
+    }
+}
+
+/* Copy the elements to memory of their own, new, whence they are written; NULL with an error. */
+static char *
+set_apart(Source *source, const Region *region, npy_intp size, npy_intp bytes)
+{
+    char *memory = PyMem_Malloc(size * bytes);
+    Region apart = {.axes = region->axes};
+    npy_intp step = bytes;
+    for (int j = region->axes; j-- > 0; step *= region->shape[j]) {
+        apart.shape[j] = region->shape[j];
+        apart.strides[j] = step;
+    }
+    if (memory == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    copy_region(&apart, 0, memory, source, source->data, bytes);
+    source->data = memory;
+    memcpy(source->steps, apart.strides, sizeof source->steps);
+    return memory;
+}
+
+/* Write an array of the same dtype, or a number, to what a basic index shows: 1 if it was done, 0 where
+   NumPy has to, -1 with an error. */
+static int
+put_region(PyArrayObject *a, PyObject *key, PyObject *value)
+{
+    int is_tuple = PyTuple_CheckExact(key), type = PyArray_TYPE(a);
+    Region region = {.axes = 0, .offset = 0};
+    Source source = {.data = NULL};
+    Number number;
+    PyArrayObject *from = (PyArrayObject *)value;
+    int is_array = IS_NUMPYS(value);
+    if (!PyTypeNum_ISNUMBER(type) || !PyArray_ISBEHAVED(a) || PyArray_FLAGS(a) < 0 ||
+        (is_array ? PyArray_DESCR(from) != PyArray_DESCR(a) || !PyArray_ISALIGNED(from)
+                  : !put_number(&number, value, type)) ||
+        !find_region(&region, a, is_tuple ? &PyTuple_GET_ITEM(key, 0) : &key,
+                     is_tuple ? PyTuple_GET_SIZE(key) : 1)) {
+        return 0;
+    }
+    npy_intp size = 1, bytes = PyArray_ITEMSIZE(a);
+    for (int j = 0; j < region.axes; j++) {
+        size *= region.shape[j];
+    }
+    char *to = PyArray_BYTES(a) + region.offset;
+    if (size > MOST_WRITTEN || (is_array && size == 0)) {
+        return 0; /* of nothing, what fits is NumPy's to say */
+    }
+    int lies = is_array ? take_source(&source, from, &region, to, bytes) : APART;
+    char *apart = lies == OVERLAPPING ? set_apart(&source, &region, size, bytes) : NULL;
+    if (lies == MISFIT || (lies == OVERLAPPING && apart == NULL)) {
+        return lies == MISFIT ? 0 : -1;
+    }
+    if (size > 0 && lies != ITSELF) {
+        source.data = is_array ? source.data : (const char *)&number;
+        copy_region(&region, 0, to, &source, source.data, bytes);
+    }
+    PyMem_Free(apart);
+    return 1;
+}
+
+/* Write to an element or a region of a small array: 0, or -1 with an error. */
+int
+put_item(PyObject *a, PyObject *key, PyObject *plain)
+{
+    int done = set_element((PyArrayObject *)a, key, plain);
+    done = done ? done : put_region((PyArrayObject *)a, key, plain);
+    if (done == 0) {
+        Py_INCREF(a);
+        Py_INCREF(plain);
+        done = PyObject_SetItem(a, key, plain);
+        Py_DECREF(a);
+        Py_DECREF(plain);
+    }
+    return done < 0 ? -1 : 0;
 }

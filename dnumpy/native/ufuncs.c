@@ -122,6 +122,9 @@ of_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwna
         int plain = outs == 0 ? total == read
                               : total == read + 1 && (kwnames != NULL || !warns_of_third(self->np));
         r = plain ? looped(self->np, given, (int)read, outs == 1 ? given[read] : NULL) : NULL;
+        if (r == NULL && plain && !PyErr_Occurred()) {
+            r = looped_mixed(self->np, given, (int)read, outs == 1 ? given[read] : NULL);
+        }
         if (r == NULL && !PyErr_Occurred() && total == 2 && count == 2) {
             r = multiplied(self->np, given[0], given[1]);
         }

@@ -195,3 +195,43 @@ def test_lists_of_numbers(numbers: Any) -> None:
     compare(lambda module: module.array(numbers), ())
     compare(lambda module: module.array(numbers, float), ())
     compare(lambda module: module.asarray(numbers), ())
+
+
+def test_regions_are_written_to() -> None:
+    for seed in range(2000):
+        draw, x = drawn(seed)
+        parts = tuple(part(draw) for _ in range(draw.integers(4)))
+        key = parts[0] if len(parts) == 1 and draw.random() < 0.7 else parts
+        way = draw.integers(4)
+        shape = SHAPES[draw.integers(len(SHAPES))] if way == 0 else told(lambda: x[key].shape)[0]
+        fits = isinstance(shape, tuple) and way < 3
+        kind = x.dtype.char if draw.random() < 0.8 else "d"
+        new = (
+            laid_out(draw, values(draw, kind, shape))
+            if fits
+            else NUMBERS[draw.integers(len(NUMBERS))]
+        )
+
+        def written(module: Any, a: Any, v: Any) -> Any:
+            target = module.array(a)
+            target[key] = v
+            return target
+
+        compare(written, (x, new))
+
+
+def test_regions_that_overlap() -> None:
+    keys = ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None)),
+            (slice(None, None, -1), slice(None)), (slice(1, -1), slice(1, -1)),
+            (slice(0, 3), slice(2, 5)))  # fmt: skip
+    for shape, (to, read) in itertools.product(((7,), (7, 6), (5, 2, 3)), keys):
+        whole = np.arange(np.prod(shape), dtype=float).reshape(shape)
+
+        def shifted(module: Any, a: Any) -> Any:
+            target = module.array(a)
+            target[to] = target[read]
+            target[..., :1] = target[..., -1:]
+            target[to] += target[read]
+            return target
+
+        compare(shifted, (whole,))
