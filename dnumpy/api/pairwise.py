@@ -227,6 +227,11 @@ def of_matrices(pairs: Sequence[Pair]) -> bool:
     return any(pair.inner is None for pair in pairs)
 
 
+try:  # what np.einsum calls, after a look for overrides and words
+    from numpy._core.einsumfunc import c_einsum as _einsum  # type: ignore[attr-defined]
+except ImportError:
+    _einsum = np.einsum
+
 _PLAIN = Module(np.matmul, np.multiply)
 _SINGLE = {id(np.dtype(kind)): kind for kind in "fdFD"}  # a dtype's hash takes longer than its id
 
@@ -252,7 +257,7 @@ def einsum_of_small(*operands: Any, **named: Any) -> Any:
     subscripts, *arrays = operands
     if type(subscripts) is str and len(arrays) > 1 and _PLAIN_ALONE.issuperset(map(type, arrays)):
         if len(arrays) == 2 and arrays[0].size * arrays[1].size < LEAST:
-            return np.einsum(*operands)  # which is known without a look at the subscripts
+            return _einsum(*operands)  # which is known without a look at the subscripts
         pairs = _by_matrices(
             subscripts,
             tuple([a.shape for a in arrays]),

@@ -69,6 +69,13 @@ given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_
             return fresh;
         }
     }
+    else if (PyList_CheckExact(r)) {
+        PyObject *views = several_views(r, args, given, count);
+        if (views != NULL || PyErr_Occurred()) {
+            Py_DECREF(r);
+            return views;
+        }
+    }
     else if (holds_type(world.plain, r)) {
         return r;
     }

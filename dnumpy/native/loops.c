@@ -11,6 +11,7 @@
 
 #include "loops.h"
 #include "numbers.h"
+#include "record.h"
 
 #define MOST_UFUNCS 256 /* a power of two, of which at most half are taken */
 #define TYPES 25        /* NPY_BOOL to NPY_HALF */
@@ -429,6 +430,9 @@ looped_alike(PyObject *ufunc, PyObject *x, PyObject *y)
     for (int k = 0; k < count; k++) {
         if (!IS_ARRAY(given[k]) && !IS_NUMPYS(given[k])) {
             continue;
+        }
+        if (IS_NUMPYS(given[k]) && !is_at_once(given[k])) {
+            return NULL;
         }
         given[k] = IS_ARRAY(given[k]) ? ((Handle *)given[k])->np : given[k];
         if (given[k] == NULL || !IS_NUMPYS(given[k])) {

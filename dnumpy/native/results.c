@@ -64,6 +64,42 @@ all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
     return ours;
 }
 
+/* One of several arrays that NumPy made of arguments, as ours, new: a view of one, or new memory; NULL
+   without an error of others. */
+static PyObject *
+one_of_several(PyObject *one, PyObject *const *args, PyObject *const *given, Py_ssize_t count)
+{
+    if (!IS_NUMPYS(one) || Py_REFCNT(one) != 1 || !is_small(one)) {
+        return NULL;
+    }
+    PyObject *base = PyArray_BASE((PyArrayObject *)one);
+    for (Py_ssize_t k = 0; base != NULL && k < count; k++) {
+        if (IS_ARRAY(args[k]) && IS_NUMPYS(given[k]) && small_of(args[k]) == given[k] &&
+            (base == given[k] || base == PyArray_BASE((PyArrayObject *)given[k]))) {
+            return new_handle(Py_NewRef(one), args[k]);
+        }
+    }
+    return NULL;
+}
+
+/* A list of views of small arguments, as one of ours, new; NULL without an error of others. */
+PyObject *
+several_views(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count)
+{
+    Py_ssize_t size = PyList_GET_SIZE(r);
+    PyObject *ours = PyList_New(size);
+    for (Py_ssize_t k = 0; ours != NULL && k < size; k++) {
+        PyObject *one = one_of_several(PyList_GET_ITEM(r, k), args, given, count);
+        if (one == NULL) {
+            Py_CLEAR(ours);
+        }
+        else {
+            PyList_SET_ITEM(ours, k, one);
+        }
+    }
+    return ours;
+}
+
 /* What Python makes of NumPy's result for these operands; steals it. */
 PyObject *
 wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count)
