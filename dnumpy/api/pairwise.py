@@ -228,7 +228,7 @@ def of_matrices(pairs: Sequence[Pair]) -> bool:
 
 
 try:  # what np.einsum calls, after a look for overrides and words
-    from numpy._core.einsumfunc import c_einsum as _einsum  # type: ignore[attr-defined]
+    from numpy._core.einsumfunc import c_einsum as _einsum
 except ImportError:
     _einsum = np.einsum
 

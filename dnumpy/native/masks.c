@@ -424,7 +424,9 @@ where(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyOb
         PyArrayObject *like = (PyArrayObject *)(IS_NUMPYS(args[1]) ? args[1] : args[2]);
         npy_intp size = PyArray_SIZE(m);
         Pair cells[2];
-        int at = size > 0 && is_mask_over(m, like) ? loops_for(like) : -1;
+        int as_it_is = PyArray_ISNBO(PyArray_DESCR(like)->byteorder) &&
+                       PyDataType_METADATA(PyArray_DESCR(like)) == NULL; /* which NumPy leaves out */
+        int at = size > 0 && as_it_is && is_mask_over(m, like) ? loops_for(like) : -1;
         const void *x = at < 0 ? NULL : choice(args[1], m, like, &cells[0]);
         const void *y = x == NULL ? NULL : choice(args[2], m, like, &cells[1]);
         if (y != NULL) {
