@@ -71,7 +71,9 @@ VIEWS = frozenset({
 RUNS = frozenset({"cumsum", "cumprod"})
 # methods: what shows its array, may end early, runs over it, multiplies, or looks an element up; as
 # handle.h has
-SAME_BITS = frozenset({"all", "any", "astype", "clip", "copy", "max", "min"})
+SAME_BITS = frozenset({
+    "all", "any", "argmax", "argmin", "astype", "clip", "copy", "max", "min",
+})  # fmt: skip
 KINDS: dict[Any, int] = {
     _array.transpose: 0, _array.swapaxes: 0, _array.diagonal: 0,
     _array.any: 1, _array.all: 1,

@@ -364,13 +364,16 @@ Lease: Any = (
 )  # what arrays over blocks of a pool have as their base
 # functions of NumPy's, methods of its arrays and of its ufuncs, and what gives the same sooner
 _FASTER = (
-    "all", "any", "clip", "cumprod", "cumsum", "max", "mean", "min", "std", "sum", "var",
+    "all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "max", "mean", "min", "std",
+    "sum", "var",
 )  # fmt: skip
 _OTHERS = (
     "allclose", "arange", "array", "concatenate", "cross", "diff", "empty", "full", "hstack",
     "isclose", "ones", "outer", "roll", "stack", "vstack", "where", "zeros",
 )  # fmt: skip
 FASTER = {name: getattr(_module, name) for name in (*_FASTER, *_OTHERS)} if built else {}
+if built:
+    FASTER["linalg.norm"] = _module.norm
 _OF_ARRAYS = (*_FASTER, "astype", "copy", "reshape")
 FASTER_OF_ARRAYS = {name: getattr(_module, f"{name}_of") for name in _OF_ARRAYS} if built else {}
 FASTER_OF_UFUNCS = {"accumulate": _module.accumulate_of} if built else {}

@@ -299,6 +299,13 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     Function *self = (Function *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (self->maker != NULL && count > 0 && world.array_type != NULL &&
+        setting(world.eager_below_at) > MOST_MADE) {
+        PyObject *made = self->maker(args, count, kwnames);
+        if (made != NULL || PyErr_Occurred()) {
+            return made == NULL ? NULL : new_handle(made, NULL);
+        }
+    }
     int enough = count > 0 || self->kind == OF_ARRAYS; /* a draw from a stream may have nothing */
     if (self->kind == PRODUCT && before_product(args, total) < 0) {
         return NULL;
@@ -452,6 +459,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         made->binds = binds;
         made->grows = grows;
         made->out_position = -1;
+        made->maker = maker_of(numpys);
         made->vectorcall = function_call;
     }
     return (PyObject *)made;

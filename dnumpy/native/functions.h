@@ -5,6 +5,11 @@
 
 #include "record.h"
 
+#define MOST_MADE 8192 /* elements of an array that is made in C: of more, NumPy is as fast */
+
+/* Makes a small array, new; NULL without an error where NumPy has to: see made.c. */
+typedef PyObject *(*Maker)(PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+
 typedef struct {
     PyObject_HEAD
     PyObject *slow;   /* the public function as Python has it */
@@ -18,6 +23,7 @@ typedef struct {
     Py_ssize_t out_position; /* of the first argument that it writes to; -1 until it is asked for */
     int binds;        /* whether it is a method of a class that holds it */
     int grows;        /* whether small arrays make a large one, or little of one is read: see below */
+    Maker maker;      /* NULL of what makes no array of its arguments' numbers */
     vectorcallfunc vectorcall;
 } Function;
 
@@ -25,6 +31,7 @@ enum { OF_ARRAYS, VIEWING, MOVING, EXACT, PRODUCT, RUNNING, WRITING, OF_SHAPE, O
 
 enum { NOT, BROADCAST, IN_PAIRS, LOOKS };
 
+Maker maker_of(PyObject *function);
 Py_ssize_t numbers_in(PyObject *x, int depth);
 int takes_large(Function *self);
 PyObject *arrays_in(Function *self, PyObject *sequence, Py_ssize_t *size);

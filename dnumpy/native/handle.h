@@ -324,6 +324,12 @@ PyObject *ones(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObje
 PyObject *full(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *array(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+/* see moments.c and vectors.c */
+PyObject *argmax(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *argmin(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *argmax_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *argmin_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *norm(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *note_runs(PyObject *module, PyObject *args); /* see launch.c */
 PyObject *trim_heap(PyObject *module, PyObject *unused); /* see memory.c */
 PyObject *lease(PyObject *module, PyObject *const *args, Py_ssize_t count); /* see lease.c */

@@ -223,7 +223,7 @@ set_region(PyObject *whole, PyObject *key, PyObject *plain, int has_lock)
     if (set_element((PyArrayObject *)whole, key, plain)) {
         return 1;
     }
-    PyObject *region = PyObject_GetItem(whole, key), *site = NULL;
+    PyObject *region = item_of(whole, key), *site = NULL;
     if (region == NULL) {
         return -1;
     }
@@ -242,7 +242,7 @@ set_region(PyObject *whole, PyObject *key, PyObject *plain, int has_lock)
         }
         else {
             double started = site == NULL ? 0 : seconds_now();
-            done = PyObject_SetItem(region, Py_Ellipsis, plain) < 0 ? -1 : 1;
+            done = put_item(region, Py_Ellipsis, plain) < 0 ? -1 : 1;
             took(site, started);
         }
     }

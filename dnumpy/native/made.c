@@ -3,9 +3,9 @@
    What is not as plain as can be (another dtype than the usual one, an order, a length that is no integer
    of Python's) is left to NumPy, errors included. */
 
+#include "functions.h"
 #include "loops.h"
 
-#define MOST_MADE 8192 /* elements: of more, NumPy is as fast */
 #define MOST_LISTED 256
 
 /* A shape given as an integer or as a tuple of them; -1 of others, or where that is not small. */
@@ -84,16 +84,28 @@ of_shape(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int clears)
     return made;
 }
 
+static PyObject *
+zeros_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    return of_shape(args, count, kwnames, 1);
+}
+
+static PyObject *
+empty_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    return of_shape(args, count, kwnames, 0);
+}
+
 PyObject *
 zeros(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    OR_NUMPYS(of_shape(args, count, kwnames, 1), "zeros");
+    OR_NUMPYS(zeros_of(args, count, kwnames), "zeros");
 }
 
 PyObject *
 empty(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    OR_NUMPYS(of_shape(args, count, kwnames, 0), "empty");
+    OR_NUMPYS(empty_of(args, count, kwnames), "empty");
 }
 
 static PyObject *
@@ -115,15 +127,21 @@ filled(int type, PyObject *extents, double real, npy_intp whole)
     return made;
 }
 
-PyObject *
-ones(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+static PyObject *
+ones_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     int type = count == 0 ? -1 : type_asked_for(args, count, kwnames, 1);
-    OR_NUMPYS(type == NPY_DOUBLE || type == NPY_INTP ? filled(type, args[0], 1, 1) : NULL, "ones");
+    return type == NPY_DOUBLE || type == NPY_INTP ? filled(type, args[0], 1, 1) : NULL;
 }
 
 PyObject *
-full(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+ones(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    OR_NUMPYS(ones_of(args, count, kwnames), "ones");
+}
+
+static PyObject *
+full_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     PyObject *made = NULL;
     if (count == 2 && kwnames == NULL && PyFloat_CheckExact(args[1])) {
@@ -135,7 +153,13 @@ full(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObj
         PyErr_Clear();
         made = fits ? filled(NPY_INTP, args[0], 0, whole) : NULL;
     }
-    OR_NUMPYS(made, "full");
+    return made;
+}
+
+PyObject *
+full(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    OR_NUMPYS(full_of(args, count, kwnames), "full");
 }
 
 /* A range of whole numbers, new; NULL without an error where NumPy has to look. */
@@ -169,11 +193,16 @@ whole_range(PyObject *const *args, Py_ssize_t count)
     return made;
 }
 
+static PyObject *
+arange_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    return count >= 1 && count <= 3 && kwnames == NULL ? whole_range(args, count) : NULL;
+}
+
 PyObject *
 arange(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    int fits = count >= 1 && count <= 3 && kwnames == NULL;
-    OR_NUMPYS(fits ? whole_range(args, count) : NULL, "arange");
+    OR_NUMPYS(arange_of(args, count, kwnames), "arange");
 }
 
 /* Say which type the numbers of a list are all of, floats or integers; -1 of others. */
@@ -245,8 +274,33 @@ of_numbers(PyObject *x)
     return made;
 }
 
+static PyObject *
+array_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    return count == 1 && kwnames == NULL ? of_numbers(args[0]) : NULL;
+}
+
 PyObject *
 array(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    OR_NUMPYS(count == 1 && kwnames == NULL ? of_numbers(args[0]) : NULL, "array");
+    OR_NUMPYS(array_of(args, count, kwnames), "array");
+}
+
+/* What makes small arrays for one of the functions above, without a call by way of Python; NULL of others. */
+Maker
+maker_of(PyObject *function)
+{
+    static const struct {
+        PyObject *(*function)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+        Maker maker;
+    } known[] = {
+        {zeros, zeros_of}, {empty, empty_of}, {ones, ones_of}, {full, full_of}, {arange, arange_of},
+        {array, array_of},
+    };
+    for (size_t k = 0; PyCFunction_CheckExact(function) && k < sizeof known / sizeof *known; k++) {
+        if ((void (*)(void))PyCFunction_GET_FUNCTION(function) == (void (*)(void))known[k].function) {
+            return known[k].maker;
+        }
+    }
+    return NULL;
 }

@@ -492,7 +492,7 @@ attribute_get(PyObject *callable, PyObject *array, PyObject *type)
     PyObject *found = self->numpys_own != NULL
                           ? self->numpys_own->get(own, self->numpys_own->closure)
                           : PyObject_GetAttr(own, self->numpys);
-    PyObject *r = view_of(found, array, own);
+    PyObject *r = self->marked == FACT ? found : view_of(found, array, own); /* which is no array */
     Py_DECREF(own);
     return r;
 }

@@ -443,3 +443,55 @@ DEFINE_MOMENT(std_of, DEVIATION, "ndarray", "std")
 DEFINE_MOMENT(sum_of, SUM, "ndarray", "sum")
 DEFINE_MOMENT(largest_of, LARGEST, "ndarray", "max")
 DEFINE_MOMENT(smallest_of, SMALLEST, "ndarray", "min")
+
+#define MOST_LOOKED_AT 512 /* elements: of more, NumPy's loop is faster */
+
+/* The first place of the largest or smallest element of a line, or of the first that is no number. */
+#define FIRST_PLACE(T)                                                                             \
+    {                                                                                              \
+        const T *x = data;                                                                         \
+        for (npy_intp k = 1; k < size && x[at] == x[at]; k++) {                                    \
+            if (x[k] != x[k] || (largest ? x[k] > x[at] : x[k] < x[at])) {                         \
+                at = k;                                                                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* Where the largest or smallest element is, new; NULL without an error where NumPy has to look. */
+static PyObject *
+place_of(PyObject *array, int largest)
+{
+    PyArrayObject *a = (PyArrayObject *)array;
+    npy_intp size = IS_NUMPYS(array) ? size_of_array(a) : 0, at = 0;
+    if (size < 1 || size > MOST_LOOKED_AT || !PyArray_ISCARRAY_RO(a)) {
+        return NULL;
+    }
+    const void *data = PyArray_DATA(a);
+    switch (PyArray_TYPE(a)) {
+        case NPY_DOUBLE: FIRST_PLACE(double) break;
+        case NPY_FLOAT: FIRST_PLACE(float) break;
+        case NPY_LONG: FIRST_PLACE(npy_long) break;
+        case NPY_INT: FIRST_PLACE(npy_int) break;
+        default: return NULL;
+    }
+    PyArray_Descr *whole = PyArray_DescrFromType(NPY_INTP);
+    PyObject *found = whole == NULL ? NULL : PyArray_Scalar(&at, whole, NULL);
+    Py_XDECREF(whole);
+    return found;
+}
+
+#define DEFINE_PLACE(NAME, LARGEST, OWNER, NUMPYS)                                                 \
+    PyObject *NAME(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count,           \
+                   PyObject *kwnames)                                                              \
+    {                                                                                              \
+        static PyObject *numpys;                                                                   \
+        PyObject *found = count == 1 && kwnames == NULL ? place_of(args[0], LARGEST) : NULL;       \
+        return found != NULL || PyErr_Occurred()                                                   \
+                   ? found                                                                         \
+                   : left_to_numpy(&numpys, OWNER, NUMPYS, args, count, kwnames);                  \
+    }
+
+DEFINE_PLACE(argmax, 1, NULL, "argmax")
+DEFINE_PLACE(argmin, 0, NULL, "argmin")
+DEFINE_PLACE(argmax_of, 1, "ndarray", "argmax")
+DEFINE_PLACE(argmin_of, 0, "ndarray", "argmin")

@@ -88,6 +88,10 @@ put_number(Number *number, PyObject *x, int type)
         long long value = PyLong_AsLongLongAndOverflow(x, &overflows);
         return !overflows && put_integer(number, value, type);
     }
+    if (type == NPY_BOOL && (given == &PyBool_Type || given == &PyBoolArrType_Type)) {
+        number->b = given == &PyBool_Type ? x == Py_True : PyArrayScalar_VAL(x, Bool) != 0;
+        return 1;
+    }
     if (given == &PyLongArrType_Type && (type == NPY_LONG || type == NPY_DOUBLE)) {
         return put_integer(number, PyArrayScalar_VAL(x, Long), type);
     }

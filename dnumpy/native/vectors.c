@@ -1,6 +1,9 @@
-/* numpy.cross of vectors of three that lie side by side. NumPy makes eight arrays for one. */
+/* numpy.cross of vectors of three that lie side by side, for which NumPy makes eight arrays, and
+   numpy.linalg.norm of all of an array, which is a product and a root there too. */
 
 #include "pairwise.h"
+
+#include <math.h>
 
 #define DEFINE_CROSS(NAME, T)                                                                      \
     FOR_EACH_CPU static void NAME(const void *left, Py_ssize_t left_step, const void *right,       \
@@ -84,4 +87,47 @@ cross(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyOb
         }
     }
     return left_to_numpy(&numpys, NULL, "cross", args, count, kwnames);
+}
+
+#define MOST_SQUARED 8192 /* elements: with more, the rest hardly counts */
+
+/* The root of the sum of squares, new; NULL without an error where NumPy has to look. */
+static PyObject *
+length_of(PyArrayObject *a)
+{
+    npy_intp size = size_of_array(a);
+    if (PyArray_TYPE(a) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(a) || PyArray_NDIM(a) == 0 || size < 1 ||
+        size > MOST_SQUARED) {
+        return NULL;
+    }
+    PyObject *line = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(NPY_DOUBLE), 1, &size,
+                                          NULL, PyArray_DATA(a), 0, NULL);
+    PyObject *squares = line == NULL ? NULL : PyArray_MatrixProduct(line, line), *found = NULL;
+    double sum = squares == NULL ? 0 : PyFloat_AsDouble(squares);
+    if (squares != NULL && !PyErr_Occurred()) {
+        double root = sqrt(sum);
+        PyArray_Descr *dtype = PyArray_DescrFromType(NPY_DOUBLE);
+        found = PyArray_Scalar(&root, dtype, NULL);
+        Py_DECREF(dtype);
+    }
+    Py_XDECREF(squares);
+    Py_XDECREF(line);
+    return found;
+}
+
+PyObject *
+norm(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    static PyObject *numpys;
+    int fits = count == 1 && kwnames == NULL && IS_NUMPYS(args[0]);
+    PyObject *found = fits ? length_of((PyArrayObject *)args[0]) : NULL;
+    if (found != NULL || PyErr_Occurred()) {
+        return found;
+    }
+    if (numpys == NULL) {
+        PyObject *module = PyImport_ImportModule("numpy.linalg");
+        numpys = module == NULL ? NULL : PyObject_GetAttrString(module, "norm");
+        Py_XDECREF(module);
+    }
+    return numpys == NULL ? NULL : PyObject_Vectorcall(numpys, args, count, kwnames);
 }

@@ -235,3 +235,33 @@ def test_regions_that_overlap() -> None:
             return target
 
         compare(shifted, (whole,))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_of_extremes(name: str) -> None:
+    for seed in range(400):
+        draw, x = drawn(seed)
+        if x.dtype.kind == "f" and x.size and draw.random() < 0.3:
+            x.flat[draw.integers(x.size)] = np.nan
+        compare(lambda module, a: getattr(module, name)(a), (x,))
+        compare(lambda _, a: getattr(a, name)(), (x,))
+        compare(lambda _, a: getattr(a, name)(axis=-1), (x,))
+
+
+def test_lengths_of_vectors() -> None:
+    for seed in range(200):
+        _, x = drawn(seed)
+        compare(lambda module, a: module.linalg.norm(a), (x,))
+        compare(lambda module, a: module.linalg.norm(a, axis=0), (x,))
+    huge = np.full(4, 1e200)
+    compare(lambda module, a: module.linalg.norm(a), (huge,))
+
+
+def test_shapes_of_lists_of_views() -> None:
+    x = np.arange(12.0)
+    compare(lambda module, a: module.concatenate(module.split(a, 3)[::-1]), (x,))
+    ours = dnumpy.array(x)
+    first, _ = dnumpy.split(ours, 2)
+    first[0] = 99
+    assert ours[0] == 99
+    assert first.base is ours
