@@ -13,7 +13,8 @@
 #include "numbers.h"
 #include "record.h"
 
-#define MOST_UFUNCS 256 /* a power of two, of which at most half are taken */
+#define MOST_UFUNCS 512 /* a power of two, of which at most half are taken */
+#define MOST_OTHERS 64  /* of other libraries, which may make them as they go */
 #define TYPES 25        /* NPY_BOOL to NPY_HALF */
 #define MOST_AXES 6
 #define WARNS_WHEN_WRITTEN (1 << 31) /* a flag of NumPy's own, as of what `np.diagonal` gave once */
@@ -26,7 +27,7 @@ typedef struct {
 } Loops;
 
 static Loops *known[MOST_UFUNCS];
-static int known_count;
+static int known_count, others_count;
 
 /* What is read or written, seen as an array of the result's shape. */
 typedef struct {
@@ -65,14 +66,19 @@ loops_of(PyObject *ufunc)
         }
         at = (at + 1) % MOST_UFUNCS;
     }
-    Loops *made = known_count < MOST_UFUNCS / 2 ? PyMem_Calloc(1, sizeof *made) : NULL;
+    int is_own = known_count < MOST_UFUNCS / 2 && is_numpys_own(ufunc);
+    if (!is_own && (known_count >= MOST_UFUNCS / 2 || others_count >= MOST_OTHERS)) {
+        return NULL;
+    }
+    Loops *made = PyMem_Calloc(1, sizeof *made);
     if (made != NULL) {
         made->ufunc = Py_NewRef(ufunc);
-        made->is_numpys = is_numpys_own(ufunc);
-        made->warns = made->is_numpys && (strcmp(((PyUFuncObject *)ufunc)->name, "maximum") == 0 ||
-                                          strcmp(((PyUFuncObject *)ufunc)->name, "minimum") == 0);
+        made->is_numpys = is_own;
+        made->warns = is_own && (strcmp(((PyUFuncObject *)ufunc)->name, "maximum") == 0 ||
+                                 strcmp(((PyUFuncObject *)ufunc)->name, "minimum") == 0);
         known[at] = made;
         known_count++;
+        others_count += !is_own;
     }
     return made;
 }

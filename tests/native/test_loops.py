@@ -209,3 +209,11 @@ def test_dtypes_with_metadata_stay_numpys() -> None:
     x = np.zeros(3, noted)
     expected, found = x + x, dnumpy.asarray(x) + dnumpy.asarray(x)
     assert (found.dtype.metadata, found.dtype) == (expected.dtype.metadata, expected.dtype)
+
+
+def test_many_ufuncs_of_others_leave_room_for_numpys() -> None:
+    x = dnumpy.arange(3.0)
+    for k in range(300):
+        own: Any = dnumpy.frompyfunc(lambda v, k=k: v + k, 1, 1)
+        assert own(x).tolist() == [k, k + 1, k + 2]
+    assert dnumpy.cbrt(x * x * x).tolist() == np.cbrt(np.arange(3.0) ** 3).tolist()
