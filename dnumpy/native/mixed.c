@@ -21,7 +21,11 @@
     static int NAME(const void *from, int type, void *to, npy_intp size)                           \
     {                                                                                              \
         switch (type) {                                                                            \
-            FROM(NPY_BOOL, npy_bool, TO)                                                           \
+            case NPY_BOOL:                                                                         \
+                for (npy_intp k = 0; k < size; k++) { /* any byte but 0 is true */                 \
+                    ((TO *)to)[k] = (TO)(((const npy_bool *)from)[k] != 0);                        \
+                }                                                                                  \
+                return 1;                                                                          \
             FROM(NPY_BYTE, npy_byte, TO)                                                           \
             FROM(NPY_UBYTE, npy_ubyte, TO)                                                         \
             FROM(NPY_SHORT, npy_short, TO)                                                         \
