@@ -425,7 +425,8 @@ loop_over(PyObject *ufunc, PyObject *const *given, int count)
     return loop->state != NONE && loop->read == dtype ? loop : NULL;
 }
 
-/* What a ufunc of NumPy's makes of small arrays of one shape, or of one and a number, as ours, new; NULL without an error for all else. It is done before anything else has been looked at. */
+/* What a ufunc of NumPy's makes of small arrays of one shape, or of one and a number, as ours, new; NULL
+   without an error for all else. It is done before anything else has been looked at. */
 PyObject *
 looped_alike(PyObject *ufunc, PyObject *x, PyObject *y)
 {

@@ -286,7 +286,8 @@ array(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyOb
     OR_NUMPYS(array_of(args, count, kwnames), "array");
 }
 
-/* What makes small arrays for one of the functions above, without a call by way of Python; NULL of others. */
+/* What makes small arrays for one of the functions above, without a call by way of Python; NULL of
+   others. */
 Maker
 maker_of(PyObject *function)
 {
