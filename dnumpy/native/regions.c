@@ -181,7 +181,11 @@ take_source(Source *source, PyArrayObject *from, const Region *region, const cha
         PyArray_CompareLists(source->steps, region->strides, region->axes)) {
         return ITSELF; /* the last step of x[key] += 1 */
     }
-    return overlap(first, end, first_read, end_read) ? OVERLAPPING : APART;
+    if (!overlap(first, end, first_read, end_read)) {
+        return APART;
+    }
+    /* along one axis NumPy copies as it goes: with another step it reads what it has written */
+    return region->axes == 1 && source->steps[0] != region->strides[0] ? MISFIT : OVERLAPPING;
 }
 
 #define COPY_LINE(T)                                                                               \

@@ -223,7 +223,8 @@ def test_regions_are_written_to() -> None:
 def test_regions_that_overlap() -> None:
     keys = ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None)),
             (slice(None, None, -1), slice(None)), (slice(1, -1), slice(1, -1)),
-            (slice(0, 3), slice(2, 5)))  # fmt: skip
+            (slice(0, 3), slice(2, 5)), (slice(2, 5), slice(0, 5, 2)),
+            (slice(0, 5, 2), slice(0, 3)), (slice(4, 1, -1), slice(1, 4)))  # fmt: skip
     for shape, (to, read) in itertools.product(((7,), (7, 6), (5, 2, 3)), keys):
         whole = np.arange(np.prod(shape), dtype=float).reshape(shape)
 
