@@ -43,4 +43,12 @@ new_array(PyArray_Descr *dtype, int axes, npy_intp *shape)
                                 NULL, 0, NULL);
 }
 
+/* The end of what stands for a function of NumPy's: what was made, or what NumPy makes. */
+#define OR_NUMPYS(MADE, NAME)                                                                      \
+    static PyObject *numpys;                                                                       \
+    PyObject *made_ = (MADE);                                                                      \
+    return made_ != NULL || PyErr_Occurred()                                                       \
+               ? made_                                                                             \
+               : left_to_numpy(&numpys, NULL, NAME, args, count, kwnames)
+
 #endif

@@ -63,13 +63,6 @@ of_type(int type, int axes, npy_intp *shape)
                          : PyArray_NewFromDescr(&PyArray_Type, dtype, axes, shape, NULL, NULL, 0, NULL);
 }
 
-#define OR_NUMPYS(MADE, NAME)                                                                      \
-    static PyObject *numpys;                                                                       \
-    PyObject *made_ = (MADE);                                                                      \
-    return made_ != NULL || PyErr_Occurred()                                                       \
-               ? made_                                                                             \
-               : left_to_numpy(&numpys, NULL, NAME, args, count, kwnames)
-
 /* An array of a shape, new, with zeros throughout or with what lay there. */
 static PyObject *
 of_shape(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int clears)

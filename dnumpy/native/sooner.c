@@ -164,13 +164,6 @@ take_axis(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, Py_ssize_t
     return 1;
 }
 
-#define OR_NUMPYS(MADE, NAME)                                                                      \
-    static PyObject *numpys;                                                                       \
-    PyObject *made_ = (MADE);                                                                      \
-    return made_ != NULL || PyErr_Occurred()                                                       \
-               ? made_                                                                             \
-               : left_to_numpy(&numpys, NULL, NAME, args, count, kwnames)
-
 PyObject *
 concatenate(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {

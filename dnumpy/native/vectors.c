@@ -124,10 +124,5 @@ norm(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObj
     if (found != NULL || PyErr_Occurred()) {
         return found;
     }
-    if (numpys == NULL) {
-        PyObject *module = PyImport_ImportModule("numpy.linalg");
-        numpys = module == NULL ? NULL : PyObject_GetAttrString(module, "norm");
-        Py_XDECREF(module);
-    }
-    return numpys == NULL ? NULL : PyObject_Vectorcall(numpys, args, count, kwnames);
+    return left_to_numpy(&numpys, "linalg", "norm", args, count, kwnames);
 }
