@@ -37,7 +37,8 @@ EXPECTED = 1 << 13  # elements of a bucket: about as many, where there are not t
 SAMPLED = 32  # elements for each bucket
 SAMPLE = 1 << 14  # elements, in which equal ones turn up where there are many, and that are timed
 LOOKED_AT = 1024  # elements of a bucket
-SURE = 2.0  # times as long as was guessed for the other way
+SURE = 2.0  # times what buckets take at least, from where they are tried before the plain way
+GUESSES = 3  # of which the least counts
 GROUP = 8  # buckets that a thread takes at a time
 LEAST = {"sort": 1.2e-8, "argsort": 2.5e-8, "stable": 4e-8}  # seconds an element, by way of buckets
 
@@ -53,15 +54,15 @@ class Known:
     def pays(self, least: float, guess: Callable[[], float]) -> bool:
         """Say whether buckets save time, which take at least so many seconds.
 
-        What it takes without them is guessed, once, where it was not measured: too little, and a
-        first run by buckets meets memory that is new.
+        What it takes without them is guessed, once, where it was not measured, and rather too
+        little: where buckets turn out to take longer than that, the plain way is measured next.
         """
         plain, buckets = self.plain.value, self.buckets.value
         if plain is not None:
             return plain > (least if buckets is None else buckets)
         if self.guessed is None:
             self.guessed = guess()
-        return self.guessed > least and (buckets is None or self.guessed > buckets / SURE)
+        return self.guessed > (SURE * least if buckets is None else buckets)
 
 
 _known: dict[tuple[str, str, int], Known] = defaultdict(Known)  # by dtype, what to do, and length
@@ -120,9 +121,11 @@ def _extrapolated(sample: np.ndarray, do: Callable[[np.ndarray], np.ndarray], si
     What lies outside the caches takes longer than the comparisons that are counted here.
     """
     do(sample[:2])  # what a first call loads
-    began = time.perf_counter()
-    do(sample)
-    took = time.perf_counter() - began
+    took = math.inf
+    for _ in range(GUESSES):
+        began = time.perf_counter()
+        do(sample)
+        took = min(took, time.perf_counter() - began)
     return took * size * math.log2(size + 1) / (sample.size * math.log2(sample.size + 1))
 
 
