@@ -48,7 +48,7 @@ from dnumpy.api.record import where as where_expr
 from dnumpy.expr.expr import Expr, exact, make
 from dnumpy.expr.geometry import Geometry, same_dtype
 from dnumpy.ops.blocked import WRAP, WrapParams
-from dnumpy.ops.table import EMPTY, FULL, VIEW
+from dnumpy.ops.table import CAST, EMPTY, FULL, VIEW
 
 _NO_VALUE = np._NoValue
 _MOST_DECIMALS = 308  # 10.0 to a higher power is infinite
@@ -448,7 +448,26 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return NotImplemented
     if not any(lead):
         return copy(a)
+    source, total = _unrolled(expr, lead)
+    if any(total):
+        expr, lead = source, total
     return from_expr(record(WRAP, [expr], WrapParams(lead), shape, expr.dtype))
+
+
+def _unrolled(expr: Expr, lead: tuple[int, ...]) -> tuple[Expr, tuple[int, ...]]:
+    """Return what an Expr that waits is a roll or a copy of, and by how much that is to be rolled.
+
+    Rolls along one axis after the other so become rolls of one array, which can share a copy of it.
+    """
+    while expr.value is None and (expr.op is WRAP or expr.op is CAST):
+        (inner,) = expr.operands()
+        if inner.shape != expr.shape or inner.dtype != expr.dtype:
+            break
+        if expr.op is WRAP:
+            steps = zip(lead, expr.params.lead, inner.shape, strict=True)  # type: ignore[attr-defined]
+            lead = tuple([(one + other) % n for one, other, n in steps])
+        expr = inner
+    return expr, lead
 
 
 def _leads(shift: Any, axis: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -68,12 +68,21 @@ def function(
         at_once = AT_ONCE.get(key, wrapped)
         again = replays.of(NATIVE.get(key))
         public = native.function(
-            public, at_once, calls.PLAIN, kind_of_call, binds=not is_builtin, records=again
-        )
+            public, at_once, calls.PLAIN, kind_of_call, binds=not is_builtin, records=again,
+            waits=_recording(key, wrapped, qualified),
+        )  # fmt: skip
         if is_builtin and native.built:
             public.__wrapped__ = wrapped
     overrides.register(wrapped, public)
     return public
+
+
+def _recording(key: str, wrapped: Any, qualified: str) -> Callable[..., Any] | None:
+    """Return what records a function where a loop's operations wait; None where it does not."""
+    if key not in replays.MIDDLING:
+        return None
+    considered = _considered(NATIVE[key], wrapped, qualified)
+    return lambda *args, **kwargs: considered(args, kwargs)
 
 
 def _writes(qualified: str) -> bool:

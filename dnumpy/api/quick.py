@@ -220,7 +220,7 @@ def bind() -> None:
 
 def bind_laps() -> None:
     """Tell the module in C which sizes are between, and have the laps of loops measured anew."""
-    measured = laps.Laps(engine.flush, _way, _computes_at_once, EAGER_BELOW)
+    measured = laps.Laps(engine.flush, _way, _goes, EAGER_BELOW)
     native.bind_laps(
         least=laps.LEAST_ELEMENTS,
         most=EAGER_BELOW,
@@ -231,8 +231,8 @@ def bind_laps() -> None:
     )
 
 
-def _computes_at_once(elements: int) -> None:
-    engine.window.at_once = elements
+def _goes(at_once: int, waits: bool) -> None:  # noqa: FBT001 - as it is called
+    engine.window.at_once, engine.window.waits = at_once, waits
 
 
 def _way() -> int | None:

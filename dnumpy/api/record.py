@@ -210,7 +210,7 @@ def record(
     expr = make(op, tuple(args), params, shape, dtype)
     if expr.origin is None:
         origin = expr.origin = here()
-        if origin.site.alone and not waits:
+        if origin.site.alone and not waits and not native.records_between():
             engine.compute_if_alone(expr)
     else:
         expr.origin = expr.origin.and_at(here())

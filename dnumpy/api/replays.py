@@ -24,6 +24,10 @@ NAMES = (
     "var", "where",
 )  # fmt: skip
 
+# whose results are recorded, too, where a loop's operations on arrays of middling size wait: what
+# they give has the same bits whoever computes it
+MIDDLING = frozenset(("around", "clip", "roll", "round", "where"))
+
 
 def add(found: Iterable[Callable[..., Any]]) -> None:
     """Let calls of functions be recorded again as they were."""

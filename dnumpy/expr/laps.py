@@ -174,7 +174,8 @@ class Laps:
     told : callable
         Says which way operations go, whatever is faster; None where that counts.
     goes : callable
-        Is told of how many elements results are to be computed at once, at most.
+        Is told of how many elements results are to be computed at once, at most, and whether what
+        is of middling size waits.
     large : int
         Elements from which on operations wait unless told otherwise.
     """
@@ -183,7 +184,7 @@ class Laps:
         self,
         settle: Callable[[], None],
         told: Callable[[], int | None],
-        goes: Callable[[int], None],
+        goes: Callable[[int, bool], None],
         large: int,
     ) -> None:
         self.settle = settle
@@ -217,6 +218,6 @@ class Laps:
         self.running = loop
         told = self.told()
         way, laps = loop.answer() if told is None else (told, TOLD_LAPS)
-        self.goes(TIMES_LARGER * loop.elements if way == AT_ONCE else 0)
+        self.goes(TIMES_LARGER * loop.elements if way == AT_ONCE else 0, way == WAITING)
         loop.began = time.perf_counter()
         return way, laps

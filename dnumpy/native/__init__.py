@@ -391,6 +391,11 @@ def bind_recorder(**told: Any) -> None:
         _module.take_recorder(**told)
 
 
+def records_between() -> bool:
+    """Say whether operations on arrays of middling size are being recorded as on large ones."""
+    return built and _module.records_between()
+
+
 def begins_product(*factors: Any) -> None:
     """Let a product meet what it would meet whichever way the loop goes: see laps.c."""
     if built:
@@ -485,6 +490,7 @@ def function(
     *,
     binds: bool,
     records: Callback[..., Any] | None = None,
+    waits: Callback[..., Any] | None = None,
 ) -> Any:
     """Return a public function that is NumPy's ``numpys`` where this may have the arguments.
 
@@ -511,5 +517,8 @@ def function(
         Whether it is a method of a class that holds it, as functions are and built-in ones are not.
     records : callable, optional
         What records it, if calls that are alike record alike: see :mod:`dnumpy.api.replays`.
+    waits : callable, optional
+        What records it where a loop's operations on arrays of middling size wait, if it does.
     """
-    return _module.Function(slow, numpys, as_they_are, kind, binds, records) if built else slow
+    given = (slow, numpys, as_they_are, kind, binds, records, waits)
+    return _module.Function(*given) if built else slow

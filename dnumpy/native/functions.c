@@ -310,6 +310,12 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     if (self->kind == PRODUCT && before_product(args, total) < 0) {
         return NULL;
     }
+    if (loop_waits && self->waits != Py_None && total <= MOST_ARGUMENTS) {
+        PyObject *r = called_between(self->records, self->waits, args, count, kwnames);
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
+        }
+    }
     if (enough && total <= MOST_ARGUMENTS && world.array_type != NULL) {
         int done = 0, large = count > 0 && IS_ARRAY(args[0]) && small_of(args[0]) == NULL;
         int views = large && self->kind == VIEWING;
@@ -339,6 +345,7 @@ function_traverse(Function *self, visitproc visit, void *arg)
     Py_VISIT(self->direct);
     Py_VISIT(self->as_are);
     Py_VISIT(self->records);
+    Py_VISIT(self->waits);
     Py_VISIT(self->dict);
     return 0;
 }
@@ -351,6 +358,7 @@ function_clear(Function *self)
     Py_CLEAR(self->direct);
     Py_CLEAR(self->as_are);
     Py_CLEAR(self->records);
+    Py_CLEAR(self->waits);
     Py_CLEAR(self->dict);
     return 0;
 }
@@ -424,14 +432,14 @@ static PyMethodDef function_methods[] = {
 static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", "records", NULL};
+    static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", "records", "waits", NULL};
     static const char *const kinds[] = {"arrays", "views", "moves", "exact", "product", "runs",
                                         "writes", "shape", "square", "list", "range", "itself"};
-    PyObject *slow, *numpys, *as_are, *records;
+    PyObject *slow, *numpys, *as_are, *records, *waits;
     const char *kind;
     int binds, found = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!spO", keywords, &slow, &numpys,
-                                     &PyFrozenSet_Type, &as_are, &kind, &binds, &records)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!spOO", keywords, &slow, &numpys,
+                                     &PyFrozenSet_Type, &as_are, &kind, &binds, &records, &waits)) {
         return NULL;
     }
     int grows = strcmp(kind, "fitted") == 0  ? BROADCAST
@@ -455,6 +463,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_Clear(); /* it looks for no overrides itself */
         made->as_are = Py_NewRef(as_are);
         made->records = Py_NewRef(records);
+        made->waits = Py_NewRef(waits);
         made->kind = found;
         made->binds = binds;
         made->grows = grows;

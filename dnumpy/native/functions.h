@@ -17,6 +17,7 @@ typedef struct {
     PyObject *direct; /* the same for small ones, which override nothing; NULL where it is the same */
     PyObject *as_are; /* types of arguments that NumPy is given as they are */
     PyObject *records; /* what records again as it did before, or None: see replay.c */
+    PyObject *waits; /* what records it where a loop waits, or None: see laps.c */
     PyObject *dict;
     PyObject *weakrefs;
     int kind;         /* which arguments make the short path: see below */

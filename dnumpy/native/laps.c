@@ -39,7 +39,25 @@ enum { AS_EVER, WAITING, AT_ONCE }; /* ways: in laps.py, too */
 int loop_waits; /* whether the loop that is running goes that way */
 int recording_between; /* whether what is recorded now is between those sizes: views of it are taken */
 
-/* The elements of an array of ours, or of the base that it shows; -1 for anything else. */
+/* The elements of others that take as long as so many. NumPy is done with large arrays of booleans and
+   bytes as soon as with fewer others (api/array.py, runs_at_once): those are of a size between, too. */
+static Py_ssize_t
+like_others(Py_ssize_t size, Py_ssize_t itemsize)
+{
+    if (itemsize != 1 || size < loop.most || size / BYTES_OF_OTHERS >= loop.most) {
+        return size;
+    }
+    Py_ssize_t others = size / BYTES_OF_OTHERS;
+    return others < least_between ? least_between : others;
+}
+
+static Py_ssize_t
+like_numpys(PyArrayObject *array)
+{
+    return like_others(PyArray_SIZE(array), PyArray_ITEMSIZE(array));
+}
+
+/* The elements that an array of ours counts for, or the base that it shows; -1 for anything else. */
 static Py_ssize_t
 size_of(PyObject *x)
 {
@@ -48,13 +66,17 @@ size_of(PyObject *x)
     }
     Handle *handle = (Handle *)x;
     if (handle->np != NULL && IS_NUMPYS(handle->np)) {
-        return PyArray_SIZE((PyArrayObject *)handle->np);
+        return like_numpys((PyArrayObject *)handle->np);
     }
     if (told.buffer_type == NULL || handle->buf == NULL || Py_TYPE(handle->buf) != told.buffer_type) {
         return -1;
     }
     PyObject *shape = *place_of(handle->buf, told.buffer.shape);
-    return shape != NULL && PyTuple_CheckExact(shape) ? elements_of(shape) : -1;
+    PyObject *dtype = *place_of(handle->buf, told.buffer.dtype);
+    if (shape == NULL || !PyTuple_CheckExact(shape) || dtype == NULL || !PyArray_DescrCheck(dtype)) {
+        return -1;
+    }
+    return like_others(elements_of(shape), PyDataType_ELSIZE((PyArray_Descr *)dtype));
 }
 
 /* Say whether an array of ours is of complex numbers. */
@@ -187,7 +209,7 @@ handed_over(PyObject *x)
     }
     Handle *handle = (Handle *)x;
     PyObject *np = handle->np;
-    if (np == NULL || !IS_NUMPYS(np) || !is_between(PyArray_SIZE((PyArrayObject *)np))) {
+    if (np == NULL || !IS_NUMPYS(np) || !is_between(like_numpys((PyArrayObject *)np))) {
         return np != NULL && (np == Py_None || PyArray_SIZE((PyArrayObject *)np) < least_between);
     }
     if (Py_REFCNT(np) != 1 || PyArray_BASE((PyArrayObject *)np) != NULL ||
@@ -217,6 +239,21 @@ views_wait(PyObject *x)
 {
     return PyThread_get_thread_ident() == loop.thread &&
            setting(world.eager_below_at) == loop.most && is_between(size_of(x)) && handed_over(x);
+}
+
+/* Say whether what is recorded by this thread waits, whatever it is. */
+int
+waits_here(void)
+{
+    return loop_waits && PyThread_get_thread_ident() == loop.thread;
+}
+
+/* Say whether an array that lies here is one with which that what is being recorded waits. */
+int
+counts_between(PyObject *shape, PyObject *dtype)
+{
+    return recording_between &&
+           is_between(like_others(elements_of(shape), PyDataType_ELSIZE((PyArray_Descr *)dtype)));
 }
 
 /* Say whether the line that is running is a known place, which is made if there is none. The race of
@@ -254,7 +291,8 @@ is_of_few(PyObject *x, int *steps)
         return 1;
     }
     Node *node = (Node *)x;
-    if (elements_of(node->shape) >= loop.most || --*steps < 0) {
+    Py_ssize_t itemsize = PyDataType_ELSIZE((PyArray_Descr *)node->dtype);
+    if (like_others(elements_of(node->shape), itemsize) >= loop.most || --*steps < 0) {
         return 0;
     }
     for (Py_ssize_t k = 0; IS_PENDING(node) && k < PyTuple_GET_SIZE(node->args); k++) {
@@ -308,6 +346,46 @@ recorded_where_faster(PyObject *row, PyObject *x, PyObject *y, int into)
     PyObject *r = into ? record_into(row, x, y) : record_now(row, x, y);
     recording_between = 0;
     return r;
+}
+
+/* What a function gives where its arguments are of sizes between, and the loop waits; NULL without an
+   error where that is nobody's to record. */
+PyObject *
+called_between(PyObject *records, PyObject *waits, PyObject *const *args, Py_ssize_t count,
+               PyObject *kwnames)
+{
+    Py_ssize_t names = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    int some = 0;
+    if (recording_between || !waits_here() || setting(world.eager_below_at) != loop.most) {
+        return NULL;
+    }
+    for (Py_ssize_t k = 0; k < count + names; k++) {
+        if (k >= count && IS_ARRAY(args[k])) {
+            return NULL; /* what is written to */
+        }
+        some |= is_between(size_of(args[k]));
+    }
+    if (!some || !is_known_here()) {
+        return NULL;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (IS_ARRAY(args[k]) && !handed_over(args[k])) {
+            return NULL;
+        }
+    }
+    recording_between = 1;
+    PyObject *r = replayed(records, args, count, kwnames);
+    if (r == NULL && !PyErr_Occurred()) {
+        r = PyObject_Vectorcall(waits, args, (size_t)count, kwnames);
+    }
+    recording_between = 0;
+    return r;
+}
+
+PyObject *
+records_between(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return PyBool_FromLong(recording_between && waits_here());
 }
 
 /* The same where Python begins a product. */

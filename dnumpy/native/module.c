@@ -14,6 +14,7 @@
 PyObject *take_ufunc(PyObject *module, PyObject *args);
 PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *take_laps(PyObject *module, PyObject *args);
+PyObject *records_between(PyObject *module, PyObject *unused);
 PyObject *begins_product(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *held_of(PyObject *module, PyObject *expr);
@@ -155,6 +156,8 @@ static PyMethodDef functions[] = {
     {"take_expr", take_expr, METH_O,
      "Keep the class of Exprs."},
     {"count_interned", count_interned, METH_NOARGS, "Return how many Exprs equal ones find."},
+    {"records_between", records_between, METH_NOARGS,
+     "records_between(): whether what is of middling size is being recorded as what is large is."},
     {"begins_product", (PyCFunction)(void (*)(void))begins_product, METH_FASTCALL,
      "Compute what would have been NumPy's before a product."},
     {"take_laps", take_laps, METH_VARARGS, "Know the sizes between, and whom to ask about them."},

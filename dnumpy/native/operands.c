@@ -129,6 +129,7 @@ kind_of_argument(PyObject *x)
     }
     int is_large = IS_NUMPYS(node->value) && ((Handle *)x)->place == Py_None &&
                    elements_of(node->shape) / BYTES_OF_OTHERS >= setting(world.eager_below_at);
+    is_large |= IS_NUMPYS(node->value) && counts_between(node->shape, node->dtype);
     return is_large ? WAITS : IS_NUMPYS(node->value) ? LIES_HERE : TO_BE_LOOKED_AT;
 }
 

@@ -222,7 +222,7 @@ counted(PyObject *expr, PyObject *owner, PyObject *buffer)
     Node *node = (Node *)expr;
     Py_ssize_t size = elements_of(node->shape);
     int one_byte = PyDataType_ELSIZE((PyArray_Descr *)node->dtype) == 1;
-    int is_little = size <= told.little || (one_byte && size < told.little_bytes);
+    int is_little = size <= told.little || (one_byte && size < told.little_bytes && !waits_here());
     unsigned long thread = PyLong_AsUnsignedLong(*place_of(told.window, told.counts.thread));
     PyObject *key = PyLong_FromVoidPtr(buffer);
     int due = -1;

@@ -68,6 +68,10 @@ extern int recording_between, loop_waits;
 extern Py_ssize_t least_between;
 int goes_at_once(Py_ssize_t bytes);
 int views_wait(PyObject *x);
+int waits_here(void);
+int counts_between(PyObject *shape, PyObject *dtype);
+PyObject *called_between(PyObject *records, PyObject *waits, PyObject *const *args, Py_ssize_t count,
+                         PyObject *kwnames);
 PyObject *recorded_where_faster(PyObject *row, PyObject *x, PyObject *y, int into);
 
 /* Say whether an operand is known to be smaller than those: it costs as little as can be. */

@@ -44,11 +44,6 @@ def _is_elsewhere(expr: Expr) -> bool:
     return expr.value is not None and type(expr.value) is not np.ndarray
 
 
-def _is_little(expr: Expr, size: int) -> bool:
-    """Say whether NumPy is done with so many elements before an operation on them is recorded."""
-    return size <= LITTLE_ELEMENTS or (expr.dtype.itemsize == 1 and size < LITTLE_BYTES)
-
-
 class Window:
     """What is pending: how much was recorded since the last flush, and the Buffers it is for.
 
@@ -71,6 +66,7 @@ class Window:
         "picked",
         "settled",
         "thread",
+        "waits",
     )
 
     def __init__(self) -> None:
@@ -88,6 +84,7 @@ class Window:
         self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
         self.thread = get_ident()
         self.at_once = 0  # elements of what is computed at once in the loop that runs: expr/laps.py
+        self.waits = False  # whether what is of middling size waits there
         self._others: dict[int, dict[int, weakref.ref[Any]]] = {}  # by thread
 
     def _enter(self, thread: int) -> None:
@@ -115,9 +112,18 @@ class Window:
         if self.at_once and settles and thread == MAIN and self._goes_at_once(expr):
             self.settled = weakref.ref(expr)
             return True
-        if expr.shape and _is_little(expr, size) and self._is_settled(expr, size, settles):
+        if expr.shape and self._is_little(expr, size) and self._is_settled(expr, size, settles):
             return True
         return self.exprs >= config.window_exprs or self.elements >= self.looked
+
+    def _is_little(self, expr: Expr, size: int) -> bool:
+        """Say whether NumPy is done with so many elements before an operation is recorded.
+
+        Where a loop was found to gain by what waits, that is not so of more booleans and bytes.
+        """
+        if size <= LITTLE_ELEMENTS or expr.dtype.itemsize > 1 or size >= LITTLE_BYTES:
+            return size <= LITTLE_ELEMENTS
+        return not (self.waits and get_ident() == MAIN)
 
     def _goes_at_once(self, expr: Expr) -> bool:
         sizes = [expr.size, *[arg.size for arg in expr.operands()]]
@@ -130,7 +136,7 @@ class Window:
         are made of may be passed once with what comes: for as long as that saves more.
         """
         for arg in expr.args:
-            if type(arg) is Expr and (not _is_little(arg, arg.size) or _is_elsewhere(arg)):
+            if type(arg) is Expr and (not self._is_little(arg, arg.size) or _is_elsewhere(arg)):
                 return False
         self.little += 1
         self.elements_of_little += size
@@ -153,7 +159,7 @@ class Window:
             self.passed.add(id(arg))
             if arg.op is VIEW or isinstance(arg.op, Contraction):
                 continue  # which reads no more than it shows, or is passed by itself
-            sizes = [e.size for e in arg.operands() if not _is_little(e, e.size)]
+            sizes = [e.size for e in arg.operands() if not self._is_little(e, e.size)]
             self.elements_passed += sum(sizes)
             if not sizes and depth:
                 self._note_passed(arg, depth - 1)

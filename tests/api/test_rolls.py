@@ -70,6 +70,37 @@ def test_rolls_that_are_held_are_numpys(case: tuple[numpy.ndarray, list[tuple[An
         assert numpy.array_equal(numpy.asarray(roll), expected)
 
 
+@given(rolls(), st.integers(0, 3))
+def test_rolls_of_rolls_are_rolls_of_the_array(
+    case: tuple[numpy.ndarray, list[tuple[Any, Any]]], copied: int
+) -> None:
+    values, moves = case
+    ours, expected = np.array(values), values
+    for k, move in enumerate(moves):
+        ours, expected = np.roll(ours, *move), numpy.roll(expected, *move)
+        if k == copied:
+            ours, expected = ours.copy(), expected.copy()
+    assert ours.strides == expected.strides
+    assert numpy.array_equal(numpy.asarray(ours), expected)
+
+
+def test_rolls_of_neighbours_share_one_padded_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np.config, "mode", "default")
+    monkeypatch.setattr(np.config, "eager_below", 64)
+    values = numpy.arange(64 * 64.0).reshape(64, 64)
+
+    def around(xp: Any, x: Any) -> Any:
+        moves = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
+        return sum(xp.roll(xp.roll(x, i, 0), j, 1) for i, j in moves)
+
+    found = around(np, np.array(values))
+    if np.config.cluster != "off" and np.engine.has_workers():
+        pytest.skip("stages of workers are others")
+    stages = np.explain(found).to_dict()["stages"]
+    assert numpy.array_equal(numpy.asarray(found), around(numpy, values))
+    assert [stage["what"] for stage in stages].count("wrap") <= 1
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_a_roll_has_memory_of_its_own(axis: int | None) -> None:
     for xp in (np, numpy):

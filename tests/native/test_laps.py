@@ -104,6 +104,66 @@ def test_an_operation_waits_and_gives_numpys_bits(name: str) -> None:
     )
 
 
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "where": lambda xp, x: xp.where(x > 1, x, -x),
+    "where by numbers": lambda xp, x: xp.where(x > 1, 2.5, 0),
+    "roll": lambda xp, x: xp.roll(x, 3, 1),
+    "rolls": lambda xp, x: xp.roll(xp.roll(x, -1, 0), 1, axis=1),
+    "clip": lambda xp, x: xp.clip(x, 0.5, 2),
+    "round": lambda xp, x: xp.round(x, 2),
+    "around": lambda xp, x: xp.around(x),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.usefixtures("arrays_wait")
+def test_a_function_waits_where_operators_do(name: str) -> None:
+    values = np.abs(drawn()).reshape(-1, 100)
+    ours = dnumpy.array(values)
+    assert waits(ours + 1)  # the loop's own
+    for _ in range(3):  # the third is recorded as the second was
+        found = FUNCTIONS[name](dnumpy, ours)
+        assert waits(found)
+        assert np.asarray(found).tobytes() == FUNCTIONS[name](np, values).tobytes()
+
+
+@pytest.mark.usefixtures("arrays_wait")
+def test_a_function_waits_nowhere_else() -> None:
+    values = drawn().reshape(-1, 100)
+    x = dnumpy.array(values)
+    assert waits(dnumpy.array(values) + 1)
+    kept = np.asarray(x)  # whose memory stays where it is
+    for name in FUNCTIONS:
+        assert not waits(FUNCTIONS[name](dnumpy, dnumpy.array(values[:10])))
+        assert np.asarray(FUNCTIONS[name](dnumpy, x)).tobytes() == (
+            FUNCTIONS[name](np, values).tobytes()
+        )
+    out = dnumpy.zeros(values.shape)
+    assert np.asarray(dnumpy.clip(x, 0, 1, out=out)).tobytes() == values.clip(0, 1).tobytes()
+    assert np.asarray(out).tobytes() == values.clip(0, 1).tobytes()
+    assert kept.tobytes() == values.tobytes()
+    go(AS_EVER, 1 << 16)
+    assert not waits(dnumpy.where(x > 0, x, 0))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "?"])
+@pytest.mark.usefixtures("arrays_wait")
+def test_so_do_more_booleans_and_bytes(dtype: str) -> None:
+    grid = (drawn(count=640_000) > 1).astype(dtype).reshape(800, 800)
+    ours = dnumpy.array(grid)
+
+    def neighbours(xp: Any, x: Any) -> Any:
+        some = x ^ xp.roll(xp.roll(x, 1, 0), -1, 1)
+        return (some | x) & (x[::-1] == 1)
+
+    expected = neighbours(np, grid)
+    found = neighbours(dnumpy, ours)
+    assert waits(found)
+    assert np.asarray(found).tobytes() == expected.tobytes()
+    go(AS_EVER, 1 << 16)
+    assert not waits(neighbours(dnumpy, dnumpy.array(grid)))
+
+
 @pytest.mark.usefixtures("arrays_wait")
 def test_memory_is_handed_over_and_not_copied() -> None:
     x = dnumpy.array(drawn())
