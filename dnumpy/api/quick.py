@@ -231,7 +231,7 @@ def bind_laps() -> None:
     )
 
 
-def _goes(at_once: int, waits: bool) -> None:  # noqa: FBT001 - as it is called
+def _goes(at_once: int, waits: bool) -> None:
     engine.window.at_once, engine.window.waits = at_once, waits
 
 

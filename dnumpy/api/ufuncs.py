@@ -301,9 +301,7 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         if overrides.overridden(given, "__array_ufunc__"):
             return overrides.call_ufunc(of(wrapped), "__call__", args, kwargs)
     if not wants_engine:
-        wants_engine = native.records_between() or _wants_engine_though_small(
-            wrapped, args, kwargs
-        )
+        wants_engine = native.records_between() or _wants_engine_though_small(wrapped, args, kwargs)
     taken = args if wants_engine else lending.adopted(args) if remarkable else None
     if taken is not None and (wrapped.signature is not None or not errors_raise()):
         try:

@@ -133,11 +133,9 @@ def test_a_function_waits_nowhere_else() -> None:
     x = dnumpy.array(values)
     assert waits(dnumpy.array(values) + 1)
     kept = np.asarray(x)  # whose memory stays where it is
-    for name in FUNCTIONS:
-        assert not waits(FUNCTIONS[name](dnumpy, dnumpy.array(values[:10])))
-        assert np.asarray(FUNCTIONS[name](dnumpy, x)).tobytes() == (
-            FUNCTIONS[name](np, values).tobytes()
-        )
+    for function in FUNCTIONS.values():
+        assert not waits(function(dnumpy, dnumpy.array(values[:10])))
+        assert np.asarray(function(dnumpy, x)).tobytes() == function(np, values).tobytes()
     out = dnumpy.zeros(values.shape)
     assert np.asarray(dnumpy.clip(x, 0, 1, out=out)).tobytes() == values.clip(0, 1).tobytes()
     assert np.asarray(out).tobytes() == values.clip(0, 1).tobytes()
