@@ -464,7 +464,7 @@ def _unrolled(expr: Expr, lead: tuple[int, ...]) -> tuple[Expr, tuple[int, ...]]
         if inner.shape != expr.shape or inner.dtype != expr.dtype:
             break
         if expr.op is WRAP:
-            steps = zip(lead, expr.params.lead, inner.shape, strict=True)  # type: ignore[attr-defined]
+            steps = zip(lead, expr.params.lead, inner.shape, strict=True)
             lead = tuple([(one + other) % n for one, other, n in steps])
         expr = inner
     return expr, lead

@@ -391,6 +391,15 @@ def bind_recorder(**told: Any) -> None:
         _module.take_recorder(**told)
 
 
+def share_loops(seconds: float, cost: float) -> tuple[float, float]:
+    """Have threads share NumPy's loops that take so long, in all and for an element.
+
+    Return what held until then, both in seconds.
+    """
+    before: tuple[float, float] = _module.share_loops(seconds, cost)
+    return before
+
+
 def records_between() -> bool:
     """Say whether operations on arrays of middling size are being recorded as on large ones."""
     return built and _module.records_between()

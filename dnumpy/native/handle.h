@@ -39,6 +39,7 @@ typedef struct {
     Py_ssize_t eager_below_at;
     Py_ssize_t memory_limit_at;
     Py_ssize_t reproducible_at;
+    Py_ssize_t threads_at;
     PyObject *immediate;        /* types of scalars that NumPy may be given as they are */
     PyObject *plain;            /* types of arguments that hold no array */
     PyObject *as_seen;          /* the mark in `place` */

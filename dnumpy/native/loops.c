@@ -325,6 +325,29 @@ run_over(const Loop *loop, const npy_intp *shape, int axes, const Walked *walked
     }
 }
 
+/* The same without the interpreter's lock, on more threads where that takes less. */
+static void
+run_long(Loop *loop, const npy_intp *shape, int axes, const Walked *walked, int count, npy_intp size)
+{
+    int helpers = axes == 1 ? helpers_with(loop, size) : 0;
+    double began = seconds_now();
+    Py_BEGIN_ALLOW_THREADS
+    if (helpers > 0) {
+        char *data[3] = {NULL};
+        npy_intp steps[3];
+        for (int k = 0; k < count; k++) {
+            data[k] = walked[k].data;
+            steps[k] = walked[k].steps[0];
+        }
+        run_shared(loop, size, data, steps, count, helpers);
+    }
+    else {
+        run_over(loop, shape, axes, walked, count);
+    }
+    Py_END_ALLOW_THREADS
+    note_cost(loop, size, seconds_now() - began, helpers);
+}
+
 /* Tell of what went wrong in a loop, as the ufunc does: 0, or -1 with an error. */
 int
 told_faults(PyUFuncObject *ufunc, int integers)
@@ -547,9 +570,7 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
     if (size > 0) {
         forget_faults();
         if (size > HELD_BELOW) {
-            Py_BEGIN_ALLOW_THREADS
-            run_over(loop, extents, left, walked, count + 1);
-            Py_END_ALLOW_THREADS
+            run_long(loop, extents, left, walked, count + 1, size);
         }
         else {
             run_over(loop, extents, left, walked, count + 1);

@@ -19,6 +19,8 @@ typedef struct {
     PyArray_Descr *read, *made; /* the dtypes of operands and result, kept */
     int is_steady; /* whether an element's bits are the same wherever the loop meets it */
     int state;
+    double cost;    /* seconds for an element, as one thread runs it; 0 until that was measured */
+    int slow, rest; /* see costly.c */
 } Loop;
 
 int is_ufunc(PyObject *x);
@@ -27,6 +29,11 @@ void find_loop(Loop *loop, PyUFuncObject *ufunc, int type);
 PyObject *tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made);
 int told_faults(PyUFuncObject *ufunc, int integers);
 PyArray_Descr *shared_dtype(PyObject *const *given, int count); /* borrowed */
+
+int helpers_with(Loop *loop, npy_intp size);
+void run_shared(const Loop *loop, npy_intp size, char *const *data, const npy_intp *steps, int count,
+                int helpers);
+void note_cost(Loop *loop, npy_intp size, double seconds, int helpers);
 
 static inline void
 forget_faults(void)

@@ -15,6 +15,7 @@ PyObject *take_ufunc(PyObject *module, PyObject *args);
 PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *take_laps(PyObject *module, PyObject *args);
 PyObject *records_between(PyObject *module, PyObject *unused);
+PyObject *share_loops(PyObject *module, PyObject *args);
 PyObject *begins_product(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *held_of(PyObject *module, PyObject *expr);
@@ -84,6 +85,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         {settings, "eager_below", &told.eager_below_at},
         {settings, "memory_limit", &told.memory_limit_at},
         {settings, "reproducible", &told.reproducible_at},
+        {settings, "threads", &told.threads_at},
         {told.buffer_type, "expr", &told.expr_at},
         {told.expr_type, "value", &told.value_at},
         {told.expr_type, "op", &told.op_at},
@@ -158,6 +160,8 @@ static PyMethodDef functions[] = {
     {"count_interned", count_interned, METH_NOARGS, "Return how many Exprs equal ones find."},
     {"records_between", records_between, METH_NOARGS,
      "records_between(): whether what is of middling size is being recorded as what is large is."},
+    {"share_loops", share_loops, METH_VARARGS,
+     "share_loops(seconds, cost): share loops of so many seconds among threads, and for an element."},
     {"begins_product", (PyCFunction)(void (*)(void))begins_product, METH_FASTCALL,
      "Compute what would have been NumPy's before a product."},
     {"take_laps", take_laps, METH_VARARGS, "Know the sizes between, and whom to ask about them."},
