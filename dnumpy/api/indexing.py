@@ -169,15 +169,20 @@ def get_small(array: ndarray, key: ndarray) -> Any:
     """Return what an index on nodes shows of a small array; NotImplemented for any other index."""
     if take.is_far(key):
         return take.get(array, key)
-    found = taken_here(array._np, key) if config.mode == "default" else None
+    found = taken_here(array._np, key)
     return NotImplemented if found is None else found
 
 
 def taken_here(values: Any, key: Any) -> ndarray | None:
     """Return what many places at home show; None where NumPy is to say."""
+    if config.mode != "default":
+        return None
     if type(key) is ndarray:
         key = concrete(key)
-    found = places.take(values, key, room) if places.applies(values, key) else None
+    many = type(key) is tuple or (type(key) is np.ndarray and key.size >= places.SMALLEST)
+    found = native.gather(values, key, room) if many and type(values) is np.ndarray else None
+    if found is None and places.applies(values, key):
+        found = places.take(values, key, room)
     return None if found is None else wrap(found)
 
 

@@ -44,7 +44,11 @@ def getitem(self: ndarray, key: Any) -> Any:
         made._np = r
         return made
     else:
-        r = a[_plain_key(key)]
+        plain = _plain_key(key)
+        found = indexing.taken_here(a, plain) if kind is tuple else None
+        if found is not None:
+            return found
+        r = a[plain]
         if type(r) is not _np_array:
             return r
     made = bare()

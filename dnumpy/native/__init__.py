@@ -400,6 +400,20 @@ def share_loops(seconds: float, cost: float) -> tuple[float, float]:
     return before
 
 
+def gather(
+    values: np.ndarray, key: Any, make: Callback[[tuple[int, ...], np.dtype], np.ndarray]
+) -> np.ndarray | None:
+    """Return ``values[key]`` for whole numbers, or arrays of them, along the first axes.
+
+    It lies in what ``make(shape, dtype)`` gives. None where NumPy is to say: of other indices, and
+    of a place that there is not.
+    """
+    if not built:
+        return None
+    found: np.ndarray | None = _module.gather(values, key, make)
+    return found
+
+
 def records_between() -> bool:
     """Say whether operations on arrays of middling size are being recorded as on large ones."""
     return built and _module.records_between()

@@ -63,7 +63,7 @@ run_pieces(void *job)
 }
 
 /* How many threads may help. */
-static int
+int
 helpers_now(void)
 {
     Py_ssize_t threads = setting(world.threads_at);

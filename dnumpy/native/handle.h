@@ -232,6 +232,9 @@ int before_product(PyObject *const *args, Py_ssize_t count); /* see laps.c */
 int is_little_product(PyObject *a, PyObject *b); /* whether NumPy is to multiply them now */
 PyObject *turn_of(PyObject *function, Py_ssize_t bytes); /* new; NULL without an error if not now */
 PyObject *turn_on(PyObject *function, PyObject *a, PyObject *b); /* the same; b may be NULL */
+PyObject *gathered(PyArrayObject *x, PyObject *key, PyObject *make); /* new, or NULL: see gather.c */
+PyObject *item_by(PyObject *x, PyObject *key);       /* new */
+int helpers_now(void); /* threads beside this one that may work on something: see costly.c */
 double seconds_now(void);
 void took(PyObject *site, double started); /* steals site, which may be NULL */
 PyObject *record_now(PyObject *row, PyObject *x, PyObject *y); /* see record.c; y may be NULL */

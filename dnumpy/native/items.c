@@ -38,13 +38,15 @@ is_region(PyObject *key)
     return 0;
 }
 
-/* Whether a part of an index is of a class of the program's, of which NumPy may ask for an array. */
+/* Whether a part of an index is of a class of the program's, of which NumPy may ask for an array, or an
+   array that has to be computed first. */
 static int
-has_objects(PyObject *key)
+has_others(PyObject *key)
 {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); k++) {
         PyObject *part = PyTuple_GET_ITEM(key, k);
-        if (PyType_HasFeature(Py_TYPE(part), Py_TPFLAGS_HEAPTYPE) && !IS_ARRAY(part)) {
+        if (IS_ARRAY(part) ? small_of(part) == NULL
+                           : PyType_HasFeature(Py_TYPE(part), Py_TPFLAGS_HEAPTYPE)) {
             return 1;
         }
     }
@@ -60,7 +62,7 @@ plain_key(PyObject *key)
         return key;
     }
     if (PyTuple_CheckExact(key)) {
-        return has_objects(key) ? NULL : key;
+        return has_others(key) ? NULL : key;
     }
     if (PyList_CheckExact(key)) {
         for (Py_ssize_t k = 0; k < PyList_GET_SIZE(key); k++) {
@@ -349,7 +351,7 @@ picked(PyObject *x, PyObject *key)
         return NULL;
     }
     if ((whole = little_picked(x, key, &index)) != NULL) {
-        r = result(PyObject_GetItem(whole, index), x, NULL);
+        r = result(item_by(whole, index), x, NULL);
         Py_DECREF(whole);
         Py_DECREF(index);
         return r;
@@ -372,7 +374,7 @@ picked(PyObject *x, PyObject *key)
     }
     if (site != NULL) {
         double started = seconds_now();
-        r = result(PyObject_GetItem(whole, index), x, NULL);
+        r = result(item_by(whole, index), x, NULL);
         took(site, started);
     }
     Py_XDECREF(whole);
@@ -447,7 +449,7 @@ mp_subscript(PyObject *x, PyObject *key)
             Py_INCREF(a);
             PyObject *r = IS_NUMPYS(plain) ? taken_by(a, plain) : NULL;
             if (r == NULL && !PyErr_Occurred()) {
-                r = PyObject_GetItem(a, index == NULL ? plain : index);
+                r = item_by(a, index == NULL ? plain : index);
             }
             Py_DECREF(a);
             Py_XDECREF(index);
