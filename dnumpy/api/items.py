@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dnumpy.api import calls, indexing, stands
-from dnumpy.api.array import bare, concrete, ghost, ndarray
+from dnumpy.api.array import bare, concrete, ghost, ndarray, small
 from dnumpy.api.ufuncs import IMMEDIATE
 
 _np_array = np.ndarray
@@ -31,18 +31,7 @@ def getitem(self: ndarray, key: Any) -> Any:
     elif kind is slice:
         r = a[key]
     elif kind is ndarray:
-        mask = key._np
-        if mask is None:
-            found = indexing.get_small(self, key)
-            if found is not NotImplemented:
-                return found
-            mask = calls.unwrap(key)
-        r = a[mask]
-        if type(r) is not _np_array:
-            return r
-        made = bare()
-        made._np = r
-        return made
+        return _picked(self, a, key)
     else:
         plain = _plain_key(key)
         found = indexing.taken_here(a, plain) if kind is tuple else None
@@ -55,6 +44,18 @@ def getitem(self: ndarray, key: Any) -> Any:
     made._np = r
     made._base = self
     return made
+
+
+def _picked(array: ndarray, a: np.ndarray, key: ndarray) -> Any:
+    """Return what an array of ours picks of a small array."""
+    places = key._np
+    if places is None:
+        found = indexing.get_small(array, key)
+        if found is not NotImplemented:
+            return found
+        places = calls.unwrap(key)
+    r = a[places]
+    return small(r) if type(r) is _np_array else r
 
 
 def _plain_key(key: Any) -> Any:
