@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 _np_array = np.ndarray
 _NUMERIC = tuple(map(np.dtype, "?bhilqBHILQefdgFDG"))
 NUMBERS = frozenset(dtype.type for dtype in _NUMERIC)  # NumPy's scalars
-PLAIN: frozenset[type] = NUMBERS | frozenset(
+TIMES = frozenset({np.datetime64, np.timedelta64})
+PLAIN: frozenset[type] = NUMBERS.union(
+    TIMES,
     {
         int,
         float,
@@ -44,7 +46,7 @@ PLAIN: frozenset[type] = NUMBERS | frozenset(
         type,
         type(Ellipsis),
         *map(type, _NUMERIC),
-    }
+    },
 )  # types of arguments that hold no array
 _LOOKED_AT = 8  # elements of a sequence that are looked at for arrays of ours
 

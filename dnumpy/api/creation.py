@@ -385,6 +385,9 @@ def _ranged(function: Any) -> Any:
     plain, by_rows = maker(function), transplanted(function)
 
     def make(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+        plainly = type(num) is int and not (args or kwargs)
+        if plainly and type(start) in _NUMBERS and type(stop) in _NUMBERS:
+            return wrap(function(start, stop, num))
         large = type(num) is int and num * np.dtype(float).itemsize >= RANGE_BYTES
         scalars = isinstance(start, int | float) and isinstance(stop, int | float)
         spread = is_lazy(start) or is_lazy(stop)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.api import blocks, calls, composites
-from dnumpy.api.array import from_expr, ndarray
+from dnumpy.api.array import from_expr, ndarray, small
 from dnumpy.api.linalg import ONE_NODE_BYTES
 from dnumpy.api.record import content
 from dnumpy.api.transplant import transplanted
@@ -210,6 +210,9 @@ def _frequencies(name: str) -> Callable[..., Any]:
     recorded = transplanted(source)
 
     def frequencies(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+        few = type(n) is int and n < config.eager_below and device is None
+        if few and (type(d) is float or type(d) is int):
+            return small(source(n, d))
         long = isinstance(n, int | np.integer) and n >= max(config.eager_below, 1)
         if long:
             return recorded(n, d, device=device)

@@ -62,7 +62,7 @@ given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_
             }
         }
     }
-    else if (PyTuple_CheckExact(r)) {
+    else if (is_tuple(r)) {
         PyObject *fresh = all_fresh(r, given, count);
         if (fresh != NULL || PyErr_Occurred()) {
             Py_DECREF(r);

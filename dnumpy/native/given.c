@@ -125,6 +125,26 @@ arrays_in(Function *self, PyObject *sequence, Py_ssize_t *size)
     return given;
 }
 
+/* A list or tuple of small arrays and numbers as NumPy is given it, new; NULL without an error of
+   others. */
+PyObject *
+given_sequence(PyObject *x)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(x), size = 0;
+    PyObject *given = count == 0 ? NULL : PyTuple_New(count);
+    for (Py_ssize_t k = 0; given != NULL && k < count; k++) {
+        PyObject *one = PySequence_Fast_GET_ITEM(x, k), *np = IS_ARRAY(one) ? small_of(one) : NULL;
+        size += np == NULL ? 1 : size_of_array((PyArrayObject *)np);
+        if ((np == NULL && !is_immediate(one)) || size >= setting(world.eager_below_at)) {
+            Py_CLEAR(given);
+        }
+        else {
+            PyTuple_SET_ITEM(given, k, Py_NewRef(np == NULL ? one : np));
+        }
+    }
+    return given;
+}
+
 /* What NumPy is given for an argument; NULL without an error where that needs another look. */
 PyObject *
 given_for(Function *self, PyObject *x, int may_be_seen)

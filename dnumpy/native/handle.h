@@ -185,6 +185,8 @@ PyObject *nb_index(PyObject *x);
 int nb_bool(PyObject *x);
 int is_at_operator(void); /* see defer.c */
 int is_plain(PyObject *types, PyObject *x);
+PyObject *given_sequence(PyObject *x); /* see given.c */
+int is_tuple(PyObject *x);
 PyObject *all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t count);
 PyObject *several_views(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped(PyObject *r, PyObject *const *args, Py_ssize_t count); /* steals r */

@@ -7,6 +7,7 @@
 #include "loops.h"
 
 #define MOST_LISTED 256
+#define MOST_AXES 8
 
 /* A shape given as an integer or as a tuple of them; -1 of others, or where that is not small. */
 static int
@@ -267,10 +268,63 @@ of_numbers(PyObject *x)
     return made;
 }
 
+/* The array that an element of a list is, borrowed; NULL where NumPy has to look. */
+static PyArrayObject *
+listed_array(PyObject *x)
+{
+    PyObject *np = IS_ARRAY(x) ? ((Handle *)x)->np : is_at_once(x) ? x : NULL;
+    return np != NULL && IS_NUMPYS(np) ? (PyArrayObject *)np : NULL;
+}
+
+/* Say whether a dtype is the one that all arrays of its type have, with nothing said beside. */
+static int
+is_plain_dtype(PyArray_Descr *dtype)
+{
+    PyArray_Descr *plain = PyArray_DescrFromType(dtype->type_num);
+    Py_XDECREF(plain); /* which lives as long as NumPy */
+    return plain == dtype;
+}
+
+/* What a list of arrays of one shape and dtype is as an array, new; NULL without an error of others. */
+static PyObject *
+of_arrays_alike(PyObject *x)
+{
+    int is_sequence = PyList_CheckExact(x) || PyTuple_CheckExact(x);
+    Py_ssize_t rows = is_sequence ? PySequence_Fast_GET_SIZE(x) : 0;
+    PyArrayObject *first = rows == 0 || rows > MOST_LISTED ? NULL
+                                                           : listed_array(PySequence_Fast_GET_ITEM(x, 0));
+    int ndim = first == NULL ? 0 : PyArray_NDIM(first), type = first == NULL ? 0 : PyArray_TYPE(first);
+    if (ndim == 0 || ndim >= MOST_AXES || type >= NPY_OBJECT || PyArray_SIZE(first) == 0 ||
+        !is_plain_dtype(PyArray_DESCR(first)) || rows * PyArray_SIZE(first) > MOST_MADE) {
+        return NULL;
+    }
+    for (Py_ssize_t k = 0; k < rows; k++) {
+        PyArrayObject *one = listed_array(PySequence_Fast_GET_ITEM(x, k));
+        if (one == NULL || PyArray_DESCR(one) != PyArray_DESCR(first) || PyArray_NDIM(one) != ndim ||
+            !PyArray_CompareLists(PyArray_DIMS(one), PyArray_DIMS(first), ndim) ||
+            !PyArray_IS_C_CONTIGUOUS(one)) {
+            return NULL;
+        }
+    }
+    npy_intp shape[MOST_AXES] = {rows};
+    memcpy(shape + 1, PyArray_DIMS(first), ndim * sizeof *shape);
+    PyObject *made = of_type(type, ndim + 1, shape);
+    size_t bytes = (size_t)PyArray_NBYTES(first);
+    for (Py_ssize_t k = 0; made != NULL && k < rows; k++) {
+        PyArrayObject *one = listed_array(PySequence_Fast_GET_ITEM(x, k));
+        memcpy(PyArray_BYTES((PyArrayObject *)made) + (size_t)k * bytes, PyArray_BYTES(one), bytes);
+    }
+    return made;
+}
+
 static PyObject *
 array_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    return count == 1 && kwnames == NULL ? of_numbers(args[0]) : NULL;
+    if (count != 1 || kwnames != NULL) {
+        return NULL;
+    }
+    PyObject *made = of_numbers(args[0]);
+    return made != NULL || PyErr_Occurred() ? made : of_arrays_alike(args[0]);
 }
 
 PyObject *

@@ -252,7 +252,9 @@ called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, P
     PyObject *given[MOST_ARGUMENTS] = {Py_NewRef(first)}, *r = NULL;
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)), k = 1;
     for (; k < total; k++) {
-        given[k] = given_for(args[k], k <= self->arrays && k < count);
+        int several = k == 1 && count > 1 && (PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1]));
+        given[k] = several && self->arrays > 0 ? given_sequence(args[1])
+                                               : given_for(args[k], k <= self->arrays && k < count);
         if (given[k] == NULL) {
             break;
         }

@@ -30,12 +30,21 @@ is_apart(PyObject *array, PyObject *const *given, Py_ssize_t count)
     return 1;
 }
 
+/* Say whether this is a tuple, or one whose class names its fields and is called with them. */
+int
+is_tuple(PyObject *x)
+{
+    static PyObject *fields;
+    return PyTuple_CheckExact(x) ||
+           (PyTuple_Check(x) && PyObject_HasAttr((PyObject *)Py_TYPE(x), intern(&fields, "_fields")));
+}
+
 /* A tuple of plain values, and of small arrays that lie in no memory that NumPy was given, as one
    of ours; NULL without an error for others. */
 PyObject *
 all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
 {
-    if (!PyTuple_CheckExact(r)) {
+    if (!is_tuple(r)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(r);
@@ -60,6 +69,9 @@ all_fresh(PyObject *r, PyObject *const *given, Py_ssize_t given_count)
             break;
         }
         PyTuple_SET_ITEM(ours, k, one);
+    }
+    if (ours != NULL && !PyTuple_CheckExact(r)) {
+        Py_SETREF(ours, PyObject_Call((PyObject *)Py_TYPE(r), ours, NULL));
     }
     return ours;
 }
