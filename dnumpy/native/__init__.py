@@ -391,12 +391,9 @@ def bind_recorder(**told: Any) -> None:
         _module.take_recorder(**told)
 
 
-def share_loops(seconds: float, cost: float) -> tuple[float, float]:
-    """Have threads share NumPy's loops that take so long, in all and for an element.
-
-    Return what held until then, both in seconds.
-    """
-    before: tuple[float, float] = _module.share_loops(seconds, cost)
+def share_loops(seconds: float) -> float:
+    """Have threads share NumPy's loops that take so long, and return what held until then."""
+    before: float = _module.share_loops(seconds)
     return before
 
 

@@ -1,8 +1,9 @@
 /* NumPy's inner loops shared by the threads of the crew, where they take long.
 
    A sine takes ten times what reading its operand does, so that two threads are nearly twice as fast
-   from some thousands of them on. What a loop takes for an element is measured while one thread runs
-   it; a loop that was no faster with more threads is left to one for a while.
+   from some thousands of them on; and what lies outside the caches of one core two cores read sooner.
+   What a loop takes for an element is measured while one thread runs it; a loop that was no faster with
+   more threads is left to one for a while.
 
    Pieces are whole numbers of the widest vectors, and begin where such a vector does if the whole does:
    a loop meets each element as it would in one piece, so that the bits are the same. */
@@ -34,9 +35,7 @@ typedef struct {
     int64_t next, faults[KINDS]; /* threads that met one of that kind */
 } Job;
 
-/* Seconds of a loop, beside which what waking a thread takes is little; and for an element: below, memory
-   is what takes time. */
-static double least_seconds = 6e-5, least_cost = 1.5e-9;
+static double least_seconds = 6e-5; /* of a loop, beside which what waking a thread takes is little */
 
 static const int kinds[KINDS] = {FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW, FE_INVALID};
 
@@ -83,7 +82,7 @@ helpers_with(Loop *loop, npy_intp size)
 {
     int type = loop->read->type_num; /* integers may raise errors, which takes the interpreter */
     if (!HAS_CREW || !(PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type)) ||
-        loop->cost < least_cost || loop->cost * (double)size < least_seconds || size < 2 * PIECE) {
+        loop->cost == 0 || loop->cost * (double)size < least_seconds || size < 2 * PIECE) {
         return 0;
     }
     if (loop->rest > 0) {
@@ -132,16 +131,14 @@ note_cost(Loop *loop, npy_intp size, double seconds, int helpers)
     }
 }
 
-/* `share_loops(seconds, cost)`: share loops of so many seconds, and so many for an element; what held
-   until then. */
+/* `share_loops(seconds)`: share loops that take so long; what held until then. */
 PyObject *
-share_loops(PyObject *Py_UNUSED(module), PyObject *args)
+share_loops(PyObject *Py_UNUSED(module), PyObject *seconds)
 {
-    double seconds, cost, before[] = {least_seconds, least_cost};
-    if (!PyArg_ParseTuple(args, "dd", &seconds, &cost)) {
+    double before = least_seconds, least = PyFloat_AsDouble(seconds);
+    if (PyErr_Occurred()) {
         return NULL;
     }
-    least_seconds = seconds;
-    least_cost = cost;
-    return Py_BuildValue("dd", before[0], before[1]);
+    least_seconds = least;
+    return PyFloat_FromDouble(before);
 }

@@ -352,7 +352,7 @@ call_now(PyObject *loop, PyObject *x, PyObject *y)
     if (now) {
         PyObject *args[] = {a, b};
         double started = site == NULL ? 0 : seconds_now();
-        r = site == NULL ? looped(loop, args, y == NULL ? 1 : 2, NULL) : NULL;
+        r = looped(loop, args, y == NULL ? 1 : 2, NULL);
         if (r == NULL && site == NULL && !PyErr_Occurred()) {
             r = looped_mixed(loop, args, y == NULL ? 1 : 2, NULL);
         }

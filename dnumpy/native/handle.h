@@ -52,6 +52,7 @@ typedef struct {
     PyObject *watched;          /* contents of which a read is to be noted: a dict by id */
     PyObject *seen_of;          /* (handle, memory) -> this array as NumPy's view of it, or None */
     PyObject *locks;            /* a tuple of them: a Buffer's is that of its address */
+    PyObject *room;             /* (shape, dtype) -> memory of NumPy's that `wrap` is given */
     PyObject *wrap;             /* array of NumPy's -> ours, however large */
     PyObject *wrap_result;      /* (anything of NumPy's, operands) -> ours, aliases kept */
     PyObject *result_of;        /* (array that a method gave, its handle) -> ours */

@@ -517,6 +517,20 @@ looped_alike(PyObject *ufunc, PyObject *x, PyObject *y)
     return new_handle(made, NULL);
 }
 
+/* New memory for a result; of a large one that which was used before. */
+static PyObject *
+memory_for(const Loop *loop, int axes, npy_intp *shape, npy_intp size)
+{
+    if (size < setting(world.eager_below_at)) {
+        return new_array(loop->made, axes, shape);
+    }
+    PyObject *extents = PyArray_IntTupleFromIntp(axes, shape);
+    PyObject *args[] = {extents, (PyObject *)loop->made};
+    PyObject *made = extents == NULL ? NULL : PyObject_Vectorcall(world.room, args, 2, NULL);
+    Py_XDECREF(extents);
+    return made;
+}
+
 /* What a ufunc of NumPy's makes of one or two operands, arrays of NumPy's or numbers, new, in `out` if
    that is given; NULL without an error where that is left to NumPy. */
 PyObject *
@@ -562,7 +576,7 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
     if (size > 1 && !take_longest(loop, extents, left, walked, count + 1)) {
         return NULL;
     }
-    PyObject *made = out == NULL ? new_array(loop->made, axes, shape) : Py_NewRef(out);
+    PyObject *made = out == NULL ? memory_for(loop, axes, shape, size) : Py_NewRef(out);
     if (made == NULL) {
         return NULL;
     }

@@ -16,7 +16,7 @@ PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *take_laps(PyObject *module, PyObject *args);
 PyObject *records_between(PyObject *module, PyObject *unused);
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *share_loops(PyObject *module, PyObject *args);
+PyObject *share_loops(PyObject *module, PyObject *seconds);
 PyObject *begins_product(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *held_of(PyObject *module, PyObject *expr);
@@ -56,18 +56,19 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"array_type", "config", "immediate", "plain", "as_seen",
                                "buffer_type", "expr_type", "full", "watched", "same_bits", "bytewise",
-                               "seen_of", "locks", "wrap", "wrap_result", "result_of",
+                               "seen_of", "locks", "room", "wrap", "wrap_result", "result_of",
                                "turn_of", "may_be_numpys", "run_ours", "may_move",
                                "out_position", "kinds", "elsewhere", NULL};
     PyObject *type;
     World told = {0};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!OO!O!OO!O!OO!O!O!OO!OOOOOOOOO!O", keywords, &PyType_Type, &type,
+            args, kwargs, "$O!OO!O!OO!O!OO!O!O!OO!OOOOOOOOOO!O", keywords, &PyType_Type, &type,
             &told.config, &PyFrozenSet_Type, &told.immediate, &PyFrozenSet_Type, &told.plain,
             &told.as_seen, &PyType_Type, &told.buffer_type, &PyType_Type, &told.expr_type,
             &told.full, &PyDict_Type, &told.watched, &PyFrozenSet_Type, &told.same_bits,
             &PyFrozenSet_Type, &told.bytewise,
-            &told.seen_of, &PyTuple_Type, &told.locks, &told.wrap, &told.wrap_result, &told.result_of,
+            &told.seen_of, &PyTuple_Type, &told.locks, &told.room, &told.wrap, &told.wrap_result,
+            &told.result_of,
             &told.turn_of, &told.may_be_numpys, &told.run_ours, &told.may_move, &told.out_position,
             &PyDict_Type, &told.kinds, &told.elsewhere)) {
         return NULL;
@@ -99,7 +100,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     }
     PyObject *kept[] = {type, told.config, told.immediate, told.plain, told.as_seen,
                         told.buffer_type, told.expr_type, told.full, told.watched,
-                        told.same_bits, told.bytewise, told.seen_of, told.locks, told.wrap,
+                        told.same_bits, told.bytewise, told.seen_of, told.locks, told.room, told.wrap,
                         told.wrap_result, told.result_of, told.turn_of,
                         told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.kinds,
                         told.elsewhere};
@@ -163,8 +164,8 @@ static PyMethodDef functions[] = {
      "records_between(): whether what is of middling size is being recorded as what is large is."},
     {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL,
      "gather(x, key, make): what arrays of whole numbers pick along the first axes; else None."},
-    {"share_loops", share_loops, METH_VARARGS,
-     "share_loops(seconds, cost): share loops of so many seconds among threads, and for an element."},
+    {"share_loops", share_loops, METH_O,
+     "share_loops(seconds): have threads share loops of NumPy's that take so long."},
     {"begins_product", (PyCFunction)(void (*)(void))begins_product, METH_FASTCALL,
      "Compute what would have been NumPy's before a product."},
     {"take_laps", take_laps, METH_VARARGS, "Know the sizes between, and whom to ask about them."},

@@ -518,7 +518,7 @@ handle_compare(PyObject *x, PyObject *y, int op)
         return r != NULL || PyErr_Occurred() ? r : call_slow(compare_slow[op], x, y);
     }
     double started = site == NULL ? 0 : seconds_now();
-    PyObject *r = site == NULL ? looped(comparing_ufunc(op), pair, 2, NULL) : NULL;
+    PyObject *r = looped(comparing_ufunc(op), pair, 2, NULL);
     if (r == NULL && site == NULL && !PyErr_Occurred()) {
         r = looped_mixed(comparing_ufunc(op), pair, 2, NULL);
     }

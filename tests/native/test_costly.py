@@ -71,9 +71,9 @@ ODD = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e308, -1e-310]
 def _all_are_shared() -> Iterator[None]:
     kept = config.threads, config.mode, config.eager_below
     config.threads, config.mode, config.eager_below = 3, "default", 1 << 18
-    before = native.share_loops(0.0, 0.0)
+    before = native.share_loops(0.0)
     yield
-    native.share_loops(*before)
+    native.share_loops(before)
     config.threads, config.mode, config.eager_below = kept
 
 
