@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy import native
-from dnumpy.api import callables, calls, docs, lending, lone, overrides, replays
+from dnumpy.api import callables, calls, docs, lending, lone, middling, overrides, replays
 from dnumpy.api.array import ndarray, peek, wrap
 from dnumpy.api.lending import asks_engine, recorded_by
 from dnumpy.api.native import AT_ONCE, BUILTIN, CREATION, NATIVE
@@ -69,7 +69,7 @@ def function(
         again = replays.of(NATIVE.get(key))
         public = native.function(
             public, at_once, calls.PLAIN, kind_of_call, binds=not is_builtin, records=again,
-            waits=_recording(key, wrapped, qualified),
+            waits=_recording(key, wrapped, qualified), many=middling.FUNCTIONS.get(key),
         )  # fmt: skip
         if is_builtin and native.built:
             public.__wrapped__ = wrapped

@@ -511,6 +511,7 @@ def function(
     binds: bool,
     records: Callback[..., Any] | None = None,
     waits: Callback[..., Any] | None = None,
+    many: Callback[..., Any] | None = None,
 ) -> Any:
     """Return a public function that is NumPy's ``numpys`` where this may have the arguments.
 
@@ -539,6 +540,9 @@ def function(
         What records it, if calls that are alike record alike: see :mod:`dnumpy.api.replays`.
     waits : callable, optional
         What records it where a loop's operations on arrays of middling size wait, if it does.
+    many : callable, optional
+        What is asked before NumPy where an array has some thousands of elements; it returns
+        NotImplemented where that is NumPy's to do.
     """
-    given = (slow, numpys, as_they_are, kind, binds, records, waits)
+    given = (slow, numpys, as_they_are, kind, binds, records, waits, many)
     return _module.Function(*given) if built else slow

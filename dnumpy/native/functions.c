@@ -114,6 +114,17 @@ large_bytes(PyObject *const *given, Py_ssize_t count)
     return most == 0 ? 0 : 2 * bytes;
 }
 
+/* Say whether one of some arrays has some thousands of elements. */
+static int
+are_many(PyObject *const *given, Py_ssize_t count)
+{
+    int many = 0;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        many = many || (IS_NUMPYS(given[k]) && PyArray_SIZE((PyArrayObject *)given[k]) >= MANY);
+    }
+    return many;
+}
+
 /* Call NumPy with what it may have; set `done` if it was called. */
 static PyObject *
 of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
@@ -166,7 +177,16 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     }
     if (*done == 1) {
         double started = site == NULL ? 0 : seconds_now();
-        if (self->direct != NULL && site == NULL && self->kind != WRITING) {
+        if (self->many != Py_None && site == NULL && are_many(given, total)) {
+            r = PyObject_Vectorcall(self->many, given, count, kwnames);
+            if (r == Py_NotImplemented) {
+                Py_CLEAR(r);
+            }
+            else if (r == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+                PyErr_Clear(); /* of arguments that do not fit: NumPy says so itself */
+            }
+        }
+        if (r == NULL && !PyErr_Occurred() && self->direct != NULL && site == NULL && self->kind != WRITING) {
             r = PyObject_Vectorcall(self->direct, given, count, kwnames);
             if (r == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
                 PyErr_Clear(); /* maybe of arguments that do not fit: the function says so itself */
@@ -346,6 +366,7 @@ function_traverse(Function *self, visitproc visit, void *arg)
     Py_VISIT(self->as_are);
     Py_VISIT(self->records);
     Py_VISIT(self->waits);
+    Py_VISIT(self->many);
     Py_VISIT(self->dict);
     return 0;
 }
@@ -359,6 +380,7 @@ function_clear(Function *self)
     Py_CLEAR(self->as_are);
     Py_CLEAR(self->records);
     Py_CLEAR(self->waits);
+    Py_CLEAR(self->many);
     Py_CLEAR(self->dict);
     return 0;
 }
@@ -432,14 +454,14 @@ static PyMethodDef function_methods[] = {
 static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", "records", "waits", NULL};
+    static char *keywords[] = {"slow", "numpys", "as_are", "kind", "binds", "records", "waits", "many", NULL};
     static const char *const kinds[] = {"arrays", "views", "moves", "exact", "product", "runs",
                                         "writes", "shape", "square", "list", "range", "itself"};
-    PyObject *slow, *numpys, *as_are, *records, *waits;
+    PyObject *slow, *numpys, *as_are, *records, *waits, *many;
     const char *kind;
     int binds, found = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!spOO", keywords, &slow, &numpys,
-                                     &PyFrozenSet_Type, &as_are, &kind, &binds, &records, &waits)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!spOOO", keywords, &slow, &numpys,
+                                     &PyFrozenSet_Type, &as_are, &kind, &binds, &records, &waits, &many)) {
         return NULL;
     }
     int grows = strcmp(kind, "fitted") == 0  ? BROADCAST
@@ -464,6 +486,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         made->as_are = Py_NewRef(as_are);
         made->records = Py_NewRef(records);
         made->waits = Py_NewRef(waits);
+        made->many = Py_NewRef(many);
         made->kind = found;
         made->binds = binds;
         made->grows = grows;

@@ -5,6 +5,7 @@
 
 #include "record.h"
 
+#define MANY (1 << 10) /* elements from which on `many` is asked */
 #define MOST_MADE 8192 /* elements of an array that is made in C: of more, NumPy is as fast */
 
 /* Makes a small array, new; NULL without an error where NumPy has to: see made.c. */
@@ -18,6 +19,7 @@ typedef struct {
     PyObject *as_are; /* types of arguments that NumPy is given as they are */
     PyObject *records; /* what records again as it did before, or None: see replay.c */
     PyObject *waits; /* what records it where a loop waits, or None: see laps.c */
+    PyObject *many;  /* what runs on some thousands of elements, or None */
     PyObject *dict;
     PyObject *weakrefs;
     int kind;         /* which arguments make the short path: see below */

@@ -32,6 +32,8 @@ from dnumpy.runtime.threads import share_out
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dnumpy.runtime.memory import Empty
+
 MOST_BUCKETS = 1 << 11
 EXPECTED = 1 << 13  # elements of a bucket: about as many, where there are not too many of them
 SAMPLED = 32  # elements for each bucket
@@ -91,8 +93,8 @@ def sort_to(line: np.ndarray, out: np.ndarray) -> None:
     _sooner(line, "sort", plainly, by_buckets, guess)
 
 
-def argsort(line: np.ndarray, *, stable: bool) -> np.ndarray:
-    """Return where the elements of a line would be sorted."""
+def argsort(line: np.ndarray, *, stable: bool, empty: Empty = pool.empty) -> np.ndarray:
+    """Return where the elements of a line would be sorted, in memory that ``empty`` makes."""
     kind: Literal["stable"] | None = "stable" if stable else None
     if not stable and not distinct(np.sort(_sample(line))):
         return line.argsort()
@@ -101,7 +103,7 @@ def argsort(line: np.ndarray, *, stable: bool) -> np.ndarray:
         return line.argsort(kind=kind)
 
     def by_buckets() -> np.ndarray | None:
-        places = pool.empty(line.shape, np.dtype(np.intp))
+        places = empty(line.shape, np.dtype(np.intp))
         return places if _places_in_order(line, places, stable=stable) else None
 
     def guess() -> float:

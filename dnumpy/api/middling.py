@@ -1,0 +1,109 @@
+"""Functions of some thousands of elements, where another way takes less than NumPy's.
+
+They are given arrays of NumPy's and return what NumPy would, or NotImplemented where NumPy is to do
+it. What is larger is managed, and has ways of its own; what is smaller NumPy is done with sooner.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnumpy.config import config, thread_count
+from dnumpy.runtime import buckets, runs
+from dnumpy.runtime.threads import share_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COUNTED = 4  # times as many elements as there are integers between their ends, at least
+SORTED = 1 << 16  # elements, before which waking threads takes as long as is gained
+LOOKED_UP = 1 << 19  # steps of all searches together, likewise
+PIECES = 4  # for each thread
+
+
+def unique(
+    ar: Any,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: Any = None,
+    *,
+    equal_nan: Any = True,
+) -> Any:
+    """Return the unique values of integers within narrow ends, by counting each."""
+    if type(ar) is not np.ndarray or ar.dtype.kind not in "iub" or not ar.dtype.isnative:
+        return NotImplemented
+    if return_index or axis is not None or ar.dtype == np.uint64 or not ar.size:
+        return NotImplemented
+    keys: Any = ar.reshape(-1)
+    keys = keys.view(np.uint8) if ar.dtype.kind == "b" else keys
+    low, high = int(keys.min()), int(keys.max())
+    if (high - low) * COUNTED > keys.size:
+        return NotImplemented
+    if low < 0 or high > keys.size:
+        keys = keys.astype(np.int64) - low
+    else:
+        low = 0
+    counts = np.bincount(keys)
+    present = np.flatnonzero(counts)
+    found: list[Any] = [(present + low).astype(ar.dtype)]
+    if return_inverse:
+        found.append((np.cumsum(counts > 0) - 1)[keys].reshape(ar.shape))
+    if return_counts:
+        found.append(counts[present])
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def argsort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    """Return the indices that sort a line, by way of buckets where that was found to be faster."""
+    line = type(a) is np.ndarray and a.ndim == 1 and a.size >= SORTED and a.flags.carray
+    if not (line and type(axis) is int and axis in (0, -1) and order is None and _shares()):
+        return NotImplemented
+    if a.dtype.char not in runs.KINDS or not a.dtype.isnative:
+        return NotImplemented
+    np.argsort(np.empty(0), kind=kind, stable=stable)  # raises for a wrong kind
+    is_stable = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
+    return buckets.argsort(a, stable=is_stable, empty=np.empty)
+
+
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """Return where elements belong in a line that is in order; threads share the elements."""
+    arrays = type(a) is type(v) is np.ndarray and a.dtype == v.dtype and a.dtype.kind in "iufM"
+    if not (arrays and a.ndim == 1 and v.flags.c_contiguous and sorter is None and _shares()):
+        return NotImplemented
+    if v.size * len(a).bit_length() < LOOKED_UP or not isinstance(side, str):
+        return NotImplemented
+    a.searchsorted(v[:0], side)  # raises for a wrong side
+    values = v.reshape(-1)
+    found = np.empty(values.shape, np.intp)
+    piece = -(-values.size // (PIECES * thread_count()))
+
+    def search(start: int) -> None:
+        found[start : start + piece] = a.searchsorted(values[start : start + piece], side)
+
+    share_out(search, range(0, values.size, piece))
+    return found.reshape(v.shape)
+
+
+def digitize(x: Any, bins: Any, right: Any = False) -> Any:
+    """Return the bins, between rising edges, that elements belong in."""
+    edges = type(bins) is np.ndarray and bins.ndim == 1 and bins.dtype.kind in "iuf"
+    if not edges or not bool((bins[1:] >= bins[:-1]).all()) or not isinstance(right, bool):
+        return NotImplemented
+    return searchsorted(bins, x, "left" if right else "right")
+
+
+def _shares() -> bool:
+    return config.mode == "default" and thread_count() > 1
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "unique": unique,
+    "argsort": argsort,
+    "searchsorted": searchsorted,
+    "digitize": digitize,
+}

@@ -1,0 +1,137 @@
+"""Functions of some thousands of elements that go another way than NumPy give what NumPy gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dnumpy as np
+from dnumpy import native
+from dnumpy.api import middling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DTYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?", "f8", "f4", ">i4", "M8[s]"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _as_programs_run() -> Iterator[None]:
+    kept = np.config.threads, np.config.mode, np.config.eager_below
+    np.config.threads, np.config.mode, np.config.eager_below = 2, "default", 1 << 18
+    yield
+    np.config.threads, np.config.mode, np.config.eager_below = kept
+
+
+def seen(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return type(x).__name__, [seen(part) for part in x]
+    plain = numpy.asarray(x)
+    return plain.dtype, plain.shape, plain.tobytes()
+
+
+def outcome(name: str, xp: Any, args: Any, options: dict[str, Any]) -> Any:
+    ours = [xp.array(a) if type(a) is numpy.ndarray else a for a in args]
+    try:
+        return seen(getattr(xp, name)(*ours, **options))
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)
+
+
+def drawn(seed: int, size: int, spread: int, dtype: str) -> numpy.ndarray:
+    rng = numpy.random.default_rng(seed)
+    whole = rng.integers(-spread // 3, spread, size)
+    return whole.astype("i8" if dtype.startswith("M") else dtype).astype(dtype)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1000, 5000), st.sampled_from([1, 5, 100, 400, 1 << 40]),
+    st.sampled_from(DTYPES), st.sampled_from([(), (True,), (False, True), (False, True, True)]),
+    st.sampled_from([None, "axis", "2-D", "sorted", "counts", "equal_nan"]),
+)  # fmt: skip
+def test_unique_values(
+    seed: int, size: int, spread: int, dtype: str, wanted: Any, more: str | None
+) -> None:
+    values = drawn(seed, size // 4 * 4, spread, dtype)
+    options: dict[str, Any] = {}
+    if more == "axis":
+        options["axis"] = 0
+    elif more == "sorted":
+        options["sorted"] = True
+    elif more == "counts":
+        options["return_counts"] = True
+        wanted = wanted[:2]
+    elif more == "equal_nan":
+        options["equal_nan"] = False
+    if more == "2-D":
+        values = values.reshape(4, -1).T
+    given_args = (values, *wanted)
+    assert outcome("unique", np, given_args, options) == (
+        outcome("unique", numpy, given_args, options)
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1000, 90_000), st.integers(0, 3000),
+    st.sampled_from(["f8", "f4", "i8", "u2", "M8[s]"]),
+    st.sampled_from(["left", "right", "middle", 3]), st.booleans(),
+)  # fmt: skip
+def test_places_in_a_line(
+    seed: int, size: int, length: int, dtype: str, side: Any, missing: bool
+) -> None:
+    values, line = drawn(seed, size, 500, dtype), numpy.sort(drawn(seed + 1, length, 500, dtype))
+    if missing and dtype[0] == "f":
+        values[::7] = numpy.nan
+    assert outcome("searchsorted", np, (line, values), {"side": side}) == (
+        outcome("searchsorted", numpy, (line, values), {"side": side})
+    )
+    for bins in (line, line[::-1], numpy.unique(line)):
+        for right in (False, True):
+            assert outcome("digitize", np, (values, bins, right), {}) == (
+                outcome("digitize", numpy, (values, bins, right), {})
+            )
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4", "i2"])
+@pytest.mark.parametrize("options", [{}, {"kind": "stable"}, {"stable": True}, {"kind": "wrong"}])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_places_in_order(dtype: str, options: dict[str, Any], repeats: bool) -> None:
+    size = 70_000
+    rng = numpy.random.default_rng(3)
+    values = rng.permutation(size).astype(dtype) if not repeats else rng.integers(0, 99, size)
+    for _ in range(3):  # one way, the other, and the faster one
+        assert outcome("argsort", np, (values,), options) == (
+            outcome("argsort", numpy, (values,), options)
+        )
+
+
+@pytest.mark.skipif(not native.built, reason="the module in C asks")
+def test_they_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = numpy.arange(70_000) % 1000
+    line = numpy.arange(1000)
+    assert middling.unique(values) is not NotImplemented
+    assert middling.searchsorted(line, values) is not NotImplemented
+    assert middling.digitize(values, line) is not NotImplemented
+    assert middling.argsort(values.astype("f8"), stable=True) is not NotImplemented
+    asked = []
+    monkeypatch.setattr(middling.runs, "KINDS", _Noting(asked))
+    np.argsort(np.array(values))
+    assert asked
+
+
+class _Noting(frozenset[str]):
+    def __new__(cls, _asked: list[str]) -> Self:
+        return super().__new__(cls)
+
+    def __init__(self, asked: list[str]) -> None:
+        self.asked = asked
+
+    def __contains__(self, char: object) -> bool:
+        self.asked.append(str(char))
+        return False
