@@ -17,7 +17,6 @@
 #define MOST_OTHERS 64  /* of other libraries, which may make them as they go */
 #define TYPES 25        /* NPY_BOOL to NPY_HALF */
 #define MOST_AXES 6
-#define WARNS_WHEN_WRITTEN (1 << 31) /* a flag of NumPy's own, as of what `np.diagonal` gave once */
 
 typedef struct {
     PyObject *ufunc; /* kept alive, so that its address stays its own */
@@ -367,53 +366,6 @@ told_faults(PyUFuncObject *ufunc, int integers)
     return PyUFunc_GiveFloatingpointErrors(ufunc->name, faults);
 }
 
-/* Say whether what is written lies apart from what is read, or is the same, element for element. */
-static int
-may_be_written_beside(PyArrayObject *out, PyArrayObject *read)
-{
-    if (PyArray_BYTES(out) == PyArray_BYTES(read) && PyArray_SAMESHAPE(out, read) &&
-        PyArray_CompareLists(PyArray_STRIDES(out), PyArray_STRIDES(read), PyArray_NDIM(out))) {
-        return 1;
-    }
-    char *first[2], *end[2];
-    PyArrayObject *both[] = {out, read};
-    for (int k = 0; k < 2; k++) {
-        first[k] = end[k] = PyArray_BYTES(both[k]);
-        for (int j = 0; j < PyArray_NDIM(both[k]); j++) {
-            npy_intp reach = (PyArray_DIM(both[k], j) - 1) * PyArray_STRIDE(both[k], j);
-            *(reach < 0 ? &first[k] : &end[k]) += reach;
-        }
-        end[k] += PyArray_ITEMSIZE(both[k]);
-    }
-    return end[0] <= first[1] || end[1] <= first[0];
-}
-
-/* Say whether an array takes what a loop makes of operands. */
-static int
-takes(PyArrayObject *out, const Loop *loop, PyObject *const *given, int count, const npy_intp *shape,
-      int axes)
-{
-    if (PyArray_DESCR(out) != loop->made || PyArray_NDIM(out) != axes ||
-        !PyArray_CompareLists(PyArray_DIMS(out), shape, axes) ||
-        !PyArray_CHKFLAGS(out, NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE) ||
-        PyArray_CHKFLAGS(out, WARNS_WHEN_WRITTEN)) {
-        return 0;
-    }
-    for (int j = 0; j < axes; j++) { /* each element once */
-        npy_intp step = PyArray_STRIDE(out, j), inner = j + 1 < axes ? PyArray_STRIDE(out, j + 1) : 0;
-        npy_intp needs = j + 1 < axes ? inner * PyArray_DIM(out, j + 1) : PyArray_ITEMSIZE(out);
-        if ((PyArray_DIM(out, j) > 1 || axes == 1) && step < needs) {
-            return 0;
-        }
-    }
-    for (int k = 0; k < count; k++) {
-        if (IS_NUMPYS(given[k]) && !may_be_written_beside(out, (PyArrayObject *)given[k])) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /* Compare what a loop made with what the ufunc makes of the same, which is given; it is trusted then. */
 PyObject *
 tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made)
@@ -562,7 +514,7 @@ looped(PyObject *ufunc, PyObject *const *given, int count, PyObject *out)
     if (out == NULL) {
         walk_over_new(&walked[count], shape, axes, (npy_intp)PyDataType_ELSIZE(loop->made));
     }
-    else if (!takes((PyArrayObject *)out, loop, given, count, shape, axes) ||
+    else if (!takes((PyArrayObject *)out, loop->made, given, count, shape, axes) ||
              !walk_over(&walked[count], (PyArrayObject *)out, shape, axes)) {
         return NULL;
     }

@@ -27,6 +27,8 @@ int is_ufunc(PyObject *x);
 int is_steady(const char *name, int type);
 void find_loop(Loop *loop, PyUFuncObject *ufunc, int type);
 PyObject *tried(Loop *loop, PyObject *ufunc, PyObject *const *given, int count, PyObject *made);
+int takes(PyArrayObject *out, PyArray_Descr *made, PyObject *const *given, int count, const npy_intp *shape,
+          int axes); /* see regions.c */
 int told_faults(PyUFuncObject *ufunc, int integers);
 PyArray_Descr *shared_dtype(PyObject *const *given, int count); /* borrowed */
 

@@ -4,7 +4,10 @@
    indices are slices with whole numbers. What is not as plain as that, or does not fit the array, is
    left to NumPy, errors included. */
 
+#include "loops.h"
 #include "numbers.h"
+
+#define WARNS_WHEN_WRITTEN (1 << 31) /* a flag of NumPy's own, as of what `np.diagonal` gave once */
 
 #define MOST_AXES 8
 
@@ -300,4 +303,51 @@ put_item(PyObject *a, PyObject *key, PyObject *plain)
         Py_DECREF(plain);
     }
     return done < 0 ? -1 : 0;
+}
+
+/* Say whether what is written lies apart from what is read, or is the same, element for element. */
+static int
+may_be_written_beside(PyArrayObject *out, PyArrayObject *read)
+{
+    if (PyArray_BYTES(out) == PyArray_BYTES(read) && PyArray_SAMESHAPE(out, read) &&
+        PyArray_CompareLists(PyArray_STRIDES(out), PyArray_STRIDES(read), PyArray_NDIM(out))) {
+        return 1;
+    }
+    char *first[2], *end[2];
+    PyArrayObject *both[] = {out, read};
+    for (int k = 0; k < 2; k++) {
+        first[k] = end[k] = PyArray_BYTES(both[k]);
+        for (int j = 0; j < PyArray_NDIM(both[k]); j++) {
+            npy_intp reach = (PyArray_DIM(both[k], j) - 1) * PyArray_STRIDE(both[k], j);
+            *(reach < 0 ? &first[k] : &end[k]) += reach;
+        }
+        end[k] += PyArray_ITEMSIZE(both[k]);
+    }
+    return end[0] <= first[1] || end[1] <= first[0];
+}
+
+/* Say whether an array takes what is made of operands, element by element. */
+int
+takes(PyArrayObject *out, PyArray_Descr *made, PyObject *const *given, int count, const npy_intp *shape,
+      int axes)
+{
+    if (PyArray_DESCR(out) != made || PyArray_NDIM(out) != axes ||
+        !PyArray_CompareLists(PyArray_DIMS(out), shape, axes) ||
+        !PyArray_CHKFLAGS(out, NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE) ||
+        PyArray_CHKFLAGS(out, WARNS_WHEN_WRITTEN)) {
+        return 0;
+    }
+    for (int j = 0; j < axes; j++) { /* each element once */
+        npy_intp step = PyArray_STRIDE(out, j), inner = j + 1 < axes ? PyArray_STRIDE(out, j + 1) : 0;
+        npy_intp needs = j + 1 < axes ? inner * PyArray_DIM(out, j + 1) : PyArray_ITEMSIZE(out);
+        if ((PyArray_DIM(out, j) > 1 || axes == 1) && step < needs) {
+            return 0;
+        }
+    }
+    for (int k = 0; k < count; k++) {
+        if (IS_NUMPYS(given[k]) && !may_be_written_beside(out, (PyArrayObject *)given[k])) {
+            return 0;
+        }
+    }
+    return 1;
 }
