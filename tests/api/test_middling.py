@@ -76,6 +76,21 @@ def test_unique_values(
     )
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(0, 3000), st.integers(1000, 3000),
+    st.sampled_from([1, 5, 100, 1 << 40]), st.sampled_from(DTYPES), st.sampled_from(DTYPES[:9]),
+    st.sampled_from([(), (), (True,), (False, True)]),
+)  # fmt: skip
+def test_sets(
+    seed: int, size: int, others: int, spread: int, dtype: str, another: str, more: Any
+) -> None:
+    one, other = drawn(seed, size, spread, dtype), drawn(seed + 1, others, spread, another)
+    for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+        args = (one, other, *more)
+        assert outcome(name, np, args, {}) == outcome(name, numpy, args, {})
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 2**32 - 1), st.integers(1000, 90_000), st.integers(0, 3000),
