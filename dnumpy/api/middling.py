@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.config import config, thread_count
+from dnumpy.ops.sorting import evenly_placed
 from dnumpy.runtime import buckets, runs
 from dnumpy.runtime.threads import share_out
 
@@ -93,7 +94,7 @@ def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     """Return the indices that sort a line, by way of buckets where that was found to be faster."""
-    line = type(a) is np.ndarray and a.ndim == 1 and a.size >= SORTED and a.flags.carray
+    line = type(a) is np.ndarray and a.ndim == 1 and a.size >= SORTED and _is_line(a)
     if not (line and type(axis) is int and axis in (0, -1) and order is None and _shares()):
         return NotImplemented
     if a.dtype.char not in runs.KINDS or not a.dtype.isnative:
@@ -106,11 +107,14 @@ def argsort(
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     """Return where elements belong in a line that is in order; threads share the elements."""
     arrays = type(a) is type(v) is np.ndarray and a.dtype == v.dtype and a.dtype.kind in "iufM"
-    if not (arrays and a.ndim == 1 and v.flags.c_contiguous and sorter is None and _shares()):
+    if not (arrays and a.ndim == 1 and _is_line(v) and sorter is None and isinstance(side, str)):
         return NotImplemented
-    if v.size * len(a).bit_length() < LOOKED_UP or not isinstance(side, str):
+    a.searchsorted(v.reshape(-1)[:0], side)  # raises for a wrong side
+    evenly = evenly_placed(a, v, side, thread_count())
+    if evenly is not None:
+        return evenly
+    if v.size * len(a).bit_length() < LOOKED_UP or not _shares():
         return NotImplemented
-    a.searchsorted(v[:0], side)  # raises for a wrong side
     values = v.reshape(-1)
     found = np.empty(values.shape, np.intp)
     piece = -(-values.size // (PIECES * thread_count()))
@@ -128,6 +132,10 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     if not edges or not bool((bins[1:] >= bins[:-1]).all()) or not isinstance(right, bool):
         return NotImplemented
     return searchsorted(bins, x, "left" if right else "right")
+
+
+def _is_line(a: np.ndarray) -> bool:
+    return a.flags.c_contiguous and a.flags.aligned
 
 
 def _shares() -> bool:

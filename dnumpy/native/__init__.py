@@ -411,6 +411,19 @@ def gather(
     return found
 
 
+def find_places(
+    line: np.ndarray, values: np.ndarray, *, right: bool, threads: int
+) -> np.ndarray | None:
+    """Return where float64 belong in a line of such that rises evenly, as ``searchsorted`` does.
+
+    Both are in C order. None for another line, or without the module in C.
+    """
+    if not built:
+        return None
+    found: np.ndarray | None = _module.find_places(line, values, right, threads)
+    return found
+
+
 def records_between() -> bool:
     """Say whether operations on arrays of middling size are being recorded as on large ones."""
     return built and _module.records_between()

@@ -209,3 +209,107 @@ count_bins(PyObject *Py_UNUSED(module), PyObject *args)
     count.apart = furthest_edge(count.edges, (int)bins);
     return counted(&count, threads);
 }
+
+/* ---------------------------------------------------------------- places in a line */
+
+#define LEAST_SHARED (1 << 14) /* values, from which on threads share them */
+#define MOST_APART 2.0 /* steps that an element of an even line is from where it would be */
+
+typedef struct {
+    const double *line, *values;
+    npy_intp length, size, *places;
+    int right; /* whether equal elements come before a value */
+    int64_t next;
+} Search;
+
+/* Each place is guessed, as if the line were even, and mended: by as many steps as it is not. */
+static void
+find_some(const Search *self, npy_intp start, npy_intp stop)
+{
+    const double *line = self->line;
+    const npy_intp n = self->length;
+    const double first = line[0], last = line[n - 1], scale = (double)(n - 1);
+    const double steps = scale / (last - first);
+    for (npy_intp at = start; at < stop; at++) {
+        double value = self->values[at];
+        if (!(value >= first && value <= last)) {
+            self->places[at] = value < first ? 0 : n; /* NaN is after all numbers */
+            continue;
+        }
+        npy_intp k = (npy_intp)((value - first) * steps);
+        k = k < 0 ? 0 : k > n ? n : k;
+        if (self->right) {
+            for (; k > 0 && line[k - 1] > value; k--) {
+            }
+            for (; k < n && line[k] <= value; k++) {
+            }
+        }
+        else {
+            for (; k > 0 && line[k - 1] >= value; k--) {
+            }
+            for (; k < n && line[k] < value; k++) {
+            }
+        }
+        self->places[at] = k;
+    }
+}
+
+static void
+draw_values(void *job)
+{
+    Search *self = job;
+    npy_intp start;
+    while ((start = (npy_intp)ADD(&self->next, BATCH / 16)) < self->size) {
+        find_some(self, start, self->size - start < BATCH / 16 ? self->size : start + BATCH / 16);
+    }
+}
+
+/* Say whether numbers rise, and about as much each time. */
+static int
+is_even(const double *line, npy_intp length)
+{
+    double width = line[length - 1] - line[0], scale = (double)(length - 1);
+    if (!(width > 0 && width < Py_HUGE_VAL && scale / width < Py_HUGE_VAL)) {
+        return 0;
+    }
+    for (npy_intp k = 0; k < length; k++) {
+        double apart = PLACE_OF(line[k], line[0], width, scale) - (double)k;
+        if (!(apart > -MOST_APART && apart < MOST_APART) || (k > 0 && !(line[k] >= line[k - 1]))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* `find_places(line, values, right, threads)`: where doubles belong in an even line of such, as NumPy's
+   `searchsorted` tells; None for another line. */
+PyObject *
+find_places(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *line, *values;
+    int right;
+    Py_ssize_t threads;
+    if (!PyArg_ParseTuple(args, "O!O!pn", &PyArray_Type, &line, &PyArray_Type, &values, &right, &threads)) {
+        return NULL;
+    }
+    if (PyArray_TYPE(line) != NPY_DOUBLE || PyArray_TYPE(values) != NPY_DOUBLE ||
+        PyArray_NDIM(line) != 1 || !PyArray_ISCARRAY_RO(line) || !PyArray_ISCARRAY_RO(values)) {
+        PyErr_SetString(PyExc_TypeError, "expected a line of doubles, and doubles");
+        return NULL;
+    }
+    Search search = {.line = PyArray_DATA(line), .values = PyArray_DATA(values), .right = right,
+                     .length = PyArray_SIZE(line), .size = PyArray_SIZE(values)};
+    if (search.length < 2 || !is_even(search.line, search.length)) {
+        Py_RETURN_NONE;
+    }
+    PyObject *found = PyArray_SimpleNew(PyArray_NDIM(values), PyArray_DIMS(values), NPY_INTP);
+    if (found == NULL) {
+        return NULL;
+    }
+    search.places = PyArray_DATA((PyArrayObject *)found);
+    threads = threads < 1 || search.size < LEAST_SHARED ? 1 : threads < MOST_CREW ? threads : MOST_CREW;
+    Py_BEGIN_ALLOW_THREADS
+    with_crew(draw_values, &search, (int)threads - 1);
+    Py_END_ALLOW_THREADS
+    return found;
+}

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from dnumpy.ops.families import Shapes
 
 TRIED, TRIED_RUNS = 1 << 14, 16  # elements and runs on which both ways of merging are timed
+EVEN = 8  # elements of a table, in which a place is found sooner by a guess than by halves
 INDEX = "index"  # the field of a record that says where its keys came from
 
 
@@ -460,7 +461,27 @@ class FindParams(NamedTuple):
 
 def _find(pieces: Sequence[Any], params: FindParams, _lo: int, _hi: int, out: np.ndarray) -> None:
     table, values = pieces
-    out[...] = np.searchsorted(table, values, params.side)  # type: ignore[call-overload]
+    found = evenly_placed(table, values, params.side)
+    if found is None:
+        found = np.searchsorted(table, values, params.side)  # type: ignore[call-overload]
+    out[...] = found
+
+
+def evenly_placed(
+    table: np.ndarray, values: np.ndarray, side: str, threads: int = 1
+) -> np.ndarray | None:
+    """Return what ``numpy.searchsorted`` does, where a place is told from a value by a guess.
+
+    None for all but doubles in C order, and a table of such that rises about evenly.
+    """
+    for x in (table, values):
+        if type(x) is not np.ndarray or x.dtype != np.float64:
+            return None
+        if not (x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative):
+            return None
+    if not EVEN <= len(table) <= values.size:
+        return None
+    return native.find_places(table, values, right=side[:1] in "rR", threads=threads)
 
 
 FIND = row(Rowwise("find", read_by_rows, _find, None, "gather", 4.0))

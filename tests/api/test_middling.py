@@ -113,6 +113,40 @@ def test_places_in_a_line(
             )
 
 
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1000, 40_000), st.integers(2, 900),
+    st.sampled_from([(0.0, 1.0), (-3.0, 1e-3), (1e6, 1e6 + 1e-3), (-1e308, 1e308), (0.0, 5e-322)]),
+    st.sampled_from(["even", "integers", "nearly", "repeated", "falling", "missing"]),
+    st.sampled_from(["left", "right"]),
+)  # fmt: skip
+def test_places_in_an_even_line(
+    seed: int, size: int, length: int, ends: tuple[float, float], kind: str, side: str
+) -> None:
+    rng = numpy.random.default_rng(seed)
+    with numpy.errstate(all="ignore"):
+        line = numpy.linspace(*ends, length)
+        values = ends[0] / 2 + rng.random(size) * (ends[1] - ends[0] / 2) * 1.2
+    if kind == "integers":
+        line, values = numpy.arange(length) * 1.0, rng.integers(-5, length + 5, size) * 1.0
+    elif kind == "nearly":
+        line = numpy.sort(line + rng.normal(size=length) * (line[1] - line[0]) / 2)
+    elif kind == "repeated":
+        line = numpy.repeat(line, 3)
+    elif kind == "falling":
+        line = line[::-1].copy()
+    elif kind == "missing":
+        line[-1] = numpy.nan
+    values[: len(line)] = line[: len(values)]
+    values[-3:] = numpy.nan, numpy.inf, -numpy.inf
+    values[-50:-3] = numpy.nextafter(rng.choice(line, 47), rng.choice([-1, 1], 47) * numpy.inf)
+    args = (line, values)
+    assert outcome("searchsorted", np, args, {"side": side}) == (
+        outcome("searchsorted", numpy, args, {"side": side})
+    )
+    assert outcome("digitize", np, args[::-1], {}) == outcome("digitize", numpy, args[::-1], {})
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4", "i2"])
 @pytest.mark.parametrize("options", [{}, {"kind": "stable"}, {"stable": True}, {"kind": "wrong"}])
 @pytest.mark.parametrize("repeats", [False, True])
