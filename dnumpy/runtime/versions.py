@@ -18,12 +18,17 @@ PLACES = {"python": ("Python", 2), "numpy": ("NumPy", 2)}  # of a version that h
 
 
 def unfit_workers(client: Client, workers: Collection[str]) -> dict[str, str]:
-    """Return why workers cannot run this process's tasks, by address, for those that cannot."""
-    told: Any = client.get_versions()
-    mine = told["client"]["packages"]
+    """Return why workers cannot run this process's tasks, by address, for those that cannot.
+
+    Nobody else is asked, as ``client.get_versions`` would: one that has fallen silent may be there.
+    """
+    asks: Any = client.scheduler
+    versions = {"op": "versions", "packages": []}
+    told: Any = client.sync(asks.broadcast, msg=versions, workers=[*workers], on_error="ignore")
+    mine = packages_here()
     found = {}
     for address in workers:
-        theirs = told["workers"].get(address)
+        theirs = told.get(address)
         reason = "" if theirs is None else difference(mine, theirs["packages"])
         if reason:
             found[address] = reason
@@ -37,6 +42,14 @@ def unfit_workers(client: Client, workers: Collection[str]) -> dict[str, str]:
                 found[address] = "dnumpy cannot be imported there"
             elif there != here:
                 found[address] = f"dnumpy {there} there, {here} here"
+    return found
+
+
+def packages_here() -> dict[str, str | None]:
+    """Return the versions of packages in this process, by name."""
+    from distributed.versions import get_versions
+
+    found: dict[str, str | None] = get_versions()["packages"]
     return found
 
 

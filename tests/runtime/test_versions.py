@@ -22,9 +22,18 @@ class Told:
     def __init__(self, packages: dict[str, dict[str, str | None]], own: dict[str, str | None]):
         self.packages, self.own = packages, own
 
-    def get_versions(self) -> dict[str, Any]:
-        workers = {address: {"packages": found} for address, found in self.packages.items()}
-        return {"client": {"packages": HERE}, "workers": workers}
+    def sync(self, function: Any, **how: Any) -> Any:
+        return function(**how)
+
+    @property
+    def scheduler(self) -> Told:
+        return self
+
+    def broadcast(self, msg: Any, workers: list[str], on_error: str) -> dict[str, Any]:
+        assert msg["op"] == "versions"
+        assert on_error == "ignore"
+        self.asked = workers
+        return {address: {"packages": self.packages[address]} for address in workers}
 
     def run(self, _function: Any, workers: list[str], on_error: str) -> dict[str, str | None]:
         assert on_error == "ignore"
@@ -33,7 +42,10 @@ class Told:
     def nthreads(self) -> dict[str, int]:
         return dict.fromkeys(self.packages, 1)
 
-    scheduler = True
+
+@pytest.fixture(autouse=True)
+def _packages_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "packages_here", lambda: HERE)
 
 
 def client_of(**workers: tuple[dict[str, str | None], str | None]) -> Told:
@@ -57,6 +69,13 @@ def test_what_differs_is_told() -> None:
         "lacking": "dnumpy cannot be imported there",
         "other": f"dnumpy 0.0.0 there, {mine} here",
     }
+
+
+def test_nobody_else_is_asked() -> None:
+    mine = versions.own_version()
+    client = client_of(silent=({}, mine), new=({}, mine))
+    assert versions.unfit_workers(client, {"new"}) == {}  # type: ignore[arg-type]
+    assert client.asked == ["new"]
 
 
 def test_workers_that_differ_are_left_out_with_a_warning_once() -> None:
