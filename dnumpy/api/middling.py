@@ -93,7 +93,10 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    """Return the indices that sort a line, by way of buckets where that was found to be faster."""
+    """Return the indices that sort a line stably, by way of buckets where that was found faster.
+
+    NumPy's other sort is vectorised: over so few elements nothing was gained beside it.
+    """
     line = type(a) is np.ndarray and a.ndim == 1 and a.size >= SORTED and _is_line(a)
     if not (line and type(axis) is int and axis in (0, -1) and order is None and _shares()):
         return NotImplemented
@@ -101,7 +104,7 @@ def argsort(
         return NotImplemented
     np.argsort(np.empty(0), kind=kind, stable=stable)  # raises for a wrong kind
     is_stable = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
-    return buckets.argsort(a, stable=is_stable, empty=np.empty)
+    return buckets.argsort(a, stable=True, empty=np.empty) if is_stable else NotImplemented
 
 
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
