@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnumpy.config import config, thread_count
+from dnumpy.ops.grids import histogramdd
 from dnumpy.ops.sorting import evenly_placed
 from dnumpy.runtime import buckets, runs
 from dnumpy.runtime.threads import share_out
@@ -137,6 +138,16 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     return searchsorted(bins, x, "left" if right else "right")
 
 
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """Count pairs in rectangles."""
+    if len(x) != len(y) or not (type(bins) is int or (type(bins) is list and len(bins) == 2)):
+        return NotImplemented
+    counts, edges = histogramdd([x, y], bins, range, density, weights)
+    return counts, edges[0], edges[1]
+
+
 def _is_line(a: np.ndarray) -> bool:
     return a.flags.c_contiguous and a.flags.aligned
 
@@ -152,4 +163,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "argsort": argsort,
     "searchsorted": searchsorted,
     "digitize": digitize,
+    "histogramdd": histogramdd,
+    "histogram2d": histogram2d,
 }

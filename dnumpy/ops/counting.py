@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy.ops.families import Blocked, Fold, Piece, added_pairwise, row
+from dnumpy.ops.grids import histogramdd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +87,7 @@ def _on_grid(pieces: Sequence[Any], params: GridParams, _lo: int, _hi: int) -> A
     points = pieces[0] if params.columns == 1 else list(pieces[: params.columns])
     weights = pieces[params.columns] if params.weighted else None
     edges = pieces[params.columns + params.weighted :]
-    return np.histogramdd(points, edges, weights=weights)[0]
+    return histogramdd(points, edges, weights=weights)[0]
 
 
 ON_GRID = row(

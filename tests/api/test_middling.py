@@ -28,7 +28,7 @@ def _as_programs_run() -> Iterator[None]:
 
 
 def seen(x: Any) -> Any:
-    if isinstance(x, tuple):
+    if isinstance(x, tuple | list):
         return type(x).__name__, [seen(part) for part in x]
     plain = numpy.asarray(x)
     return plain.dtype, plain.shape, plain.tobytes()
@@ -145,6 +145,66 @@ def test_places_in_an_even_line(
         outcome("searchsorted", numpy, args, {"side": side})
     )
     assert outcome("digitize", np, args[::-1], {}) == outcome("digitize", numpy, args[::-1], {})
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bins": 20},
+        {"bins": [5, 40], "density": True},
+        {"bins": [numpy.linspace(0, 9, 12), 4], "range": [[0, 9], [-2, 5]]},
+        {"bins": [numpy.array([0, 1, 5.0, 5.5]), numpy.arange(9.0)]},
+        {"bins": numpy.linspace(-3, 9, 40)},
+        {"bins": 3, "range": [[0, 1], [2, 1]]},
+        {"bins": [3, 0]},
+        {"bins": 2.5},
+        {"bins": [numpy.array([1.0, 0.5]), 3]},
+    ],
+)
+def test_counts_on_a_grid(dtype: str, options: dict[str, Any]) -> None:
+    rng = numpy.random.default_rng(5)
+    x, y = (rng.normal(3, 4, (2, 3000)) * 4 // 1 / 4).astype(dtype)
+    weights = rng.integers(0, 9, 3000) / 4
+    for more in ({}, {"weights": weights}):
+        given_options = {**options, **more}
+        assert outcome("histogram2d", np, (x, y), given_options) == (
+            outcome("histogram2d", numpy, (x, y), given_options)
+        )
+        sample = numpy.stack([x, y], axis=1)
+        assert outcome("histogramdd", np, (sample,), given_options) == (
+            outcome("histogramdd", numpy, (sample,), given_options)
+        )
+    assert outcome("histogram2d", np, (x, y[:-1]), options) == (
+        outcome("histogram2d", numpy, (x, y[:-1]), options)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("density", [None, True])
+@pytest.mark.parametrize(
+    "edges",
+    [
+        numpy.linspace(-2, 5, 15),
+        numpy.arange(9.0),
+        numpy.array([0, 1, 5.0, 5.5]),
+        numpy.repeat(numpy.arange(12.0), 2),
+        numpy.linspace(3, 1, 9),
+        numpy.arange(9),
+        numpy.linspace(0, 8, 12).reshape(3, 4),
+    ],
+)
+def test_counts_between_edges(dtype: str, density: Any, edges: numpy.ndarray) -> None:
+    values = (numpy.random.default_rng(5).normal(3, 4, 3000) * 4 // 1 / 4).astype(dtype)
+    if dtype[0] == "f":
+        values[[5, 6, 7]] = numpy.nan, numpy.inf, -numpy.inf
+    for line in (values, values.reshape(-1, 3), values.reshape(3, -1).T):
+        for more in ({}, {"weights": line}, {"range": (0, 3)}):
+            options = {"density": density, **more}
+            assert outcome("histogram", np, (line, edges), options) == (
+                outcome("histogram", numpy, (line, edges), options)
+            )
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4", "i2"])
