@@ -40,13 +40,13 @@ def unique(
     """
     if type(ar) is not np.ndarray or ar.dtype.kind not in "iub" or not ar.dtype.isnative:
         return NotImplemented
-    if return_index or axis is not None or not ar.size:
+    if axis is not None or not ar.size:
         return NotImplemented
     keys: Any = ar.reshape(-1)
     keys = keys.view(np.uint8) if ar.dtype.kind == "b" else keys
     low, high = int(keys.min()), int(keys.max())
     if (high - low) * COUNTED > keys.size or ar.dtype == np.uint64:
-        return NotImplemented if return_inverse or return_counts else _by_order(ar)
+        return NotImplemented if return_index or return_inverse or return_counts else _by_order(ar)
     if low < 0 or high > keys.size:
         keys = keys.astype(np.int64) - low
     else:
@@ -54,6 +54,10 @@ def unique(
     counts = np.bincount(keys)
     present = np.flatnonzero(counts)
     found: list[Any] = [(present + low).astype(ar.dtype)]
+    if return_index:
+        first = np.empty(len(counts), np.intp)
+        first[keys[::-1]] = np.arange(keys.size)[::-1]  # of several, the one that is written last
+        found.append(first[present])
     if return_inverse:
         found.append((np.cumsum(counts > 0) - 1)[keys].reshape(ar.shape))
     if return_counts:
@@ -94,18 +98,38 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    """Return the indices that sort a line stably, by way of buckets where that was found faster.
+    """Return the indices that sort a line stably: by counting, or buckets where they are faster.
 
     NumPy's other sort is vectorised: over so few elements nothing was gained beside it.
     """
-    line = type(a) is np.ndarray and a.ndim == 1 and a.size >= SORTED and _is_line(a)
-    if not (line and type(axis) is int and axis in (0, -1) and order is None and _shares()):
-        return NotImplemented
-    if a.dtype.char not in runs.KINDS or not a.dtype.isnative:
+    line = type(a) is np.ndarray and a.ndim == 1 and _is_line(a) and a.dtype.isnative
+    if not (line and type(axis) is int and axis in (0, -1) and order is None):
         return NotImplemented
     np.argsort(np.empty(0), kind=kind, stable=stable)  # raises for a wrong kind
-    is_stable = bool(stable) or str(kind or "")[:1].lower() in ("s", "m")
-    return buckets.argsort(a, stable=True, empty=np.empty) if is_stable else NotImplemented
+    if not (stable or str(kind or "")[:1].lower() in ("s", "m")):
+        return NotImplemented
+    found = buckets.by_counting(a)
+    if found is not None:
+        return found
+    if a.size < SORTED or a.dtype.char not in runs.KINDS or not _shares():
+        return NotImplemented
+    return buckets.argsort(a, stable=True, empty=np.empty)
+
+
+def lexsort(keys: Any, axis: Any = -1) -> Any:
+    """Return the indices that sort by several keys of whole numbers, the last one first."""
+    lines = type(keys) in (tuple, list) and type(axis) is int and axis in (0, -1) and bool(keys)
+    if not lines or not all(type(key) is np.ndarray and key.ndim == 1 for key in keys):
+        return NotImplemented
+    if not all(key.dtype.kind in "iub" and key.size == keys[0].size for key in keys):
+        return NotImplemented
+    order = buckets.by_counting(np.ascontiguousarray(keys[0]))
+    for key in keys[1:]:
+        if order is None:
+            break
+        found = buckets.by_counting(key[order])
+        order = None if found is None else order[found]
+    return NotImplemented if order is None else order
 
 
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
@@ -161,6 +185,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "union1d": union1d,
     **{name: _of_sets(name) for name in ("intersect1d", "setdiff1d", "setxor1d")},
     "argsort": argsort,
+    "lexsort": lexsort,
     "searchsorted": searchsorted,
     "digitize": digitize,
     "histogramdd": histogramdd,

@@ -411,6 +411,18 @@ def gather(
     return found
 
 
+def order_by_counting(values: np.ndarray, low: int, kinds: int, threads: int) -> np.ndarray | None:
+    """Return the places that put a line of whole numbers in order, of equal ones the first first.
+
+    All are from ``low`` to below ``low + kinds``, of at most 63 bits, in C order. None without the
+    module in C, and where they are not.
+    """
+    if not built:
+        return None
+    found: np.ndarray | None = _module.order_by_counting(values, low, kinds, threads)
+    return found
+
+
 def find_places(
     line: np.ndarray, values: np.ndarray, *, right: bool, threads: int
 ) -> np.ndarray | None:

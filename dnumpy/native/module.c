@@ -15,6 +15,7 @@ PyObject *take_ufunc(PyObject *module, PyObject *args);
 PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *take_laps(PyObject *module, PyObject *args);
 PyObject *records_between(PyObject *module, PyObject *unused);
+PyObject *order_by_counting(PyObject *module, PyObject *args);
 PyObject *find_places(PyObject *module, PyObject *args);
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *share_loops(PyObject *module, PyObject *seconds);
@@ -163,6 +164,8 @@ static PyMethodDef functions[] = {
     {"count_interned", count_interned, METH_NOARGS, "Return how many Exprs equal ones find."},
     {"records_between", records_between, METH_NOARGS,
      "records_between(): whether what is of middling size is being recorded as what is large is."},
+    {"order_by_counting", order_by_counting, METH_VARARGS,
+     "order_by_counting(values, low, kinds, threads): the places that put whole numbers in order."},
     {"find_places", find_places, METH_VARARGS,
      "find_places(line, values, right, threads): where doubles belong in an even line; else None."},
     {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL,

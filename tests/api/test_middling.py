@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
@@ -51,7 +51,8 @@ def drawn(seed: int, size: int, spread: int, dtype: str) -> numpy.ndarray:
 @settings(max_examples=80, deadline=None)
 @given(
     st.integers(0, 2**32 - 1), st.integers(1000, 5000), st.sampled_from([1, 5, 100, 400, 1 << 40]),
-    st.sampled_from(DTYPES), st.sampled_from([(), (True,), (False, True), (False, True, True)]),
+    st.sampled_from(DTYPES),
+    st.sampled_from([(), (True,), (False, True), (False, True, True), (True, True, True)]),
     st.sampled_from([None, "axis", "2-D", "sorted", "counts", "equal_nan"]),
 )  # fmt: skip
 def test_unique_values(
@@ -207,6 +208,41 @@ def test_counts_between_edges(dtype: str, density: Any, edges: numpy.ndarray) ->
             )
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([1000, 3000, 40_000]),
+    st.sampled_from([1, 5, 100, 900, 30_000, 1 << 40]), st.sampled_from(DTYPES),
+    st.sampled_from([{"kind": "stable"}, {"stable": True}, {"kind": "mergesort"}, {"axis": 0}]),
+)  # fmt: skip
+def test_stable_orders(
+    seed: int, size: int, spread: int, dtype: str, options: dict[str, Any]
+) -> None:
+    values = drawn(seed, size, spread, dtype)
+    options = {"kind": "stable", **options} if "axis" in options else options
+    assert outcome("argsort", np, (values,), options) == (
+        outcome("argsort", numpy, (values,), options)
+    )
+    keys = [drawn(seed + k, size, few, "i4") for k, few in enumerate((4, 9))]
+    for more in ([values], [values[::-1]], [values, keys[0]], []):
+        lines = (*keys, *more)
+        ours = tuple(np.array(line) for line in lines)
+        assert seen(np.lexsort(ours)) == seen(numpy.lexsort(lines))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_count_shares(threads: int) -> None:
+    if not native.built:
+        pytest.skip("the module in C counts")
+    values = numpy.random.default_rng(0).integers(-7, 900, 100_001)
+    found = native.order_by_counting(values, -7, 907, threads)
+    assert numpy.array_equal(found, values.argsort(kind="stable"))
+    assert native.order_by_counting(values, -7, 906, threads) is None
+    assert native.order_by_counting(values, -6, 907, threads) is None
+    for wrong in (values.astype("f8"), values.astype("u8"), values.reshape(1, -1), values[::2]):
+        with pytest.raises(TypeError, match="a line of whole numbers"):
+            native.order_by_counting(wrong, 0, 10, threads)
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4", "i2"])
 @pytest.mark.parametrize("options", [{}, {"kind": "stable"}, {"stable": True}, {"kind": "wrong"}])
 @pytest.mark.parametrize("repeats", [False, True])
@@ -229,18 +265,6 @@ def test_they_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert middling.digitize(values, line) is not NotImplemented
     assert middling.argsort(values.astype("f8"), stable=True) is not NotImplemented
     asked = []
-    monkeypatch.setattr(middling.runs, "KINDS", _Noting(asked))
-    np.argsort(np.array(values))
-    assert asked
-
-
-class _Noting(frozenset[str]):
-    def __new__(cls, _asked: list[str]) -> Self:
-        return super().__new__(cls)
-
-    def __init__(self, asked: list[str]) -> None:
-        self.asked = asked
-
-    def __contains__(self, char: object) -> bool:
-        self.asked.append(str(char))
-        return False
+    monkeypatch.setattr(middling.buckets, "by_counting", asked.append)
+    np.argsort(np.array(values), kind="stable")
+    assert len(asked) == 2  # and once more by buckets
