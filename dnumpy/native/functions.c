@@ -114,15 +114,20 @@ large_bytes(PyObject *const *given, Py_ssize_t count)
     return most == 0 ? 0 : 2 * bytes;
 }
 
-/* Say whether one of some arrays has some thousands of elements. */
+/* Say whether one of some arrays, or the first of a list of them, has some thousands of elements. */
 static int
 are_many(PyObject *const *given, Py_ssize_t count)
 {
-    int many = 0;
     for (Py_ssize_t k = 0; k < count; k++) {
-        many = many || (IS_NUMPYS(given[k]) && PyArray_SIZE((PyArrayObject *)given[k]) >= MANY);
+        int lists = PyTuple_CheckExact(given[k]) || PyList_CheckExact(given[k]);
+        PyObject *x = !lists                                   ? given[k]
+                      : PySequence_Fast_GET_SIZE(given[k]) > 0 ? PySequence_Fast_GET_ITEM(given[k], 0)
+                                                               : NULL;
+        if (x != NULL && IS_NUMPYS(x) && PyArray_SIZE((PyArrayObject *)x) >= MANY) {
+            return 1;
+        }
     }
-    return many;
+    return 0;
 }
 
 /* Call NumPy with what it may have; set `done` if it was called. */
