@@ -252,7 +252,7 @@ waits_here(void)
 int
 counts_between(PyObject *shape, PyObject *dtype)
 {
-    return recording_between &&
+    return recording_between && waits_here() &&
            is_between(like_others(elements_of(shape), PyDataType_ELSIZE((PyArray_Descr *)dtype)));
 }
 
