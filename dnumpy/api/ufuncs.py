@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _np_array = np.ndarray
-IMMEDIATE = frozenset({int, float, complex, bool}) | calls.NUMBERS | calls.TIMES
+_TEXT = frozenset({str, bytes, np.str_, np.bytes_})
+IMMEDIATE = frozenset({int, float, complex, bool}) | calls.NUMBERS | calls.TIMES | _TEXT
 _NO_VALUE = np._NoValue
 _NOT_RECORDED = frozenset({"order", "subok", "axes", "axis", "keepdims", "where", "out"})
 _OUT_BY_NAME = frozenset({np.maximum, np.minimum})  # NumPy warns of an ``out`` by position

@@ -134,11 +134,13 @@ class Loop:
         """Look at laps of which most leave work to later ones: what they take is known of many."""
         self.seen += seconds
         if self.seen < SEEN_SECONDS / 2:  # some of it spent on what is compiled
+            if seconds < BLOCK_SECONDS / 2:  # to be asked is as much as a short lap takes
+                self.laps = min(2 * self.laps, MOST_LAPS)
             return
         self.seconds_of, self.laps_of = self.seconds_of + seconds, self.laps_of + self.laps
         if self.seen < SEEN_SECONDS:
             return
-        lap = self.seconds_of / self.laps_of
+        lap, elements = self.seconds_of / self.laps_of, elements / self.laps
         self.laps = max(math.ceil(BLOCK_SECONDS / max(lap, 1e-7)), 1)
         if LEAST_SECONDS * elements < lap < LONGEST_LAP:
             self.differs, self.at = TRIAL[0], 0

@@ -17,6 +17,7 @@
 #define MOST_OTHERS 64  /* of other libraries, which may make them as they go */
 #define TYPES 25        /* NPY_BOOL to NPY_HALF */
 #define MOST_AXES 6
+#define MALLOC_KEEPS (8 << 20) /* bytes of an array whose memory malloc has at hand: runtime/memory.py */
 
 typedef struct {
     PyObject *ufunc; /* kept alive, so that its address stays its own */
@@ -469,11 +470,12 @@ looped_alike(PyObject *ufunc, PyObject *x, PyObject *y)
     return new_handle(made, NULL);
 }
 
-/* New memory for a result; of a large one that which was used before. */
+/* New memory for a result; of a large one that which was used before, as malloc keeps of others. */
 static PyObject *
 memory_for(const Loop *loop, int axes, npy_intp *shape, npy_intp size)
 {
-    if (size < setting(world.eager_below_at)) {
+    int kept = size * PyDataType_ELSIZE(loop->made) <= MALLOC_KEEPS && setting(world.memory_limit_at) == 0;
+    if (kept || size < setting(world.eager_below_at)) {
         return new_array(loop->made, axes, shape);
     }
     PyObject *extents = PyArray_IntTupleFromIntp(axes, shape);

@@ -460,6 +460,16 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         {race_type, "by_numpy", &told.race.by_numpy},
         {race_type, "most", &told.race.most},
         {race_type, "sites", &told.race.sites},
+        {race_type, "trying", &told.race.trying},
+        {race_type, "has_end", &told.race.has_end},
+        {race_type, "opening", &told.race.opening},
+        {race_type, "spent", &told.race.spent},
+        {race_type, "numpys", &told.race.numpys},
+        {race_type, "best", &told.race.best},
+        {race_type, "laps", &told.race.laps},
+        {race_type, "rounds", &told.race.rounds},
+        {race_type, "skipped", &told.race.skipped},
+        {race_type, "behind", &told.race.behind},
     };
     for (size_t k = 0; k < sizeof slots / sizeof *slots; k++) {
         *slots[k].at = stored_at(slots[k].type, slots[k].name);

@@ -40,7 +40,8 @@ typedef struct {
         Py_ssize_t exprs, elements, looked, owners, thread, at_once;
     } counts;
     struct {
-        Py_ssize_t by_numpy, most, sites;
+        Py_ssize_t by_numpy, most, sites, trying, has_end, opening, spent, numpys, best, laps, rounds,
+            skipped, behind;
     } race;
     Py_ssize_t accuracy, window_exprs, changes; /* of settings */
     Py_ssize_t alone, of_race;         /* of a Site */

@@ -3,6 +3,7 @@
 
 #include "record.h"
 
+#include <math.h>
 #include <time.h>
 
 static Py_ssize_t
@@ -71,6 +72,50 @@ numpys_race(PyObject *site)
     return is_numpys ? race : NULL;
 }
 
+#define AT_FIRST 3.0 /* times as long as ours, which is too long: expr/race.py, too */
+#define LEAST_SENT (16 << 20) /* bytes that may be for others than this process: runtime/find.py, too */
+
+/* What Python said yes to since the settings were last changed, where it would of any fewer bytes. */
+static struct {
+    long long as_of;       /* how often they had been changed */
+    PyObject *functions;   /* of NumPy's that it may run, None for a comparison: a set */
+    int moves;             /* whether it may move elements */
+} allowed = {.as_of = -1};
+
+static int
+is_as_it_was(Py_ssize_t bytes)
+{
+    if (bytes >= LEAST_SENT || told.buffer_type == NULL) {
+        return 0;
+    }
+    long long now = PyLong_AsLongLong(*place_of(world.config, told.changes));
+    if (now != allowed.as_of || allowed.functions == NULL) {
+        Py_XSETREF(allowed.functions, PySet_New(NULL));
+        allowed.moves = 0;
+        allowed.as_of = now;
+    }
+    return allowed.functions != NULL;
+}
+
+/* Say whether NumPy may run a function on so many bytes in a round that is its own; it clears errors. */
+static int
+may_be_numpys(PyObject *function, Py_ssize_t size)
+{
+    int keeps = is_as_it_was(size);
+    if (keeps && PySet_Contains(allowed.functions, function) == 1) {
+        return 1;
+    }
+    PyErr_Clear();
+    PyObject *found = PyObject_CallFunction(world.may_be_numpys, "On", function, size);
+    int may = found == Py_True;
+    Py_XDECREF(found);
+    if (may && keeps) {
+        PySet_Add(allowed.functions, function);
+    }
+    PyErr_Clear();
+    return may;
+}
+
 /* The place of the line of the program that is running, new, if NumPy is to do now what this does
    with what lies here; NULL without an error too after one, which Python will meet. `lone.turn_of`
    is the same, and knows what is not so short to say. */
@@ -87,17 +132,14 @@ turn_of(PyObject *function, Py_ssize_t size)
         !PyObject_IsTrue(slot_of(site, told.alone))) {
         return NULL;
     }
-    PyObject *bytes = PyLong_FromSsize_t(size), *args[] = {function, bytes};
-    if (bytes != NULL) {
-        Py_INCREF(site);
-        int asks = race == NULL && !at_once; /* whether this is to be asked, too */
-        answer = PyObject_Vectorcall(asks ? world.turn_of : world.may_be_numpys, args, 2, NULL);
-        if (answer != NULL && !asks) {
-            Py_SETREF(answer, Py_NewRef(answer == Py_True ? site : Py_None));
-        }
-        Py_DECREF(site);
-        Py_DECREF(bytes);
+    Py_INCREF(site);
+    if (race != NULL || at_once) {
+        answer = may_be_numpys(function, size) ? Py_NewRef(site) : NULL;
     }
+    else {
+        answer = PyObject_CallFunction(world.turn_of, "On", function, size);
+    }
+    Py_DECREF(site);
     if (answer == Py_None) {
         Py_CLEAR(answer);
     }
@@ -120,47 +162,90 @@ seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static double
+number_in(PyObject *object, Py_ssize_t at)
+{
+    PyObject *number = slot_of(object, at);
+    return number != NULL && PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : -1;
+}
+
+static int
+put_in(PyObject *object, Py_ssize_t at, PyObject *made)
+{
+    if (made == NULL) {
+        return 0;
+    }
+    Py_XSETREF(*place_of(object, at), made);
+    return 1;
+}
+
+/* Note in a race what an operation took, as its `passed` does, where a round goes on as those before;
+   0 where that is for Python. */
+static int
+is_noted(PyObject *race, double seconds, int ends)
+{
+    double spent = number_in(race, told.race.spent), best = number_in(race, told.race.numpys);
+    PyObject *rounds = slot_of(race, told.race.rounds), *skipped = slot_of(race, told.race.skipped);
+    if (spent < 0 || best < 0 || slot_of(race, told.race.trying) != Py_False ||
+        slot_of(race, told.race.has_end) != Py_True ||
+        slot_of(race, told.race.opening) != Py_None) {
+        return 0;
+    }
+    if (!ends) {
+        return put_in(race, told.race.spent, PyFloat_FromDouble(spent + seconds));
+    }
+    PyObject *laps = slot_of(race, told.race.laps);
+    if (laps == NULL || !PyTuple_CheckExact(laps) || PyTuple_GET_SIZE(laps) != 2 ||
+        !isinf(PyFloat_AsDouble(PyTuple_GET_ITEM(laps, 0))) ||
+        !isinf(PyFloat_AsDouble(PyTuple_GET_ITEM(laps, 1))) || rounds == NULL ||
+        !PyLong_CheckExact(rounds) || PyLong_AsLong(rounds) <= 1 || skipped == NULL ||
+        !PyTuple_CheckExact(skipped) || PyTuple_GET_SIZE(skipped) != 0) {
+        return 0;
+    }
+    spent += seconds;
+    return put_in(race, told.race.numpys, PyFloat_FromDouble(spent < best ? spent : best)) &&
+           put_in(race, told.race.spent, PyFloat_FromDouble(0)) &&
+           put_in(race, told.race.rounds, PyLong_FromLong(PyLong_AsLong(rounds) - 1));
+}
+
+/* Likewise, as its `took` does, of what was given to NumPy unasked. */
+static int
+is_taken(PyObject *race, double seconds)
+{
+    PyObject *behind = slot_of(race, told.race.behind);
+    return seconds <= AT_FIRST * number_in(race, told.race.best) && behind != NULL &&
+           PyLong_CheckExact(behind) && PyLong_AsLong(behind) == 0;
+}
+
 /* Tell the place what NumPy took since then; nothing after an error, which is on its way. */
 void
 took(PyObject *site, double started)
 {
     static PyObject *passed, *took_it, *by_name;
-    if (site == NULL) {
-        return;
-    }
-    PyObject *race = PyErr_Occurred() ? NULL : numpys_race(site);
-    if (race != NULL) {
-        PyObject *sites = slot_of(race, told.race.sites);
-        Py_ssize_t last = PyTuple_GET_SIZE(sites) - 1;
-        PyObject *seconds = PyFloat_FromDouble(seconds_now() - started), *told_it = NULL;
-        PyObject *args[] = {race, seconds, site,
-                            PyTuple_GET_ITEM(sites, last) == site ? Py_True : Py_False};
+    PyObject *race = site == NULL || PyErr_Occurred() ? NULL : slot_of(site, told.of_race);
+    if (race != NULL && Py_TYPE(race) == told.race_type) {
+        int is_numpys = numpys_race(site) != NULL;
+        PyObject *sites = slot_of(race, told.race.sites), *made = NULL;
+        int ends = PyTuple_GET_ITEM(sites, PyTuple_GET_SIZE(sites) - 1) == site;
+        double seconds = seconds_now() - started;
+        PyObject *args[] = {race, NULL, site, ends ? Py_True : Py_False};
         if (by_name == NULL) {
             by_name = Py_BuildValue("(s)", "ends");
         }
-        if (seconds != NULL && by_name != NULL) {
+        if (is_numpys ? !is_noted(race, seconds, ends) : !is_taken(race, seconds)) {
             Py_INCREF(race);
-            told_it = PyObject_VectorcallMethod(intern(&passed, "passed"), args, 3, by_name);
+            args[1] = PyFloat_FromDouble(seconds);
+            if (args[1] != NULL && by_name != NULL) {
+                made = is_numpys ? PyObject_VectorcallMethod(intern(&passed, "passed"), args, 3, by_name)
+                                 : PyObject_VectorcallMethod(intern(&took_it, "took"), args, 2, NULL);
+            }
+            Py_XDECREF(made);
+            Py_XDECREF(args[1]);
             Py_DECREF(race);
         }
-        Py_XDECREF(seconds);
-        Py_XDECREF(told_it);
         PyErr_Clear();
     }
-    else if (!PyErr_Occurred() && (race = slot_of(site, told.of_race)) != NULL &&
-             Py_TYPE(race) == told.race_type) { /* given to NumPy unasked */
-        PyObject *seconds = PyFloat_FromDouble(seconds_now() - started);
-        PyObject *args[] = {race, seconds}, *told_it = NULL;
-        if (seconds != NULL) {
-            Py_INCREF(race);
-            told_it = PyObject_VectorcallMethod(intern(&took_it, "took"), args, 2, NULL);
-            Py_DECREF(race);
-        }
-        Py_XDECREF(seconds);
-        Py_XDECREF(told_it);
-        PyErr_Clear();
-    }
-    Py_DECREF(site);
+    Py_XDECREF(site);
 }
 
 /* What Python makes of large arrays that lie here; it notes how long that takes. */
@@ -190,9 +275,15 @@ ours(PyObject *slow, Py_ssize_t bytes, PyObject *const *args, Py_ssize_t count,
 int
 may_move(Py_ssize_t bytes)
 {
+    int keeps = is_as_it_was(bytes);
+    if (keeps && allowed.moves) {
+        return 1;
+    }
+    PyErr_Clear();
     PyObject *found = PyObject_CallFunction(world.may_move, "n", bytes);
     int may = found == Py_True;
     Py_XDECREF(found);
     PyErr_Clear();
+    allowed.moves |= may && keeps;
     return may;
 }
