@@ -41,16 +41,17 @@ METHODS = frozenset({
 # what only moves elements, in pieces: nothing of it can be fused with what comes after, as margins
 # and turns (pad, roll) can. What joins columns is computed in one pass
 MOVING = frozenset({
-    "concatenate", "concat", "vstack", "append", "take", "count_nonzero",
+    "concatenate", "concat", "vstack", "append", "take", "count_nonzero", "nonzero", "flatnonzero",
+    "argwhere", "compress", "extract",
 })  # fmt: skip
 # what gives the same bits whoever computes it, and no view of what it is given
 EXACT = frozenset({
-    "all", "allclose", "amax", "amin", "angle", "any", "argmax", "argmin", "argsort", "argwhere",
-    "around", "array_equal", "choose", "clip", "column_stack", "compress", "convolve", "copy",
-    "correlate", "cross", "delete", "diff", "digitize", "dstack", "ediff1d", "extract",
-    "fft.fftshift", "fft.ifftshift", "flatnonzero", "gradient", "histogram", "hstack", "insert",
+    "all", "allclose", "amax", "amin", "angle", "any", "argmax", "argmin", "argsort",
+    "around", "array_equal", "choose", "clip", "column_stack", "convolve", "copy",
+    "correlate", "cross", "delete", "diff", "digitize", "dstack", "ediff1d",
+    "fft.fftshift", "fft.ifftshift", "gradient", "histogram", "hstack", "insert",
     "interp", "intersect1d", "isclose", "isin", "kron", "lexsort", "linalg.cross", "max", "median",
-    "meshgrid", "min", "nanmax", "nanmedian", "nanmin", "nonzero", "outer", "packbits", "pad",
+    "meshgrid", "min", "nan_to_num", "nanmax", "nanmedian", "nanmin", "outer", "packbits", "pad",
     "percentile", "piecewise", "polyval", "ptp", "quantile", "repeat", "resize", "roll", "round",
     "searchsorted", "select", "setdiff1d", "setxor1d", "sinc", "sort", "stack", "tile", "tril",
     "triu", "union1d", "unique", "unique_counts", "unique_values", "unpackbits", "vander", "where",

@@ -17,6 +17,7 @@ from dnumpy.api import (
     contractions,
     items,
     lone,
+    middling,
     operators,
     overrides,
     picks,
@@ -571,6 +572,7 @@ native.bind(
     may_move=lone.may_move,
     out_position=calls.out_position,
     kinds=lone.KINDS,
+    many=middling.METHODS,
     elsewhere=receivers.called,
 )
 quick.bind()

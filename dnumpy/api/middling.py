@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnumpy import native
+from dnumpy.api import lines
+from dnumpy.api.array import room
 from dnumpy.config import config, thread_count
 from dnumpy.ops.grids import histogramdd
 from dnumpy.ops.sorting import evenly_placed
-from dnumpy.runtime import buckets, runs
+from dnumpy.runtime import buckets, masks, runs
 from dnumpy.runtime.threads import share_out
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 COUNTED = 4  # times as many elements as there are integers between their ends, at least
 SORTED = 1 << 16  # elements, before which waking threads takes as long as is gained
 LOOKED_UP = 1 << 19  # steps of all searches together, likewise
+SEARCHED = 1 << 16  # elements of a line of booleans, before which NumPy is as fast
+PICKED = 1 << 15  # elements of a line that are picked, likewise
 PIECES = 4  # for each thread
 
 
@@ -102,6 +107,8 @@ def argsort(
 
     NumPy's other sort is vectorised: over so few elements nothing was gained beside it.
     """
+    if type(a) is np.ndarray and a.ndim > 1:
+        return lines.argsort(a, axis, kind, order, stable=stable)
     line = type(a) is np.ndarray and a.ndim == 1 and _is_line(a) and a.dtype.isnative
     if not (line and type(axis) is int and axis in (0, -1) and order is None):
         return NotImplemented
@@ -162,6 +169,85 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     return searchsorted(bins, x, "left" if right else "right")
 
 
+def _mask_of(a: Any) -> np.ndarray | None:
+    """Return where an array is not zero; None where NumPy is as fast, or knows better."""
+    if type(a) is not np.ndarray or a.dtype.kind not in "biufc" or not a.ndim:
+        return None
+    if a.ndim == 1 and a.size < SEARCHED:
+        return None
+    mask = a if a.dtype.kind == "b" else np.not_equal(a, 0)
+    return mask if mask.flags.c_contiguous else None
+
+
+def nonzero(a: Any) -> Any:
+    """Return the indices of what is not zero, an array for each axis."""
+    return _indices(_mask_of(a), rows=False)
+
+
+def argwhere(a: Any) -> Any:
+    """Return the indices of what is not zero, a row for each element."""
+    return _indices(_mask_of(a), rows=True)
+
+
+def flatnonzero(a: Any) -> Any:
+    """Return the indices of what is not zero in an array seen as one line."""
+    if type(a) is not np.ndarray or not a.flags.c_contiguous:
+        return NotImplemented
+    found = _indices(_mask_of(a.reshape(-1)), rows=False)
+    return found if found is NotImplemented else found[0]
+
+
+def _indices(mask: np.ndarray | None, *, rows: bool) -> Any:
+    if mask is None:
+        return NotImplemented
+    found = native.nonzero(mask, room, rows=rows, threads=thread_count())
+    return NotImplemented if found is None else found
+
+
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    """Return the elements of a line where a condition of the same length holds."""
+    line = type(a) is np.ndarray and a.ndim == 1 and axis in (None, 0)
+    return _kept(condition, a) if line and out is None else NotImplemented
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    """Return the elements where a condition of the same shape holds."""
+    return _kept(condition, arr)
+
+
+def _kept(condition: Any, a: Any) -> Any:
+    arrays = type(condition) is type(a) is np.ndarray and condition.shape == a.shape
+    if not (arrays and a.size >= SEARCHED and condition.dtype == bool and a.dtype.kind in "biufc"):
+        return NotImplemented
+    if not (a.flags.c_contiguous and a.flags.aligned and condition.flags.c_contiguous):
+        return NotImplemented
+    return masks.take(a, condition, room)
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    """Return elements of a line, or rows, by their places."""
+    arrays = type(a) is type(indices) is np.ndarray and a.ndim > 0
+    if not (arrays and out is None and mode == "raise" and indices.dtype == np.intp):
+        return NotImplemented
+    if indices.size < PICKED:
+        return NotImplemented
+    if not (axis == 0 or (axis is None and a.ndim == 1)):
+        return NotImplemented
+    found = native.gather(a, indices, room)
+    return NotImplemented if found is None else found
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """Return elements of every row of a matrix by their places in it."""
+    matrices = type(arr) is type(indices) is np.ndarray and arr.ndim == indices.ndim == 2
+    if not (matrices and indices.dtype == np.intp and axis in (-1, 1)):
+        return NotImplemented
+    if len(arr) != len(indices):
+        return NotImplemented
+    found = native.gather(arr, (np.arange(len(arr))[:, None], indices), room)
+    return NotImplemented if found is None else found
+
+
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -190,4 +276,27 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "digitize": digitize,
     "histogramdd": histogramdd,
     "histogram2d": histogram2d,
+    "nonzero": nonzero,
+    "argwhere": argwhere,
+    "flatnonzero": flatnonzero,
+    "compress": compress,
+    "extract": extract,
+    "take": take,
+    "take_along_axis": take_along_axis,
+    **lines.FUNCTIONS,
+}
+
+
+def _compressed(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return compress(condition, a, axis, out)
+
+
+_array = np.ndarray
+METHODS: dict[Any, Callable[..., Any]] = {  # of arrays; each takes the array first
+    _array.argsort: argsort,
+    _array.argpartition: lines.argpartition,
+    _array.searchsorted: searchsorted,
+    _array.nonzero: nonzero,
+    _array.compress: _compressed,
+    _array.take: take,
 }

@@ -8,6 +8,7 @@ import numpy as np
 
 from dnumpy import native
 from dnumpy.api import (
+    abridged,
     applied,
     blocks,
     callables,
@@ -108,6 +109,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "outer": composites.outer,
     "round": composites.round_,
     "around": composites.round_,
+    **abridged.NATIVE,
 }
 
 gufuncs.ALONE.update({**linalg.ALONE, **fft.ALONE})
@@ -210,7 +212,12 @@ def _first_of(*functions: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-OURS: dict[str, Callable[..., Any]] = {**PRIMITIVE, **COMPOSITE, **linalg.NATIVE}
+OURS: dict[str, Callable[..., Any]] = {
+    **PRIMITIVE,
+    **COMPOSITE,
+    **linalg.NATIVE,
+    "linalg.norm": _first_of(linalg.NATIVE["linalg.norm"], abridged.norm),
+}
 NATIVE: dict[str, Callable[..., Any]] = {
     **TRANSPLANTED,
     **stand_ins.NATIVE,

@@ -20,8 +20,8 @@ functions: set[Callable[..., Any]] = set()
 
 NAMES = (
     "all", "amax", "amin", "any", "argmax", "argmin", "around", "astype", "clip", "copy",
-    "count_nonzero", "diff", "max", "mean", "min", "outer", "ptp", "roll", "round", "std", "sum",
-    "var", "where",
+    "count_nonzero", "diff", "linalg.norm", "max", "mean", "min", "nan_to_num", "outer", "ptp",
+    "roll", "round", "std", "sum", "var", "where",
 )  # fmt: skip
 
 # whose results are recorded, too, where a loop's operations on arrays of middling size wait: what

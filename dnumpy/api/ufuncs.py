@@ -289,12 +289,10 @@ def frompyfunc(*args: Any, **kwargs: Any) -> ufunc:
 def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a ufunc: recorded when an operand is managed, at once otherwise."""
     args, kwargs = _with_named_out(wrapped, args, kwargs) if len(args) == 3 else (args, kwargs)
-    wants_engine = remarkable = False
-    for x in args:
-        if is_lazy(x):
-            wants_engine = True
-        elif type(x) is not ndarray and type(x) not in IMMEDIATE:
-            remarkable = True
+    wants_engine, remarkable = _looked_over(args)
+    plain = wants_engine and not (remarkable or kwargs)
+    if plain and (found := _recorded_plainly(wrapped, args)) is not None:
+        return found
     if remarkable and (taken_in := with_stored(args)) is not args:
         return call(wrapped, taken_in, kwargs)
     if remarkable or kwargs:
@@ -310,6 +308,23 @@ def call(wrapped: np.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         except Unmanaged:
             pass
     return calls.run(wrapped, args, kwargs)
+
+
+def _looked_over(args: tuple[Any, ...]) -> tuple[bool, bool]:
+    """Say whether an operand is managed, and whether one is no array of ours and no number."""
+    wants_engine = remarkable = False
+    for x in args:
+        if is_lazy(x):
+            wants_engine = True
+        elif type(x) is not ndarray and type(x) not in IMMEDIATE:
+            remarkable = True
+    return wants_engine, remarkable
+
+
+def _recorded_plainly(wrapped: np.ufunc, args: tuple[Any, ...]) -> Any:
+    """Return what C records of plain operands, as steps of our functions; None where it cannot."""
+    row = of(wrapped)._row if native.built else None
+    return None if row is None else native.record_op(row, *args)
 
 
 def _wants_engine_though_small(

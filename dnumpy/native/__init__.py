@@ -339,6 +339,7 @@ if built:
     count_interned: Callback[[], int] = _module.count_interned
     make: Any = _module.make
     record: Any = _module.record
+    record_op: Any = _module.record_op
     hold: Any = _module.hold
     all_wait: Any = _module.all_wait
     learn: Any = _module.learn
@@ -409,6 +410,14 @@ def gather(
         return None
     found: np.ndarray | None = _module.gather(values, key, make)
     return found
+
+
+def nonzero(mask: np.ndarray, make: Callback[..., np.ndarray], *, rows: bool, threads: int) -> Any:
+    """Return the indices of what is set in booleans in C order: one array per axis, or rows.
+
+    They lie in what ``make(shape, dtype)`` gives. None of other arrays, or without the module in C.
+    """
+    return _module.nonzero(mask, make, rows, threads) if built else None
 
 
 def order_by_counting(values: np.ndarray, low: int, kinds: int, threads: int) -> np.ndarray | None:

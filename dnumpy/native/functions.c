@@ -130,6 +130,21 @@ are_many(PyObject *const *given, Py_ssize_t count)
     return 0;
 }
 
+/* What runs on some thousands of elements gives, new; NULL without an error where that is NumPy's. */
+PyObject *
+of_many(PyObject *many, PyObject *const *given, Py_ssize_t count, PyObject *kwnames)
+{
+    Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    PyObject *r = are_many(given, total) ? PyObject_Vectorcall(many, given, count, kwnames) : NULL;
+    if (r == Py_NotImplemented) {
+        Py_CLEAR(r);
+    }
+    else if (r == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear(); /* of arguments that do not fit: NumPy says so itself */
+    }
+    return r;
+}
+
 /* Call NumPy with what it may have; set `done` if it was called. */
 static PyObject *
 of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)
@@ -182,14 +197,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     }
     if (*done == 1) {
         double started = site == NULL ? 0 : seconds_now();
-        if (self->many != Py_None && site == NULL && are_many(given, total)) {
-            r = PyObject_Vectorcall(self->many, given, count, kwnames);
-            if (r == Py_NotImplemented) {
-                Py_CLEAR(r);
-            }
-            else if (r == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
-                PyErr_Clear(); /* of arguments that do not fit: NumPy says so itself */
-            }
+        if (self->many != Py_None) {
+            r = of_many(self->many, given, count, kwnames);
         }
         if (r == NULL && !PyErr_Occurred() && self->direct != NULL && site == NULL && self->kind != WRITING) {
             r = PyObject_Vectorcall(self->direct, given, count, kwnames);

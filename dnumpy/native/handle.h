@@ -64,6 +64,7 @@ typedef struct {
     PyObject *bytewise;         /* ufuncs with a loop that makes bytes of bytes */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
+    PyObject *many;             /* method -> what runs on some thousands of elements: api/middling.py */
     PyObject *elsewhere;        /* (method of NumPy's, arguments, by name) -> the result, of no array of ours */
 } World;
 
@@ -250,6 +251,8 @@ PyObject *small_temporary(PyObject *x);
 int keeps_type(PyObject *memory, PyObject *other);
 int take_operator(const char *name, PyObject *function, PyObject *loop, PyObject *row);
 void array_dealloc(PyObject *array);
+PyObject *of_many(PyObject *many, PyObject *const *given, Py_ssize_t count,
+                  PyObject *kwnames); /* see functions.c */
 int is_elsewhere(PyObject *const *args, Py_ssize_t count); /* see elsewhere.c */
 PyObject *elsewhere(PyObject *numpys, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *show_special(PyObject *module, PyObject *numpys);

@@ -222,7 +222,11 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         int called = k == total;
         if (called) {
             double started = site == NULL ? 0 : seconds_now();
-            r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+            PyObject *many = PyDict_GetItemWithError(world.many, self->numpys);
+            r = many == NULL ? NULL : of_many(many, given, count, kwnames);
+            if (r == NULL && !PyErr_Occurred()) {
+                r = PyObject_Vectorcall(self->numpys, given, count, kwnames);
+            }
             r = view_of(r, args[0], own);
             took(Py_XNewRef(site), started);
         }

@@ -17,10 +17,12 @@ PyObject *take_laps(PyObject *module, PyObject *args);
 PyObject *records_between(PyObject *module, PyObject *unused);
 PyObject *order_by_counting(PyObject *module, PyObject *args);
 PyObject *find_places(PyObject *module, PyObject *args);
+PyObject *nonzero(PyObject *module, PyObject *args);
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *share_loops(PyObject *module, PyObject *seconds);
 PyObject *begins_product(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *recorded_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *record_op(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *held_of(PyObject *module, PyObject *expr);
 int prepare_templates(void);
 int prepare_loops(void);
@@ -60,11 +62,11 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                                "buffer_type", "expr_type", "full", "watched", "same_bits", "bytewise",
                                "seen_of", "locks", "room", "wrap", "wrap_result", "result_of",
                                "turn_of", "may_be_numpys", "run_ours", "may_move",
-                               "out_position", "kinds", "elsewhere", NULL};
+                               "out_position", "kinds", "many", "elsewhere", NULL};
     PyObject *type;
     World told = {0};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!OO!O!OO!O!OO!O!O!OO!OOOOOOOOOO!O", keywords, &PyType_Type, &type,
+            args, kwargs, "$O!OO!O!OO!O!OO!O!O!OO!OOOOOOOOOO!O!O", keywords, &PyType_Type, &type,
             &told.config, &PyFrozenSet_Type, &told.immediate, &PyFrozenSet_Type, &told.plain,
             &told.as_seen, &PyType_Type, &told.buffer_type, &PyType_Type, &told.expr_type,
             &told.full, &PyDict_Type, &told.watched, &PyFrozenSet_Type, &told.same_bits,
@@ -72,7 +74,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
             &told.seen_of, &PyTuple_Type, &told.locks, &told.room, &told.wrap, &told.wrap_result,
             &told.result_of,
             &told.turn_of, &told.may_be_numpys, &told.run_ours, &told.may_move, &told.out_position,
-            &PyDict_Type, &told.kinds, &told.elsewhere)) {
+            &PyDict_Type, &told.kinds, &PyDict_Type, &told.many, &told.elsewhere)) {
         return NULL;
     }
     if (!PyType_IsSubtype((PyTypeObject *)type, &Handle_Type)) {
@@ -105,7 +107,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                         told.same_bits, told.bytewise, told.seen_of, told.locks, told.room, told.wrap,
                         told.wrap_result, told.result_of, told.turn_of,
                         told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.kinds,
-                        told.elsewhere};
+                        told.many, told.elsewhere};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
@@ -168,6 +170,10 @@ static PyMethodDef functions[] = {
      "order_by_counting(values, low, kinds, threads): the places that put whole numbers in order."},
     {"find_places", find_places, METH_VARARGS,
      "find_places(line, values, right, threads): where doubles belong in an even line; else None."},
+    {"record_op", (PyCFunction)(void (*)(void))record_op, METH_FASTCALL,
+     "record_op(row, x[, y]): what an operation gives, recorded; else None."},
+    {"nonzero", nonzero, METH_VARARGS,
+     "nonzero(mask, make, rows, threads): the indexes of what is set, by axis or in rows; else None."},
     {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL,
      "gather(x, key, make): what arrays of whole numbers pick along the first axes; else None."},
     {"share_loops", share_loops, METH_O,

@@ -111,6 +111,8 @@ origin_at(PyCodeObject *code, int instruction, const Around *around)
     return is_same ? PyTuple_GET_ITEM(known, 3) : NULL;
 }
 
+static int within_function; /* whether what is recorded is a step of something else */
+
 /* The user's line that is running, new; NULL where it is not known yet, or wants each of its results
    by itself. */
 static PyObject *
@@ -129,7 +131,7 @@ origin_now(const Around *around)
         Py_DECREF(frame);
         frame = above;
     }
-    if (found != NULL && !recording_between) {
+    if (found != NULL && !recording_between && !within_function) {
         PyObject *site = PyTuple_GET_ITEM(found, SITE_OF_ORIGIN);
         PyObject *alone = *place_of(site, told.alone);
         if (alone == NULL || !PyLong_CheckExact(alone) || PyObject_IsTrue(alone)) {
@@ -379,6 +381,17 @@ record_now(PyObject *row, PyObject *x, PyObject *y)
     PyObject *made = expr == NULL ? NULL : handle_of(expr);
     Py_XDECREF(expr);
     return made;
+}
+
+/* `record_op(row, x[, y])`: the same for Python; None where it has to look. */
+PyObject *
+record_op(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    int fits = told.buffer_type != NULL && (count == 2 || count == 3) && IS_ARRAY(args[1]);
+    within_function = 1;
+    PyObject *made = fits ? record_now(args[0], args[1], count == 3 ? args[2] : NULL) : NULL;
+    within_function = 0;
+    return made != NULL || PyErr_Occurred() ? made : Py_NewRef(Py_None);
 }
 
 /* The same for an operation into its first operand, which is given back. */

@@ -159,11 +159,14 @@ def test_there_is_no_trial_where_numpy_cannot_be_faster_or_a_lap_is_long(
 
 def test_laps_that_leave_their_work_to_later_ones_are_sized_by_many() -> None:
     loop = Loop(large=True)
-    count = 0
+    count = asked = 0
     while loop.at < 0:
-        count += 1
-        loop.ended(1e-2 if count % 10 == 0 else 1e-6, 1e6)
+        laps_of_block = range(count + 1, count + loop.laps + 1)
+        count += loop.laps
+        asked += 1
+        loop.ended(sum(1e-2 if lap % 10 == 0 else 1e-6 for lap in laps_of_block), 1e6)
     assert loop.laps == 4  # of a millisecond
+    assert asked < count / 4  # to be asked takes as long as a short lap
 
 
 def test_a_hopeless_trial_with_large_arrays_is_not_soon_repeated() -> None:
