@@ -77,7 +77,8 @@ SAME_BITS = frozenset({
 })  # fmt: skip
 KINDS: dict[Any, int] = {
     _array.transpose: 0, _array.swapaxes: 0, _array.diagonal: 0,
-    _array.any: 1, _array.all: 1,
+    _array.any: 1, _array.all: 1, np.any: 1, np.all: 1,
+    **{f: 1 for name, f in native.FASTER.items() if name in {"any", "all"}},
     **{f: 1 for name, f in native.FASTER_OF_ARRAYS.items() if name in {"any", "all"}},
     **{f: 2 for name, f in native.FASTER_OF_ARRAYS.items() if name in RUNS},
     _array.dot: 3, _array.item: 4, _array.searchsorted: 4,

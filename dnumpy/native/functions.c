@@ -171,7 +171,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
     }
     PyObject *site = NULL;
     if (k == total) {
-        int looks_up = self->grows == LOOKS && (count < 2 || is_few(given[1]));
+        int looks_up = (self->grows == LOOKS && (count < 2 || is_few(given[1]))) ||
+                       (count == 1 && ends_early(self->numpys, given[0]));
         Py_ssize_t bytes = takes_large(self) && !looks_up ? large_bytes(given, count) : 0;
         if (bytes == 0 && self->grows == BROADCAST) {
             bytes = grown_bytes(given, count);

@@ -253,6 +253,7 @@ int take_operator(const char *name, PyObject *function, PyObject *loop, PyObject
 void array_dealloc(PyObject *array);
 PyObject *of_many(PyObject *many, PyObject *const *given, Py_ssize_t count,
                   PyObject *kwnames); /* see functions.c */
+int ends_early(PyObject *method, PyObject *own); /* see turns.c */
 int is_elsewhere(PyObject *const *args, Py_ssize_t count); /* see elsewhere.c */
 PyObject *elsewhere(PyObject *numpys, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *show_special(PyObject *module, PyObject *numpys);

@@ -124,15 +124,6 @@ given_for(PyObject *x, int may_be_array)
     return is_read ? Py_NewRef(x) : NULL;
 }
 
-/* Say whether a method of booleans that lie here ends where it knows, which is NumPy's to find. */
-static int
-ends_early(PyObject *method, PyObject *own)
-{
-    return PyArray_TYPE((PyArrayObject *)own) == NPY_BOOL &&
-           is_of_kind(method, ENDS_EARLY) &&
-           may_move(PyArray_NBYTES((PyArrayObject *)own));
-}
-
 /* Say whether a method runs over what lies here, and may do so now. */
 static int
 runs_over(PyObject *method, PyObject *own)

@@ -54,6 +54,16 @@ is_of_kind(PyObject *method, int kind)
     return found != NULL && PyLong_AsLong(found) == kind;
 }
 
+/* Say whether a method or function of booleans that lie here ends where it knows, which is NumPy's to
+   find. */
+int
+ends_early(PyObject *method, PyObject *own)
+{
+    return IS_NUMPYS(own) && PyArray_TYPE((PyArrayObject *)own) == NPY_BOOL &&
+           is_of_kind(method, ENDS_EARLY) &&
+           may_move(PyArray_NBYTES((PyArrayObject *)own));
+}
+
 /* Say whether a function that runs over an array, one element after the other, does so now: each
    element's turn is the same whoever has it. */
 int
