@@ -30,6 +30,7 @@ from dnumpy.expr import laps, origin, race
 from dnumpy.expr.expr import Const, Expr, make
 from dnumpy.expr.origin import error_state, here_above
 from dnumpy.expr.watch import sights, watch
+from dnumpy.kernels import at_hand
 from dnumpy.ops.families import elementwise_of
 from dnumpy.ops.table import FULL, LEAF, VIEW
 from dnumpy.runtime import window
@@ -220,7 +221,7 @@ def bind() -> None:
 
 def bind_laps() -> None:
     """Tell the module in C which sizes are between, and have the laps of loops measured anew."""
-    measured = laps.Laps(engine.flush, _way, _goes, EAGER_BELOW)
+    measured = laps.Laps(engine.flush, _way, _goes, at_hand.are_made_now, EAGER_BELOW)
     native.bind_laps(
         least=laps.LEAST_ELEMENTS,
         most=EAGER_BELOW,

@@ -113,6 +113,16 @@ class Loop:
         else:
             self._compare(seconds)
 
+    def waits(self, seconds: float) -> None:
+        """Note that a block took so long, which tells nothing of later ones.
+
+        Kernels are being compiled. A trial that has begun will begin again.
+        """
+        if not self.settled:
+            self.at, self.differs = -1, False
+            self.seen = min(self.seen + seconds, SEEN_SECONDS / 2)
+            self.seconds_of, self.laps_of = 0.0, 0
+
     def _doubt(self) -> None:
         if self.differs:
             self.period = min(4 * self.period, LAST_PERIOD)
@@ -178,6 +188,8 @@ class Laps:
     goes : callable
         Is told of how many elements results are to be computed at once, at most, and whether what
         is of middling size waits.
+    compiles : callable
+        Says whether kernels are being compiled.
     large : int
         Elements from which on operations wait unless told otherwise.
     """
@@ -187,11 +199,13 @@ class Laps:
         settle: Callable[[], None],
         told: Callable[[], int | None],
         goes: Callable[[int, bool], None],
+        compiles: Callable[[], bool],
         large: int,
     ) -> None:
         self.settle = settle
         self.told = told
         self.goes = goes
+        self.compiles = compiles
         self.large = large
         self.running = Loop()
         self.known: dict[tuple[int, int], tuple[CodeType, Loop]] = {}
@@ -213,7 +227,11 @@ class Laps:
         if self.told() is None:
             if loop.leaves:
                 self.settle()
-            loop.ended(time.perf_counter() - loop.began, elements)
+            seconds = time.perf_counter() - loop.began
+            if loop.large and self.compiles():
+                loop.waits(seconds)
+            else:
+                loop.ended(seconds, elements)
         return self._goes_on(loop)
 
     def _goes_on(self, loop: Loop) -> Answer:

@@ -59,6 +59,11 @@ def is_imported_now() -> bool:
     return _imported.wait(IMPORT_SECONDS)
 
 
+def are_made_now() -> bool:
+    """Say whether kernels are being compiled in the background."""
+    return bool(_giving)
+
+
 def note_tiled(seconds: float) -> None:
     """Note that a phase which ran before took so long, tiled."""
     _tiled_seconds[0] += seconds

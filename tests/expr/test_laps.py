@@ -94,12 +94,15 @@ def test_what_was_found_is_doubted_ever_more_rarely() -> None:
 
 
 def laps_of(
-    settled: list[object], told: Callable[[], int | None], went: list[int] | None = None
+    settled: list[object],
+    told: Callable[[], int | None],
+    went: list[int] | None = None,
+    compiles: Callable[[], bool] = lambda: False,
 ) -> Laps:
     """Return laps that say when they have what waits computed, and whether all is."""
     goes = went if went is not None else []
     heard = lambda at_once, _waits: goes.append(at_once)  # noqa: E731 - as short as it is
-    return Laps(lambda: settled.append(None), told, heard, LARGE)
+    return Laps(lambda: settled.append(None), told, heard, compiles, LARGE)
 
 
 def test_what_waits_is_computed_within_its_block_and_loops_are_known_again() -> None:
@@ -167,6 +170,25 @@ def test_laps_that_leave_their_work_to_later_ones_are_sized_by_many() -> None:
         loop.ended(sum(1e-2 if lap % 10 == 0 else 1e-6 for lap in laps_of_block), 1e6)
     assert loop.laps == 4  # of a millisecond
     assert asked < count / 4  # to be asked takes as long as a short lap
+
+
+def test_nothing_is_tried_with_large_arrays_while_kernels_are_compiled() -> None:
+    busy = [False]
+    of = laps_of([], lambda: None, compiles=lambda: busy[0])
+    of.begins(sys._getframe().f_code, 4, LARGE)
+    loop = of.running
+    loop.seen = laps.SEEN_SECONDS
+    loop.ended(2e-2, 1e6)
+    assert loop.at == 0
+    busy[0] = True
+    assert of.ended(1e6)[0] == AS_EVER
+    assert loop.at < 0
+    loop.settled, loop.differs = True, True
+    assert of.ended(1e6)[0] == laps.AT_ONCE  # what was found stays so
+    loop.settled, loop.differs, busy[0] = False, False, False
+    while loop.at < 0:
+        loop.ended(2e-2, 1e6)
+    assert loop.seen < 2 * laps.SEEN_SECONDS
 
 
 def test_a_hopeless_trial_with_large_arrays_is_not_soon_repeated() -> None:
