@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dnumpy
+from dnumpy.api.ufuncs import IMMEDIATE
 from dnumpy.config import config
 
 if TYPE_CHECKING:
@@ -137,3 +138,37 @@ def test_frequencies(args: Any) -> None:
     for name in ("fftfreq", "rfftfreq"):
         found = outcome(lambda xp, name=name: getattr(xp.fft, name)(*args), dnumpy)
         assert found == outcome(lambda xp, name=name: getattr(xp.fft, name)(*args), np)
+
+
+TEXTS: dict[str, Callable[[Any], Any]] = {
+    "equal": lambda xp: xp.array(["ab", "c"]) == "ab",
+    "reflected": lambda xp: "ab" != xp.array(["ab", "c"]),
+    "of bytes": lambda xp: xp.array([b"ab", b"c"]) == b"c",
+    "joined": lambda xp: xp.char.add(xp.array(["ab", "c"]), "x"),
+    "added": lambda xp: xp.array(["ab", "c"]) + np.str_("x"),
+    "to numbers": lambda xp: xp.array([1.0, 2.0]) + "x",
+    "in place": lambda xp: xp.array([1.0, 2.0]).__iadd__("x"),
+    "numbers are none": lambda xp: xp.array([1.0, 2.0]) == "1.0",
+    "a field": lambda xp: xp.array([(1, 2.0), (3, 4.0)], dtype=[("x", int), ("y", "f4")])["y"],
+    "chosen": lambda xp: xp.where(xp.array(["ab", "c"]) == "c", "u", "v"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(name: str) -> None:
+    assert outcome(TEXTS[name], dnumpy) == outcome(TEXTS[name], np)
+
+
+def test_text_is_written_as_numpy_writes_it() -> None:
+    for xp in (np, dnumpy):
+        t, a = xp.array(["ab", "c"]), xp.array([1.0, 2.0])
+        t[0], t[1], a[0] = "hello", b"q", "2.5"
+        assert t.tolist() == ["he", "q"]
+        assert a.tolist() == [2.5, 2.0]
+        with pytest.raises(ValueError, match="could not convert string to float: 'zz'"):
+            a[1] = "zz"
+
+
+@pytest.mark.skipif(not dnumpy.native.built, reason="the short path is in C")
+def test_text_takes_the_short_path() -> None:
+    assert {str, bytes, np.str_, np.bytes_} <= IMMEDIATE
