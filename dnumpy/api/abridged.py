@@ -24,7 +24,9 @@ _INTP = np.dtype(np.intp)
 
 
 def _is_real(x: Any, chars: str = "fd") -> bool:
-    return type(x) is ndarray and x.ndim > 0 and x.dtype.char in chars and x.size > 0
+    """Say whether this is an array of real numbers that a copy of NumPy's lies like."""
+    real = type(x) is ndarray and x.ndim > 0 and x.dtype.char in chars and x.size > 0
+    return real and x.flags.forc
 
 
 def nan_to_num(

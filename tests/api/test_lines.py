@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import dnumpy as np
+from dnumpy import native
 from dnumpy.api import lines
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def test_what_numpy_warns_of_is_said_once() -> None:
     assert said == ["overflow encountered in reduce"]
 
 
+@pytest.mark.skipif(not native.built, reason="the module in C asks")
 def test_threads_share_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     shared: list[int] = []
     share_out = lines.share_out
