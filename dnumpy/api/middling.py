@@ -180,21 +180,23 @@ def _mask_of(a: Any) -> np.ndarray | None:
 
 
 def nonzero(a: Any) -> Any:
-    """Return the indices of what is not zero, an array for each axis."""
-    return _indices(_mask_of(a), rows=False)
+    """Return the indices of what is not zero, an array for each axis: the columns of one array."""
+    rows = _indices(_mask_of(a), rows=True)
+    return rows if rows is NotImplemented else tuple(rows[:, k] for k in range(a.ndim))
 
 
 def argwhere(a: Any) -> Any:
-    """Return the indices of what is not zero, a row for each element."""
-    return _indices(_mask_of(a), rows=True)
+    """Return the indices of what is not zero, a row for each element: lines of an array, turned."""
+    lines = _indices(_mask_of(a), rows=False)
+    return lines if lines is NotImplemented else lines.T
 
 
 def flatnonzero(a: Any) -> Any:
     """Return the indices of what is not zero in an array seen as one line."""
     if type(a) is not np.ndarray or not a.flags.c_contiguous:
         return NotImplemented
-    found = _indices(_mask_of(a.reshape(-1)), rows=False)
-    return found if found is NotImplemented else found[0]
+    rows = _indices(_mask_of(a.reshape(-1)), rows=True)
+    return rows if rows is NotImplemented else rows[:, 0]
 
 
 def _indices(mask: np.ndarray | None, *, rows: bool) -> Any:
@@ -293,6 +295,7 @@ def _compressed(a: Any, condition: Any, axis: Any = None, out: Any = None) -> An
 
 _array = np.ndarray
 METHODS: dict[Any, Callable[..., Any]] = {  # of arrays; each takes the array first
+    np.where: nonzero,  # of a condition alone
     _array.argsort: argsort,
     _array.argpartition: lines.argpartition,
     _array.searchsorted: searchsorted,

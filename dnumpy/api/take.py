@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnumpy.api import blocks, calls, installed
-from dnumpy.api.array import facts, from_expr, ghost, is_managed_dtype, ndarray, view_of
+from dnumpy.api import blocks, calls, installed, middling
+from dnumpy.api.array import (
+    concrete,
+    facts,
+    from_expr,
+    ghost,
+    is_managed_dtype,
+    ndarray,
+    view_of,
+)
 from dnumpy.api.composites import broadcast_to, transpose
 from dnumpy.api.locks import recording
 from dnumpy.api.record import Unmanaged, cast, content, operand, write
 from dnumpy.api.record import where as where_expr
 from dnumpy.api.scalar import DeferredScalar
+from dnumpy.config import config
 from dnumpy.expr.expr import Const, Expr, leaf
 from dnumpy.ops.blocked import COMPRESS, CompressParams
 from dnumpy.ops.indexing import (
@@ -373,13 +382,22 @@ def compressed(array: ndarray, mask: Any) -> ndarray:
 
 def nonzero(a: Any) -> Any:
     """Return the indices of the elements that are not zero, one array per axis."""
-    if type(a) is not ndarray or not a.ndim or not is_far(a):
+    if type(a) is not ndarray or not a.ndim:
         return NotImplemented
+    if not is_far(a):
+        return _indices_at_home(a)
     try:
         found = coordinates(a)
     except Unmanaged:
         return NotImplemented
     return tuple(found[:, k] for k in range(a.ndim))
+
+
+def _indices_at_home(a: ndarray) -> Any:
+    if config.mode != "default" or a._np is not None:
+        return NotImplemented
+    indices = middling.nonzero(concrete(a))
+    return indices if indices is NotImplemented else calls.wrap_result(indices)
 
 
 def coordinates(a: ndarray) -> Any:

@@ -413,11 +413,15 @@ def gather(
 
 
 def nonzero(mask: np.ndarray, make: Callback[..., np.ndarray], *, rows: bool, threads: int) -> Any:
-    """Return the indices of what is set in booleans in C order: one array per axis, or rows.
+    """Return the indices of what is set in booleans in C order.
 
-    They lie in what ``make(shape, dtype)`` gives. None of other arrays, or without the module in C.
+    They have a row for each element, or a line for each axis, and lie in what
+    ``make(shape, dtype)`` gives. None of other arrays, or without the module in C.
     """
-    return _module.nonzero(mask, make, rows, threads) if built else None
+    if not built:
+        return None
+    found: np.ndarray | None = _module.nonzero(mask, make, rows, threads)
+    return found
 
 
 def order_by_counting(values: np.ndarray, low: int, kinds: int, threads: int) -> np.ndarray | None:

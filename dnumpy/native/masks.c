@@ -413,7 +413,8 @@ choice(PyObject *x, PyArrayObject *mask, PyArrayObject *like, Pair *cell)
     return fits && loops_for(array) >= 0 ? PyArray_DATA(array) : NULL;
 }
 
-/* `where(mask, x, y)`; what is not two arrays of one type, or one and a number, is NumPy's. */
+/* `where(mask, x, y)`; what is not two arrays of one type, or one and a number, is NumPy's,
+   and of a mask alone its indexes. */
 PyObject *
 where(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
@@ -444,7 +445,13 @@ where(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyOb
             return made;
         }
     }
-    return left_to_numpy(&numpys, NULL, "where", args, count, kwnames);
+    PyObject *many = count == 1 && numpys != NULL && world.many != NULL
+                         ? PyDict_GetItemWithError(world.many, numpys)
+                         : NULL;
+    PyObject *indices = many == NULL ? NULL : of_many(many, args, count, kwnames);
+    return indices != NULL || PyErr_Occurred()
+               ? indices
+               : left_to_numpy(&numpys, NULL, "where", args, count, kwnames);
 }
 
 /* A mask over all of an array whose blocks several threads draw, twice: to count, then to copy. */

@@ -173,7 +173,7 @@ static PyMethodDef functions[] = {
     {"record_op", (PyCFunction)(void (*)(void))record_op, METH_FASTCALL,
      "record_op(row, x[, y]): what an operation gives, recorded; else None."},
     {"nonzero", nonzero, METH_VARARGS,
-     "nonzero(mask, make, rows, threads): the indexes of what is set, by axis or in rows; else None."},
+     "nonzero(mask, make, rows, threads): the indexes of what is set, in rows or lines; else None."},
     {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL,
      "gather(x, key, make): what arrays of whole numbers pick along the first axes; else None."},
     {"share_loops", share_loops, METH_O,

@@ -153,29 +153,22 @@ made_by(PyObject *make, int ndim, npy_intp *dims)
     return made;
 }
 
-/* Memory for all indexes: a tuple with a line for each axis, or an array with a row for each element. */
+/* Memory for all indexes, new: with a row for each element, or a line for each axis. */
 static PyObject *
 memory_for(Search *self, PyObject *make, int as_rows)
 {
-    npy_intp dims[2] = {self->begins[self->pieces], self->ndim};
-    PyObject *lines = as_rows ? made_by(make, 2, dims) : PyTuple_New(self->ndim);
-    self->step = as_rows ? self->ndim : 1;
-    for (int j = 0; lines != NULL && j < self->ndim; j++) {
-        PyObject *one = as_rows ? lines : made_by(make, 1, dims);
-        if (one == NULL) {
-            Py_CLEAR(lines);
-            break;
-        }
-        self->outs[j] = (npy_intp *)PyArray_DATA((PyArrayObject *)one) + (as_rows ? j : 0);
-        if (!as_rows) {
-            PyTuple_SET_ITEM(lines, j, one);
-        }
+    npy_intp count = self->begins[self->pieces], ndim = self->ndim;
+    npy_intp rows[2] = {count, ndim}, lines[2] = {ndim, count};
+    PyObject *made = made_by(make, 2, as_rows ? rows : lines);
+    self->step = as_rows ? ndim : 1;
+    for (int j = 0; made != NULL && j < ndim; j++) {
+        self->outs[j] = (npy_intp *)PyArray_DATA((PyArrayObject *)made) + j * (as_rows ? 1 : count);
     }
-    return lines;
+    return made;
 }
 
-/* `nonzero(mask, make, rows, threads)`: what NumPy's nonzero gives, or its argwhere, of booleans in C
-   order, in memory of `make(shape, dtype)`; None where NumPy has to look. */
+/* `nonzero(mask, make, rows, threads)`: the indexes of what is set in booleans in C order, in memory of
+   `make(shape, dtype)`, in rows or lines; None where NumPy has to look. */
 PyObject *
 nonzero(PyObject *Py_UNUSED(module), PyObject *args)
 {
