@@ -24,7 +24,7 @@ from dnumpy.api.array import (
 from dnumpy.expr.geometry import Geometry, contiguous_strides
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Axes = tuple[int, ...]
 
@@ -166,6 +166,22 @@ def _contracted(
     strides = np.einsum(subscripts, *stand_ins, optimize=optimize).strides
     axes = tuple(sorted(range(len(strides)), key=lambda k: -strides[k]))
     return None if axes == tuple(range(len(axes))) else axes
+
+
+def order_given(function: Callable[[np.ndarray], Any], x: Any) -> Axes | None:
+    """Return the axes, slowest first, of what a function of NumPy's gives of an array that lies so.
+
+    None for C order. The function is asked of a few elements.
+    """
+    shape, strides = _ranked(_seen(x))
+    room = np.ones(1 << (1 + len(shape)))
+    found = np.asarray(function(as_strided(room, shape, strides, writeable=False)))
+    long = [k for k, n in enumerate(found.shape) if n > 1]
+    turned = sorted(long, key=lambda k: -found.strides[k])
+    if turned == long:
+        return None
+    places = dict(zip(long, turned, strict=True))
+    return tuple(places.get(k, k) for k in range(found.ndim))
 
 
 def permuted(x: Any, axes: Axes) -> Any:

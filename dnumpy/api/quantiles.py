@@ -9,6 +9,7 @@ NumPy's functions on blocks of rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from dnumpy.api import blocks, calls, composites, ufuncs, weighted
 from dnumpy.api.array import concrete, facts, from_expr, ghost, ndarray
+from dnumpy.api.layout import order_given, permuted, restored
 from dnumpy.api.record import content, fresh
 from dnumpy.api.sorting import SHARED_BYTES, in_order, is_long, on_nodes
 from dnumpy.config import thread_count
@@ -194,7 +196,16 @@ def _computed(name: str, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = composites.reshape(found, shape) if lazy else np.reshape(found, shape)
     if not _takes(out, found):
         return NotImplemented  # NumPy says why
+    if out is None and type(found) is ndarray and found.ndim > 1:
+        numpys = partial(_numpys, name, rest, {**kwargs, "axis": tuple(axes), "keepdims": keeps})
+        order = order_given(numpys, a)
+        if order is not None:
+            found = restored(fresh(content(permuted(found, order))), order)
     return _into(out, found)
+
+
+def _numpys(name: str, rest: Any, named: dict[str, Any], a: np.ndarray) -> Any:
+    return getattr(np, name)(a, *rest, **named)
 
 
 def _takes(out: Any, found: Any) -> bool:

@@ -212,3 +212,20 @@ def test_lanes_at_home_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(config, "threads", 2)
     made = dnumpy.median(dnumpy.asarray(np.tile(HERE, (2, 1))) + 0, axis=1)
     assert made._buf.expr.op.name == "quantile_rows"
+
+
+@pytest.mark.parametrize("turn", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 2, 1)], ids=str)
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_results_lie_in_memory_as_numpys(
+    turn: tuple[int, ...], *, keepdims: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "eager_below", 1 << 18)
+    plain = np.random.default_rng(4).normal(size=(70, 75, 82))
+    turned, ours = plain.transpose(turn), dnumpy.array(plain).transpose(turn)
+    for axis in (0, 1, -1, (0, 2)):
+        for q in (0.3, [0.2, 0.9]):
+            wanted = np.quantile(turned, q, axis=axis, keepdims=keepdims)
+            found = dnumpy.quantile(ours, q, axis=axis, keepdims=keepdims)
+            same(found, wanted)
+            long = [k for k, n in enumerate(wanted.shape) if n > 1]
+            assert [found.strides[k] for k in long] == [wanted.strides[k] for k in long]
