@@ -218,7 +218,7 @@ def _transform_of_planes(first: Call, then: Call) -> Call:
     return transform
 
 
-def _of_matrices(function: Call, operands: int = 1) -> Call:
+def _of_matrices(function: Call, cost: float, operands: int = 1) -> Call:
     """Return a function of small matrices, of which there is a row."""
 
     def of_matrices(*args: Any, **named: Any) -> Any:
@@ -229,7 +229,7 @@ def _of_matrices(function: Call, operands: int = 1) -> Call:
         fits = first.ndim == 3 and max(first.shape[1:]) <= LARGEST_MATRIX and len(first) > 1
         same = all(a.ndim == 3 and len(a) == len(first) for a in stacks)
         kinds = all(a.dtype.kind in "iufc" and a.dtype.isnative for a in stacks)
-        if not (fits and same and kinds and shares(25.0 * first.size)):
+        if not (fits and same and kinds and shares(cost * first.size)):
             return NotImplemented
         call = partial(_with_others, function, args[operands:], named)
         return in_pieces(call, stacks, 0, 0, PIECES)
@@ -274,8 +274,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fft.ifft2": _transform_of_planes(_transforms["ifft"], _transforms["ifft"]),
     "fft.rfft2": _transform_of_planes(_transforms["rfft"], _transforms["fft"]),
     **{
-        f"linalg.{name}": _of_matrices(getattr(np.linalg, name))
-        for name in ("inv", "eigh", "eigvalsh", "svd")  # of `eig` all tell what dtype it has
+        f"linalg.{name}": _of_matrices(getattr(np.linalg, name), 25.0)
+        for name in ("eigh", "eigvalsh", "svd")  # of `eig` all tell what dtype it has
     },
-    "linalg.solve": _of_matrices(np.linalg.solve, 2),
+    "linalg.inv": _of_matrices(np.linalg.inv, 12.0),
+    "linalg.solve": _of_matrices(np.linalg.solve, 12.0, 2),
 }
