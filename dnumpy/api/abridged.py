@@ -137,7 +137,7 @@ def _spread(name: str) -> Callable[..., Any]:
         if type(ddof) is not int:
             return NotImplemented
         found = _variance(a, axis, ddof, keepdims is True)
-        if found is NotImplemented or name == "nanvar":
+        if name == "nanvar":
             return found
         return ufuncs.call(np.sqrt, (found,), {}) if type(found) is ndarray else np.sqrt(found)
 

@@ -9,6 +9,7 @@ warn, which is then said once and at the program's line.
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,13 @@ def _silently() -> np.errstate:
     return np.errstate(**kept)
 
 
+def _cuts(extent: int, pieces: int) -> list[slice]:
+    """Return where an axis is cut into so many pieces for each thread, as even as can be."""
+    count = min(pieces * thread_count(), extent)
+    bounds = [extent * k // count for k in range(count + 1)]
+    return [slice(*ends) for ends in pairwise(bounds)]
+
+
 def in_pieces(call: Call, arrays: tuple[np.ndarray, ...], cut: int, joint: int, pieces: int) -> Any:
     """Return what ``call`` gives of arrays that are cut along an axis, as one.
 
@@ -55,28 +63,25 @@ def in_pieces(call: Call, arrays: tuple[np.ndarray, ...], cut: int, joint: int, 
         For each thread.
     """
     extent = arrays[0].shape[cut]
-    count = min(pieces * thread_count(), extent)
-    bounds = [extent * k // count for k in range(count + 1)]
+    whole_axes, joint_axes = (slice(None),) * cut, (slice(None),) * joint
 
-    def piece(start: int, stop: int) -> Any:
-        at = (slice(None),) * cut + (slice(start, stop),)
-        return call(*[a[at] for a in arrays])
+    def piece(some: slice) -> Any:
+        return call(*[a[(*whole_axes, some)] for a in arrays])
 
     def made(like: np.ndarray) -> np.ndarray:
         return room((*like.shape[:joint], extent, *like.shape[joint + 1 :]), like.dtype)
 
-    def compute(k: int) -> None:
-        found = piece(bounds[k], bounds[k + 1])
-        at = (slice(None),) * joint + (slice(bounds[k], bounds[k + 1]),)
+    def compute(some: slice) -> None:
+        found = piece(some)
         for whole, part in zip(results, found if several else (found,), strict=True):
-            whole[at] = part
+            whole[(*joint_axes, some)] = part
 
     try:
         with _silently():
-            first = piece(0, 1)
+            first = piece(slice(0, 1))
             several = isinstance(first, tuple)
             results = [made(one) for one in (first if several else (first,))]
-            share_out(compute, range(count))
+            share_out(compute, _cuts(extent, pieces))
     except _REFUSED:
         return NotImplemented
     if not several:
@@ -129,15 +134,13 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     np.sort(np.empty(0), kind=kind, stable=stable)  # raises for a wrong kind
     cut = _cut_of(own)
     made = room(a.shape, a.dtype)
-    count = min(PIECES * thread_count(), a.shape[cut])
-    bounds = [a.shape[cut] * k // count for k in range(count + 1)]
 
-    def compute(k: int) -> None:
-        at = (slice(None),) * cut + (slice(bounds[k], bounds[k + 1]),)
+    def compute(some: slice) -> None:
+        at = (slice(None),) * cut + (some,)
         made[at] = a[at]
         made[at].sort(axis=own, kind=kind, stable=stable)
 
-    share_out(compute, range(count))
+    share_out(compute, _cuts(a.shape[cut], PIECES))
     return made
 
 
@@ -204,8 +207,9 @@ def _transform(function: Call) -> Call:
     return transform
 
 
-def _transform_of_planes(first: Call, then: Call) -> Call:
+def _transform_of_planes(name: str, then: str) -> Call:
     """Return a transform along the last axis, and then along the one before."""
+    first, second = _transforms[name], _transforms[then]
 
     def transform(
         a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None
@@ -213,7 +217,10 @@ def _transform_of_planes(first: Call, then: Call) -> Call:
         if s is not None or out is not None or axes != (-2, -1) or getattr(a, "ndim", 0) != 2:
             return NotImplemented
         found = first(a, axis=-1, norm=norm)
-        return found if found is NotImplemented else then(found, axis=-2, norm=norm)
+        if found is NotImplemented:
+            return found
+        both = second(found, axis=-2, norm=norm)
+        return getattr(np.fft, then)(found, axis=-2, norm=norm) if both is NotImplemented else both
 
     return transform
 
@@ -256,8 +263,7 @@ def interp(
     def call(values: np.ndarray) -> np.ndarray:
         return np.interp(values, xp, fp, left, right)
 
-    found = in_pieces(call, (x.reshape(-1),), 0, 0, PIECES)
-    return found if found is NotImplemented else found.reshape(x.shape)
+    return in_pieces(call, (x,), 0, 0, PIECES)
 
 
 _TRANSFORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
@@ -270,9 +276,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quantile": _quantiles(np.quantile),
     "interp": interp,
     **{f"fft.{name}": transform for name, transform in _transforms.items()},
-    "fft.fft2": _transform_of_planes(_transforms["fft"], _transforms["fft"]),
-    "fft.ifft2": _transform_of_planes(_transforms["ifft"], _transforms["ifft"]),
-    "fft.rfft2": _transform_of_planes(_transforms["rfft"], _transforms["fft"]),
+    "fft.fft2": _transform_of_planes("fft", "fft"),
+    "fft.ifft2": _transform_of_planes("ifft", "ifft"),
+    "fft.rfft2": _transform_of_planes("rfft", "fft"),
     **{
         f"linalg.{name}": _of_matrices(getattr(np.linalg, name), 25.0)
         for name in ("eigh", "eigvalsh", "svd")  # of `eig` all tell what dtype it has

@@ -18,13 +18,15 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from functools import lru_cache
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dnumpy.config import thread_count
 from dnumpy.native import wake_apart, woken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+Item = TypeVar("Item")
 
 
 class _Job:
@@ -121,7 +123,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew)
 
 
-def share_out(work: Callable[[int], object], items: Iterable[int]) -> None:
+def share_out(work: Callable[[Item], object], items: Iterable[Item]) -> None:
     """Call ``work`` for each item; the threads draw from one queue.
 
     Each thread works in a copy of the caller's context, so that NumPy's error state is the same.
