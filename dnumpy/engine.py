@@ -185,15 +185,23 @@ def _to_be_left(along: list[Expr]) -> list[Expr]:
 
     They hold what they are made of, which must not be much more than they are.
     """
-    left = [e for e in along if unread.is_expected(e) and e.size >= grain().min_size]
+    least = grain().min_size
+    left = [e for e in along if unread.is_expected(e) and e.size >= least]
     if left:
-        operands = stored_operands(left)
-        held = sum([expr.nbytes for expr, _ in operands.values()])
-        if held > LEFT_BYTES + 2 * sum([expr.nbytes for expr in left]):
+        if survey(pending_in_order(left))[2] > LEFT_BYTES and _hold_much(left):
             return []
-        known = {id(e) for e in left}
-        along[:] = [e for e in along if id(e) not in known]
+        if len(left) == len(along):
+            along.clear()
+        else:
+            known = {id(e) for e in left}
+            along[:] = [e for e in along if id(e) not in known]
     return left
+
+
+def _hold_much(left: Sequence[Expr]) -> bool:
+    """Say whether these hold much more than they are."""
+    held = sum([expr.nbytes for expr, _ in stored_operands(left).values()])
+    return held > LEFT_BYTES + 2 * sum([expr.nbytes for expr in left])
 
 
 def _tell_once(left: Sequence[Expr], found: Sequence[StepFault]) -> None:
@@ -223,9 +231,10 @@ def _evaluate(
     sites, exprs, nbytes, most, multiplies, apart, home, wanted = survey(order)
     _tell_sites(order, sites, exprs)
     entry = entry_from(sites, exprs, nbytes, most, multiplies, apart)
-    unread.note_operands(order)
+    if unread.watched:
+        unread.note_operands(order)
     known = {id(e) for e in left} if left else set()
-    if asked is not None and (needed := unread.note_wanted(order)):
+    if unread.left and asked is not None and (needed := unread.note_wanted(order)):
         known -= {id(e) for e in needed}
         del needed
     if exprs == 1 and direct.is_direct(order) and order[-1] in roots:
@@ -328,10 +337,9 @@ def _tell_sites(order: Sequence[Expr], sites: Sequence[Site], exprs: int) -> Non
         for site in sites:
             site.looked_at(alone=True)
         return
-    known = [site for site in sites if site.alone]
-    if known:  # a place that is known to wait goes on waiting
-        alone = direct.is_little([expr for expr in order if expr.op is not VIEW])
-        for site in known:
+    for site in sites:
+        if site.alone:  # a place that is known to wait goes on waiting
+            alone = direct.is_little([expr for expr in order if expr.op is not VIEW])
             site.looked_at(alone=alone)
 
 

@@ -35,7 +35,7 @@ from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr
 from dnumpy.expr.geometry import Geometry, contiguous_strides, copies_over_itself
 from dnumpy.ops.table import VIEW
-from dnumpy.runtime import direct, masks, places
+from dnumpy.runtime import direct, find, masks, places
 
 if TYPE_CHECKING:
     from dnumpy.api.buffer import Buffer
@@ -139,6 +139,10 @@ def _get_unseen(array: ndarray, key: Any) -> Any:
         buffer.make()
         return _get_basic(array, key)
     if picks_one(array, key):
+        if find.is_only_here(find.LEAST_BYTES):  # else that is asked for in the same run
+            engine.compute([buffer.expr])
+            if type(buffer.expr.value) is np.ndarray:
+                return _get_basic(array, key)
         return looked_at(view_of(array, seen_at(array, key)))[()]
     found = _viewed(array, key)
     if _is_picked_apart(buffer, found._place):

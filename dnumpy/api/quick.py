@@ -25,6 +25,7 @@ from dnumpy.api.array import (
 from dnumpy.api.buffer import Buffer, recorded
 from dnumpy.api.layout import descends
 from dnumpy.api.record import broadcast, constant, constants, resolve
+from dnumpy.api.scalar import DeferredScalar
 from dnumpy.config import EAGER_BELOW, config
 from dnumpy.expr import laps, origin, race
 from dnumpy.expr.expr import Const, Expr, make
@@ -212,6 +213,7 @@ def bind() -> None:
         ask=_ask,
         lent=calls.waiting,
         naming=origin.naming,
+        deferred=DeferredScalar,
         most=window.MOST_ELEMENTS,
         little=window.LITTLE_ELEMENTS,
         little_bytes=window.LITTLE_BYTES,

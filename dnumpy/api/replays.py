@@ -5,8 +5,8 @@ its plain arguments and from the settings: from no value of an array, and NumPy 
 it. (``prod`` also looks for a cluster, and is none of them.) The second call of a kind shows the
 operations that it is made of, and later ones record those on their own arrays
 (``native/replay.c``; the idea is that of jax.jit's cache of jaxprs, for single calls and without
-tracers). A call that is the first of its kind, reads memory of other code's, makes a view or a
-scalar, or computes at once is recorded by the function as ever.
+tracers). A call that is the first of its kind, reads memory of other code's, makes a view,
+or computes at once is recorded by the function as ever.
 """
 
 from __future__ import annotations

@@ -75,8 +75,8 @@ class Race:
 
     __slots__ = (
         "apart", "began", "behind", "best", "broken", "by_numpy", "due", "goes_on", "has_end",
-        "laps", "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "rest",
-        "rounds", "runs", "sites", "skipped", "spent", "trying",
+        "laps", "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "recording",
+        "rest", "rounds", "runs", "sites", "skipped", "spent", "trying",
     )  # fmt: skip
 
     def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> None:
@@ -96,6 +96,7 @@ class Race:
         self.goes_on = False  # whether another place followed
         self.ran_at = 0.0  # when our latest round ended
         self.laps = math.inf, math.inf  # seconds from one round to the next: ours, NumPy's
+        self.recording = 0.0  # seconds that recording a round of ours takes; 0 while unknown
         self.skipped: Skipped = ()  # what hears that it was not run
         self.rounds = 0  # left to NumPy
         self.runs = 0
@@ -129,6 +130,27 @@ class Race:
                 self.rounds = TRIALS
             else:
                 self._rests()
+
+    def goes_on_with(self, sites: tuple[Place, ...], nbytes: int, now: float) -> float | None:
+        """Return what recording a round of ours takes, if one that ends now decides nothing.
+
+        None where it may: :func:`evaluated` is to be told of it.
+        """
+        decides = self.by_numpy or self.broken or self.skipped or self.runs < EARLY
+        if decides or self.numpys < math.inf or self.laps[1] < math.inf or not self.recording:
+            return None
+        if self.runs + 1 >= self.due or not self.is_of(sites, nbytes):
+            return None
+        if self.ran_at and now - self.ran_at < self.laps[0]:
+            self.laps = now - self.ran_at, math.inf
+        self.ran_at = now
+        self.runs += 1
+        return self.recording
+
+    def went_on(self, seconds: float) -> None:
+        """Note how long that round took."""
+        self.lasted = seconds
+        self.best = min(self.best, seconds)
 
     def _look_again(self, seconds: tuple[float, float]) -> None:
         """Judge a finished period of NumPy's once ours are faster, or are not going to be."""
@@ -275,6 +297,7 @@ def evaluated(
     *,
     apart: bool = True,
     cheap: bool = False,
+    recording: float = 0.0,
 ) -> None:
     """Note an evaluation here of what these places recorded; the last one was to be looked at.
 
@@ -292,6 +315,8 @@ def evaluated(
         Whether each place recorded one large operation at most.
     cheap : bool
         Whether none of them takes more than memory does.
+    recording : float
+        How many of the seconds recording them took.
     """
     last = sites[-1]
     race = last.race
@@ -306,7 +331,7 @@ def evaluated(
         race = _begun(sites, nbytes, most, apart=apart)
         if race.by_numpy:  # as it was found to be when these lines were last alone
             return
-    race.skipped = skipped
+    race.skipped, race.recording = skipped, recording
     if race.by_numpy:
         race.missed()
     else:

@@ -35,7 +35,7 @@ class _Watched(weakref.ref[Expr]):
 
 
 watched: dict[int, _Watched] = {}  # by id: what was computed along, and nobody has read yet
-_left = Living()  # what was left pending
+left = Living()  # what was left pending
 
 
 def watch(exprs: Iterable[Expr]) -> None:
@@ -63,11 +63,10 @@ def note_read(expr: Expr) -> None:
 
 def note_operands(order: Sequence[Expr]) -> None:
     """Note what the pending operations read."""
-    if watched:
-        for expr in order:
-            for arg in expr.args:
-                if id(arg) in watched:
-                    note_read(arg)  # type: ignore[arg-type]
+    for expr in order:
+        for arg in expr.args:
+            if id(arg) in watched:
+                note_read(arg)  # type: ignore[arg-type]
 
 
 def is_expected(expr: Expr) -> bool:
@@ -78,14 +77,14 @@ def is_expected(expr: Expr) -> bool:
 def leave(exprs: Iterable[Expr]) -> None:
     """Remember that these were left pending."""
     for expr in exprs:
-        _left.add(expr)
+        left.add(expr)
 
 
 def note_wanted(order: Sequence[Expr]) -> list[Expr]:
     """Return those that were left pending before and are needed now, a mistake not made again."""
-    found = [expr for expr in order if _left.has(expr)] if _left else []
+    found = [expr for expr in order if left.has(expr)]
     for expr in found:
-        _left.discard(expr)
+        left.discard(expr)
         assert expr.origin is not None
         expr.origin.site.is_needed()
     return found

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +21,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from dnumpy import native
 from dnumpy.config import config
-from dnumpy.kernels import at_hand, cached
+from dnumpy.kernels import at_hand, preparing
 from dnumpy.kernels.joint import Blocks, blocks_of, loaded, run_jointly
 from dnumpy.kernels.pieces import (
     LEAST_SECONDS,
@@ -33,7 +32,9 @@ from dnumpy.kernels.pieces import (
     part_of,
     pieces,
 )
+from dnumpy.kernels.preparing import begins, consider, prepare, record_of
 from dnumpy.kernels.rates import Rate, Record
+from dnumpy.kernels.settled import Settled, settled
 from dnumpy.kernels.sharing import Sharing
 from dnumpy.kernels.tiled import TOLD, Faults, TiledKernel
 from dnumpy.ops.families import Reduction
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     _Asked = tuple["Record", Variant | Staged | Chain]
 
 LOWER_AFTER = 2e-3  # seconds a phase runs tiled before anyone asks what compiling it would mean
-LOAD_AFTER = 3e-3  # seconds of tiled time that loading from disk is worth
 LATER = 2  # times what compiling costs: what took longer, if only once, is for later processes
 
 
@@ -79,9 +79,6 @@ class Outlook(NamedTuple):
 _MOST_KERNELS = 4096
 _kernels: dict[Phase, AdaptiveKernel] = {}
 _met: dict[int, tuple[Phase, AdaptiveKernel]] = {}  # by id: a hash takes as long as all the rest
-_records: dict[str, Record] = {}
-_records_lock = threading.Lock()
-_costs: list[float] = []  # seconds of compiling
 
 
 def kernel_for(phase: Phase) -> AdaptiveKernel:
@@ -113,7 +110,7 @@ def compiled_kernels() -> list[KernelReport]:
             r.tiled.value,
             r.numba.value,
         )
-        for r in list(_records.values())
+        for r in list(preparing.records.values())
     ]
 
 
@@ -140,6 +137,8 @@ class AdaptiveKernel:
         self._sharing: dict[tuple[str, int], Sharing] = {}
         self._record: Record | None = None  # of the program that ran last
         self._on_disk: bool | None = None  # whether to load machine code first, None before a run
+        self.settled: Settled | None = None  # how the next runs go, while nothing is asked
+        self._asked = 0  # runs that were asked whether that is known
         self._apart = False  # whether a run by threads of the module in C had to be done again
 
     def outlook(self, threads: int) -> Outlook:
@@ -240,8 +239,8 @@ class AdaptiveKernel:
         if variant is None:
             return None
         record = self._note_record(variant)
-        if self._on_disk and not record.digest and _begins(record):
-            _prepare(record, self.phase, worth=False)
+        if self._on_disk and not record.digest and begins(record):
+            prepare(record, self.phase, worth=False)
         return record, variant
 
     @property
@@ -251,7 +250,7 @@ class AdaptiveKernel:
 
     def _is_sooner_loaded(self) -> bool:
         """Say whether all rows would take longer, tiled, than loading machine code from disk."""
-        long = at_hand.is_imported() and at_hand.least_seconds(self.phase) >= LOAD_AFTER
+        long = at_hand.is_imported() and at_hand.least_seconds(self.phase) >= preparing.LOAD_AFTER
         return long and at_hand.is_known(self.phase)
 
     def _run_early(
@@ -383,6 +382,18 @@ class AdaptiveKernel:
             record.numba.observe(time.perf_counter() - started, elements)
         return set()
 
+    def settles(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], batch: int, threads: int
+    ) -> None:
+        """Let the next runs go as the latest did, on so many threads, if it was a compiled one."""
+        record, kernel, phase = self._record, self._numba, self.phase
+        if record is None or kernel is None or not record.is_settled() or self.stays_tiled:
+            return
+        self._asked += 1
+        variant = kernel.variant_for(values, outs)
+        rows = phase.rows, batch * phase.tile_rows, phase.tile_rows
+        self.settled = settled(variant, (values, outs), rows, threads, self._asked)
+
     def blocks(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], told: Collection[str]
     ) -> Blocks | None:
@@ -415,7 +426,7 @@ class AdaptiveKernel:
         at_hand.note_tiled(seconds)
         if at_hand.lowerings_at_hand(self.phase, 0.0) and self._record is not None:
             self._record.tiled_total += seconds
-            _consider(self._record, self.phase, seconds)
+            consider(self._record, self.phase, seconds)
 
     def _run_tiled(
         self, values: Sequence[Any], outs: Sequence[np.ndarray], lo: int, hi: int, origin: int
@@ -437,11 +448,11 @@ class AdaptiveKernel:
 
     def _note_record(self, variant: Variant | Staged | Chain) -> Record:
         """Return the record of the program that is about to run."""
-        record = self._record = _record_of(variant)
+        record = self._record = record_of(variant)
         if not record.tiled_total and self._total:  # before there was a record
             record.tiled_total = self._total
             record.tiled.observe(self._early.value or 0.0, 1)
-            _consider(record, self.phase, self._expected)
+            consider(record, self.phase, self._expected)
         return record
 
     def prepare_for(self, values: Sequence[Any], outs: Sequence[np.ndarray]) -> None:
@@ -476,7 +487,7 @@ class AdaptiveKernel:
         record.tiled.observe(took[0], rows * self._per_row / threads)
         seconds = took[1] * threads
         record.tiled_total += seconds
-        _consider(record, self.phase, seconds * self.phase.rows / max(rows, 1))
+        consider(record, self.phase, seconds * self.phase.rows / max(rows, 1))
 
 
 def _worth_compiling(phase: Phase) -> bool:
@@ -495,44 +506,6 @@ def _elements_per_row(phase: Phase) -> int:
         for slot in (step_slot, *step.args)
     )
     return max(widest, 1)
-
-
-def _record_of(variant: Variant | Staged | Chain) -> Record:
-    record = _records.get(variant.key)
-    if record is None:
-        with _records_lock:
-            record = _records.setdefault(variant.key, Record(variant.source, variant.helpers))
-    return record
-
-
-def _consider(record: Record, phase: Phase, run: float) -> None:
-    """Start loading or compiling when the tiled time so far makes it worth its cost.
-
-    Or when the ``run`` of which this was a part takes so many seconds that the rest is worth it.
-    """
-    if record.state != "tiled" or record.tiled_total < LOAD_AFTER:
-        return
-    # what a busy machine took longer for is not worth more
-    cost = min([*_costs[-1:], at_hand.COMPILE_SECONDS])
-    worth = record.tiled_total >= cost or run >= at_hand.AHEAD * cost
-    if (not worth and record.digest) or not _begins(record):
-        return
-    threading.Thread(
-        target=_prepare,
-        args=(record, phase),
-        kwargs={"worth": worth},
-        name="dnumpy-compile",
-        daemon=True,
-    ).start()
-
-
-def _begins(record: Record) -> bool:
-    """Say whether the caller is to make the machine code, which nobody does yet."""
-    with record.lock:
-        if record.state != "tiled":
-            return False
-        record.state = "compiling"
-    return True
 
 
 def _compile_for_later(
@@ -557,36 +530,3 @@ def _alike(value: Any) -> Any:
     if not isinstance(value, np.ndarray) or not value.ndim:
         return value
     return as_strided(np.empty(1, value.dtype), value.shape, value.strides)
-
-
-def _prepare(record: Record, phase: Phase, *, worth: bool) -> None:
-    """Make the machine code of ``record`` available, if it is on disk or worth compiling.
-
-    A later process is to know that there is some for the ``phase``.
-    """
-    from dnumpy.kernels import compile as compiler
-    from dnumpy.kernels.numba import machine_code
-
-    started = time.perf_counter()
-    try:
-        with at_hand.giving_way():
-            record.digest = compiler.digest_of(record.source)
-            texts = record.source, *record.helpers
-            if not worth and not all(map(compiler.is_cached, texts)):
-                record.state = "tiled"
-                return
-            for helper in record.helpers:
-                machine_code(helper)
-            code = machine_code(record.source)
-    except Exception as error:  # noqa: BLE001 - whatever the compiler objects to, NumPy still runs it
-        record.state = "failed"
-        warnings.warn(
-            f"a kernel stays with NumPy, since it does not compile: {error}", stacklevel=1
-        )
-        return
-    record.compile_seconds = time.perf_counter() - started
-    record.from_disk = code.from_disk
-    if not code.from_disk:
-        _costs.append(record.compile_seconds)
-    record.state = "ready"
-    cached.note(phase)

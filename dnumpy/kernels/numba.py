@@ -371,6 +371,21 @@ class Variant:
             self._keep_launch(code, values, outs)
         return raised
 
+    def launch_for(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray], frames: int
+    ) -> Any | None:
+        """Return what the module in C runs over all that lies as these do, on so many threads.
+
+        None where operands have to be bound in Python.
+        """
+        if not native.built or not self._tells_all or not self.ready:
+            return None
+        self._keep_launch(self.compile(), values, outs)
+        found = next((x for x in self.launches if x.fits(values, outs)), None)
+        if found is not None and len(self._frames) < frames:
+            self.give_frames([self.take_frame() for _ in range(frames)])
+        return found
+
     def _keep_launch(
         self, code: Compiled, values: Sequence[Any], outs: Sequence[np.ndarray]
     ) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from math import isfinite
-from typing import TYPE_CHECKING
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnumpy.rewrite.phase import Phase, Step
+
+
+MOST_NUMBERS = 128  # of tiles, that Python folds sooner than NumPy is asked to
+_FIRST: dict[np.ufunc, Callable[[list[Any]], Any]] = {np.maximum: max, np.minimum: min}
 
 
 def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
@@ -43,11 +47,43 @@ def combine(
     Summation goes up a binary tree over the tiles, so that the error grows with their logarithm.
     ``note`` is called with what floating-point fault happened.
     """
+    few = _of_numbers(step, partials)
+    if few is not None:
+        return few
     if note is None:
         with np.errstate(all="ignore"):
             return fold_tiles(step, partials)
     with np.errstate(all="call", call=note):
         return fold_tiles(step, partials)
+
+
+def _of_numbers(step: Step, partials: np.ndarray) -> np.ndarray | None:
+    """Fold one number of each of a few tiles; None where NumPy's loops are to.
+
+    So they are where somebody has to be told of something, and where it is theirs to choose: which
+    of several NaNs, or zeros of either sign.
+    """
+    op, dtype = step.op, partials.dtype
+    if partials.size != len(partials) or not 0 < partials.size <= MOST_NUMBERS:
+        return None
+    if not isinstance(op, Reduction) or op.ufunc is None or dtype != step.dtype:
+        return None
+    if step.params.initial is not None:  # type: ignore[attr-defined]
+        return None
+    if op.ufunc is np.add and dtype == np.float64:
+        found = fold_in_python(partials.ravel().tolist())
+        fits = isfinite(found)
+    elif op.ufunc in _FIRST and dtype.kind in "iuf":
+        numbers = partials.ravel().tolist()
+        found = _FIRST[op.ufunc](numbers)
+        fits = dtype.kind != "f" or (found != 0 and not isnan(sum(numbers)))
+    else:
+        return None
+    if not fits:
+        return None
+    result = np.empty(step.shape, step.dtype)
+    result.fill(found)
+    return result
 
 
 def fold_tiles(step: Step, partials: np.ndarray) -> np.ndarray:

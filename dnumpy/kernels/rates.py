@@ -55,3 +55,7 @@ class Record:
         """Say whether compiled is how most runs will go from now on."""
         tiled, numba = self.tiled.value, self.numba.value
         return self.state == "ready" and (tiled is None or numba is None or numba <= tiled)
+
+    def is_settled(self) -> bool:
+        """Say whether that is known of several runs."""
+        return self.is_compiled() and self.numba.count >= TRIALS

@@ -59,6 +59,13 @@ class Sharing:
         self.runs += 1
         return faster != self._looks_again()
 
+    def has_chosen(self, *, shared: bool) -> bool:
+        """Say whether this is known to be how most runs go."""
+        alone = self.alone.value
+        if alone is not None and alone < LITTLE:
+            return not shared
+        return shared is self.favours_shared
+
     def _is_slower(self) -> bool:
         """Say whether what was shared out is known to take longer."""
         alone, shared = self.alone.value, self.shared.value

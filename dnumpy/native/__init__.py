@@ -350,6 +350,7 @@ if built:
     structure: Any = _module.structure
     rebuild: Any = _module.rebuild
     numbered: Any = _module.numbered
+    values_of: Any = _module.values_of
     note_runs: Any = _module.note_runs
     lease: Any = _module.lease
     take_ops: Any = _module.take_ops

@@ -1,29 +1,6 @@
 /* A compiled kernel's rows, in batches that several threads draw: see dnumpy.kernels.joint. */
 
-#include <fenv.h>
-
-#include "crew.h"
-#include "interrupts.h"
-
-#define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
-
-typedef int (*Code)(void *, void *, npy_int64, npy_int64, npy_int64);
-
-typedef struct {
-    npy_int64 at, stride, first; /* the place in a frame, the bytes of a tile, the first tile's */
-} Partial;
-
-typedef struct {
-    Code code;
-    npy_int64 *fields[MOST_CREW], *noted[MOST_CREW];
-    Partial partials[MOST_ARGUMENTS];
-    int count; /* of partials */
-    npy_int64 rows, batch, tile;
-    int64_t next, members; /* counters */
-    int raised;
-    volatile int stopped;
-    Alert alert;
-} Joint;
+#include "joint.h"
 
 /* Draw batches until there are none. */
 static void
@@ -57,9 +34,21 @@ draw(void *job)
 #endif
 }
 
+int
+run_joint(Joint *joint, int threads)
+{
+    for (int k = 0; k < joint->count; k++) {
+        joint->partials[k].first = joint->fields[0][joint->partials[k].at];
+    }
+    let_go(&joint->alert);
+    with_crew(draw, joint, threads - 1);
+    take_back(&joint->alert);
+    return PyErr_Occurred() ? -1 : joint->raised;
+}
+
 /* `run_frames(address, fields, noted, partials, rows, batch, tile)`: the flags that the code raised.
-   There is a frame for each thread. Raises what a signal's handler does. Each of `partials` has the place of an output's address that
-   moves on with the batches, and the bytes of a tile's. */
+   There is a frame for each thread. Raises what a signal's handler does. Each of `partials` has the
+   place of an output's address that moves on with the batches, and the bytes of a tile's. */
 PyObject *
 run_frames(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -86,10 +75,7 @@ run_frames(PyObject *Py_UNUSED(module), PyObject *args)
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(partials, k), "LL", &partial->at, &partial->stride)) {
             return NULL;
         }
-        partial->first = joint.fields[0][partial->at];
     }
-    let_go(&joint.alert);
-    with_crew(draw, &joint, (int)threads - 1);
-    take_back(&joint.alert);
-    return PyErr_Occurred() ? NULL : PyLong_FromLong(joint.raised);
+    int raised = run_joint(&joint, (int)threads);
+    return raised < 0 ? NULL : PyLong_FromLong(raised);
 }

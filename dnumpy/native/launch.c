@@ -2,11 +2,8 @@
    into a frame, and the machine code is called without the interpreter's lock. What is not as it was
    is bound in Python, as dnumpy.kernels.numba has it. */
 
-#include <fenv.h>
+#include "joint.h"
 
-#include "handle.h"
-
-#define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 #define CELL 16 /* bytes of a number */
 #define ELSEWHERE (-1) /* what is returned where Python has to bind the operands */
 
@@ -27,8 +24,6 @@ typedef struct {
     PyObject *fixed; /* counted */
     int is_double;
 } Constant;
-
-typedef int (*Code)(void *, void *, npy_int64, npy_int64, npy_int64);
 
 typedef struct {
     PyObject_HEAD
@@ -206,26 +201,48 @@ enter_steps(const Launch *self, npy_int64 *fields)
     }
 }
 
-/* The flags raised by rows lo:hi; ELSEWHERE if nothing was run. */
-static int
-run(Launch *self, PyObject *values, PyObject *outs, Py_ssize_t lo, Py_ssize_t hi, Py_ssize_t origin)
+static inline npy_int64 *
+numbers_of(PyObject *frame, Py_ssize_t which)
+{
+    return PyArray_DATA((PyArrayObject *)PyTuple_GET_ITEM(frame, which));
+}
+
+static inline void
+give_back(Launch *self, PyObject *frame)
+{
+    if (PyList_Append(self->frames, frame) < 0) {
+        PyErr_Clear(); /* the next run makes another one */
+    }
+    Py_DECREF(frame);
+}
+
+/* Take a frame that no run has, with the numbers given; NULL, with no error, if Python has to. */
+static PyObject *
+take_frame(Launch *self, PyObject *values)
 {
     Py_ssize_t free = PyList_GET_SIZE(self->frames);
-    if (free == 0 || !fits(self, values, outs) || overlaps(self, values, outs)) {
-        return ELSEWHERE;
+    if (free == 0) {
+        return NULL;
     }
     PyObject *frame = Py_NewRef(PyList_GET_ITEM(self->frames, free - 1));
-    int taken = PyList_SetSlice(self->frames, free - 1, free, NULL) == 0;
-    if (!taken || !has_constants(self, values, frame)) {
+    if (PyList_SetSlice(self->frames, free - 1, free, NULL) < 0) {
         PyErr_Clear();
-        if (taken && PyList_Append(self->frames, frame) < 0) {
-            PyErr_Clear(); /* the next run makes another one */
-        }
         Py_DECREF(frame);
-        return ELSEWHERE;
+        return NULL;
     }
-    npy_int64 *fields = PyArray_DATA((PyArrayObject *)PyTuple_GET_ITEM(frame, 0));
-    npy_int64 *noted = PyArray_DATA((PyArrayObject *)PyTuple_GET_ITEM(frame, 1));
+    if (!has_constants(self, values, frame)) {
+        PyErr_Clear();
+        give_back(self, frame);
+        return NULL;
+    }
+    return frame;
+}
+
+/* Enter all operands into a frame. */
+static void
+fill(Launch *self, PyObject *frame, PyObject *values, PyObject *outs, Py_ssize_t origin)
+{
+    npy_int64 *fields = numbers_of(frame, 0);
     for (Py_ssize_t k = 0; k < self->reads; k++) {
         const Place *place = &self->places[k];
         enter(fields, place, PySequence_Fast_GET_ITEM(values, place->operand), origin);
@@ -239,6 +256,21 @@ run(Launch *self, PyObject *values, PyObject *outs, Py_ssize_t lo, Py_ssize_t hi
     if (self->streamed >= 0) {
         fields[self->streamed] = self->streams;
     }
+}
+
+/* The flags raised by rows lo:hi; ELSEWHERE if nothing was run. */
+static int
+run(Launch *self, PyObject *values, PyObject *outs, Py_ssize_t lo, Py_ssize_t hi, Py_ssize_t origin)
+{
+    if (!fits(self, values, outs) || overlaps(self, values, outs)) {
+        return ELSEWHERE;
+    }
+    PyObject *frame = take_frame(self, values);
+    if (frame == NULL) {
+        return ELSEWHERE;
+    }
+    fill(self, frame, values, outs, origin);
+    npy_int64 *fields = numbers_of(frame, 0), *noted = numbers_of(frame, 1);
     noted[0] = 0;
     void *results[2] = {NULL, NULL};
     int raised;
@@ -253,10 +285,48 @@ run(Launch *self, PyObject *values, PyObject *outs, Py_ssize_t lo, Py_ssize_t hi
     if (noted_runs != NULL) {
         note_time();
     }
-    if (PyList_Append(self->frames, frame) < 0) {
-        PyErr_Clear(); /* the next run makes another one */
+    give_back(self, frame);
+    return raised;
+}
+
+/* The same of all rows, in batches that so many threads draw; -2 with an error. */
+static int
+run_shared(Launch *self, PyObject *values, PyObject *outs, const Py_ssize_t *rows, int threads)
+{
+    if (noted_runs != NULL || !fits(self, values, outs) || overlaps(self, values, outs)) {
+        return ELSEWHERE;
     }
-    Py_DECREF(frame);
+    Joint joint = {.code = self->code, .rows = rows[0], .batch = rows[1], .tile = rows[2]};
+    for (Py_ssize_t k = 0; k < self->outs; k++) {
+        const Place *place = &self->places[self->reads + k];
+        if (!self->looks[self->values + k].is_partial || place->at < 0) {
+            continue;
+        }
+        if (joint.count == MOST_ARGUMENTS) {
+            return ELSEWHERE;
+        }
+        PyArrayObject *out = (PyArrayObject *)PySequence_Fast_GET_ITEM(outs, k);
+        joint.partials[joint.count].at = place->at;
+        joint.partials[joint.count++].stride = PyArray_STRIDE(out, 0);
+    }
+    PyObject *frames[MOST_CREW];
+    int taken = 0, raised = ELSEWHERE;
+    while (taken < threads && (frames[taken] = take_frame(self, values)) != NULL) {
+        fill(self, frames[taken], values, outs, 0);
+        joint.fields[taken] = numbers_of(frames[taken], 0);
+        joint.noted[taken] = numbers_of(frames[taken], 1);
+        taken++;
+    }
+    if (taken == threads) {
+        raised = run_joint(&joint, threads);
+        raised = raised < 0 ? -2 : raised;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    while (taken > 0) {
+        give_back(self, frames[--taken]);
+    }
+    PyErr_Restore(type, value, traceback);
     return raised;
 }
 
@@ -276,6 +346,30 @@ launch_call(PyObject *self, PyObject *const *args, size_t count, PyObject *kwnam
         }
     }
     return PyLong_FromLong(run((Launch *)self, args[0], args[1], rows[0], rows[1], rows[2]));
+}
+
+/* `launch.shared(values, outs, rows, batch, tile, threads)`: see run_shared. */
+static PyObject *
+launch_shared(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    Py_ssize_t numbers[4];
+    if (count != 6) {
+        PyErr_SetString(PyExc_TypeError, "expected values, outputs, rows, a batch, a tile, threads");
+        return NULL;
+    }
+    for (int k = 0; k < 4; k++) {
+        numbers[k] = PyLong_AsSsize_t(args[2 + k]);
+        if (numbers[k] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    if (numbers[1] < 1 || numbers[2] < 1 || numbers[3] < 1) {
+        PyErr_SetString(PyExc_ValueError, "expected batches of tiles, and threads");
+        return NULL;
+    }
+    int threads = numbers[3] < MOST_CREW ? (int)numbers[3] : MOST_CREW;
+    int raised = run_shared((Launch *)self, args[0], args[1], numbers, threads);
+    return raised == -2 ? NULL : PyLong_FromLong(raised);
 }
 
 static PyObject *
@@ -475,6 +569,8 @@ note_runs(PyObject *Py_UNUSED(module), PyObject *args)
 static PyMethodDef launch_methods[] = {
     {"fits", (PyCFunction)(void (*)(void))launch_fits, METH_FASTCALL,
      "Say whether values and outputs lie as those that this was made for."},
+    {"shared", (PyCFunction)(void (*)(void))launch_shared, METH_FASTCALL,
+     "Run all rows, in batches that threads draw: the flags raised, or -1 if nothing was run."},
     {NULL, NULL, 0, NULL},
 };
 

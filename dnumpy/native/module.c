@@ -37,6 +37,7 @@ PyObject *pending_in_order(PyObject *module, PyObject *roots);
 PyObject *held_bytes(PyObject *module, PyObject *waiting);
 PyObject *structure(PyObject *module, PyObject *args);
 PyObject *rebuild(PyObject *module, PyObject *args);
+PyObject *values_of(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *numbered(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Where objects of a class store an attribute; -1 with an error if that has no slot. */
@@ -262,6 +263,8 @@ static PyMethodDef functions[] = {
     GIVES("accumulate_of", accumulate_of, "ufunc.accumulate"),
     {"numbered", (PyCFunction)(void (*)(void))numbered, METH_FASTCALL,
      "Those of a list that a tuple of numbers names, as a tuple."},
+    {"values_of", (PyCFunction)(void (*)(void))values_of, METH_FASTCALL,
+     "The stored values of operands, what a function says where one has none."},
     {"lease", (PyCFunction)(void (*)(void))lease, METH_FASTCALL,
      "An array over a block of a pool, which is given back once nothing lies in it."},
     {"take_buffers", take_buffers, METH_NOARGS,

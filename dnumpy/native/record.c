@@ -232,6 +232,7 @@ counted(PyObject *expr, PyObject *owner, PyObject *buffer)
         return -1;
     }
     is_little |= PyObject_IsTrue(*place_of(told.window, told.counts.at_once)) == 1;
+    is_little &= PyTuple_GET_SIZE(node->shape) > 0; /* a scalar waits, whatever it takes */
     if (is_little || size > told.most || thread != PyThread_get_thread_ident()) {
         PyObject *args[] = {told.window, expr, owner, key};
         PyObject *r = PyObject_VectorcallMethod(intern(&count_name, "count"), args, 4, NULL);
@@ -317,6 +318,30 @@ handle_of(PyObject *expr)
     }
     Py_DECREF(owner);
     return (PyObject *)made;
+}
+
+/* What dnumpy.api.scalar.deferred gives for a pending Expr without axes that nobody has yet, new. */
+PyObject *
+scalar_of(PyObject *expr)
+{
+    PyObject *made = told.deferred.type->tp_alloc(told.deferred.type, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    *place_of(made, told.deferred.expr) = Py_NewRef(expr);
+    *place_of(made, told.deferred.run) = Py_NewRef(Py_None);
+    *place_of(made, told.deferred.value) = Py_NewRef(Py_None);
+    PyObject *owner = PyWeakref_NewRef(made, NULL);
+    if (owner == NULL) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    Py_SETREF(((Node *)expr)->owner, Py_NewRef(owner));
+    if (counted(expr, owner, made) < 0) {
+        Py_CLEAR(made);
+    }
+    Py_DECREF(owner);
+    return made;
 }
 
 /* What dnumpy.api.record.record gives for the same arguments, new; None where Python has to look. */
@@ -428,21 +453,21 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     static char *keywords[] = {"buffer_type", "site_type", "race_type", "window", "results", "constants",
                                "constant", "scalars", "context", "states", "sights", "warnings",
                                "sites", "inside", "flush", "view", "leaf", "ask", "lent", "naming",
-                               "most", "little", "little_bytes", NULL};
+                               "deferred", "most", "little", "little_bytes", NULL};
     PyObject *buffer_type, *site_type, *race_type, *dicts[5], *lists[2], *window, *constant, *scalars, *context,
-        *flush, *view, *leaf, *ask, *lent, *naming;
+        *flush, *view, *leaf, *ask, *lent, *naming, *deferred;
     Py_ssize_t most, little, little_bytes;
     if (world.array_type == NULL) {
         PyErr_SetString(PyExc_TypeError, "the classes have to be told of first");
         return NULL;
     }
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOO!Onnn", keywords, &PyType_Type, &buffer_type,
+            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOO!OO!nnn", keywords, &PyType_Type, &buffer_type,
             &PyType_Type, &site_type, &PyType_Type, &race_type, &window, &PyDict_Type, &dicts[0], &PyDict_Type, &dicts[1],
             &constant, &PyFrozenSet_Type, &scalars, &context, &PyList_Type, &lists[0],
             &PyList_Type, &lists[1], &PyDict_Type, &dicts[2], &PyDict_Type, &dicts[3],
             &PyDict_Type, &dicts[4], &flush, &view, &leaf, &ask, &PyDict_Type, &lent,
-            &naming, &most, &little, &little_bytes)) {
+            &naming, &PyType_Type, &deferred, &most, &little, &little_bytes)) {
         return NULL;
     }
     PyObject *settings = (PyObject *)Py_TYPE(world.config), *counts = (PyObject *)Py_TYPE(window);
@@ -459,6 +484,9 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         {buffer_type, "_export", &told.buffer.export},
         {buffer_type, "_home", &told.buffer.home},
         {buffer_type, "expr", &told.buffer.expr},
+        {deferred, "expr", &told.deferred.expr},
+        {deferred, "run", &told.deferred.run},
+        {deferred, "_value", &told.deferred.value},
         {counts, "exprs", &told.counts.exprs},
         {counts, "elements", &told.counts.elements},
         {counts, "looked", &told.counts.looked},
@@ -492,7 +520,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     }
     PyObject *kept[] = {buffer_type, race_type, window, dicts[0], dicts[1], constant, scalars, context,
                         lists[0], lists[1], dicts[2], dicts[3], dicts[4], flush, view, leaf, ask,
-                        lent, naming};
+                        lent, naming, deferred};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
@@ -514,6 +542,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     told.ask = ask;
     told.lent = lent;
     told.naming = naming;
+    told.deferred.type = (PyTypeObject *)deferred;
     told.most = most;
     told.little = little;
     told.little_bytes = little_bytes;

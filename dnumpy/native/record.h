@@ -37,6 +37,10 @@ typedef struct {
         Py_ssize_t shape, dtype, writeable, foreign, ghost, export, home, expr;
     } buffer;
     struct {
+        PyTypeObject *type; /* of scalars that wait */
+        Py_ssize_t expr, run, value;
+    } deferred;
+    struct {
         Py_ssize_t exprs, elements, looked, owners, thread, at_once;
     } counts;
     struct {
@@ -60,6 +64,7 @@ PyObject *site_now(void); /* borrowed */
 PyObject *numpys_race(PyObject *site); /* borrowed: see turns.c */
 PyObject *origin_of_line(void); /* new; NULL without an error where Python has to look */
 PyObject *handle_of(PyObject *expr); /* new, over a pending Expr that nobody has yet */
+PyObject *scalar_of(PyObject *expr); /* the same where it has no axes */
 
 int is_at_once(PyObject *x); /* see given.c */
 PyObject *buffer_of(PyObject *expr); /* new */

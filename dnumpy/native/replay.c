@@ -245,7 +245,8 @@ replayed(PyObject *ours, PyObject *const *args, Py_ssize_t count, PyObject *kwna
         }
         is_recorded = k == last && ((Node *)made[last - 1])->owner == Py_None;
         if (is_recorded) {
-            r = handle_of(made[last - 1]);
+            int axes = (int)PyTuple_GET_SIZE(((Node *)made[last - 1])->shape);
+            r = (axes > 0 ? handle_of : scalar_of)(made[last - 1]);
         }
         while (k-- > operands.count) {
             Py_DECREF(made[k]);
@@ -382,10 +383,27 @@ number_of(Learnt *learnt, PyObject *expr)
     return noted < 0 ? -1 : learnt->operands->count + at;
 }
 
-/* The Expr that a result waits for, borrowed; NULL for anything but a new array of its own. */
+/* The Expr that a scalar waits for, borrowed; NULL if it does not, or another one has it, too. */
+static PyObject *
+awaited_by_scalar(PyObject *result)
+{
+    PyObject *expr = *place_of(result, told.deferred.expr);
+    if (expr == NULL || !IS_EXPR(expr) || !IS_PENDING((Node *)expr)) {
+        return NULL;
+    }
+    PyObject *owner = ((Node *)expr)->owner == Py_None ? NULL : referred(((Node *)expr)->owner);
+    Py_XDECREF(owner);
+    return owner == result ? expr : NULL;
+}
+
+/* The Expr that a result waits for, borrowed; NULL for anything but a new array of its own, or a new
+   scalar. */
 static PyObject *
 waits_alone(PyObject *result)
 {
+    if (Py_TYPE(result) == told.deferred.type) {
+        return awaited_by_scalar(result);
+    }
     if (!IS_ARRAY(result)) {
         return NULL;
     }
@@ -420,7 +438,9 @@ template_of(Operands *operands, PyObject *result)
 {
     PyObject *expr = waits_alone(result);
     if (expr == NULL || is_named() || discards(operands, expr)) {
-        return Py_NewRef(IS_ARRAY(result) && ((Handle *)result)->place == Py_None ? Py_None : Py_False);
+        int is_view = IS_ARRAY(result) && ((Handle *)result)->place != Py_None;
+        int is_none = is_view || result == Py_NotImplemented || PyTuple_Check(result);
+        return Py_NewRef(is_none ? Py_False : Py_None); /* a number was computed, this time */
     }
     Learnt learnt = {.operands = operands, .origin = origin_of_line()};
     if (learnt.origin == NULL) {

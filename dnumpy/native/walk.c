@@ -322,6 +322,33 @@ numbered(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
     return args_of(args[0], args[1]);
 }
 
+/* `values_of(operands, other)`: the stored values of a tuple of Exprs and constants, as a list;
+   `other(operand)` where an Expr has none. */
+PyObject *
+values_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    static PyObject *name;
+    if (count != 2 || !PyTuple_CheckExact(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "expected a tuple of operands, and what is asked for others");
+        return NULL;
+    }
+    Py_ssize_t operands = PyTuple_GET_SIZE(args[0]);
+    PyObject *values = PyList_New(operands);
+    for (Py_ssize_t k = 0; values != NULL && k < operands; k++) {
+        PyObject *operand = PyTuple_GET_ITEM(args[0], k);
+        PyObject *value = !IS_EXPR(operand) ? PyObject_GetAttr(operand, intern(&name, "value"))
+                          : IS_PENDING((Node *)operand) ? PyObject_CallOneArg(args[1], operand)
+                                                        : Py_NewRef(((Node *)operand)->value);
+        if (value == NULL) {
+            Py_CLEAR(values);
+        }
+        else {
+            PyList_SET_ITEM(values, k, value);
+        }
+    }
+    return values;
+}
+
 /* Say whether something is a tuple of so many; if not, with an error. */
 static int
 is_line(PyObject *line, Py_ssize_t count)

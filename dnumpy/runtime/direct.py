@@ -24,8 +24,8 @@ from dnumpy.ops.table import CAST, VIEW, folds_parts
 from dnumpy.rewrite.build import build_phase
 from dnumpy.rewrite.cut import ROUNDING
 from dnumpy.runtime import find, gpus
+from dnumpy.runtime.bound import settle, value_of
 from dnumpy.runtime.faults import StepFault, collect
-from dnumpy.runtime.local import settle, value_of
 from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import HERE, Record
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.cost.estimate import compile_seconds, first_run, seconds
 from dnumpy.kernels.at_hand import COMPILE_SECONDS, LOAD_SECONDS
-from dnumpy.kernels.choose import LOAD_AFTER
 from dnumpy.kernels.pieces import LONG_SECONDS, PIECES
+from dnumpy.kernels.preparing import LOAD_AFTER
 from dnumpy.plan.work import kernel_name
 from dnumpy.runtime.taught import NEVER_COMPILED
 

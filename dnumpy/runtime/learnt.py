@@ -26,8 +26,9 @@ from dnumpy.kernels.at_hand import (
     is_imported,
     lowerings_wait,
 )
-from dnumpy.kernels.choose import LOAD_AFTER, LOWER_AFTER, kernel_for
+from dnumpy.kernels.choose import LOWER_AFTER, kernel_for
 from dnumpy.kernels.pieces import LONG_SECONDS, PIECES
+from dnumpy.kernels.preparing import LOAD_AFTER
 from dnumpy.plan.work import op_work, row_bytes
 from dnumpy.runtime import machine, works
 from dnumpy.runtime.background import once_idle

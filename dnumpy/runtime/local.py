@@ -15,8 +15,8 @@ import numpy as np
 
 from dnumpy import native
 from dnumpy.config import thread_count, threads_for
-from dnumpy.expr.expr import Const, Expr
-from dnumpy.expr.geometry import Geometry, over, typed
+from dnumpy.expr.expr import Expr
+from dnumpy.expr.geometry import Geometry
 from dnumpy.expr.walk import REFERENCES
 from dnumpy.kernels import at_hand, reference
 from dnumpy.kernels.blocked import (
@@ -38,6 +38,8 @@ from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.columns import columns_of
 from dnumpy.rewrite.stages import FusedStage, Stage
 from dnumpy.runtime import chunked, columnwise, donation, stored
+from dnumpy.runtime.again import run_again
+from dnumpy.runtime.bound import settle, value_of, values_of
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, noting, told_of
 from dnumpy.runtime.memory import pool
@@ -97,6 +99,8 @@ def execute(stages: list[Stage]) -> tuple[list[Record], list[StepFault], list[Fa
 
 
 def _run(stage: Stage) -> tuple[Record, list[StepFault]]:
+    if type(stage) is FusedStage and (done := run_again(stage)) is not None:
+        return done
     started = time.perf_counter()
     if stored.unread:
         _bring(stage)
@@ -128,22 +132,6 @@ def _bring(stage: Stage) -> None:
         chunked.read(expr)
 
 
-def value_of(expr: Expr | Const) -> Any:
-    """Return the bound value of an operand; a view of a stored base is a strided view."""
-    if isinstance(expr, Const):
-        return expr.value
-    if expr.value is not None:
-        return expr.value
-    assert expr.op is VIEW, expr
-    return over(expr.params, value_of(expr.args[0]))
-
-
-def settle(expr: Expr, value: np.ndarray) -> None:
-    """Store the result and let go of the operands, so that their memory can be reused."""
-    expr.value = typed(value, expr.dtype)
-    expr.args = ()
-
-
 def _rows(expr: Expr) -> int:
     return expr.shape[0] if expr.shape else 1
 
@@ -155,7 +143,7 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
     if columns is not None:
         return _run_columns(stage, kernel, columns)
     outs, targets, staged = _allocate(stage)
-    values = _values(stage)
+    values = values_of(stage.inputs)
     told = told_of(stage.steps)
     if staged:
         near = any(any(reach) for reach in staged.values())
@@ -187,16 +175,12 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
     return faults, kernel
 
 
-def _values(stage: FusedStage) -> list[Any]:
-    return [
-        value_of(e) if type(e) is not Expr or e.value is None else e.value for e in stage.inputs
-    ]
-
-
 def _run_columns(
     stage: FusedStage, kernel: AdaptiveKernel, columns: Columns
 ) -> tuple[list[StepFault], AdaptiveKernel]:
-    results, found = columnwise.compute(kernel, columns, _values(stage), told_of(stage.steps))
+    results, found = columnwise.compute(
+        kernel, columns, values_of(stage.inputs), told_of(stage.steps)
+    )
     for expr, result in zip(stage.outputs, results, strict=True):
         settle(expr, result)
     return collect(stage.steps, found) if found else [], kernel
@@ -317,16 +301,25 @@ class _PlainRun:
 
     def jointly(self, threads: int) -> Faults | None:
         """Compute all rows with threads that need no interpreter; None where that cannot be."""
-        batch = -(-self.phase.tiles // (threads * BATCHES_PER_THREAD))
+        batch = self._batch(threads)
         return self.kernel.run_jointly(self.values, self.outs, batch, threads, self.told)
+
+    def settles(self, threads: int) -> None:
+        """Let the next runs go as this one did, on so many threads."""
+        batch = self.phase.tiles if threads == 1 else self._batch(threads)
+        self.kernel.settles(self.values, self.outs, batch, threads)
+
+    def _batch(self, threads: int) -> int:
+        return -(-self.phase.tiles // (threads * BATCHES_PER_THREAD))
 
 
 def _run_rows(kernel: AdaptiveKernel, phase: Phase, compute: Runner) -> Faults:
-    if kernel.tiles == 1 or kernel.crowded:
-        return compute(0, phase.rows)
-    threads = min(thread_count(), kernel.tiles)
+    threads = 1 if kernel.tiles == 1 or kernel.crowded else min(thread_count(), kernel.tiles)
     if threads == 1:
-        return compute(0, phase.rows)
+        found = compute(0, phase.rows)
+        if type(compute) is _PlainRun and not kernel.crowded:
+            compute.settles(1)
+        return found
     sharing = kernel.sharing(phase.rows)
     shared = sharing.pays(guess=not _takes_little(phase))
     started = time.perf_counter()
@@ -335,6 +328,8 @@ def _run_rows(kernel: AdaptiveKernel, phase: Phase, compute: Runner) -> Faults:
     else:
         found = compute(0, phase.rows)
     sharing.observe(time.perf_counter() - started, shared=shared)
+    if type(compute) is _PlainRun and sharing.has_chosen(shared=shared):
+        compute.settles(threads if shared else 1)
     return found
 
 

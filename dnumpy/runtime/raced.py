@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from dnumpy.config import config
-from dnumpy.expr import race
+from dnumpy.expr import race as races
 from dnumpy.expr.survey import survey
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.runtime import find
@@ -37,14 +37,21 @@ class Entry(NamedTuple):
 
         Kernels that ran tiled go on being weighed while NumPy runs in their place.
         """
+        race, now = self.sites[-1].race, time.perf_counter()
+        if race is not None and len(records) == 1 and records[0].lowering != "tiled":
+            known = race.goes_on_with(self.sites, self.nbytes, now)
+            if known is not None:
+                race.went_on(now - started + known)
+                return
         recording = sum([s.recording for s in self.sites if s.recording < math.inf])
-        recording = max(recording, self.exprs * race.RECORDING)
-        seconds = time.perf_counter() - started + recording
+        recording = max(recording, self.exprs * races.RECORDING)
+        seconds = now - started + recording
         tiled = [r.phase for r in records if r.phase is not None and r.lowering == "tiled"]
         skipped = [kernel_for(phase).missed for phase in tiled]
-        race.evaluated(
+        races.evaluated(
             self.sites, self.nbytes, self.most, seconds, skipped,
             apart=self.apart, cheap=self.exprs <= MOST_LITTLE and all(map(_is_cheap, records)),
+            recording=recording,
         )  # fmt: skip
 
 
@@ -66,8 +73,8 @@ def entry_from(
 
     A product of matrices takes no part: of operands that lie here it might have other bits.
     """
-    if not sites or multiplies or exprs > race.MOST_EXPRS or nbytes > race.MOST_BYTES:
+    if not sites or multiplies or exprs > races.MOST_EXPRS or nbytes > races.MOST_BYTES:
         return None
-    if race.is_held() or config.kernels != "auto" or not find.is_only_here(nbytes):
+    if races.is_held() or config.kernels != "auto" or not find.is_only_here(nbytes):
         return None
     return Entry(sites, nbytes, most, exprs, apart)

@@ -12,7 +12,7 @@ import pytest
 
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, leaf
-from dnumpy.kernels import at_hand, cached, choose, rates
+from dnumpy.kernels import at_hand, cached, choose, preparing, rates
 from dnumpy.kernels import compile as compiler
 from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.choose import compiled_kernels, kernel_for
@@ -38,12 +38,12 @@ def _alone(monkeypatch, tmp_path):
     at_hand.is_known.cache_clear()
     monkeypatch.setattr(config, "kernels", "auto")
     monkeypatch.setattr(choose, "_kernels", {})
-    monkeypatch.setattr(choose, "_records", {})
+    monkeypatch.setattr(preparing, "records", {})
     monkeypatch.setattr(choose, "LOWER_AFTER", 0.0)
-    monkeypatch.setattr(choose, "LOAD_AFTER", 0.0)
+    monkeypatch.setattr(preparing, "LOAD_AFTER", 0.0)
     monkeypatch.setattr(at_hand, "COMPILE_SECONDS", 0.0)
     monkeypatch.setattr(choose, "_compile_for_later", lambda *_: None)
-    monkeypatch.setattr(choose, "_costs", [])
+    monkeypatch.setattr(preparing, "costs", [])
 
 
 def run_until(bound: p.Bound, done) -> list[bytes]:
@@ -63,7 +63,7 @@ def wait_for_compilers() -> None:
 
 
 def states() -> set[str]:
-    return {r.state for r in choose._records.values()}
+    return {r.state for r in preparing.records.values()}
 
 
 def test_the_setting_decides(monkeypatch):
@@ -83,7 +83,7 @@ def test_a_program_that_keeps_running_is_compiled_and_the_bits_stay():
     bound = program(20_000, 0.5)
     assert len(run_until(bound, lambda: "ready" in states())) == 1
     (report,) = compiled_kernels()
-    assert report.digest == compiler.digest_of(next(iter(choose._records)))
+    assert report.digest == compiler.digest_of(next(iter(preparing.records)))
     assert report.tiled_seconds > 0
 
 
@@ -107,8 +107,8 @@ def test_threads_start_one_compilation_of_a_program(monkeypatch):
     for thread in threads:
         thread.join()
     run_until(bounds[0], lambda: "ready" in states())
-    assert len(choose._records) == 1
-    background = [s for s in made if s in choose._records]
+    assert len(preparing.records) == 1
+    background = [s for s in made if s in preparing.records]
     assert (
         1 <= len(background) <= 1 + len(bounds)
     )  # once in the background, once to bind each phase
@@ -150,7 +150,7 @@ def test_one_op_alone_stays_tiled():
     (bound,) = p.bound([p.apply("exp", x)], 1 << 16)
     for _ in range(3):
         bound.run(kernel_for(bound.phase))
-    assert not choose._records
+    assert not preparing.records
 
 
 def test_one_busy_moment_does_not_decide_and_slow_times_do_in_the_end() -> None:
@@ -249,7 +249,7 @@ def test_a_long_phase_that_is_on_disk_never_runs_tiled(monkeypatch):
     first = program(2100, 1.25)
     run_until(first, lambda: cached.is_known(first.phase))
     monkeypatch.setattr(choose, "_kernels", {})
-    monkeypatch.setattr(choose, "_records", {})
+    monkeypatch.setattr(preparing, "records", {})
     at_hand.is_known.cache_clear()
     monkeypatch.setattr(choose, "LOWER_AFTER", 1e9)
     bound = program(2100, 1.25)
@@ -265,7 +265,7 @@ def test_what_ran_long_once_is_compiled_for_later_processes(monkeypatch):
     bound = program(2400, 1.0)
     monkeypatch.setattr(at_hand, "COMPILE_SECONDS", 1e9)
     bound.run(kernel_for(bound.phase))
-    assert not choose._records
+    assert not preparing.records
     monkeypatch.setattr(choose, "_kernels", {})
     bound = program(2400, 1.0)
     monkeypatch.setattr(at_hand, "COMPILE_SECONDS", 0.0)
@@ -290,7 +290,7 @@ def test_tiled_seconds_before_there_was_a_record_count(monkeypatch):
     spent = kernel._total
     assert spent > 0
     monkeypatch.setattr(choose, "LOWER_AFTER", 0.0)
-    monkeypatch.setattr(choose, "LOAD_AFTER", 1e9)
-    run_until(bound, lambda: choose._records)
-    (record,) = choose._records.values()
+    monkeypatch.setattr(preparing, "LOAD_AFTER", 1e9)
+    run_until(bound, lambda: preparing.records)
+    (record,) = preparing.records.values()
     assert record.tiled_total > spent

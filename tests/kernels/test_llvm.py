@@ -18,7 +18,7 @@ from dnumpy.kernels.ir import module_text
 _BEGIN = """
 import os, signal, threading
 signal.alarm(40)
-from dnumpy.kernels import choose, llvm, llvm_apart, rates
+from dnumpy.kernels import llvm, llvm_apart, preparing, rates
 from dnumpy.kernels.compile import compiled
 
 APART = %s
@@ -38,7 +38,7 @@ def note(*given, real=getattr(place, name)):
 setattr(place, name, note)
 record = rates.Record(text)
 choose.cached.note = lambda phase: None  # there is no phase that a later process might meet
-compiling = {"target": choose._prepare, "args": (record, None), "kwargs": {"worth": True}}
+compiling = {"target": preparing.prepare, "args": (record, None), "kwargs": {"worth": True}}
 threads = [threading.Thread(**compiling, daemon=True) for _ in range(4)]
 for thread in threads:
     thread.start()

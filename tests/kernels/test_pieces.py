@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dnumpy.config import config
 from dnumpy.expr.expr import leaf
-from dnumpy.kernels import at_hand, choose
+from dnumpy.kernels import at_hand, choose, preparing
 from dnumpy.kernels.choose import AdaptiveKernel
 from dnumpy.kernels.pieces import PIECES, may_be_parted, pieces
 from dnumpy.kernels.tiled import TiledKernel
@@ -101,10 +101,10 @@ def test_what_is_left_of_a_run_is_compiled_as_soon_as_it_can_be(
     prepared.kernel.prepare_for(bound.values, bound.allocate())
     variant = prepared.kernel._compiled().variant_for(bound.values, bound.allocate())
     assert variant is not None
-    record = choose._record_of(variant)
+    record = preparing.record_of(variant)
     if record.state != "ready":
-        choose._begins(record)
-        choose._prepare(record, bound.phase, worth=True)
+        preparing.begins(record)
+        preparing.prepare(record, bound.phase, worth=True)
     ran: list[str] = []
     for name in ("_run_tiled_jointly", "_run_compiled_jointly", "_run_early", "_run_measured"):
         monkeypatch.setattr(AdaptiveKernel, name, noting(name, getattr(AdaptiveKernel, name), ran))

@@ -20,7 +20,7 @@ from dnumpy.rewrite import cached
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cached import structure as structure_and_nodes
 from dnumpy.rewrite.cut import Grain
-from dnumpy.runtime import local
+from dnumpy.runtime import bound, local
 from tests.rewrite.test_cut import reference_value
 from tests.strategies import programs
 
@@ -43,7 +43,7 @@ def test_stages_found_again_equal_the_reference(exprs: list[Expr], data: st.Data
     cut_again(order, pending, GRAIN)  # remembered from here on
     local.execute(cut_again(order, pending, GRAIN))
     for e in wanted:
-        np.testing.assert_array_equal(local.value_of(e), expected[id(e)])
+        np.testing.assert_array_equal(bound.value_of(e), expected[id(e)])
 
 
 def test_which_operand_is_the_constant_is_part_of_the_structure() -> None:

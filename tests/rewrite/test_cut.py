@@ -18,7 +18,7 @@ from dnumpy.ops.table import FULL, MATMUL, UPDATE
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.rewrite.phase import ReduceParams, verify
 from dnumpy.rewrite.stages import FusedStage, WholeStage
-from dnumpy.runtime import local
+from dnumpy.runtime import bound, local
 from tests.strategies import programs
 
 grains = st.builds(
@@ -58,7 +58,7 @@ def test_executed_stages_equal_the_reference(
             verify(stage.phase)
     local.execute(stages)
     for e in wanted:
-        got = local.value_of(e)
+        got = bound.value_of(e)
         assert got.dtype == e.dtype
         assert got.shape == e.shape
         np.testing.assert_array_equal(got, expected[id(e)])

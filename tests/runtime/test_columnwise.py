@@ -18,7 +18,7 @@ from dnumpy.rewrite import columns
 from dnumpy.rewrite.cut import Grain, cut
 from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.rewrite.stages import FusedStage
-from dnumpy.runtime import columnwise, local
+from dnumpy.runtime import bound, columnwise, local
 from tests.kernels import phases as p
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def test_faults_are_told_by_the_number_of_the_step(
     assert names.index("argmax") < names.index("sqrt")  # which is another number of a part's
     cuts = columns.columns_of(stage.phase)
     assert cuts is not None
-    values = [local.value_of(given) for given in stage.inputs]
+    values = [bound.value_of(given) for given in stage.inputs]
     kernel = choose.kernel_for(stage.phase)
     _, faults = columnwise.compute(kernel, cuts, values, frozenset({"invalid"}))
     assert {(names[number], kind) for number, kind in faults} == {("sqrt", "invalid value")}

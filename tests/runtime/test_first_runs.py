@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dnumpy.cost import Work, seconds
 from dnumpy.kernels.at_hand import COMPILE_SECONDS, LOAD_SECONDS
-from dnumpy.kernels.choose import LOAD_AFTER
 from dnumpy.kernels.pieces import PIECES
+from dnumpy.kernels.preparing import LOAD_AFTER
 from dnumpy.runtime.demands import Demand
 from dnumpy.runtime.first_runs import Worker, beginning
 from dnumpy.runtime.jointly import Rating
