@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnumpy.expr.geometry import Geometry, address_of, overlap
+from dnumpy.kernels.codes import machine_code
 from dnumpy.kernels.flags import ALL_FLAGS, fenv, forgets, noting, tells_faults, to_be_told
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
 from dnumpy.kernels.loops import InnerLoop, inner_loop, kinds_of, product_loop, resolved
 from dnumpy.kernels.lower import code_of
-from dnumpy.kernels.numba import machine_code
 from dnumpy.kernels.operands import (
     Lies,
     Unchained,

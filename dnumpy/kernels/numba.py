@@ -17,7 +17,7 @@ import numpy as np
 
 from dnumpy import native
 from dnumpy.expr.geometry import address_of, overlap
-from dnumpy.kernels.compile import Compiled, compiled
+from dnumpy.kernels import codes
 from dnumpy.kernels.emit import emit
 from dnumpy.kernels.emit_past import LINE, LINES, streamed_bytes
 from dnumpy.kernels.emit_rolled import emit_rolled
@@ -45,6 +45,7 @@ from dnumpy.rewrite.phase import Access
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from dnumpy.kernels.compile import Compiled
     from dnumpy.rewrite.phase import Phase
 
 _MOST_LOOKS = 256
@@ -63,9 +64,7 @@ class NumbaKernel:
         self._parts = in_parts(phase) if self.unrolled.phase is phase else None
         self._programs: dict[tuple[Any, ...], Program | None] = {}
         self._variants: dict[tuple[Any, ...], Variant] = {}
-        self._known: dict[
-            tuple[Any, ...], Variant | Staged | None
-        ] = {}  # by what the values look like
+        self._known: dict[tuple[Any, ...], Variant | Staged | None] = {}  # by what values look like
         self.latest: Variant | None = None
         self._lock = threading.Lock()
 
@@ -94,14 +93,7 @@ class NumbaKernel:
         latest = self.latest
         if latest is not None and latest.fits(values, outs):
             return latest
-        looks = tuple(
-            [
-                (v.shape, v.strides, v.dtype.num, v.flags.aligned)
-                if type(v) is np.ndarray
-                else _look(v)
-                for v in (*values, *outs)
-            ]
-        )
+        looks = tuple([_look(v) for v in (*values, *outs)])
         try:
             found = self._known[looks]
         except KeyError:
@@ -235,7 +227,8 @@ class Variant:
         )
         self.writes = tuple(map(self._written, range(len(self.phase.outputs))))
         self._whole = tuple(k for k, (partial, *_) in enumerate(self.writes) if not partial)
-        self._tells_all = not self._steps and all(at is not None for _, _, at in self.reads)
+        whole = {k for k, read in enumerate(self.phase.inputs) if read.access is Access.WHOLE}
+        self._tells_all = all(at is not None or k in whole for k, _, at in self.reads)
         self._frames: list[Frame] = []  # those that no run has now
         self.launches: tuple[Any, ...] = ()  # the latest first
         self._code: Compiled | None = None
@@ -299,7 +292,7 @@ class Variant:
                 self._put(static, ("lines",), prod(lines))
                 self._put(static, ("along",), along)
             self._static = static
-            self._code = machine_code(self.kernel.source)
+            self._code = codes.machine_code(self.kernel.source)
         return self._code
 
     def _put(self, fields: np.ndarray, what: tuple[Any, ...], number: int) -> None:
@@ -390,29 +383,55 @@ class Variant:
         self, code: Compiled, values: Sequence[Any], outs: Sequence[np.ndarray]
     ) -> None:
         """Let the module in C run what lies as these do from now on."""
-        arrays = [*[values[k] for k, _, _ in self.reads], *outs]
-        if not all(type(a) is np.ndarray and a.ndim for a in arrays):
+        read, steps = self._reads_by_address(values), self._line_steps(values, outs)
+        if read is None or not all(type(out) is np.ndarray and out.ndim for out in outs):
             return
+        reads, fixed = read
         if any(launch.fits(values, outs) for launch in self.launches):
             return  # and had other numbers, or no frame at hand
         writes = [
             (partial, *[-1 if at is None else at for at in places])
             for partial, *places in self.writes
         ]
-        constants = [(k, fixed, np.dtype(code).char == "d") for k, fixed, code in self._constants]
+        constants = [(k, known, np.dtype(code).char == "d") for k, known, code in self._constants]
         streamed = self._streamed
         launch = native.Launch(
             code.address,
             tuple(values),
             tuple(outs),
-            self.reads,
+            reads,
             tuple(writes),
             tuple(constants),
             (-1, False) if streamed is None else (streamed, self._streams(outs)),
-            self._steps_apart(values, outs),
+            (*fixed, *steps, *self._steps_apart(values, outs)),
             self._frames,
         )
         self.launches = (launch, *self.launches[: _MOST_LAUNCHES - 1])
+
+    def _reads_by_address(
+        self, values: Sequence[Any]
+    ) -> tuple[tuple[tuple[int, int, int], ...], tuple[tuple[int, int], ...]] | None:
+        """Return where the address and the stride go of all that is read, and strides that are 0.
+
+        So is that of what is read whole, the same for all rows; its address alone is told. None
+        where that has to be spread out first.
+        """
+        reads, fixed = [], []
+        for k, at, stride_at in self.reads:
+            value = values[k]
+            if type(value) is not np.ndarray:
+                return None
+            if stride_at is not None:
+                reads.append((k, at, stride_at))
+                continue
+            spreads = k not in self.program.whole_scalars
+            if spreads and self.program.flat:
+                return None
+            if spreads and address_of(self._spread(value, 1)) != address_of(value):
+                return None
+            reads.append((k, at, native.WHOLE))
+            fixed.append((self._position["stride", k], 0))
+        return tuple(reads), tuple(fixed)
 
     # binding
 
@@ -475,15 +494,24 @@ class Variant:
                 fields[start] = address_of(out) - (0 if partial else origin * stride)
             if step is not None:
                 fields[step] = stride
-        for is_read, k, at in self._steps:
-            whole = is_read and self.phase.inputs[k].access is Access.WHOLE
-            array = self._spread(values[k], 1)[None] if whole else (values if is_read else outs)[k]
-            fields[at] = line_step(array, self.program.rest)
-        for at, step in self._steps_apart(values, outs):
+        for at, step in (*self._line_steps(values, outs), *self._steps_apart(values, outs)):
             fields[at] = step
         if self._streamed is not None:
             fields[self._streamed] = self._streams(outs)
         return keep
+
+    def _line_steps(
+        self, values: Sequence[Any], outs: Sequence[np.ndarray]
+    ) -> list[tuple[int, int]]:
+        """Return where the steps go between lines of what is walked by lines, and these."""
+        found = []
+        for is_read, k, at in self._steps:
+            whole = is_read and self.phase.inputs[k].access is Access.WHOLE
+            array = self._spread(values[k], 1)[None] if whole else (values if is_read else outs)[k]
+            step = line_step(array, self.program.rest)
+            assert step is not None  # as was looked at when it was written
+            found.append((at, step))
+        return found
 
     def _steps_apart(
         self, values: Sequence[Any], outs: Sequence[np.ndarray]
@@ -565,21 +593,5 @@ class Variant:
         return np.ascontiguousarray(np.broadcast_to(value, shape))
 
 
-_codes: dict[str, Compiled] = {}
-_code_locks: dict[str, threading.Lock] = {}
-_registry_lock = threading.Lock()
-
-
-def machine_code(source: str) -> Compiled:
-    """Return the machine code of ``source``; threads that ask for it wait for one compile."""
-    with _registry_lock:
-        lock = _code_locks.setdefault(source, threading.Lock())
-    with lock:
-        found = _codes.get(source)
-        if found is None:
-            found = _codes[source] = compiled(source)
-    return found
-
-
 def _helper(name: str, code: str) -> Compiled:
-    return machine_code(helper_source(name, code))
+    return codes.machine_code(helper_source(name, code))

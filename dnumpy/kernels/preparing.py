@@ -71,7 +71,7 @@ def prepare(record: Record, phase: Phase, *, worth: bool) -> None:
     A later process is to know that there is some for the ``phase``.
     """
     from dnumpy.kernels import compile as compiler
-    from dnumpy.kernels.numba import machine_code
+    from dnumpy.kernels.codes import machine_code
 
     started = time.perf_counter()
     try:

@@ -183,6 +183,14 @@ def copied(x: np.ndarray, out: np.ndarray, threads: int = 1) -> bool:
     return bool(_module.copy_array(x, out, threads))
 
 
+def wrapped(x: np.ndarray, out: np.ndarray, lead: tuple[int, ...], threads: int = 1) -> bool:
+    """Fill an array of as many rows whose other axes begin ``lead`` entries late (``wrapped.c``).
+
+    They wrap around. False where NumPy has to do it; nothing is done then.
+    """
+    return built and bool(_module.wrap_into(x, out, lead, threads))
+
+
 def scan(ufunc: str, x: np.ndarray, out: np.ndarray, axis: int, before: Any = None) -> int:
     """Make running folds along an axis as NumPy does; return the faults, as NumPy numbers them.
 
@@ -361,6 +369,7 @@ if built:
     own_loops: Any = _module.own_loops
 # what runs a compiled kernel over operands that lie as others did, where it is built
 Launch: Any = _module.Launch if built else None
+WHOLE: int = _module.WHOLE if built else 0  # instead of a stride's place: all rows read the same
 Lease: Any = (
     _module.Lease if built else None
 )  # what arrays over blocks of a pool have as their base

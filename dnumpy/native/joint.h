@@ -10,6 +10,8 @@
 
 #define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 
+#define WHOLE (-2) /* the place of a stride, of an operand of which all rows read the same */
+
 typedef int (*Code)(void *, void *, npy_int64, npy_int64, npy_int64);
 
 typedef struct {

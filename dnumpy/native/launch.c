@@ -172,7 +172,7 @@ has_constants(Launch *self, PyObject *values, PyObject *frame)
 static inline void
 enter(npy_int64 *fields, const Place *place, PyObject *x, Py_ssize_t origin)
 {
-    npy_int64 stride = PyArray_STRIDE((PyArrayObject *)x, 0);
+    npy_int64 stride = place->stride_at == WHOLE ? 0 : PyArray_STRIDE((PyArrayObject *)x, 0);
     if (place->at >= 0) {
         fields[place->at] = (npy_int64)(npy_intp)PyArray_DATA((PyArrayObject *)x) - origin * stride;
     }
@@ -443,7 +443,8 @@ take_places(Launch *self, PyObject *values, PyObject *reads, PyObject *constants
             return 0;
         }
         PyObject *x = PyTuple_GET_ITEM(values, self->places[k].operand);
-        if (!IS_NUMPYS(x) || PyArray_NDIM((PyArrayObject *)x) == 0) {
+        int is_whole = self->places[k].stride_at == WHOLE;
+        if (!IS_NUMPYS(x) || (!is_whole && PyArray_NDIM((PyArrayObject *)x) == 0)) {
             PyErr_SetString(PyExc_TypeError, "expected arrays of rows to be read");
             return 0;
         }
@@ -480,7 +481,7 @@ take_steps(Launch *self, PyObject *steps)
 
 /* `Launch(address, values, outs, reads, writes, constants, (streamed, streams), steps, frames)`:
    what runs the code at an address over operands that lie as these do. Each of `reads` has an
-   operand, and where its address and its stride go; each of `writes` whether it is partial, and the
+   operand, and where its address and its stride go, or WHOLE; each of `writes` whether it is partial, and the
    same; each of `constants` its operand, or -1 and what it always is; each of `steps` where it goes,
    and the bytes between elements of an operand. */
 static PyObject *

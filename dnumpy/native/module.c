@@ -2,6 +2,7 @@
 
 #define DNUMPY_IMPORTS_NUMPY
 #include "expr.h"
+#include "joint.h"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -15,6 +16,7 @@ PyObject *take_ufunc(PyObject *module, PyObject *args);
 PyObject *take_recorder(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *take_laps(PyObject *module, PyObject *args);
 PyObject *records_between(PyObject *module, PyObject *unused);
+PyObject *wrap_into(PyObject *module, PyObject *args);
 PyObject *order_by_counting(PyObject *module, PyObject *args);
 PyObject *find_places(PyObject *module, PyObject *args);
 PyObject *nonzero(PyObject *module, PyObject *args);
@@ -283,6 +285,8 @@ static PyMethodDef functions[] = {
      "Run steps over a tile; return where NumPy has to go on, and which flags were raised."},
     {"run_tiles", run_tiles, METH_VARARGS,
      "Run steps over tiles that several threads draw; return which flags each one raised."},
+    {"wrap_into", wrap_into, METH_VARARGS,
+     "Fill an array of which all axes but the first wrap around; False where NumPy has to."},
     {"copy_array", copy_array, METH_VARARGS,
      "Copy into an array, which threads share; say whether NumPy need not."},
     {"own_loops", own_loops, METH_NOARGS, "The addresses of casts, sums and where, by name."},
@@ -341,7 +345,8 @@ PyInit__native(void)
             Py_CLEAR(module);
         }
     }
-    if (module != NULL && PyModule_AddStringConstant(module, "sources", BUILT_FROM) < 0) {
+    if (module != NULL && (PyModule_AddStringConstant(module, "sources", BUILT_FROM) < 0 ||
+                           PyModule_AddIntConstant(module, "WHOLE", WHOLE) < 0)) {
         Py_CLEAR(module);
     }
     return module;

@@ -118,6 +118,8 @@ def _wrap(pieces: Sequence[Any], params: WrapParams, _lo: int, _hi: int, out: An
     for piece in pieces:
         block = out[rows : rows + len(piece)]
         rows += len(piece)
+        if native.wrapped(np.asarray(piece), block, params.lead, threads_for(block.nbytes)):
+            continue
         axes = zip(piece.shape[1:], params.lead[1:], out.shape[1:], strict=True)
         cuts = [_cuts(wrapped_runs(n, lead, 0, extent)) for n, lead, extent in axes]
         for slices in product(*cuts):

@@ -12,9 +12,8 @@ import pytest
 
 from dnumpy.config import config
 from dnumpy.expr.expr import Const, leaf
-from dnumpy.kernels import at_hand, cached, choose, preparing, rates
+from dnumpy.kernels import at_hand, cached, choose, codes, preparing, rates
 from dnumpy.kernels import compile as compiler
-from dnumpy.kernels import numba as lowering
 from dnumpy.kernels.choose import compiled_kernels, kernel_for
 from dnumpy.kernels.tiled import TiledKernel
 from tests.kernels import phases as p
@@ -89,14 +88,14 @@ def test_a_program_that_keeps_running_is_compiled_and_the_bits_stay():
 
 def test_threads_start_one_compilation_of_a_program(monkeypatch):
     made = []
-    real = lowering.machine_code
+    real = codes.machine_code
 
     def counted(source):
         made.append(source)
         time.sleep(0.05)
         return real(source)
 
-    monkeypatch.setattr(lowering, "machine_code", counted)
+    monkeypatch.setattr(codes, "machine_code", counted)
     bounds = [program(rows, 0.25) for rows in (4000, 5000, 6000)]
     threads = [
         threading.Thread(target=lambda b=b: [b.run(kernel_for(b.phase)) for _ in range(20)])
@@ -119,7 +118,7 @@ def test_what_does_not_compile_warns_once_and_runs_tiled(monkeypatch):
         msg = "no"
         raise RuntimeError(msg)
 
-    monkeypatch.setattr(lowering, "machine_code", refuse)
+    monkeypatch.setattr(codes, "machine_code", refuse)
     bound = program(7000, 0.125)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -245,7 +244,7 @@ def test_the_first_rows_of_a_run_do_not_tell_how_long_it_takes(imports):
 
 
 def test_a_long_phase_that_is_on_disk_never_runs_tiled(monkeypatch):
-    monkeypatch.setattr(lowering, "_codes", {})
+    monkeypatch.setattr(codes, "_codes", {})
     first = program(2100, 1.25)
     run_until(first, lambda: cached.is_known(first.phase))
     monkeypatch.setattr(choose, "_kernels", {})

@@ -37,7 +37,7 @@ def note(*given, real=getattr(place, name)):
     return real(*given)
 setattr(place, name, note)
 record = rates.Record(text)
-choose.cached.note = lambda phase: None  # there is no phase that a later process might meet
+preparing.cached.note = lambda phase: None  # there is no phase that a later process might meet
 compiling = {"target": preparing.prepare, "args": (record, None), "kwargs": {"worth": True}}
 threads = [threading.Thread(**compiling, daemon=True) for _ in range(4)]
 for thread in threads:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dnumpy import native
 from dnumpy.kernels import sums
+from dnumpy.kernels.codes import machine_code
 from dnumpy.kernels.helpers import STATE_BYTES, helper_source
-from dnumpy.kernels.numba import machine_code
 from dnumpy.kernels.partials import _up_the_tree
 from dnumpy.kernels.sums import BLOCK, SHORT, fold_short_axes, sum_runs, sum_tile, sum_tiles
 

@@ -6,13 +6,15 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dnumpy import native
 from dnumpy.expr.expr import Const
-from dnumpy.kernels.numba import NumbaKernel
+from dnumpy.kernels.numba import NumbaKernel, Variant
 from dnumpy.kernels.tiled import TiledKernel
 from tests.kernels import phases as p
-from tests.kernels.test_numba import only, stored
+from tests.kernels.test_numba import compiling, only, stored
 
 pytestmark = pytest.mark.skipif(not native.built, reason="the module in C was not built")
 
@@ -162,8 +164,89 @@ def test_each_thread_has_a_frame_of_its_own(bound):
     assert not failed
 
 
+def launched(bound, values, outs, threads=1):
+    """Return what runs a kernel by one call, None where operands have to be bound in Python."""
+    variant = NumbaKernel(bound.phase).variant_for(values, outs)
+    if type(variant) is not Variant or not variant.plain:
+        return None
+    variant.compile()
+    return variant.launch_for(values, outs, frames=threads)
+
+
+@settings(compiling, max_examples=60)
+@given(p.programs(), st.sampled_from((1, 4096)), st.integers(1, 3), st.integers(1, 3))
+def test_a_shared_launch_has_the_bits_of_the_tiled_run(roots, tile_bytes, threads, batch):
+    for bound in p.bound(roots, tile_bytes):
+        phase, outs = bound.phase, bound.allocate()
+        with np.errstate(all="ignore"):
+            launch = launched(bound, bound.values, outs, threads)
+            if launch is None:
+                continue
+            rows = phase.rows, batch * phase.tile_rows, phase.tile_rows
+            if launch.shared(bound.values, outs, *rows, threads) >= 0:
+                tiled = bound.run(TiledKernel(phase))
+                assert [p.bits(x) for x in outs] == [p.bits(x) for x in tiled], phase
+
+
+LAYOUTS = {
+    "inside": lambda wide: wide[1 : ROWS + 1, 2:22],
+    "backwards": lambda wide: wide[ROWS - 1 :: -1, :20],
+    "planes": lambda wide: wide[: 2 * ROWS, :20].reshape(ROWS, 2, 20),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_lines_and_whole_operands_are_told_of_by_address(layout, threads):
+    rng, way = np.random.default_rng(6), LAYOUTS[layout]
+    wide = rng.random((2 * ROWS + 2, 30))
+    x = way(wide)
+    row, number = rng.random(x.shape[1:]), np.array(rng.random())
+    root = p.apply("multiply", p.apply("add", stored(x), stored(row)), stored(number))
+    bound = only(root, 4096)
+    phase, tile = bound.phase, bound.phase.tile_rows
+    (out,) = outs = bound.allocate()
+    launch = launched(bound, bound.values, outs, threads)
+    assert launch is not None
+    for k in range(3):
+        others = [
+            v + k if type(v) is np.ndarray and v.shape != x.shape else v for v in bound.values
+        ]
+        values = [way(wide * k) if getattr(v, "shape", ()) == x.shape else v for v in others]
+        lies_so = all(a.strides == b.strides for a, b in zip(values, bound.values, strict=True))
+        out.fill(0.0)
+        raised = launch.shared(values, outs, phase.rows, tile, tile, threads)
+        assert raised == (-1 if not lies_so else 0)
+        if lies_so:
+            assert p.bits(out) == p.bits(expected_of(bound, values))
+
+
+def test_regions_are_written_by_lines():
+    rng = np.random.default_rng(7)
+    base, x = rng.random((ROWS + 2, 40)), rng.random((ROWS, 38))
+    bound = only(scaled(stored(x), stored(x), 0.5), 4096)
+    outs = [base[1:-1, 1:-1]]
+    launch, tile = launched(bound, bound.values, outs, 2), bound.phase.tile_rows
+    assert launch is not None
+    kept = base.copy()
+    assert launch.shared(bound.values, outs, ROWS, 2 * tile, tile, 2) == 0
+    kept[1:-1, 1:-1] = x * 0.5 + x
+    assert p.bits(base) == p.bits(kept)
+
+
 @pytest.mark.parametrize(
-    "given",
+    "rows", [(0, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0), (1, 1), (1, 1, 1 << 80, 1)]
+)
+def test_a_shared_launch_refuses_what_it_cannot_read(rows):
+    out = np.empty((3, 2))
+    launch = native.Launch(0, (), (out,), (), ((False, 0, 1),), (), (-1, False), (), [])
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        launch.shared([], [out], *rows)
+    assert launch.shared([], [out], 1, 1, 1, 2) == -1  # there is no frame
+
+
+@pytest.mark.parametrize(
+    "asked",
     [
         (),
         ([], [], 0, 1),
@@ -171,11 +254,11 @@ def test_each_thread_has_a_frame_of_its_own(bound):
         ([], [], 0, 1 << 80, 0),
     ],
 )
-def test_a_launch_refuses_what_it_cannot_read(given):
+def test_a_launch_refuses_what_it_cannot_read(asked):
     out = np.empty((3, 2))
     launch = native.Launch(0, (), (out,), (), ((False, 0, 1),), (), (-1, False), (), [])
     with pytest.raises((TypeError, OverflowError)):
-        launch(*given)
+        launch(*asked)
     assert launch([], [out], 0, 1, 0) == -1  # there is no frame
     assert launch([], (out,), 0, 1, 0) == -1
     assert launch("", {}, 0, 1, 0) == -1

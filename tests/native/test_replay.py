@@ -15,6 +15,7 @@ import dnumpy
 from dnumpy import native
 from dnumpy.api import replays
 from dnumpy.api.native import NATIVE
+from dnumpy.api.scalar import DeferredScalar
 from tests.native.waits import lines_wait
 
 if TYPE_CHECKING:
@@ -56,6 +57,13 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "roll both": lambda np, x, m: np.roll(x, (1, -2), axis=(0, 1)),
     "sum of all axes": lambda np, x, m: np.sum(x, axis=(0, 1), keepdims=True),
     "round": lambda np, x, m: np.round(x),
+    "all of all": lambda np, x, m: np.all(m),
+    "max of all": lambda np, x, m: x.max(),
+    "mean of all": lambda np, x, m: np.mean(x),
+    "norm": lambda np, x, m: np.linalg.norm(x),
+    "sum of all": lambda np, x, m: np.sum(x),
+    "place of all": lambda np, x, m: np.argmax(x),
+    "var of all": lambda np, x, m: x.var(),
     "std": lambda np, x, m: np.std(x, axis=0),
     "sum": lambda np, x, m: np.sum(x, axis=1, keepdims=True),
     "sum method": lambda np, x, m: x.sum(0),
@@ -107,7 +115,7 @@ def test_calls_met_again_give_what_numpy_gives(name: str) -> None:
     "call",
     [
         lambda np, x, k: np.roll(x, -3),  # a view
-        lambda np, x, k: np.sum(x),  # a scalar
+        lambda np, x, k: np.sum(x) if k % 2 else float(np.sum(x)),  # a scalar, now and then at once
         lambda np, x, k: np.diff(x[k:], axis=0),  # of a view, of another length each time
         lambda np, x, k: np.where(x > 0, x, np.zeros((32, 64))),  # makes its own zeros
         lambda np, x, k: np.std(x, axis=0, ddof=31 + k % 3),  # warns
@@ -133,6 +141,21 @@ def test_a_call_met_again_is_not_recorded_by_the_function() -> None:
         sys.setprofile(None)
         lines_wait()
     assert 2 <= asked.count(("call", "roll")) < ROUNDS
+
+
+def test_scalars_that_are_recorded_again_wait_and_are_computed_with_the_rest() -> None:
+    base, values = dnumpy.array(data()), data()
+    for k in range(ROUNDS):
+        x = base * float(k + 1)
+        total, least = x.sum(), x.min()
+        kinds = type(total), type(least)
+        assert kinds == (DeferredScalar, DeferredScalar)
+        assert total.is_pending
+        assert total == (values * (k + 1)).sum()
+        assert not least.is_pending
+        assert isinstance(least, np.float64)
+        assert np.asarray(x - least).min() == 0
+    assert templates() > 0
 
 
 numbers = st.sampled_from(
