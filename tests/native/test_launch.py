@@ -209,10 +209,7 @@ def test_lines_and_whole_operands_are_told_of_by_address(layout, threads):
     launch = launched(bound, bound.values, outs, threads)
     assert launch is not None
     for k in range(3):
-        others = [
-            v + k if type(v) is np.ndarray and v.shape != x.shape else v for v in bound.values
-        ]
-        values = [way(wide * k) if getattr(v, "shape", ()) == x.shape else v for v in others]
+        values = [way(wide * k) if v.shape == x.shape else np.asarray(v + k) for v in bound.values]
         lies_so = all(a.strides == b.strides for a, b in zip(values, bound.values, strict=True))
         out.fill(0.0)
         raised = launch.shared(values, outs, phase.rows, tile, tile, threads)
