@@ -92,7 +92,7 @@ class Config:
     remember : bool
         What runs teach about later ones is kept in the user's cache directory.
     middling : str
-        Operators and ufuncs on arrays of 65,536 elements and more that are smaller than
+        Operators and ufuncs on arrays of 16,384 elements and more that are smaller than
         ``eager_below``. ``auto``: they wait where the loop that is running was measured to gain
         by that; and what would wait of larger ones is computed at once where that was measured to
         be faster. ``wait``, ``now``: they wait always, or never; larger ones always do. The

@@ -30,6 +30,8 @@ from dnumpy.expr.walk import (
     pending_in_order,
     stored_operands,
 )
+from dnumpy.kernels.at_hand import COMPILE_SECONDS
+from dnumpy.kernels.choose import kernel_for
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
 from dnumpy.rewrite.cut import Grain
@@ -359,6 +361,15 @@ def _evaluate_directly(
     if entry is not None:
         entry.finish(started)
     return found, []
+
+
+def compile_since(began: float) -> None:
+    """Have the kernels compiled in the background of what ran tiled since a time, if worth it."""
+    for record in reversed(history):
+        if record.started < began:
+            break
+        if record.phase is not None and record.lowering == "tiled":
+            kernel_for(record.phase).missed(COMPILE_SECONDS)
 
 
 def make_room(nbytes: int) -> None:

@@ -216,6 +216,7 @@ def bind() -> None:
         deferred=DeferredScalar,
         most=window.MOST_ELEMENTS,
         little=window.LITTLE_ELEMENTS,
+        less=window.LESS_ELEMENTS,
         little_bytes=window.LITTLE_BYTES,
     )
     bind_laps()
@@ -223,7 +224,9 @@ def bind() -> None:
 
 def bind_laps() -> None:
     """Tell the module in C which sizes are between, and have the laps of loops measured anew."""
-    measured = laps.Laps(engine.flush, _way, _goes, at_hand.are_made_now, EAGER_BELOW)
+    measured = laps.Laps(
+        engine.flush, _way, _goes, at_hand.are_made_now, engine.compile_since, EAGER_BELOW
+    )
     native.bind_laps(
         least=laps.LEAST_ELEMENTS,
         most=EAGER_BELOW,

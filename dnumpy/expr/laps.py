@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 # ways: as ever; operations of middling size wait; all are computed at once
 AS_EVER, WAITING, AT_ONCE = 0, 1, 2
-LEAST_ELEMENTS = 1 << 16  # of an operation that may wait
+LEAST_ELEMENTS = 1 << 14  # of an operation that may wait
 BLOCK_SECONDS = 4e-3  # that some laps take together, at least, to be compared
 MOST_LAPS = 1 << 16
 TIMES_LARGER = 4  # than the operation that begins laps: what is larger is not computed at once
 SEEN_SECONDS = 0.4  # of a loop before a trial with large arrays: meanwhile ours are compiled
 HOPELESS_REST = 1 << 10  # blocks, after a trial with large arrays that was hopeless
+SLOW_REST = 1 << 6  # after another one that was
+LEAST_LAP = 1.5e-4  # seconds, of one in which something may be gained by waiting
 LONGEST_LAP = 0.1  # seconds, of one in which large arrays may be computed at once
 LEAST_SECONDS = 2.5e-10  # that NumPy takes for an element of an operation on a large array
 # whether the blocks of a trial go the other way; the first of those meets what is new: not counted
@@ -39,7 +41,11 @@ TRIAL = (False, True, True, False, True, False, True, False, True)
 UNCOUNTED = 1
 TELLING = 7  # blocks of a trial, after which one that is hopeless is over
 TELLING_LARGE = 5  # of one on large arrays
+PROBED, PROBE = 3, 8  # blocks of one, before which the other way's have this part of their laps
 HOPELESS = 1.5  # times the best of the first way
+FAR = 3.0  # times the best of the first way: a trial tells soon of what takes more
+ASKING = 8.0  # likewise: what kernels that are compiled may yet make faster
+LONG_SECONDS = 1.0  # of a loop, beside which compiling those in the background is worth it
 GAIN = 0.93  # of its time: what the other way must take to be chosen
 FIRST_REST, LAST_REST = 16, 1 << 12  # blocks until the first way is doubted again
 FIRST_PERIOD, LAST_PERIOD = 64, 1 << 12  # and the other
@@ -59,8 +65,8 @@ class Loop:
     """
 
     __slots__ = (
-        "at", "began", "best", "differs", "elements", "laps", "laps_of", "large", "period", "rest",
-        "seconds_of", "seen", "settled",
+        "asks", "at", "began", "best", "differs", "elements", "laps", "laps_of", "large", "period",
+        "probe", "rest", "seconds_of", "seen", "settled", "spent",
     )  # fmt: skip
 
     def __init__(self, *, large: bool = False) -> None:
@@ -70,9 +76,12 @@ class Loop:
         self.at = -1  # in TRIAL; before and after trials -1
         self.differs = False  # goes the other way
         self.settled = False  # a trial is over, and its outcome holds
+        self.spent = 0.0  # seconds, of all laps
+        self.asks: bool | None = None  # for kernels of what waits; None where it has not yet
         self.best = {False: math.inf, True: math.inf}  # seconds of a block
         self.seen = self.seconds_of = 0.0  # before trials; and those of which this many laps were
         self.laps_of = 0
+        self.probe = 0.0  # seconds of a block, as its first laps went
         self.rest, self.period = FIRST_REST, FIRST_PERIOD
         self.began = 0.0
 
@@ -96,7 +105,16 @@ class Loop:
         blocks = 1
         if self.settled:
             blocks = self.period if self.differs else self.rest
-        return self.way, self.laps * blocks
+        return self.way, self._probed if self.probes else self.laps * blocks
+
+    @property
+    def probes(self) -> bool:
+        """Whether a few laps are to show first whether what waits takes several times as long."""
+        return not self.large and not self.settled and 0 < self.at < PROBED
+
+    @property
+    def _probed(self) -> int:
+        return max(1, self.laps // PROBE)
 
     def ended(self, seconds: float, elements: float = 0.0) -> None:
         """Note that a block of laps, or all that an outcome was for, took so long.
@@ -104,10 +122,11 @@ class Loop:
         ``elements`` were worked on, by all operations together; infinitely many where the bits of
         a large result depend on what it is made of having waited.
         """
+        self.spent += seconds
         if self.large and math.isinf(elements):
             self.settled, self.differs, self.at = True, False, -1
         elif self.settled:
-            self._doubt()
+            self._doubt(seconds)
         elif self.at < 0:
             self._size(seconds, elements)
         else:
@@ -118,16 +137,20 @@ class Loop:
 
         Kernels are being compiled. A trial that has begun will begin again.
         """
+        self.spent += seconds
         if not self.settled:
             self.at, self.differs = -1, False
             self.seen = min(self.seen + seconds, SEEN_SECONDS / 2)
             self.seconds_of, self.laps_of = 0.0, 0
 
-    def _doubt(self) -> None:
+    def _doubt(self, seconds: float) -> None:
         if self.differs:
             self.period = min(4 * self.period, LAST_PERIOD)
         else:
+            short = not self.large and seconds < LEAST_LAP * self.laps * self.rest
             self.rest = min(4 * self.rest, LAST_REST)
+            if short:
+                return
         self.settled, self.differs, self.at = False, TRIAL[0], 0
         self.best = {False: math.inf, True: math.inf}
 
@@ -137,6 +160,8 @@ class Loop:
         elif seconds < BLOCK_SECONDS and self.laps < MOST_LAPS:
             more = math.ceil(BLOCK_SECONDS / max(seconds, 1e-7))
             self.laps = min(self.laps * min(max(more, 2), 8), MOST_LAPS)
+        elif seconds < LEAST_LAP * self.laps:
+            self.settled = True
         else:
             self.differs, self.at = TRIAL[0], 0
 
@@ -158,11 +183,16 @@ class Loop:
             self.settled, self.rest = True, HOPELESS_REST  # not faster, or not worth a trial
 
     def _compare(self, seconds: float) -> None:
-        if self.at != UNCOUNTED:
+        if self.probes:
+            self.probe = seconds * self.laps / self._probed
+        elif self.at != UNCOUNTED:
             self.best[self.differs] = min(self.best[self.differs], seconds)
         self.at += 1
+        far = not self.large and self.at == PROBED and self.probe > FAR * self.best[False]
+        if far:
+            self.best[True] = self.probe
         slow = self.best[True] > HOPELESS * self.best[False]
-        telling = TELLING_LARGE if self.large else TELLING
+        telling = TELLING_LARGE if self.large else PROBED if far else TELLING
         if self.at < telling or (self.at < len(TRIAL) and not slow):
             self.differs = TRIAL[self.at]
             return
@@ -170,10 +200,13 @@ class Loop:
         self.differs = self.best[True] < GAIN * self.best[False]
         if self.differs:
             self.rest = FIRST_REST
-        else:
-            self.period = FIRST_PERIOD
-            if self.large and slow:
-                self.rest = max(self.rest, HOPELESS_REST)
+            return
+        self.period = FIRST_PERIOD
+        if slow:
+            self.rest = max(self.rest, HOPELESS_REST if self.large else SLOW_REST)
+        if not self.large and self.asks is None and self.spent >= LONG_SECONDS:
+            self.asks = self.best[True] < ASKING * self.best[False]
+            self.rest = FIRST_REST if self.asks else self.rest
 
 
 class Laps:
@@ -190,6 +223,8 @@ class Laps:
         is of middling size waits.
     compiles : callable
         Says whether kernels are being compiled.
+    compile : callable
+        Has the kernels compiled of what waited since a time.
     large : int
         Elements from which on operations wait unless told otherwise.
     """
@@ -200,12 +235,14 @@ class Laps:
         told: Callable[[], int | None],
         goes: Callable[[int, bool], None],
         compiles: Callable[[], bool],
+        compile: Callable[[float], None],  # noqa: A002 - what it does
         large: int,
     ) -> None:
         self.settle = settle
         self.told = told
         self.goes = goes
         self.compiles = compiles
+        self.compile = compile
         self.large = large
         self.running = Loop()
         self.known: dict[tuple[int, int], tuple[CodeType, Loop]] = {}
@@ -228,10 +265,13 @@ class Laps:
             if loop.leaves:
                 self.settle()
             seconds = time.perf_counter() - loop.began
-            if loop.large and self.compiles():
+            if self.compiles():
                 loop.waits(seconds)
             else:
                 loop.ended(seconds, elements)
+            if loop.asks:
+                self.compile(loop.began)
+                loop.asks = False
         return self._goes_on(loop)
 
     def _goes_on(self, loop: Loop) -> Answer:

@@ -224,7 +224,8 @@ counted(PyObject *expr, PyObject *owner, PyObject *buffer)
     Node *node = (Node *)expr;
     Py_ssize_t size = elements_of(node->shape);
     int one_byte = PyDataType_ELSIZE((PyArray_Descr *)node->dtype) == 1;
-    int is_little = size <= told.little || (one_byte && size < told.little_bytes && !waits_here());
+    int is_little = waits_here() ? size <= told.less
+                                 : size <= told.little || (one_byte && size < told.little_bytes);
     unsigned long thread = PyLong_AsUnsignedLong(*place_of(told.window, told.counts.thread));
     PyObject *key = PyLong_FromVoidPtr(buffer);
     int due = -1;
@@ -453,21 +454,21 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     static char *keywords[] = {"buffer_type", "site_type", "race_type", "window", "results", "constants",
                                "constant", "scalars", "context", "states", "sights", "warnings",
                                "sites", "inside", "flush", "view", "leaf", "ask", "lent", "naming",
-                               "deferred", "most", "little", "little_bytes", NULL};
+                               "deferred", "most", "little", "less", "little_bytes", NULL};
     PyObject *buffer_type, *site_type, *race_type, *dicts[5], *lists[2], *window, *constant, *scalars, *context,
         *flush, *view, *leaf, *ask, *lent, *naming, *deferred;
-    Py_ssize_t most, little, little_bytes;
+    Py_ssize_t most, little, less, little_bytes;
     if (world.array_type == NULL) {
         PyErr_SetString(PyExc_TypeError, "the classes have to be told of first");
         return NULL;
     }
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOO!OO!nnn", keywords, &PyType_Type, &buffer_type,
+            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOO!OO!nnnn", keywords, &PyType_Type, &buffer_type,
             &PyType_Type, &site_type, &PyType_Type, &race_type, &window, &PyDict_Type, &dicts[0], &PyDict_Type, &dicts[1],
             &constant, &PyFrozenSet_Type, &scalars, &context, &PyList_Type, &lists[0],
             &PyList_Type, &lists[1], &PyDict_Type, &dicts[2], &PyDict_Type, &dicts[3],
             &PyDict_Type, &dicts[4], &flush, &view, &leaf, &ask, &PyDict_Type, &lent,
-            &naming, &PyType_Type, &deferred, &most, &little, &little_bytes)) {
+            &naming, &PyType_Type, &deferred, &most, &little, &less, &little_bytes)) {
         return NULL;
     }
     PyObject *settings = (PyObject *)Py_TYPE(world.config), *counts = (PyObject *)Py_TYPE(window);
@@ -545,6 +546,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     told.deferred.type = (PyTypeObject *)deferred;
     told.most = most;
     told.little = little;
+    told.less = less;
     told.little_bytes = little_bytes;
     told.buffer_type = (PyTypeObject *)buffer_type;
     Py_RETURN_NONE;

@@ -49,7 +49,7 @@ typedef struct {
     } race;
     Py_ssize_t accuracy, window_exprs, changes; /* of settings */
     Py_ssize_t alone, of_race;         /* of a Site */
-    Py_ssize_t most, little, little_bytes;    /* elements: see runtime/window.py */
+    Py_ssize_t most, little, less, little_bytes; /* elements: see runtime/window.py */
 } Recorder;
 
 extern Recorder told;

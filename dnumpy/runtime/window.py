@@ -29,6 +29,7 @@ LOOKED_BYTES = 1 << 23  # of new memory, before which a look is taken at what pe
 MOST_PICKED = 8  # little parts of pending content that are recorded before it is computed
 HELD_BYTES = 16 << 20  # of dead operands that pending work may hold beside what its results take
 LITTLE_ELEMENTS = 1 << 16  # of an array that NumPy passes in the time of recording an operation
+LESS_ELEMENTS = 1 << 12  # likewise in a loop that gains by what waits
 LITTLE_BYTES = 8 * EAGER_BELOW  # of an array of booleans or bytes that runs at once
 MOST_BETWEEN = 4  # operations that nobody holds between two little results
 ELEMENTS_OF_LITTLE = 1 << 18  # element operations that wait for each recorded one on little arrays
@@ -119,11 +120,12 @@ class Window:
     def _is_little(self, expr: Expr, size: int) -> bool:
         """Say whether NumPy is done with so many elements before an operation is recorded.
 
-        Where a loop was found to gain by what waits, that is not so of more booleans and bytes.
+        Where a loop was found to gain by what waits, that is not so of many.
         """
-        if size <= LITTLE_ELEMENTS or expr.dtype.itemsize > 1 or size >= LITTLE_BYTES:
-            return size <= LITTLE_ELEMENTS
-        return not (self.waits and get_ident() == MAIN)
+        if self.waits and get_ident() == MAIN:
+            return size <= LESS_ELEMENTS
+        few = LITTLE_BYTES if expr.dtype.itemsize == 1 else LITTLE_ELEMENTS + 1
+        return size < few
 
     def _goes_at_once(self, expr: Expr) -> bool:
         sizes = [expr.size, *[arg.size for arg in expr.operands()]]

@@ -49,10 +49,27 @@ def test_blocks_grow_until_they_can_be_timed() -> None:
     counts = [loop.laps]
     while loop.at < 0:
         assert loop.answer() == (AS_EVER, loop.laps)
-        loop.ended(1e-5 * loop.laps)
+        loop.ended(2e-4 * loop.laps)
         counts.append(loop.laps)
     assert counts == sorted(counts)
-    assert BLOCK_SECONDS <= 1e-5 * loop.laps <= 8 * BLOCK_SECONDS
+    assert BLOCK_SECONDS <= 2e-4 * loop.laps <= 8 * BLOCK_SECONDS
+
+
+def test_laps_that_are_too_short_to_gain_are_left_alone_until_they_are_longer() -> None:
+    loop, rests = Loop(), []
+    lap = laps.LEAST_LAP / 2
+    while not loop.settled:
+        loop.ended(lap * loop.laps)
+    for _ in range(8):
+        way, count = loop.answer()
+        rests.append(count)
+        assert way == AS_EVER
+        loop.ended(lap * count)
+        assert loop.settled
+    assert rests == sorted(rests)
+    assert rests[-1] == laps.LAST_REST * loop.laps
+    loop.ended(4 * lap * loop.answer()[1])
+    assert (loop.settled, loop.at) == (False, 0)
 
 
 @pytest.mark.parametrize(("ours", "waits"), [(0.5, True), (0.9, True), (0.97, False), (1.2, False)])
@@ -72,7 +89,59 @@ def test_a_block_that_something_else_held_up_does_not_count() -> None:
 
 
 def test_a_hopeless_trial_ends_early() -> None:
-    assert tried(sized(), 1.0, 5.0) == laps.TELLING
+    assert tried(sized(), 1.0, 2.0) == laps.TELLING
+
+
+@pytest.mark.parametrize(("ours", "blocks"), [(0.5, len(TRIAL)), (10.0, laps.PROBED)])
+def test_a_few_laps_show_first_what_takes_several_times_as_long(ours: float, blocks: int) -> None:
+    loop = Loop()
+    while loop.at < 0:
+        loop.ended(2e-4 * loop.laps)
+    whole, ran = loop.laps, []
+    while not loop.settled:
+        way, count = loop.answer()
+        ran.append(count)
+        loop.ended((ours if way == WAITING else 1.0) * 2e-4 * count)
+    assert whole >= laps.PROBE
+    assert ran == [whole, *[whole // laps.PROBE] * 2, *[whole] * (blocks - 3)]
+    assert loop.differs == (ours < 1.0)
+    if ours > 1.0:
+        assert loop.answer()[1] == laps.SLOW_REST * whole
+
+
+@pytest.mark.parametrize(("ours", "asks"), [(0.5, False), (2.0, True), (9.0, False)])
+def test_kernels_of_a_long_loop_are_asked_for_once_and_it_is_tried_again(
+    ours: float, asks: bool
+) -> None:
+    asked: list[float] = []
+    of = laps_of([], lambda: None, compiled=asked.append)
+    of.begins(sys._getframe().f_code, 4, 100_000)
+    loop, trials = of.running, 0
+    while trials < 6:
+        was = loop.settled
+        loop.began -= loop.answer()[1] * 2e-3 * (ours if loop.differs else 1.0)
+        of.ended(0.0)
+        trials += loop.settled and not was
+        if asked and len(asked) == 1 and loop.settled and not was:
+            assert loop.rest <= laps.SLOW_REST
+            asked.append(0.0)  # counted once
+    assert len(asked) == (2 if asks else 0)
+    assert loop.spent >= laps.LONG_SECONDS
+
+
+def test_a_trial_waits_while_kernels_are_compiled() -> None:
+    busy = [True]
+    of = laps_of([], lambda: None, compiles=lambda: busy[0])
+    of.begins(sys._getframe().f_code, 4, 100_000)
+    loop = of.running
+    for _ in range(20):
+        loop.began -= 1.0
+        of.ended(0.0)
+        assert loop.answer() == (AS_EVER, 1)
+    busy[0] = False
+    loop.began -= 1.0
+    of.ended(0.0)
+    assert loop.at == 0
 
 
 def test_what_was_found_is_doubted_ever_more_rarely() -> None:
@@ -98,11 +167,14 @@ def laps_of(
     told: Callable[[], int | None],
     went: list[int] | None = None,
     compiles: Callable[[], bool] = lambda: False,
+    compiled: Callable[[float], None] | None = None,
 ) -> Laps:
     """Return laps that say when they have what waits computed, and whether all is."""
     goes = went if went is not None else []
     heard = lambda at_once, _waits: goes.append(at_once)  # noqa: E731 - as short as it is
-    return Laps(lambda: settled.append(None), told, heard, compiles, LARGE)
+    return Laps(
+        lambda: settled.append(None), told, heard, compiles, compiled or (lambda _: None), LARGE
+    )
 
 
 def test_what_waits_is_computed_within_its_block_and_loops_are_known_again() -> None:
