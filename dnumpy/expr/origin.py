@@ -13,9 +13,11 @@ import numpy as np
 from dnumpy.expr.watch import Watch, watch
 
 if TYPE_CHECKING:
-    from types import CodeType, FrameType
+    from types import CodeType, EllipsisType, FrameType
 
     from dnumpy.expr.race import Race
+
+    Inside = bool | EllipsisType  # whether a file is one of a library; OWN of this one
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 # NumPy's own functions run over dnumpy (api/transplant.py): the user's line is beyond them too
@@ -208,10 +210,13 @@ def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
     code = frame.f_code
     found = sites.get((id(code), frame.f_lasti))
     if found is not None:
-        known, errors, listens, origin = found
+        known, errors, listens = found[:3]
         if known is code and errors is state and listens is watched:
-            return origin
-    return _origin_of(_outside(frame), state, watched)
+            kept: Origin = found[3]
+            return kept
+    within, outside = _frames_of(frame)
+    origin = _origin_of(outside, state, watched)
+    return origin if within is None else _origin_within(within, outside, origin, state)
 
 
 def users_frame(depth: int) -> FrameType:
@@ -221,48 +226,72 @@ def users_frame(depth: int) -> FrameType:
 
 def _outside(frame: FrameType) -> FrameType:
     """Return the first frame from here outside the libraries."""
+    return _frames_of(frame)[1]
+
+
+def _frames_of(frame: FrameType) -> tuple[FrameType | None, FrameType]:
+    """Return the first frame of NumPy's own Python from here, if any, and the first outside."""
+    within = None
     while frame.f_back is not None:
         name = frame.f_code.co_filename
         inside = libraries.get(name)
         if inside is None:
             inside = _note_file(name)
-        if not inside:
+        if inside is False:
             break
+        if inside is True and within is None:
+            within = frame
         frame = frame.f_back
-    return frame
+    return within, frame
 
 
 def site_of(frame: FrameType) -> Site | None:
-    """Return the place of a frame of the user's where something was recorded before, else None."""
+    """Return the place of a frame where something was recorded before for the user, else None."""
     code = frame.f_code
     found = sites.get((id(code), frame.f_lasti))
+    if found is None:
+        within, outside = _frames_of(frame)
+        if within is not None:
+            known = _known_within(within, outside)
+            return None if known is None else known[3].site
+        code = outside.f_code
+        found = None if outside is frame else sites.get((id(code), outside.f_lasti))
     return found[3].site if found is not None and found[0] is code else None
 
 
 def site_at(frame: FrameType) -> Site | None:
-    """Return the place of a frame, made if there is none; None of one inside a library."""
+    """Return the place of a frame, made if there is none; None of one inside this library."""
     site = site_of(frame)
     if site is None:
         name = frame.f_code.co_filename
         inside = libraries.get(name)
-        if not (_note_file(name) if inside is None else inside):
-            site = _origin_of(frame, error_state(), watch()).site
+        if (_note_file(name) if inside is None else inside) is not OWN:
+            state, watched = error_state(), watch()
+            within, outside = _frames_of(frame)
+            origin = _origin_of(outside, state, watched)
+            if within is not None:
+                origin = _origin_within(within, outside, origin, state)
+            site = origin.site
     return site
 
 
-def _note_file(name: str) -> bool:
+def _note_file(name: str) -> Inside:
     """Say, and remember, whether a file is one of a library and none of its tests."""
     if len(libraries) >= _MOST_KNOWN:
         libraries.clear()
-    found = libraries[name] = name.startswith(_LIBRARIES) and "/tests/" not in name
+    inside = name.startswith(_LIBRARIES) and "/tests/" not in name
+    found = libraries[name] = OWN if inside and name.startswith(_PACKAGE) else inside
     return found
 
 
-libraries: dict[str, bool] = {}  # file -> whether it is one of a library and none of its tests
+OWN = ...  # of this package
+libraries: dict[str, Inside] = {}  # file -> whether it is one of a library and none of its tests
 _frame_at = sys._getframe  # noqa: SLF001 - the documented way to look at callers cheaply
 
-# a place in a program -> its code object, which keeps the id its own, and what was so there last
-sites: dict[tuple[int, int], tuple[Any, ErrorState, Watch, Origin]] = {}
+# a place in a program -> its code object, which keeps the id its own, and what was so there last;
+# and a place in NumPy's Python, with the program's that called it -> likewise, and that one's code
+# and origin. The lines of such a function are places of their own, each with its own results.
+sites: dict[tuple[int, ...], tuple[Any, ...]] = {}
 _MOST_KNOWN = 4096
 _MOST_PLACES = 16
 
@@ -272,9 +301,10 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
     key = (id(code), frame.f_lasti)
     found = sites.get(key)
     if found is not None:
-        known, errors, listens, origin = found
+        known, errors, listens = found[:3]
         if known is code and errors is state and listens is watched:
-            return origin
+            kept: Origin = found[3]
+            return kept
     site = found[3].site if found is not None and found[0] is code else Site()
     module = frame.f_globals.get("__name__") or "<unknown>"
     own = None if frame.f_globals is _globals_of(module) else _registry_of(code)
@@ -292,6 +322,34 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
         sites.clear()
     sites[key] = (code, state, watched, origin)
     return origin
+
+
+def _key_within(within: FrameType, outside: FrameType) -> tuple[int, ...]:
+    return id(within.f_code), within.f_lasti, id(outside.f_code), outside.f_lasti
+
+
+def _known_within(within: FrameType, outside: FrameType) -> tuple[Any, ...] | None:
+    """Return what is known of a place in NumPy's Python, called from one of the program."""
+    found = sites.get(_key_within(within, outside))
+    if found is None or found[0] is not within.f_code or found[4] is not outside.f_code:
+        return None
+    return found
+
+
+def _origin_within(
+    within: FrameType, outside: FrameType, origin: Origin, state: ErrorState
+) -> Origin:
+    """Return the user's line as the origin of what a line of NumPy's Python records for it."""
+    found = _known_within(within, outside)
+    if found is not None and found[5] is origin:
+        known: Origin = found[3]
+        return known
+    made = origin._replace(site=Site() if found is None else found[3].site)
+    if len(sites) >= _MOST_KNOWN:
+        sites.clear()
+    key = _key_within(within, outside)
+    sites[key] = (within.f_code, state, origin.watch, made, outside.f_code, origin)
+    return made
 
 
 # what was warned of in code that was given globals of its own, which are not to be kept alive;

@@ -72,43 +72,66 @@ look_around(Around *around)
            PyTuple_GET_ITEM(around->watch, 2) == Py_False;
 }
 
-/* What is known of a place in the program, borrowed; NULL without an error if that is nothing. */
+/* A place in the code that is running. */
+typedef struct {
+    PyCodeObject *code; /* counted; NULL for none */
+    int instruction;
+} Spot;
+
+/* What is known of a place in the program, or of one in a library that was called from there,
+   borrowed; NULL without an error if that is nothing. */
 static PyObject *
-known_at(PyCodeObject *code, int instruction)
+known_at(const Spot *outer, const Spot *inner)
 {
-    PyObject *address = PyLong_FromVoidPtr(code), *number = PyLong_FromLong(instruction);
-    PyObject *key = address == NULL || number == NULL ? NULL : PyTuple_Pack(2, address, number);
+    PyObject *key = inner->code == NULL
+                        ? Py_BuildValue("Ni", PyLong_FromVoidPtr(outer->code), outer->instruction)
+                        : Py_BuildValue("NiNi", PyLong_FromVoidPtr(inner->code), inner->instruction,
+                                        PyLong_FromVoidPtr(outer->code), outer->instruction);
     PyObject *known = key == NULL ? NULL : PyDict_GetItemWithError(told.sites, key);
-    Py_XDECREF(address);
-    Py_XDECREF(number);
     Py_XDECREF(key);
     PyErr_Clear();
-    int is_its_own = known != NULL && PyTuple_GET_ITEM(known, 0) == (PyObject *)code;
+    if (known == NULL) {
+        return NULL;
+    }
+    const Spot *first = inner->code == NULL ? outer : inner;
+    int is_its_own = PyTuple_GET_ITEM(known, 0) == (PyObject *)first->code &&
+                     (inner->code == NULL || PyTuple_GET_ITEM(known, 4) == (PyObject *)outer->code);
     return is_its_own ? known : NULL;
+}
+
+/* What is known of the place that is running, borrowed: the user's, or that of NumPy's own Python for
+   one of the user's; NULL without an error if that is nothing. */
+static PyObject *
+known_now(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    Spot inner = {NULL, 0};
+    PyObject *found = NULL;
+    Py_XINCREF(frame);
+    while (frame != NULL) {
+        Spot spot = {PyFrame_GetCode(frame), PyFrame_GetLasti(frame)};
+        found = known_at(&spot, &inner);
+        PyObject *inside = found != NULL ? NULL : PyDict_GetItem(told.inside, spot.code->co_filename);
+        if (inside == Py_True && inner.code == NULL) {
+            inner = spot;
+            Py_INCREF(inner.code);
+        }
+        Py_DECREF(spot.code);
+        int goes_on = inside == Py_True || inside == Py_Ellipsis;
+        PyFrameObject *above = goes_on ? PyFrame_GetBack(frame) : NULL;
+        Py_DECREF(frame);
+        frame = above;
+    }
+    Py_XDECREF(inner.code);
+    return found;
 }
 
 /* The Site of the frame that is running, borrowed; NULL without an error if it has none. */
 PyObject *
 site_now(void)
 {
-    PyFrameObject *frame = told.buffer_type == NULL ? NULL : PyEval_GetFrame();
-    if (frame == NULL) {
-        return NULL;
-    }
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    PyObject *known = known_at(code, PyFrame_GetLasti(frame));
-    Py_DECREF(code);
+    PyObject *known = told.buffer_type == NULL ? NULL : known_now();
     return known == NULL ? NULL : PyTuple_GET_ITEM(PyTuple_GET_ITEM(known, 3), SITE_OF_ORIGIN);
-}
-
-/* The place of a frame, if something was recorded there in the same surroundings, borrowed. */
-static PyObject *
-origin_at(PyCodeObject *code, int instruction, const Around *around)
-{
-    PyObject *known = known_at(code, instruction);
-    int is_same = known != NULL && PyTuple_GET_ITEM(known, 1) == around->errors &&
-                  PyTuple_GET_ITEM(known, 2) == around->watch;
-    return is_same ? PyTuple_GET_ITEM(known, 3) : NULL;
 }
 
 static int within_function; /* whether what is recorded is a step of something else */
@@ -118,18 +141,10 @@ static int within_function; /* whether what is recorded is a step of something e
 static PyObject *
 origin_now(const Around *around)
 {
-    PyFrameObject *frame = PyEval_GetFrame();
-    PyObject *found = NULL;
-    Py_XINCREF(frame);
-    while (frame != NULL) {
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        found = origin_at(code, PyFrame_GetLasti(frame), around);
-        int is_inside = found == NULL &&
-                        PyDict_GetItem(told.inside, code->co_filename) == Py_True;
-        Py_DECREF(code);
-        PyFrameObject *above = is_inside ? PyFrame_GetBack(frame) : NULL;
-        Py_DECREF(frame);
-        frame = above;
+    PyObject *known = known_now(), *found = NULL;
+    if (known != NULL && PyTuple_GET_ITEM(known, 1) == around->errors &&
+        PyTuple_GET_ITEM(known, 2) == around->watch) {
+        found = PyTuple_GET_ITEM(known, 3);
     }
     if (found != NULL && !recording_between && !within_function) {
         PyObject *site = PyTuple_GET_ITEM(found, SITE_OF_ORIGIN);
