@@ -364,12 +364,23 @@ def _evaluate_directly(
 
 
 def compile_since(began: float) -> None:
-    """Have the kernels compiled in the background of what ran tiled since a time, if worth it."""
+    """Have the kernels compiled in the background of what ran tiled since a time, if worth it.
+
+    Importing what writes them takes a tenth of a second, of which the program is not to wait.
+    """
+    kernels = set()
     for record in reversed(history):
         if record.started < began:
             break
         if record.phase is not None and record.lowering == "tiled":
-            kernel_for(record.phase).missed(COMPILE_SECONDS)
+            kernels.add(kernel_for(record.phase))
+
+    def compile_all() -> None:
+        for kernel in kernels:
+            kernel.missed(COMPILE_SECONDS)
+
+    if kernels:
+        threading.Thread(target=compile_all, name="dnumpy-compile", daemon=True).start()
 
 
 def make_room(nbytes: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import linecache
 import math
+import threading
+import time
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,8 @@ from dnumpy import engine
 from dnumpy.api.array import concrete
 from dnumpy.config import config
 from dnumpy.expr.origin import Site
-from dnumpy.kernels import reference, tiled
+from dnumpy.kernels import at_hand, reference, tiled
+from dnumpy.kernels.choose import kernel_for
 from dnumpy.runtime import local, window
 
 if TYPE_CHECKING:
@@ -332,3 +335,24 @@ def test_a_fold_of_a_view_that_does_not_wait_finds_the_view(
     x = dnumpy.array(values)
     found = np.add.reduce(dnumpy.multiply(x, x).imag, axis=0)
     np.testing.assert_array_equal(np.asarray(found), (values * values).imag.sum(axis=0))
+
+
+@pytest.mark.modeless("what runs tiled is decided by this process")
+def test_what_ran_tiled_since_a_time_is_weighed_as_if_it_had_run_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(config, "kernels", "auto")
+    x, y = (dnumpy.array(np.random.default_rng(k).random(300_000)) for k in range(2))
+    for _ in range(6):  # a line that runs once is computed at once
+        np.asarray((x - y) * 5.0 + y / 3.0 - 1.25)
+    records = [r for r in engine.history if r.phase is not None and r.lowering == "tiled"]
+    assert records
+    assert records[-1].phase is not None
+    kernel = kernel_for(records[-1].phase)
+    spent = kernel._total
+    engine.compile_since(time.perf_counter())  # nothing ran since
+    assert kernel._total == spent
+    engine.compile_since(records[-1].started)
+    while working := [t for t in threading.enumerate() if t.name == "dnumpy-compile"]:
+        working[0].join()
+    assert kernel._total >= spent + at_hand.COMPILE_SECONDS
