@@ -309,8 +309,8 @@ differences(PyObject *place, PyObject *line)
     int is_same = Py_TYPE(place) == Py_TYPE(line);
     for (Py_ssize_t k = 0; is_same && k < PyTuple_GET_SIZE(line); k++) {
         PyObject *item = PyTuple_GET_ITEM(place, k);
-        if (item == PyTuple_GET_ITEM(line, k)) {
-            continue;
+        if (item == PyTuple_GET_ITEM(line, k) || k == SITE_OF_ORIGIN) {
+            continue; /* a line of NumPy's Python is a place of its own, of the same line */
         }
         if (k == NAME_OF_ORIGIN) {
             found[1] = item;

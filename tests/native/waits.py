@@ -7,5 +7,5 @@ from dnumpy.expr import origin
 
 def lines_wait() -> None:
     """Let all lines that are known be known to wait."""
-    for _, _, _, known in origin.sites.values():
+    for known in [found[3] for found in origin.sites.values()]:
         known.site.alone = 0
