@@ -511,6 +511,8 @@ handle_compare(PyObject *x, PyObject *y, int op)
         if (site == NULL) {
             Py_CLEAR(b);
         }
+        pair[0] = a; /* those that lie here, of which one may be large */
+        pair[1] = b;
     }
     if (b == NULL) {
         Py_XDECREF(a);

@@ -19,6 +19,7 @@ from dnumpy.expr import race
 from dnumpy.runtime import direct
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SIZE = EAGER_BELOW + 10
@@ -365,3 +366,24 @@ def test_what_a_scalar_takes_is_not_known_before_it_is_computed() -> None:
     assert not lone._is_computed(largest)
     assert largest == 2
     assert lone._is_computed(largest)
+
+
+SMALL = {"of one": np.array([0.5]), "without axes": np.array(0.5), "a row": np.linspace(0, 1, 600)}
+OPERATORS = (
+    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.add,
+    operator.mul, operator.pow, operator.truediv, operator.mod,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("small", SMALL)
+@pytest.mark.parametrize("taken", OPERATORS)
+def test_a_small_operand_beside_a_large_one_at_numpys_turn(
+    taken: Callable[[Any, Any], Any], small: str
+) -> None:
+    large = np.random.default_rng(0).random((500, 600)) + 0.5
+    x, s = dnumpy.array(large), dnumpy.array(SMALL[small])
+    for _ in range(2 * TIMES):  # what is looked at by itself comes to be NumPy's
+        found = taken(s, x), taken(x, s)
+        expected = taken(SMALL[small], large), taken(large, SMALL[small])
+        for mine, numpys in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(np.asarray(mine), numpys, strict=True)
