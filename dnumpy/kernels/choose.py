@@ -23,6 +23,7 @@ from dnumpy import native
 from dnumpy.config import config
 from dnumpy.kernels import at_hand, preparing
 from dnumpy.kernels.joint import Blocks, blocks_of, loaded, run_jointly
+from dnumpy.kernels.partials import extents_of
 from dnumpy.kernels.pieces import (
     LEAST_SECONDS,
     LONG_SECONDS,
@@ -125,6 +126,13 @@ class AdaptiveKernel:
         self.tiles = phase.tiles
         self.multiplies = phase.multiplies
         self.gives_partials = any(given.partial for given in phase.outputs)
+        first = len(phase.inputs)
+        self.rooms = tuple(  # of outputs: what all tiles leave, None where they give rows
+            [
+                extents_of(phase, phase.steps[o.slot - first], phase.tiles) if o.partial else None
+                for o in phase.outputs
+            ]
+        )
         self.lowering = "tiled"
         self._tiled = TiledKernel(phase)
         self._numba: NumbaKernel | ChainKernel | None = None

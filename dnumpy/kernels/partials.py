@@ -14,6 +14,7 @@ from dnumpy.ops.families import Contraction, Reduction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dnumpy.expr.expr import Shape
     from dnumpy.rewrite.phase import Phase, Step
 
 
@@ -35,8 +36,13 @@ def partial_dtype(step: Step, operand_dtype: np.dtype) -> np.dtype:
 
 def room(phase: Phase, step: Step, tiles: int) -> np.ndarray:
     """Return memory for what so many tiles of a phase leave behind of a step."""
+    return np.empty(*extents_of(phase, step, tiles))
+
+
+def extents_of(phase: Phase, step: Step, tiles: int) -> tuple[Shape, np.dtype]:
+    """Return the shape and the dtype of the same."""
     dtype = partial_dtype(step, phase.dtype_of(step.args[0]))
-    return np.empty((tiles, *phase.partial_shape(step)), dtype)
+    return (tiles, *phase.partial_shape(step)), dtype
 
 
 def combine(

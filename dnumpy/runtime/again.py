@@ -10,8 +10,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnumpy.kernels.choose import kernel_for
-from dnumpy.kernels.partials import combine, room
+from dnumpy.kernels.partials import combine
 from dnumpy.runtime import stored
 from dnumpy.runtime.bound import settle, values_of
 from dnumpy.runtime.donation import LEAST_BYTES
@@ -21,8 +23,6 @@ from dnumpy.runtime.records import HERE, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import numpy as np
 
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.rewrite.stages import FusedStage
@@ -57,10 +57,9 @@ def run_again(stage: FusedStage) -> tuple[Record, list[StepFault]] | None:
 def _memory(stage: FusedStage, kernel: AdaptiveKernel) -> list[np.ndarray] | None:
     """Return where each output goes; None where that is to be looked at."""
     outs = []
-    phase, first = stage.phase, len(stage.phase.inputs)
-    for expr, given in zip(stage.outputs, phase.outputs, strict=True):
-        if given.partial:
-            outs.append(room(phase, phase.steps[given.slot - first], kernel.tiles))
+    for expr, room in zip(stage.outputs, kernel.rooms, strict=True):
+        if room is not None:
+            outs.append(np.empty(*room))
         elif expr.nbytes >= LEAST_BYTES and not pool.has(expr.nbytes):
             return None
         else:
