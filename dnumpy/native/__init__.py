@@ -29,8 +29,9 @@ there (``walk.c``, ``survey.c``), its results lie in blocks that come back by th
 (``lease.c``), and a kernel over operands that lie as they did before is told where they are
 (``launch.c``). Until there is one, adjacent steps of a tile are run here by NumPy's loops
 (``stretches.c``). Work that needs no interpreter, rows of such kernels (``joint.c``, ``staged.c``),
-steps over tiles (``tiles.c``), masks over large arrays (``masks.c``) and copies (``copies.c``), is
-shared out among threads that wait for it (``crew.c``).
+steps over tiles (``tiles.c``), masks over large arrays (``masks.c``) and copies (``copies.c``, and
+``wrapped.c`` for those that wrap around), is shared out among threads that wait for it
+(``crew.c``).
 
 Types: :class:`Handle` (which ``ndarray`` derives from), :class:`Callable` (which ``ufunc`` derives
 from), :class:`Node` (which ``Expr`` derives from), ``Launch`` and ``Lease``, and ``Method``,
