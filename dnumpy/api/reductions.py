@@ -458,9 +458,14 @@ def _var_dtypes(dtype: np.dtype, asked: Any) -> tuple[Any, np.dtype | None]:
     return _mean_dtypes(dtype, asked)
 
 
+_COMPUTED = frozenset({np.float64, np.float32})
+
+
 def _shared_out(total: Any, count: float, narrow: np.dtype | None) -> Any:
     """Divide by a count, which may be more than the largest float16."""
     if narrow is None:
+        if type(total) in _COMPUTED or (type(total) is ndarray and total._np is not None):
+            return total / count  # what is at hand goes no longer way
         return ufuncs.call(np.true_divide, (total, count), {})
     return _cast_to(ufuncs.call(np.true_divide, (total, np.asarray(count)[()]), {}), narrow)
 
