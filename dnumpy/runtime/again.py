@@ -1,6 +1,6 @@
 """A stage that runs as it ran before, in few steps: see :mod:`dnumpy.kernels.settled`.
 
-All that the latest runs of its kernel had in common is left out. What is rare is left to
+All that the latest runs of its kernel had in common is left out. The rest is left to
 :mod:`dnumpy.runtime.local`, before anything is done: regions of arrays that are written in place,
 memory of operands that die, columns, and faults of which somebody is to be told.
 """
@@ -22,7 +22,7 @@ from dnumpy.runtime.memory import pool
 from dnumpy.runtime.records import HERE, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.rewrite.stages import FusedStage
@@ -33,16 +33,13 @@ _new: Callable[..., Record] = tuple.__new__  # what the class does takes three t
 def run_again(stage: FusedStage) -> tuple[Record, list[StepFault]] | None:
     """Run a stage as most of its runs go; None where that is not known, and nothing was given."""
     kernel = kernel_for(stage.phase)
-    settled = kernel.settled
-    if settled is None or stage.placed or stored.unread:
+    if kernel.settled is None or stage.placed or stored.unread:
         return None
     started = time.perf_counter()
     outs = _memory(stage, kernel)
     if outs is None:
         return None
-    raised = settled.run(values_of(stage.inputs), outs)
-    if raised and (raised < 0 or settled.are_told(raised, told_of(stage.steps))):
-        kernel.settled = None
+    if not runs_as_settled(kernel, stage, values_of(stage.inputs), outs):
         return None
     found: list[StepFault] = []
     if kernel.gives_partials:
@@ -52,6 +49,23 @@ def run_again(stage: FusedStage) -> tuple[Record, list[StepFault]] | None:
             expr.value, expr.args = out, ()
     seconds = time.perf_counter() - started
     return _record(kernel, started, seconds), found
+
+
+def runs_as_settled(
+    kernel: AdaptiveKernel, stage: FusedStage, values: Sequence[Any], outs: Sequence[np.ndarray]
+) -> bool:
+    """Compute all rows as most runs go; False where they are to be computed as if nothing had been.
+
+    So they are where somebody is to be told of a fault.
+    """
+    settled = kernel.settled
+    if settled is None:
+        return False
+    raised = settled.run(values, outs)
+    if raised == 0 or (raised > 0 and not settled.are_told(raised, told_of(stage.steps))):
+        return True
+    kernel.settled = None
+    return False
 
 
 def _memory(stage: FusedStage, kernel: AdaptiveKernel) -> list[np.ndarray] | None:

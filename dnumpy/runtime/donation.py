@@ -21,6 +21,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ from dnumpy.runtime.memory import is_private, pool
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from dnumpy.expr.expr import Params, Shape
     from dnumpy.kernels.choose import AdaptiveKernel
     from dnumpy.kernels.joint import Blocks
     from dnumpy.kernels.tiled import Faults
@@ -51,6 +53,7 @@ TOGETHER_BYTES = 1 << 18  # of several that lie between each other, whose lines 
 FEW = 64  # steps, of which NumPy does each on so little without losing much
 HELD_BATCHES = 64  # at whose ends rows are held back, about
 HELD_SHARE = 0.25  # of all rows, at most
+_MOST_REACHES = 1024
 LEAST_BYTES = 1 << 22  # of an output: below this a second array is no matter
 
 
@@ -177,10 +180,15 @@ def memory_of_base(
 
 def _reach_of(view: Expr, update: Expr, base: Expr) -> Reach | None:
     """Return how far from the rows written lie those that a view shows; None if it varies."""
-    if view.params == update.params:
+    return _reach(view.params, update.params, base.shape, base.dtype)
+
+
+@lru_cache(maxsize=_MOST_REACHES)
+def _reach(view: Params, update: Params, shape: Shape, dtype: np.dtype) -> Reach | None:
+    if view == update:
         return Reach()
-    read = Geometry(*view.params).row_map(base.shape, base.dtype)
-    written = Geometry(*update.params).row_map(base.shape, base.dtype)
+    read = Geometry(*view).row_map(shape, dtype)
+    written = Geometry(*update).row_map(shape, dtype)
     if read is None or written is None or read.step != written.step or read.step < 0:
         return None
     apart = read.start - written.start

@@ -38,7 +38,7 @@ from dnumpy.ops.table import UPDATE, VIEW
 from dnumpy.rewrite.columns import columns_of
 from dnumpy.rewrite.stages import FusedStage, Stage
 from dnumpy.runtime import chunked, columnwise, donation, stored
-from dnumpy.runtime.again import run_again
+from dnumpy.runtime.again import run_again, runs_as_settled
 from dnumpy.runtime.bound import settle, value_of, values_of
 from dnumpy.runtime.failures import Failure, failure, is_ready
 from dnumpy.runtime.faults import StepFault, collect, noting, told_of
@@ -144,6 +144,34 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
         return _run_columns(stage, kernel, columns)
     outs, targets, staged = _allocate(stage)
     values = values_of(stage.inputs)
+    if not staged and runs_as_settled(kernel, stage, values, outs):
+        found: Faults = set()
+    else:
+        found = _computed(kernel, stage, values, outs, staged)
+    if len(targets) < len(outs):
+        first = len(phase.inputs)
+        for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
+            if given.partial:
+                number = given.slot - first
+                note = noting(found, number)
+                settle(expr, combine(phase.steps[number], out, note))
+    faults = collect(stage.steps, found) if found else []
+    for expr, memory in targets.values():
+        if expr.op is WRAP:
+            fill_margins(memory, *_place_of(expr))
+        settle(expr, memory)  # a placed value has no memory of its own and stays pending
+    return faults, kernel
+
+
+def _computed(
+    kernel: AdaptiveKernel,
+    stage: FusedStage,
+    values: Sequence[Any],
+    outs: Sequence[np.ndarray],
+    staged: dict[int, donation.Reach],
+) -> Faults:
+    """Compute all rows of all outputs, those staged by way of scratch memory."""
+    phase = stage.phase
     told = told_of(stage.steps)
     if staged:
         near = any(any(reach) for reach in staged.values())
@@ -160,19 +188,7 @@ def _run_fused(stage: FusedStage) -> tuple[list[StepFault], AdaptiveKernel]:
             found = _run_rows(kernel, phase, _runner(kernel, phase, values, outs, told))
     else:
         found = _run_rows(kernel, phase, _runner(kernel, phase, values, outs, told))
-    if len(targets) < len(outs):
-        first = len(phase.inputs)
-        for expr, given, out in zip(stage.outputs, phase.outputs, outs, strict=True):
-            if given.partial:
-                number = given.slot - first
-                note = noting(found, number)
-                settle(expr, combine(phase.steps[number], out, note))
-    faults = collect(stage.steps, found) if found else []
-    for expr, memory in targets.values():
-        if expr.op is WRAP:
-            fill_margins(memory, *_place_of(expr))
-        settle(expr, memory)  # a placed value has no memory of its own and stays pending
-    return faults, kernel
+    return found
 
 
 def _run_columns(
