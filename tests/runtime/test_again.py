@@ -164,3 +164,30 @@ def test_all_is_asked_again_now_and_then() -> None:
     run_again(chain, x, y)
     counts = [run_again(chain, x, y) for _ in range(3 * settled.MOST_RUNS)]
     assert any(0 in found for found in counts)
+
+
+def test_regions_that_are_written_run_as_settled_and_give_what_numpy_gives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[int] = []
+    real = settled.Settled.run
+
+    def counted(self: settled.Settled, values: Any, outs: Any) -> int:
+        ran.append(real(self, values, outs))
+        return ran[-1]
+
+    monkeypatch.setattr(settled.Settled, "run", counted)
+
+    def relaxed(xp: Any, u: Any) -> Any:
+        for _ in range(3):
+            u[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) * 0.25
+            assert xp.asarray(u)[0, 0] == u[0, 0]
+        return u
+
+    limit, seed = time.monotonic() + 60, 0
+    while sum(flags >= 0 for flags in ran) < 20:
+        assert time.monotonic() < limit
+        seed += 1
+        values = numbers(seed)[0].reshape(500, 600)
+        found = relaxed(dnumpy, dnumpy.array(values))
+        np.testing.assert_array_equal(np.asarray(found), relaxed(np, values), strict=True)
