@@ -8,6 +8,7 @@ warn, which is then said once and at the program's line.
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from dnumpy.api.array import room
 from dnumpy.config import config, thread_count
+from dnumpy.kernels.sharing import Sharing
 from dnumpy.runtime.threads import share_out
 
 if TYPE_CHECKING:
@@ -48,11 +50,31 @@ def _cuts(extent: int, pieces: int) -> list[slice]:
     return [slice(*ends) for ends in pairwise(bounds)]
 
 
-def in_pieces(call: Call, arrays: tuple[np.ndarray, ...], cut: int, joint: int, pieces: int) -> Any:
+def _sharing_of(what: Any, array: np.ndarray, cut: int) -> Sharing:
+    """Return what is known of threads for such a call, of about so many lines of about such a size.
+
+    The ``what`` is what one thread does of another call.
+    """
+    count = array.shape[cut]
+    key = what, array.dtype.num, cut, count.bit_length(), (array.size // count).bit_length()
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    return _known.setdefault(key, Sharing())
+
+
+_known: dict[tuple[Any, ...], Sharing] = {}
+_MOST_KNOWN = 512
+
+
+def in_pieces(
+    what: Any, call: Call, arrays: tuple[np.ndarray, ...], cut: int, joint: int, pieces: int
+) -> Any:
     """Return what ``call`` gives of arrays that are cut along an axis, as one.
 
     Parameters
     ----------
+    what : hashable
+        What tells such calls from those that take another time.
     call : callable
         Gives an array, or a tuple of some, for pieces of the arrays.
     arrays : tuple of ndarray
@@ -76,14 +98,22 @@ def in_pieces(call: Call, arrays: tuple[np.ndarray, ...], cut: int, joint: int, 
         for whole, part in zip(results, found if several else (found,), strict=True):
             whole[(*joint_axes, some)] = part
 
+    sharing = _sharing_of(what, arrays[0], cut)
+    shared = sharing.pays(guess=True)
+    started = time.perf_counter()
     try:
         with _silently():
+            if not shared:
+                found = call(*arrays)
+                sharing.observe(time.perf_counter() - started, shared=False)
+                return found
             first = piece(slice(0, 1))
             several = isinstance(first, tuple)
             results = [made(one) for one in (first if several else (first,))]
             share_out(compute, _cuts(extent, pieces))
     except _REFUSED:
         return NotImplemented
+    sharing.observe(time.perf_counter() - started, shared=True)
     if not several:
         return results[0]
     return tuple(results) if type(first) is tuple else type(first)(*results)
@@ -117,7 +147,7 @@ def _lined(function: Call, cost: float) -> Call:
             return NotImplemented
         cut = _cut_of(own)
         call = partial(_with_axis, function, args, {**named, "axis": own})
-        return in_pieces(call, (a,), cut, cut, PIECES)
+        return in_pieces(function, call, (a,), cut, cut, PIECES)
 
     return of_lines
 
@@ -140,7 +170,14 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
         made[at] = a[at]
         made[at].sort(axis=own, kind=kind, stable=stable)
 
-    share_out(compute, _cuts(a.shape[cut], PIECES))
+    sharing = _sharing_of(("sort", kind, stable), a, cut)
+    shared = sharing.pays(guess=True)
+    started = time.perf_counter()
+    if shared:
+        share_out(compute, _cuts(a.shape[cut], PIECES))
+    else:
+        compute(slice(None))
+    sharing.observe(time.perf_counter() - started, shared=shared)
     return made
 
 
@@ -171,7 +208,8 @@ def _reduced(function: Call, a: Any, axis: Any, q: Any, named: dict[str, Any]) -
         return NotImplemented
     args = () if q is None else (q,)
     call = partial(_with_axis, function, args, {**named, "axis": own})
-    return in_pieces(call, (a,), _cut_of(own), np.ndim(q) if q is not None else 0, 1)
+    joint = np.ndim(q) if q is not None else 0
+    return in_pieces((function, np.size(q)), call, (a,), _cut_of(own), joint, 1)
 
 
 def median(
@@ -239,7 +277,7 @@ def _of_matrices(function: Call, cost: float, operands: int = 1) -> Call:
         if not (fits and same and kinds and shares(cost * first.size)):
             return NotImplemented
         call = partial(_with_others, function, args[operands:], named)
-        return in_pieces(call, stacks, 0, 0, PIECES)
+        return in_pieces(function, call, stacks, 0, 0, PIECES)
 
     return of_matrices
 
@@ -263,7 +301,7 @@ def interp(
     def call(values: np.ndarray) -> np.ndarray:
         return np.interp(values, xp, fp, left, right)
 
-    return in_pieces(call, (x,), 0, 0, PIECES)
+    return in_pieces(("interp", len(xp).bit_length()), call, (x,), 0, 0, PIECES)
 
 
 _TRANSFORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 import dnumpy as np
 from dnumpy import native
 from dnumpy.api import lines
+from dnumpy.kernels import sharing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +24,13 @@ def _as_programs_run() -> Iterator[None]:
     np.config.threads, np.config.mode, np.config.eager_below = 3, "default", 1 << 18
     yield
     np.config.threads, np.config.mode, np.config.eager_below = kept
+
+
+@pytest.fixture(autouse=True, params=["shared", "alone"])
+def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Share all out, and have one thread do what was found to be slower by several."""
+    pays = request.param == "shared"
+    monkeypatch.setattr(lines.Sharing, "pays", lambda _self, *, guess: guess and pays)
 
 
 def seen(x: Any) -> Any:
@@ -126,6 +135,7 @@ def test_what_numpy_warns_of_is_said_once() -> None:
 
 @pytest.mark.skipif(not native.built, reason="the module in C asks")
 def test_threads_share_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines.Sharing, "pays", lambda _self, *, guess: guess)
     shared: list[int] = []
     share_out = lines.share_out
 
@@ -141,3 +151,22 @@ def test_threads_share_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     a.argsort()
     np.linalg.eigh(np.array(numbers((2000, 6, 6))))
     assert shared == [6, 6, 6]
+
+
+def test_threads_that_are_in_the_way_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(lines, "_known", {})
+    monkeypatch.setattr(sharing, "MUCH", 10.0)  # seconds: one thread is tried whatever it takes
+    stack = np.array(numbers((3000, 4, 4)) + 9 * numpy.eye(4))
+    waited: list[int] = []
+    share_out = lines.share_out
+
+    def slowly(compute: Any, some: Any) -> None:
+        waited.append(len(some))
+        share_out(compute, some)
+        time.sleep(0.05)
+
+    monkeypatch.setattr(lines, "share_out", slowly)
+    found = [np.linalg.inv(stack) for _ in range(20)]
+    assert 1 <= len(waited) < 10
+    assert all(seen(one) == seen(found[0]) for one in found)
