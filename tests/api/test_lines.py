@@ -153,6 +153,7 @@ def test_threads_share_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shared == [6, 6, 6]
 
 
+@pytest.mark.skipif(not native.built, reason="the module in C asks")
 def test_threads_that_are_in_the_way_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(lines, "_known", {})
