@@ -214,9 +214,7 @@ def here_above(depth: int, state: ErrorState, watched: Watch) -> Origin:
         if known is code and errors is state and listens is watched:
             kept: Origin = found[3]
             return kept
-    within, outside = _frames_of(frame)
-    origin = _origin_of(outside, state, watched)
-    return origin if within is None else _origin_within(within, outside, origin, state)
+    return _origin_beyond(frame, state, watched)
 
 
 def users_frame(depth: int) -> FrameType:
@@ -266,12 +264,7 @@ def site_at(frame: FrameType) -> Site | None:
         name = frame.f_code.co_filename
         inside = libraries.get(name)
         if (_note_file(name) if inside is None else inside) is not OWN:
-            state, watched = error_state(), watch()
-            within, outside = _frames_of(frame)
-            origin = _origin_of(outside, state, watched)
-            if within is not None:
-                origin = _origin_within(within, outside, origin, state)
-            site = origin.site
+            site = _origin_beyond(frame, error_state(), watch()).site
     return site
 
 
@@ -322,6 +315,13 @@ def _origin_of(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
         sites.clear()
     sites[key] = (code, state, watched, origin)
     return origin
+
+
+def _origin_beyond(frame: FrameType, state: ErrorState, watched: Watch) -> Origin:
+    """Return the user's line as the origin of what a frame records, maybe of a library."""
+    within, outside = _frames_of(frame)
+    origin = _origin_of(outside, state, watched)
+    return origin if within is None else _origin_within(within, outside, origin, state)
 
 
 def _key_within(within: FrameType, outside: FrameType) -> tuple[int, ...]:

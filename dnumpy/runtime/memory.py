@@ -199,7 +199,7 @@ class Pool:
 
     def _block(self, nbytes: int) -> Block:
         with self._lock:
-            found = nbytes if nbytes in self._free else self._fitting(nbytes)
+            found = self._fitting(nbytes)
             if found is not None:
                 block = self._pop(self._free[found])
                 if block.nbytes < nbytes:
