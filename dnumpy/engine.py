@@ -229,6 +229,7 @@ def _evaluate(
     ``alone``.
     """
     started = time.perf_counter()
+    window.evaluations += 1
     order = pending_in_order(roots)
     sites, exprs, nbytes, most, multiplies, apart, home, wanted = survey(order)
     _tell_sites(order, sites, exprs)

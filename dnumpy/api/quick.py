@@ -225,7 +225,13 @@ def bind() -> None:
 def bind_laps() -> None:
     """Tell the module in C which sizes are between, and have the laps of loops measured anew."""
     measured = laps.Laps(
-        engine.flush, _way, _goes, at_hand.are_made_now, engine.compile_since, EAGER_BELOW
+        engine.flush,
+        _way,
+        _goes,
+        at_hand.are_made_now,
+        engine.compile_since,
+        lambda: engine.window.evaluations,
+        EAGER_BELOW,
     )
     native.bind_laps(
         least=laps.LEAST_ELEMENTS,

@@ -474,8 +474,8 @@ def begins_product(*factors: Any) -> None:
 def bind_laps(
     least: int,
     most: int,
-    ended: Callback[[float], tuple[int, int]],
-    begins: Callback[[Any, int, int], tuple[int, int]],
+    ended: Callback[..., tuple[int, ...]],
+    begins: Callback[[Any, int, int], tuple[int, ...]],
     site_here: Callback[[], object],
     compute: Callback[[Any], object],
 ) -> None:

@@ -18,16 +18,21 @@
 static struct {
     Py_ssize_t most;        /* elements: sizes between are smaller; 0 until Python has told */
     PyObject *ended;        /* called where a lap begins that ends a block, with the elements that
-                               were worked on in it: -> (way, laps to come) */
+                               were worked on in it, whether some operations are of sizes between,
+                               and the seconds of the shortest lap: -> (way, laps to come, whether it yields) */
     PyObject *begins;       /* (code, instruction, elements) -> the same, where another loop begins */
     PyObject *site_here;    /* makes the site of the line that is running */
     PyObject *compute;      /* gives an array that waits its content */
     PyCodeObject *code;     /* the place at which a lap begins */
     int instruction, way, known; /* `known`: it was come back to */
-    double elements;        /* of operations since a block began */
+    int yields;             /* one on larger arrays takes over, if such an operation comes */
+    int takes_over;         /* this is such a loop */
+    int mixed;              /* some operations since a block began are of sizes between */
+    double elements;        /* of operations since then */
     double size;            /* of the operation that begins a lap, in elements */
     long laps, due, others, patience, hope; /* `others` may be so many; or those of the next loop */
     double hit_at, longest; /* seconds: when the latest lap began, and of the longest */
+    double shortest;        /* of a block */
     unsigned long thread;
 } loop;
 
@@ -100,17 +105,21 @@ is_between(Py_ssize_t size)
 static void
 take_answer(PyObject *answer)
 {
-    int way;
+    int way, yields = 0;
     long due;
     loop.laps = 0;
     loop.elements = 0;
-    if (answer != NULL && PyArg_ParseTuple(answer, "il", &way, &due)) {
+    loop.mixed = 0;
+    loop.shortest = Py_HUGE_VAL;
+    if (answer != NULL && PyArg_ParseTuple(answer, "il|p", &way, &due, &yields)) {
         loop.way = way;
         loop.due = due;
+        loop.yields = yields;
     }
     else {
         loop.way = AS_EVER;
         loop.due = LONG_MAX;
+        loop.yields = 0;
     }
     loop_waits = loop.way == WAITING;
     Py_XDECREF(answer);
@@ -128,8 +137,10 @@ counted(Py_ssize_t elements)
     PyCodeObject *code = PyFrame_GetCode(frame);
     int instruction = PyFrame_GetLasti(frame);
     double now = seconds_now(), since = now - loop.hit_at;
+    int takes_over = loop.yields && elements >= loop.most;
     if (code == loop.code && instruction == loop.instruction) {
         loop.longest = since > loop.longest ? since : loop.longest;
+        loop.shortest = since < loop.shortest ? since : loop.shortest;
         loop.hit_at = now;
         if (!loop.known) {
             loop.known = 1;
@@ -141,14 +152,15 @@ counted(Py_ssize_t elements)
         }
         loop.others = 0;
         if (++loop.laps >= loop.due) {
-            take_answer(PyObject_CallFunction(loop.ended, "d", loop.elements));
+            take_answer(PyObject_CallFunction(loop.ended, "did", loop.elements, loop.mixed,
+                                              loop.shortest));
             loop.hit_at = seconds_now(); /* without what was computed meanwhile */
         }
     }
-    else if (loop.code == NULL || ++loop.others >= loop.patience ||
+    else if (loop.code == NULL || takes_over || ++loop.others >= loop.patience ||
              (loop.known && code != loop.code && loop.others >= LEAST_OVER &&
               since > TIMES_LONGER * loop.longest + SECONDS_LONGER)) {
-        if (!loop.known) {
+        if (!loop.known && !loop.takes_over) {
             loop.hope = loop.hope >= MOST_OTHERS ? LEAST_OTHERS : 2 * loop.hope;
         }
         Py_XSETREF(loop.code, (PyCodeObject *)Py_NewRef(code));
@@ -157,11 +169,13 @@ counted(Py_ssize_t elements)
         loop.known = 0;
         loop.hit_at = now;
         loop.longest = 0;
-        loop.patience = loop.hope;
+        loop.takes_over = takes_over;
+        loop.patience = takes_over ? MOST_OTHERS : loop.hope;
         loop.others = 0;
         take_answer(PyObject_CallFunction(loop.begins, "Oin", code, instruction, elements));
     }
     loop.elements += (double)elements;
+    loop.mixed |= is_between(elements);
     Py_DECREF(code);
     return PyErr_Occurred() ? -1 : loop.way;
 }

@@ -58,6 +58,7 @@ class Window:
         "elements",
         "elements_of_little",
         "elements_passed",
+        "evaluations",
         "exprs",
         "little",
         "looked",
@@ -84,6 +85,7 @@ class Window:
         self.settled: weakref.ref[Expr] | None = None  # the last of them, if it waits no longer
         self.owners: dict[int, weakref.ref[Any]] = {}  # of what the thread recorded
         self.thread = get_ident()
+        self.evaluations = 0  # of this process so far
         self.at_once = 0  # elements of what is computed at once in the loop that runs: expr/laps.py
         self.waits = False  # whether what is of middling size waits there
         self._others: dict[int, dict[int, weakref.ref[Any]]] = {}  # by thread

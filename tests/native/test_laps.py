@@ -37,7 +37,7 @@ def go(way: int, least: int, most: int = EAGER_BELOW) -> None:
     native.bind_laps(
         least=least,
         most=most,
-        ended=lambda _elements: (way, MANY),
+        ended=lambda *_: (way, MANY),
         begins=lambda _code, _instruction, _elements: (way, MANY),
         site_here=origin.here,
         compute=concrete,
@@ -474,7 +474,7 @@ def test_a_loop_whose_bits_would_change_has_but_one_way(
     monkeypatch.setattr(dnumpy.config, "eager_below", EAGER_BELOW)
     told: list[float] = []
 
-    def ended(elements: float) -> tuple[int, int]:
+    def ended(elements: float, _mixed: int, _shortest: float) -> tuple[int, int]:
         told.append(elements)
         return AS_EVER, 1
 
