@@ -128,7 +128,7 @@ kind_of_argument(PyObject *x)
         return node->owner == Py_None ? TO_BE_LOOKED_AT : WAITS;
     }
     int is_large = IS_NUMPYS(node->value) && ((Handle *)x)->place == Py_None &&
-                   elements_of(node->shape) / BYTES_OF_OTHERS >= setting(world.eager_below_at);
+                   !runs_at_once(node->value);
     is_large |= IS_NUMPYS(node->value) && counts_between(node->shape, node->dtype);
     return is_large ? WAITS : IS_NUMPYS(node->value) ? LIES_HERE : TO_BE_LOOKED_AT;
 }
