@@ -24,12 +24,15 @@ EARLY = 2  # likewise where ours take longer than NumPy's loops usually do, and 
 USUAL_SECONDS, SHORT = 15e-12, 2e-3  # for a byte that a cheap loop reads or writes; for a round
 TRIALS = 4  # rounds of a trial
 COLD = 2  # of them, whose results lie in new memory: the system's, then what that was given back
+COLD_TRIALS = 2  # that may end there: a program's first memory takes as long as it likes
 AGAIN = 6  # evaluations after which a finished period of NumPy's is judged, the first ones cold
 TELLING = 2  # of them, after which ours that are hopeless are
 FIRST_PERIOD, LAST_PERIOD = 16, 256  # rounds that are NumPy's before ours are looked at again
+TOLD_ROUNDS = 16  # of NumPy's, of which what did not run is told together
 FIRST_REST, LAST_REST = 64, 1 << 14  # evaluations of ours before NumPy is tried again
 AT_FIRST, HOPELESS = 3.0, 1.3  # times the other way: what takes longer ends there and then
 NEW_MEMORY = 1e-10  # seconds a byte, until the system has cleared its page
+FIRST_MEMORY = 3e-9  # likewise, until a virtual machine has it from its host
 BEHIND = 2  # times in a row that NumPy takes three times ours, before the next ones are ours
 GAIN = 0.97  # times ours: what NumPy must take to be given the next rounds
 LEAST_SECONDS = 4e-12  # that NumPy takes for a byte which it reads or writes, in any cache
@@ -74,9 +77,9 @@ class Race:
     """What was measured of lines whose results are computed together."""
 
     __slots__ = (
-        "apart", "began", "behind", "best", "broken", "by_numpy", "due", "goes_on", "has_end",
-        "laps", "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at", "recording",
-        "rest", "rounds", "runs", "sites", "skipped", "spent", "trying",
+        "apart", "began", "behind", "best", "broken", "by_numpy", "cold", "due", "goes_on",
+        "has_end", "laps", "lasted", "most", "nbytes", "numpys", "opening", "period", "ran_at",
+        "recording", "rest", "rounds", "rounds_told", "runs", "sites", "skipped", "spent", "trying",
     )  # fmt: skip
 
     def __init__(self, sites: tuple[Place, ...], nbytes: int, most: int, *, apart: bool) -> None:
@@ -99,8 +102,10 @@ class Race:
         self.recording = 0.0  # seconds that recording a round of ours takes; 0 while unknown
         self.skipped: Skipped = ()  # what hears that it was not run
         self.rounds = 0  # left to NumPy
+        self.rounds_told = 0  # likewise, when what did not run was told of it last
         self.runs = 0
         self.behind = 0
+        self.cold = 0  # trials that ended in their first rounds
         self.due = STEADY
         self.period, self.rest = FIRST_PERIOD, FIRST_REST
 
@@ -127,7 +132,7 @@ class Race:
         elif self.runs >= self.due:
             if self.best > LEAST_SECONDS * self.nbytes:
                 self.by_numpy = self.trying = True
-                self.rounds = TRIALS
+                self.rounds = self.rounds_told = TRIALS
             else:
                 self._rests()
 
@@ -174,7 +179,7 @@ class Race:
                 return
         self.spent += seconds
         if self.trying and self.spent > self._most_tried():
-            self._rests()
+            self._breaks_off()
             self.broken = not ends
         elif ends:
             if self.laps[1] == math.inf:
@@ -204,8 +209,8 @@ class Race:
         """Note that a round of NumPy's did, and what has been known so far of rounds of both."""
         self.spent = 0.0
         self.rounds -= 1
-        for missed in self.skipped:
-            missed(self.lasted / len(self.skipped))
+        if self.trying or self.rounds <= 0 or self.rounds % TOLD_ROUNDS == 0:
+            self._tell_skipped()
         if self.rounds > 0:
             return
         if self.trying:
@@ -214,6 +219,12 @@ class Race:
             self.by_numpy, self.opening, self.ran_at = False, None, 0.0
             self.laps = math.inf, self.laps[1]
             self.best, self.due = math.inf, self.runs + AGAIN
+
+    def _tell_skipped(self) -> None:
+        """Tell what was not run how long it would have taken in the rounds since the last time."""
+        rounds, self.rounds_told = self.rounds_told - self.rounds, self.rounds
+        for missed in self.skipped:
+            missed(rounds * self.lasted / len(self.skipped))
 
     def _most_tried(self) -> float:
         """Return how long a round of a trial may take; the first ones meet new memory."""
@@ -225,6 +236,7 @@ class Race:
         """Note a round that was to be NumPy's and was ours: something was not at hand."""
         self.spent = 0.0
         self.rounds -= 1
+        self.rounds_told -= 1
         if self.rounds <= 0:
             self._rests()
 
@@ -233,9 +245,18 @@ class Race:
         if numpys < GAIN * ours:
             self.by_numpy, self.trying = True, False
             self.opening = None
-            self.rounds = self.period
+            self.rounds = self.rounds_told = self.period
             self.period = min(2 * self.period, LAST_PERIOD)
             self.numpys, self.laps = math.inf, (self.laps[0], math.inf)
+        else:
+            self._rests()
+
+    def _breaks_off(self) -> None:
+        """End a trial in which NumPy takes too long; it may be tried soon again."""
+        is_cold = self.rounds > TRIALS - COLD and self.cold < COLD_TRIALS
+        if is_cold and self.spent <= AT_FIRST * self.best + FIRST_MEMORY * self.nbytes:
+            self.cold += 1
+            self.over()
         else:
             self._rests()
 

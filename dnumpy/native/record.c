@@ -527,6 +527,8 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         {race_type, "rounds", &told.race.rounds},
         {race_type, "skipped", &told.race.skipped},
         {race_type, "behind", &told.race.behind},
+        {race_type, "due", &told.race.due},
+        {race_type, "runs", &told.race.runs},
     };
     for (size_t k = 0; k < sizeof slots / sizeof *slots; k++) {
         *slots[k].at = stored_at(slots[k].type, slots[k].name);

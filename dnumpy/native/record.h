@@ -45,7 +45,7 @@ typedef struct {
     } counts;
     struct {
         Py_ssize_t by_numpy, most, sites, trying, has_end, opening, spent, numpys, best, laps, rounds,
-            skipped, behind;
+            skipped, behind, due, runs;
     } race;
     Py_ssize_t accuracy, window_exprs, changes; /* of settings */
     Py_ssize_t alone, of_race;         /* of a Site */

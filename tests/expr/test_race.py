@@ -135,10 +135,40 @@ def test_rounds_that_meet_new_memory_do_not_decide() -> None:
     assert not found.trying
 
 
+def test_a_trial_that_met_a_programs_first_memory_is_soon_repeated() -> None:
+    sites = (Site(),)
+    found = raced(sites)
+    for _ in range(race.COLD_TRIALS):
+        slow = race.AT_FIRST * OURS + race.FIRST_MEMORY / 2 * NBYTES
+        round_of(sites, slow)
+        assert not found.by_numpy
+        assert not found.is_won()
+        raced(sites)
+        assert found.by_numpy
+    round_of(sites, slow)
+    assert found.is_won()
+
+
+def test_what_numpy_ran_in_place_of_is_told_of_many_rounds_together() -> None:
+    told: list[float] = []
+    sites = (Site(),)
+    for _ in range(STEADY):
+        evaluated(sites, NBYTES, NBYTES, OURS, [told.append])
+    found = sites[0].race
+    assert found is not None
+    rounds = 0
+    while found.by_numpy:
+        round_of(sites, OURS / 2)
+        rounds += 1
+    assert sum(told) == pytest.approx(rounds * OURS)
+    assert len(told) <= TRIALS + rounds // race.TOLD_ROUNDS + 1
+
+
 def test_a_trial_ends_in_the_middle_of_a_round_that_takes_too_long() -> None:
     allowed = int(race.AT_FIRST + race.NEW_MEMORY * NBYTES / OURS)  # the first round: new memory
     sites = tuple(Site() for _ in range(allowed + 3))
     found = raced(sites)
+    found.cold = race.COLD_TRIALS
     for k, site in enumerate(sites):
         assert found.by_numpy == (k <= allowed)
         site.took(OURS)
