@@ -143,9 +143,11 @@ def _weighed_here(x: ndarray, weights: Any, least: int, shortest: int) -> Any:
     values = concrete(x)
     if x.size <= shortest:  # one block, whatever there is to count
         return calls.wrap_result(np.bincount(values, calls.unwrap(weights), least))
-    size = max(int(values.max()) + 1, least)
-    step = block_rows(x.size, size, block=max(shortest, LABELS))
-    return calls.wrap_result(counts.weighed(values, calls.unwrap(weights), size, step))
+    weighs = np.asarray(calls.unwrap(weights))
+    found = counts.weighed(
+        values, weighs, least, lambda size: block_rows(x.size, size, block=max(shortest, LABELS))
+    )
+    return calls.wrap_result(found)
 
 
 def _counted_here(x: ndarray, minlength: Any) -> Any:

@@ -1,6 +1,6 @@
-/* How often each whole number occurs, and how many numbers lie in bins of equal width. Threads draw
-   batches, and each counts in counters of its own: two rows of them, which take turns, so that equal
-   neighbours do not wait for each other. */
+/* How often each whole number occurs, what weights of each sum up to, and how many numbers lie in bins
+   of equal width. Threads draw batches, and each counts in counters of its own: two rows of them,
+   which take turns, so that equal neighbours do not wait for each other. */
 
 #include "crew.h"
 #include "handle.h"
@@ -124,6 +124,97 @@ count_whole(PyObject *Py_UNUSED(module), PyObject *args)
     Count count = {.add = adds[sign][log], .values = PyArray_DATA(values), .itemsize = itemsize,
                    .size = PyArray_SIZE(values), .kinds = size};
     return counted(&count, threads);
+}
+
+/* ---------------------------------------------------------------- weights by whole numbers */
+
+typedef struct Weigh Weigh;
+struct Weigh {
+    int (*add)(const Weigh *self, npy_intp start, npy_intp stop, double *sums);
+    const char *values;
+    const double *weights;
+    npy_intp size, block, kinds;
+    double *sums;
+    int64_t next, failed; /* counters that all threads share */
+};
+
+/* Add the weights of each block in their order. */
+static void
+draw_blocks(void *job)
+{
+    Weigh *self = job;
+    int64_t k;
+    while (!ADD(&self->failed, 0) && (k = ADD(&self->next, 1)) * self->block < self->size) {
+        npy_intp start = (npy_intp)k * self->block, stop = start + self->block;
+        stop = stop < self->size ? stop : self->size;
+        if (!self->add(self, start, stop, self->sums + k * self->kinds)) {
+            ADD(&self->failed, 1);
+        }
+    }
+}
+
+#define DEFINE_WEIGH(NAME, TYPE)                                                                   \
+    static int NAME(const Weigh *self, npy_intp start, npy_intp stop, double *sums)                \
+    {                                                                                              \
+        const TYPE *x = (const TYPE *)self->values;                                                \
+        const npy_uint64 kinds = (npy_uint64)self->kinds;                                          \
+        for (npy_intp at = start; at < stop; at++) {                                               \
+            npy_uint64 one = (npy_uint64)x[at];                                                    \
+            if (one >= kinds) {                                                                    \
+                return 0;                                                                          \
+            }                                                                                      \
+            sums[one] += self->weights[at];                                                        \
+        }                                                                                          \
+        return 1;                                                                                  \
+    }
+
+DEFINE_WEIGH(weigh_i1, npy_int8)
+DEFINE_WEIGH(weigh_i2, npy_int16)
+DEFINE_WEIGH(weigh_i4, npy_int32)
+DEFINE_WEIGH(weigh_i8, npy_int64)
+DEFINE_WEIGH(weigh_u1, npy_uint8)
+DEFINE_WEIGH(weigh_u2, npy_uint16)
+DEFINE_WEIGH(weigh_u4, npy_uint32)
+
+/* `weigh_whole(values, weights, size, block, threads)`: for each block of values, the sum of the
+   weights of each whole number from 0 to below `size`, a row; None where there is another number. */
+PyObject *
+weigh_whole(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static int (*const adds[2][4])(const Weigh *, npy_intp, npy_intp, double *) = {
+        {weigh_i1, weigh_i2, weigh_i4, weigh_i8}, {weigh_u1, weigh_u2, weigh_u4, NULL}};
+    PyArrayObject *values, *weights;
+    Py_ssize_t size, block, threads;
+    if (!PyArg_ParseTuple(args, "O!O!nnn", &PyArray_Type, &values, &PyArray_Type, &weights, &size,
+                          &block, &threads)) {
+        return NULL;
+    }
+    npy_intp itemsize = PyArray_ITEMSIZE(values), count = PyArray_SIZE(values);
+    char kind = PyArray_DESCR(values)->kind;
+    int log = itemsize == 8 ? 3 : itemsize == 4 ? 2 : (int)itemsize - 1, sign = kind == 'u';
+    if ((kind != 'i' && !sign) || adds[sign][log] == NULL || !PyArray_ISCARRAY_RO(values) ||
+        PyArray_TYPE(weights) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(weights) ||
+        PyArray_SIZE(weights) != count || size < 1 || block < 1) {
+        PyErr_SetString(PyExc_TypeError, "expected whole numbers of up to 63 bits, and doubles");
+        return NULL;
+    }
+    npy_intp shape[] = {(count + block - 1) / block, size};
+    PyObject *found = PyArray_ZEROS(2, shape, NPY_DOUBLE, 0);
+    if (found == NULL) {
+        return NULL;
+    }
+    Weigh weigh = {.add = adds[sign][log], .values = PyArray_DATA(values),
+                   .weights = PyArray_DATA(weights), .size = count, .block = block, .kinds = size,
+                   .sums = PyArray_DATA((PyArrayObject *)found)};
+    npy_intp most = shape[0] < MOST_CREW ? shape[0] : MOST_CREW;
+    threads = threads < 1 ? 1 : threads < most ? threads : most;
+    Py_BEGIN_ALLOW_THREADS
+    with_crew(draw_blocks, &weigh, (int)threads - 1);
+    Py_END_ALLOW_THREADS
+    if (weigh.failed) {
+        Py_SETREF(found, Py_NewRef(Py_None));
+    }
+    return found;
 }
 
 /* Where a number lies among bins of equal width: NumPy's steps, none of which goes down as the number

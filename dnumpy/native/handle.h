@@ -284,6 +284,7 @@ int is_numbers(PyObject *x);
 PyObject *where(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *count_bins(PyObject *module, PyObject *args); /* see counts.c */
 PyObject *count_whole(PyObject *module, PyObject *args);
+PyObject *weigh_whole(PyObject *module, PyObject *args);
 PyObject *merge_runs(PyObject *module, PyObject *args); /* see merges.c */
 PyObject *wake_apart(PyObject *module, PyObject *threads); /* see cores.c */
 PyObject *woken(PyObject *module, PyObject *nothing);

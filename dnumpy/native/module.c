@@ -214,6 +214,8 @@ static PyMethodDef functions[] = {
      "Count doubles in bins of equal width; None where one is beyond them."},
     {"count_whole", count_whole, METH_VARARGS,
      "Count each whole number from 0 up; None where one is beyond the counters."},
+    {"weigh_whole", weigh_whole, METH_VARARGS,
+     "Sum weights of each whole number from 0 up, by blocks; None where one is beyond the sums."},
     {"merge_runs", merge_runs, METH_VARARGS,
      "Merge sorted runs that follow each other; False for other types."},
     {"wake_apart", wake_apart, METH_O,

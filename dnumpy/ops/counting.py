@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnumpy.native import weighed
 from dnumpy.ops.families import Blocked, Fold, Piece, added_pairwise, row
 from dnumpy.ops.grids import histogramdd
 
@@ -43,8 +44,12 @@ LENT = 1 << 20  # bytes of it at most
 
 
 def _counted(pieces: Sequence[Any], params: BinParams, _lo: int, _hi: int) -> Any:
-    weights = _together(pieces[1]) if params.weighted else None
-    return np.bincount(pieces[0], weights, params.bins or 0)
+    values, weights = pieces[0], _together(pieces[1]) if params.weighted else None
+    if weights is not None and type(values) is type(weights) is np.ndarray and params.bins:
+        found = weighed.sums(values, weights, params.bins, len(values))
+        if found is not None:
+            return found[0]
+    return np.bincount(values, weights, params.bins or 0)
 
 
 def _together(weights: Any) -> Any:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnumpy import native
 from dnumpy.config import thread_count
 from dnumpy.kernels.counts import LARGEST, in_bins
+from dnumpy.native.weighed import sums
 from dnumpy.ops.families import added_pairwise
-from dnumpy.runtime.threads import share_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SMALLEST = 1 << 18  # values; below this waking threads costs more than it gains
 GUESSED_FROM = 1 << 14  # values, whose largest often is the largest of all
@@ -42,24 +45,32 @@ def bincount(values: np.ndarray, least: int) -> np.ndarray | None:
     return found
 
 
-def weighed(values: np.ndarray, weights: np.ndarray, size: int, block: int) -> np.ndarray:
-    """Return the sums of weights by whole numbers below ``size``, added as a fold of blocks adds.
+def weighed(
+    values: np.ndarray, weights: np.ndarray, least: int, block_of: Callable[[int], int]
+) -> np.ndarray:
+    """Return the sums of weights by whole numbers, added as a fold of blocks adds.
 
-    Raises what ``numpy.bincount`` raises.
+    There are ``least`` of them at least, and of so many a block has the rows that ``block_of``
+    says. Raises what ``numpy.bincount`` raises.
     """
+    if _applies(values, "iu") and weights.dtype == np.float64:
+        size = max(int(values[:GUESSED_FROM].max()) + 1, least)
+        found = sums(values, weights, size, block_of(size), thread_count())
+        if found is not None:
+            return _added(found)
+    size = max(int(values.max()) + 1, least)
+    block = block_of(size)
     starts = range(0, len(values), block)
-    partials: list[Any] = [None] * len(starts)
+    found = sums(values, weights, size, block, thread_count())
+    if found is not None:
+        return _added(found)
+    return _added(
+        [np.bincount(values[k : k + block], weights[k : k + block], size) for k in starts]
+    )
 
-    def count(k: int) -> None:
-        lo = starts[k]
-        partials[k] = np.bincount(values[lo : lo + block], weights[lo : lo + block], size)
 
-    if len(starts) > 1 and values.size >= SMALLEST:
-        share_out(count, range(len(starts)))
-    else:
-        for k in range(len(starts)):
-            count(k)
-    found: np.ndarray = added_pairwise(partials, None)
+def _added(partials: Any) -> np.ndarray:
+    found: np.ndarray = added_pairwise(list(partials), None)
     return found
 
 
