@@ -12,7 +12,6 @@ import threading
 import time
 import weakref
 from collections import deque
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +33,10 @@ from dnumpy.kernels.at_hand import COMPILE_SECONDS
 from dnumpy.kernels.choose import kernel_for
 from dnumpy.ops.table import CAST, VIEW
 from dnumpy.rewrite.cached import cut_again
-from dnumpy.rewrite.cut import Grain
-from dnumpy.rewrite.stages import WholeStage, owners_of
+from dnumpy.rewrite.stages import FusedStage, WholeStage, owners_of
 from dnumpy.runtime import chunked, direct, gpus, learnt, local, spans
 from dnumpy.runtime import faults as fp_faults
+from dnumpy.runtime.again import run_again
 from dnumpy.runtime.failures import failure, raise_for
 from dnumpy.runtime.files import file_of
 from dnumpy.runtime.find import (
@@ -58,6 +57,7 @@ from dnumpy.runtime.forecast import (
 )
 from dnumpy.runtime.forecast import numpy_seconds as numpy_seconds_of
 from dnumpy.runtime.forecast_on import forecast_on
+from dnumpy.runtime.grains import grain
 from dnumpy.runtime.profiles import load_or_measure
 from dnumpy.runtime.raced import Entry, entry_from, entry_of
 from dnumpy.runtime.stored import StoredRows
@@ -100,18 +100,6 @@ def note(expr: Expr, owner: weakref.ref[Any], key: int, *, settles: bool = False
         flush_if_due()
 
 
-def grain() -> Grain:
-    """Return the sizes that shape stages, from the settings."""
-    return _grain_of(config.mode, config.eager_below, config.tile_bytes, config.tile_rows_max)
-
-
-@lru_cache(maxsize=8)
-def _grain_of(mode: str, eager_below: int, tile_bytes: int, tile_rows_max: int) -> Grain:
-    smallest = 1 if mode != "default" else min(eager_below, 16_384)
-    numpys = eager_below if mode == "default" and eager_below == EAGER_BELOW else 0
-    return Grain(max(smallest, 1), tile_bytes, tile_rows_max, numpys)
-
-
 def compute(roots: Iterable[Expr], *, if_it_fits: bool = False) -> None:
     """Give every root, and whatever else live arrays are waiting for, its value.
 
@@ -144,8 +132,9 @@ def _evaluate_along(roots: list[Expr]) -> tuple[list[StepFault], list[Failure], 
     What else waits is: what it shares with the roots is then read once, and nothing is computed
     twice; all but what will probably never be read.
     """
-    known = {id(root) for root in roots}
-    along = [e for e in window.drain() if id(e) not in known]
+    along = window.drain()
+    known = set(map(id, roots))
+    along = [] if along == roots else [e for e in along if id(e) not in known]
     more = bool(along)
     left = _to_be_left(along) if along else []
     roots += along
@@ -263,6 +252,16 @@ def _evaluate(
     return _evaluate_stages(stages, wanted, (entry, started), asked or (), home=home)
 
 
+def _run_again(stages: list[Stage]) -> tuple[Record, list[StepFault]] | None:
+    """Run what is one stage as it ran before; None where it is to run as if nothing had been."""
+    if len(stages) != 1 or type(stages[0]) is not FusedStage or not has_threads_alone():
+        return None
+    try:
+        return run_again(stages[0])
+    except Exception:  # noqa: BLE001 - it fails again where that is noted
+        return None
+
+
 def _evaluate_stages(
     stages: list[Stage],
     wanted: list[Expr],
@@ -276,10 +275,11 @@ def _evaluate_stages(
     Those ``asked`` for are about to be looked at; ``raced`` is when they began, and for whom. All
     that is stored lies at ``home``, as far as is known.
     """
-    where = None
-    if not home or not has_threads_alone():
+    where, done = None, _run_again(stages) if home else None
+    if done is None and not (home and has_threads_alone()):
         where = cluster_for(stages, sum([e.nbytes for e in wanted if id(e) in asked]))
     run: list[Record] = []
+    failed: list[Failure] = []
     for expr in wanted:
         handle = expr.owner() if expr.owner is not None else None
         if handle is not None:
@@ -288,8 +288,12 @@ def _evaluate_stages(
     handle = None  # memory is used again once nobody holds it
     kept = set() if where is None else {id(base_of(expr)) for expr in wanted}
     wanted.clear()
-    done = local.execute(stages) if where is None else _execute_on(where, stages, kept)
-    records, found, failed = done
+    if done is not None:
+        records, found = [done[0]], done[1]
+    elif where is None:
+        records, found, failed = local.execute(stages)
+    else:
+        records, found, failed = _execute_on(where, stages, kept)
     run += records
     history.extend(records)
     entry, started = raced

@@ -74,7 +74,6 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
     "dot": contractions.dot,
     "tensordot": contractions.tensordot,
     "einsum": contractions.einsum,
-    **branched.NATIVE,
     **counting.NATIVE,
     **picks.NATIVE,
     **applied.NATIVE,
@@ -85,6 +84,7 @@ PRIMITIVE: dict[str, Callable[..., Any]] = {
 }
 
 COMPOSITE: dict[str, Callable[..., Any]] = {
+    **branched.NATIVE,
     "mean": reductions.mean,
     "var": reductions.var,
     "std": reductions.std,

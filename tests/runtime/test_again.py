@@ -86,12 +86,12 @@ def run_again(program: Callable[..., Any], x: Any, y: Any) -> list[int]:
             counts[-1] += done is not None
             return done
 
-        local.run_again = counted
+        local.run_again = engine.run_again = counted
         try:
             for value in values_of(program(dnumpy, x, y)):
                 np.asarray(value)
         finally:
-            local.run_again = real
+            local.run_again = engine.run_again = real
     return counts
 
 
