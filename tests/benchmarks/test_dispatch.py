@@ -17,7 +17,9 @@ import dnumpy
 from benchmarks.dispatch import (
     AIMED,
     BODIES,
+    LARGE,
     OPERATIONS,
+    SIZES,
     Costs,
     Evaluation,
     Ratio,
@@ -29,12 +31,15 @@ from benchmarks.dispatch import (
     profiles,
     ratio_of,
     recording,
+    waiting,
 )
 from benchmarks.flame import ROOT, flame_of, sampled
 from dnumpy import engine
 from dnumpy.config import config
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(
@@ -59,14 +64,19 @@ def test_what_is_recorded_is_dropped_and_not_computed() -> None:
     assert not engine.window.exprs
 
 
+@pytest.mark.parametrize(
+    ("size", "way"), [(LARGE, one_compiled_thread), *((size, waiting) for size in SIZES)]
+)
 @pytest.mark.parametrize("name", BODIES)
-def test_an_evaluation_is_timed_around_its_kernel(name: str) -> None:
-    kept = config.kernels, config.threads
-    with one_compiled_thread():
-        found = evaluation(BODIES[name], large_arrays(), 2)
+def test_an_evaluation_is_timed_around_its_kernel(
+    name: str, size: int, way: Callable[[], AbstractContextManager[None]]
+) -> None:
+    kept = config.kernels, config.threads, config.middling
+    with way():
+        found = evaluation(BODIES[name], large_arrays(size), 8)
     assert 0 < found.before_seconds < math.inf
     assert 0 < found.after_seconds < math.inf
-    assert (config.kernels, config.threads) == kept
+    assert (config.kernels, config.threads, config.middling) == kept
 
 
 def test_the_aims_are_over_the_listed_operations_only() -> None:
@@ -147,7 +157,8 @@ def test_the_command_prints_tables_and_trees_and_stores_all(
         assert part in shown
     stored = json.loads(target.read_text("utf-8"))
     assert set(stored["ratios"]) == {"add, 3", "slice"}
-    assert set(stored["evaluations"]) == set(BODIES)
+    expected = {f"{name} on {size:,} elements" for name in BODIES for size in SIZES}
+    assert set(stored["evaluations"]) == expected
     assert stored["import_seconds"] > 0
     assert len(stored["profiles"]) == 3
     assert stored["machine"]["versions"]["numpy"].startswith(dnumpy.__version__[:1])
