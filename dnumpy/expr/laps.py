@@ -38,6 +38,8 @@ HOPELESS_REST = 1 << 10  # blocks, after a trial with large arrays that was hope
 SLOW_REST = 1 << 6  # after another one that was
 LEAST_LAP = 1.5e-4  # seconds, of one in which something may be gained by waiting
 LONGEST_LAP = 0.1  # seconds, of one in which large arrays may be computed at once
+MOST_ELEMENTS = 1 << 25  # of all operations of such a lap: beside more nothing else takes long,
+# and a trial, in which what waits is computed at places of its own, would take much memory
 LEAST_SECONDS = 2.5e-10  # that NumPy takes for an element of an operation on a large array
 ROUNDS = 3  # of a trial, in which each way has a block
 TELLING, TELLING_LARGE = 2, 1  # rounds, after which a trial that is hopeless is over
@@ -235,7 +237,7 @@ class Loop:
         lap, elements = self.seconds_of / self.laps_of, elements / self.laps
         apart = self.laps_of / max(self.evaluated, 1)  # laps, from one evaluation to the next
         self.laps = math.ceil(max(BLOCK_LARGE / max(lap, 1e-7), EVALUATIONS * apart))
-        worth = LEAST_SECONDS * elements < lap < LONGEST_LAP and self.laps < MOST_LAPS
+        worth = LEAST_SECONDS * elements < lap < LONGEST_LAP and elements <= MOST_ELEMENTS
         if worth and self.evaluated:
             self._try()
         else:

@@ -74,10 +74,14 @@ def _memory(stage: FusedStage, kernel: AdaptiveKernel) -> list[np.ndarray] | Non
     for expr, room in zip(stage.outputs, kernel.rooms, strict=True):
         if room is not None:
             outs.append(np.empty(*room))
-        elif expr.nbytes >= LEAST_BYTES and not pool.has(expr.nbytes):
-            return None
-        else:
-            outs.append(pool.empty(expr.shape, expr.dtype))
+            continue
+        nbytes = expr.nbytes
+        out = pool.again(nbytes, expr.shape, expr.dtype)
+        if out is None:
+            if nbytes >= LEAST_BYTES and not pool.has(nbytes):
+                return None
+            out = pool.empty(expr.shape, expr.dtype)
+        outs.append(out)
     return outs
 
 

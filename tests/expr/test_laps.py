@@ -236,14 +236,16 @@ def test_large_arrays_are_computed_at_once_where_that_is_faster() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "elements"), [(2e-2, 1e9), (2 * laps.LONGEST_LAP, 1e6)], ids=["fast", "long"]
+    ("seconds", "elements"),
+    [(2e-2, 1e9), (2 * laps.LONGEST_LAP, 1e6), (9e-2, 2.0 * laps.MOST_ELEMENTS)],
+    ids=["fast", "long", "much memory"],
 )
 def test_there_is_no_trial_where_numpy_cannot_be_faster_or_a_lap_is_long(
     seconds: float, elements: float
 ) -> None:
     loop = Loop(large=True)
     while not loop.settled:
-        loop.ended(seconds, elements)
+        loop.ended(seconds * loop.laps, elements * loop.laps, evaluated=1)
         assert loop.at < 0
     assert loop.answer() == (AS_EVER, loop.laps * laps.HOPELESS_REST, False)
 

@@ -38,6 +38,23 @@ def test_a_block_of_a_dead_array_is_used_again() -> None:
     assert address(pool.empty((SMALLEST // 8,), np.dtype(float))) == where
 
 
+def test_a_block_of_just_the_size_is_had_again_in_few_steps_and_accounted_for() -> None:
+    pool = Pool()
+    assert pool.again(SMALLEST, (SMALLEST,), BYTE) is None
+    first = pool.empty((SMALLEST,), BYTE)
+    where, live = address(first), pool.live
+    del first
+    assert pool.again(SMALLEST // 2, (SMALLEST // 2,), BYTE) is None  # another would serve
+    pool.forget_least_unused()
+    second = pool.again(SMALLEST, (SMALLEST // 8,), np.dtype(float))
+    assert second is not None
+    assert (address(second), second.shape, second.dtype) == (where, (SMALLEST // 8,), float)
+    assert (pool.live, pool.unused, pool.least_unused) == (live, 0, 0)
+    assert pool.again(SMALLEST, (SMALLEST,), BYTE) is None
+    del second
+    assert (pool.live, pool.unused) == (0, SMALLEST)
+
+
 def test_nothing_is_kept_by_a_process_that_holds_more_than_it_may() -> None:
     pool = Pool()
     first, second = pool.empty((SMALLEST,), BYTE), pool.empty((SMALLEST * 2,), BYTE)
