@@ -9,6 +9,12 @@ loop comes back to, begins a lap; some laps are run either way, by turns, and wh
 the next ones do, until it is doubted. What waits in a trial is computed within it.
 :file:`native/laps.c` counts the laps, and asks here when some are over.
 
+Loops lie within loops. One that works on large arrays may lie around several that work on others of
+middling size, and knows more than each of those: what waits of theirs is computed where it wants a
+value. So, once what is within is settled, the loop outside takes over; its laps have all ways, that
+of the inner one first. Time is that in which this process computes: a program also waits for
+others.
+
 Only elementwise operations and what moves elements go another way, which have the same bits either
 way; folds and products of few elements are NumPy's wherever (:func:`dnumpy.rewrite.cut.row_space`),
 and those of more are ours: nothing but time depends on the outcome.
