@@ -46,14 +46,14 @@ def _selected(conditions: Any, choices: Any, default: Any) -> ndarray | None:
     given = [*choices, default]
     if not all(type(x) in _PLAIN or _is_array(x) for x in given):
         return None
-    dtype = np.result_type(*[x.dtype if _is_array(x) else x for x in given])
-    if not is_managed_dtype(dtype):
-        return None
     try:
+        dtype = np.result_type(*[x.dtype if _is_array(x) else x for x in given])
+        if not is_managed_dtype(dtype):
+            return None
         shape = np.broadcast_shapes(*[x.shape for x in (*conditions, *given) if _is_array(x)])
         operands = [_as_dtype(x, dtype) for x in given]
         return _chosen(conditions[::-1], operands[-2::-1], operands[-1], shape)
-    except (Unmanaged, ValueError):
+    except (Unmanaged, TypeError, ValueError):
         return None
 
 

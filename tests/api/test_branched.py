@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dnumpy
-from dnumpy.api import branched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +72,8 @@ SELECTED: dict[str, Callable[[Any, Any], Any]] = {
     "shapes that do not fit": lambda xp, x: xp.select([x < 0], [x[:, :7]]),
     "text": lambda xp, x: xp.select([x < 0], ["a"], "b"),
     "none": lambda xp, x: xp.select([x < 0], [x], None),
+    "no common dtype": lambda xp, x: xp.select([x < 0], [np.zeros(SHAPE, "M8[s]")], 1.5),
+    "dates": lambda xp, x: xp.select([x < 0], [np.zeros(SHAPE, "m8[s]")], 1),
     "a host mask": lambda xp, x: xp.select([np.ones(SHAPE, bool), x > 1], [x, -x]),
 }
 PIECES: dict[str, Callable[[Any, Any], Any]] = {
@@ -121,7 +122,3 @@ def test_later_writes_do_not_change_what_was_chosen() -> None:
     found = dnumpy.select([x < 0], [x], 5.0)
     x[...] = 0
     assert np.asarray(found).tobytes() == expected.tobytes()
-
-
-def test_no_other_module_stands_for_them() -> None:
-    assert set(branched.NATIVE) == {"select", "piecewise"}
