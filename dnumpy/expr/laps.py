@@ -79,8 +79,6 @@ class Loop:
     ----------
     large : bool
         Whether the operation there is on an array that waits unless told otherwise.
-    usual : int
-        The way that laps go unless another one is faster.
     """
 
     __slots__ = (
@@ -89,9 +87,9 @@ class Loop:
         "spent", "trial", "usual",
     )  # fmt: skip
 
-    def __init__(self, *, large: bool = False, usual: int = AS_EVER) -> None:
+    def __init__(self, *, large: bool = False) -> None:
         self.large = large
-        self.usual = self.chosen = usual
+        self.usual = self.chosen = AS_EVER  # the way that laps go unless another is faster; and go
         self.mixed = False  # of a large one: whether it has operations of middling size, too
         self.elements = 0  # of that operation
         self.laps = 1  # of a block

@@ -19,7 +19,8 @@ static struct {
     Py_ssize_t most;        /* elements: sizes between are smaller; 0 until Python has told */
     PyObject *ended;        /* called where a lap begins that ends a block, with the elements that
                                were worked on in it, whether some operations are of sizes between,
-                               and the seconds of the shortest lap: -> (way, laps to come, whether it yields) */
+                               and the seconds of the shortest lap: -> (way, laps to come, whether
+                               it yields) */
     PyObject *begins;       /* (code, instruction, elements) -> the same, where another loop begins */
     PyObject *site_here;    /* makes the site of the line that is running */
     PyObject *compute;      /* gives an array that waits its content */
