@@ -27,6 +27,7 @@ from dnumpy.api import (
     replays,
     row_blocks,
     sorting,
+    summed,
     ufuncs,
 )
 from dnumpy.api.array import (
@@ -64,6 +65,7 @@ from dnumpy.api.walk import iterator
 from dnumpy.config import config
 from dnumpy.expr import unread
 from dnumpy.expr.expr import Const, Expr
+from dnumpy.expr.geometry import Geometry
 from dnumpy.ops.table import FULL
 from dnumpy.runtime.dask_collection import while_pickled
 
@@ -574,5 +576,7 @@ native.bind(
     kinds=lone.KINDS,
     many=middling.METHODS,
     elsewhere=receivers.called,
+    way_of_sum=summed.told_way,
+    geometry=Geometry,
 )
 quick.bind()

@@ -1,7 +1,9 @@
 """Sums of large arrays that lie here, at lines that look at each by itself: nothing is recorded.
 
 Recording a sum, evaluating it and keeping account of that takes 30 us, as long as passing 300,000
-elements that lie in a cache.
+elements that lie in a cache; where a program has just passed large arrays through that cache, which
+pushes Python's code out of it, 400 us. So a sum or mean over one axis or all is one call of the
+module in C (``native/lone.c``), which asks this one how arrays of a kind are summed.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from dnumpy.rewrite.phase import ReduceParams
 from dnumpy.runtime import direct
 
 _MOST_KNOWN = 1024
+MOST_BYTES = 24 << 20  # of what is summed; native/record.h, too
 
 
 class Way(NamedTuple):
@@ -43,7 +46,7 @@ class Way(NamedTuple):
 
 def now(array: Any, axis: Any, keepdims: Any) -> Any:
     """Return the sum over an axis or all as NumPy returns it; None where it is to be recorded."""
-    found = _floats_of(array, axis)
+    found = _floats_of(array, axis, MOST_BYTES)
     if found is None:
         return None
     memory, way, turned = found
@@ -64,7 +67,7 @@ def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
 
     What fits a cache is passed four times as fast as it is put together to be passed twice.
     """
-    found = _floats_of(array, axis)
+    found = _floats_of(array, axis, direct.FOLDED_BYTES)
     if found is None:
         return None
     memory, way, turned = found
@@ -81,8 +84,22 @@ def variance_now(array: Any, axis: Any, ddof: float, keepdims: Any) -> Any:
     return _given(array, variance.T if turned else variance)
 
 
-def _floats_of(array: Any, axis: Any) -> tuple[np.ndarray, Way, bool] | None:
-    """Return floats that lie here and fit a cache, how to sum them, and whether they are turned.
+def told_way(memory: np.ndarray, axis: int | None) -> tuple[Any, ...] | None:
+    """Return for the module in C how to sum such floats over an axis or all; None if Python has to.
+
+    That is the name of the way, the shape in which it sees them, the rows of that to a tile, how
+    many elements each sum is of, and the shape of the result without and with the axis.
+    """
+    sizes = (config.tile_bytes, config.tile_rows_max)
+    way = _way(memory.shape, memory.strides, memory.dtype, axis, sizes)
+    if way is None:
+        return None
+    seen = way.seen
+    return seen.kind, seen.shape, seen.tile(way.tile_rows), way.each, way.shape, way.kept
+
+
+def _floats_of(array: Any, axis: Any, most: int) -> tuple[np.ndarray, Way, bool] | None:
+    """Return floats that lie here, at most so many bytes, how to sum them, and if they are turned.
 
     A matrix that is seen the other way round is summed in the order in which it lies.
     """
@@ -92,7 +109,7 @@ def _floats_of(array: Any, axis: Any) -> tuple[np.ndarray, Way, bool] | None:
     turned = array._place is not None and _is_turned(array, memory)
     if array._place is not None and not turned:
         memory = lying_here(array)
-    if type(memory) is not np.ndarray or memory.nbytes > direct.FOLDED_BYTES:
+    if type(memory) is not np.ndarray or memory.nbytes > most:
         return None
     if axis is not None:
         if type(axis) is not int and not (

@@ -172,7 +172,19 @@ with_crew(void (*work)(void *), void *job, int helpers)
     pthread_mutex_unlock(&busy);
 }
 
+int
+crew_is_awake(void)
+{
+    return __atomic_load_n(&started, __ATOMIC_RELAXED) > __atomic_load_n(&asleep, __ATOMIC_RELAXED);
+}
+
 #else
+
+int
+crew_is_awake(void)
+{
+    return 0;
+}
 
 void
 with_crew(void (*work)(void *), void *job, int helpers)

@@ -27,6 +27,11 @@ added(int64_t *x, int64_t n)
    that any number of callers does all of it. The interpreter's lock is not held. */
 void with_crew(void (*work)(void *), void *job, int helpers);
 
+/* Whether one of them looks for work now, or does some: it takes part at once. */
+int crew_is_awake(void);
+
+#define PASSED_BYTES (1 << 20) /* of one pass: less takes as long as handing it over: config.py, too */
+
 /* Forbid threads that sleep, by their numbers in the system, this thread's core until they call
    `use_any_core`; how many it was forbidden: see cores.c. */
 int keep_apart(const int *threads, int count);

@@ -243,8 +243,8 @@ take_units(void *job)
 static const char *const kinds[] = {"tiles",       "columns", "chunks", "rows",
                                     "numpys rows", "middle",  "within"};
 
-static int
-kind_of(const char *name)
+int
+kind_of_sum(const char *name)
 {
     int kind = TILES;
     while (kind <= WITHIN && strcmp(name, kinds[kind]) != 0) {
@@ -321,26 +321,21 @@ shared_out(Sum *s, int threads)
     return each;
 }
 
-/* sum_axes(a, kind, tile, means, out, meet, threads): sum floats as `Sum` tells of, beside means if
-   there are any; what tiles give meets up the tree, or lies side by side. True unless there was a
-   fault. */
-PyObject *
-sum_axes(PyObject *Py_UNUSED(module), PyObject *args)
+#define WOKEN_BYTES (4 << 20) /* of a sum: what is less is passed before a thread is woken to help */
+
+int
+sum_into(PyArrayObject *a, int kind, Py_ssize_t tile, PyObject *means, PyArrayObject *out, int meet,
+         int threads)
 {
-    PyArrayObject *a, *out;
-    PyObject *means;
-    Sum s = {0};
-    const char *name;
-    int meet, threads;
-    if (!PyArg_ParseTuple(args, "O!snOO!pi", &PyArray_Type, &a, &name, &s.tile, &means,
-                          &PyArray_Type, &out, &meet, &threads)) {
-        return NULL;
-    }
-    int beside = means != Py_None, type = PyArray_TYPE(a);
-    if (s.tile < 1 || !reads_sum(&s, a, kind_of(name)) || !PyArray_ISCARRAY(out) || PyArray_TYPE(out) != type ||
+    Sum s = {.tile = tile};
+    int beside = means != NULL, type = PyArray_TYPE(a);
+    if (s.tile < 1 || !reads_sum(&s, a, kind) || !PyArray_ISCARRAY(out) || PyArray_TYPE(out) != type ||
         (beside && (!PyArray_Check(means) || PyArray_TYPE((PyArrayObject *)means) != type ||
                     !PyArray_ISCARRAY_RO((PyArrayObject *)means)))) {
-        Py_RETURN_FALSE;
+        return 0;
+    }
+    if (PyArray_NBYTES(a) < (crew_is_awake() ? PASSED_BYTES : WOKEN_BYTES)) {
+        threads = 1;
     }
     threads = threads < 1 ? 1 : threads > MOST_CREW ? MOST_CREW : threads;
     if (s.kind == COLUMNS && meet && !beside && s.m.width >= 256 * threads) {
@@ -350,19 +345,20 @@ sum_axes(PyObject *Py_UNUSED(module), PyObject *args)
     int meets = meet && s.units > 1 && (s.kind == TILES || s.kind == COLUMNS || s.kind == MIDDLE);
     Py_ssize_t expected = s.kind == CHUNKS ? s.m.width : meets ? each : made;
     if (!has_size(out, expected)) {
-        return NULL;
+        return -1;
     }
     if (beside) {
         Py_ssize_t given = s.kind == TILES ? 1 : s.kind == COLUMNS || s.kind == MIDDLE ? each : made;
         if (!has_size((PyArrayObject *)means, given)) {
-            return NULL;
+            return -1;
         }
         s.means = PyArray_BYTES((PyArrayObject *)means);
     }
     s.room_bytes = (room_of_sum(&s) + 63) / 64 * 64;
     char *parts = malloc((meets ? made * item : 0) + 64 + threads * s.room_bytes);
     if (parts == NULL) {
-        return PyErr_NoMemory();
+        PyErr_NoMemory();
+        return -1;
     }
     s.sums = meets ? parts : PyArray_BYTES(out);
     s.room = parts + ((meets ? made * item : 0) + 63) / 64 * 64;
@@ -381,5 +377,22 @@ sum_axes(PyObject *Py_UNUSED(module), PyObject *args)
     }
     free(parts);
     Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(!s.raised);
+    return !s.raised;
+}
+
+/* sum_axes(a, kind, tile, means, out, meet, threads): see sum_into; True unless there was a fault. */
+PyObject *
+sum_axes(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *a, *out;
+    PyObject *means;
+    const char *name;
+    Py_ssize_t tile;
+    int meet, threads;
+    if (!PyArg_ParseTuple(args, "O!snOO!pi", &PyArray_Type, &a, &name, &tile, &means,
+                          &PyArray_Type, &out, &meet, &threads)) {
+        return NULL;
+    }
+    int summed = sum_into(a, kind_of_sum(name), tile, means == Py_None ? NULL : means, out, meet, threads);
+    return summed < 0 ? NULL : PyBool_FromLong(summed);
 }

@@ -56,6 +56,13 @@ Py_ssize_t room_of_sum(const Sum *sum);
 /* Compute units start:stop. */
 void sum_units(const Sum *sum, Py_ssize_t start, Py_ssize_t stop, char *room);
 
+int kind_of_sum(const char *name);
+/* Sum floats in a way of this number, beside ``means`` if there are any, by as many threads as pay; what
+   tiles of so many rows give meets up the tree, or lies side by side. 0 where NumPy must, or there was
+   a fault; -1 with an error. */
+int sum_into(PyArrayObject *a, int kind, Py_ssize_t tile, PyObject *means, PyArrayObject *out, int meet,
+             int threads);
+
 static inline Matrix
 rows_of(Matrix m, Py_ssize_t first, Py_ssize_t stop)
 {
@@ -365,6 +372,14 @@ rows_of(Matrix m, Py_ssize_t first, Py_ssize_t stop)
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
+    /* Rows that lie beside each other, each of at most a quarter of a block. */                    \
+    FOR_EACH_CPU static void NAME##_short_rows(Matrix m, T *sums)                                   \
+    {                                                                                               \
+        for (Py_ssize_t k = 0; k < m.count; k++) {                                                  \
+            sums[k] = NAME##_of_few((const T *)(m.rows + k * m.stride), m.width) + (T)0;            \
+        }                                                                                           \
+    }                                                                                               \
+                                                                                                    \
     /* One row, whose blocks meet. */                                                              \
     static T NAME##_row_sum(Matrix row, const T *mean, T *room)                                    \
     {                                                                                              \
@@ -400,11 +415,19 @@ rows_of(Matrix m, Py_ssize_t first, Py_ssize_t stop)
             }                                                                                      \
             return;                                                                                \
         case ROWS:                                                                                 \
+            if (means == NULL && m.width <= QUARTER && m.step == sizeof(T)) {                      \
+                NAME##_short_rows(rows_of(s->m, start, stop), sums + start);                       \
+                return;                                                                            \
+            }                                                                                      \
             for (Py_ssize_t k = start; k < stop; k++) {                                            \
                 sums[k] = NAME##_row_sum(rows_of(s->m, k, k + 1), means ? means + k : NULL, room); \
             }                                                                                      \
             return;                                                                                \
         case NUMPYS_ROWS:                                                                          \
+            if (means == NULL && m.width <= QUARTER) {                                             \
+                NAME##_short_rows(rows_of(s->m, start, stop), sums + start);                       \
+                return;                                                                            \
+            }                                                                                      \
             for (Py_ssize_t k = start; k < stop; k++) {                                            \
                 const T *a = (const T *)(s->m.rows + k * s->m.stride);                             \
                 sums[k] = (means ? NAME##_left(a, m.width, means[k], room)                         \

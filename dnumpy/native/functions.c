@@ -357,7 +357,13 @@ function_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
         for (Py_ssize_t k = 1; views && k < total; k++) {
             views = PyLong_CheckExact(args[k]) || is_plain(self->as_are, args[k]);
         }
-        PyObject *shown = views ? viewed(self->numpys, args, count, kwnames) : NULL;
+        PyObject *shown = !large || self->managed == NOT_SHORT
+                              ? NULL
+                              : short_of_managed(self->managed, 0, args, count, kwnames);
+        if (shown != NULL || PyErr_Occurred()) {
+            return shown;
+        }
+        shown = views ? viewed(self->numpys, args, count, kwnames) : NULL;
         if (shown != NULL || PyErr_Occurred()) {
             return shown;
         }
@@ -505,6 +511,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         made->kind = found;
         made->binds = binds;
         made->grows = grows;
+        made->managed = found == OF_ARRAYS ? short_named(slow) : NOT_SHORT;
         made->out_position = -1;
         made->maker = maker_of(numpys);
         made->vectorcall = function_call;

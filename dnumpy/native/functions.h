@@ -25,6 +25,7 @@ typedef struct {
     int kind;         /* which arguments make the short path: see below */
     Py_ssize_t out_position; /* of the first argument that it writes to; -1 until it is asked for */
     int binds;        /* whether it is a method of a class that holds it */
+    int managed;      /* the short way of large arrays, or NOT_SHORT: see lone.c */
     int grows;        /* whether small arrays make a large one, or little of one is read: see below */
     Maker maker;      /* NULL of what makes no array of its arguments' numbers */
     vectorcallfunc vectorcall;

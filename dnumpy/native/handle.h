@@ -62,6 +62,8 @@ typedef struct {
     PyObject *kinds;            /* method -> which of those below it is; see api/lone.py */
     PyObject *same_bits;        /* methods of NumPy's arrays that give the same bits as ours */
     PyObject *bytewise;         /* ufuncs with a loop that makes bytes of bytes */
+    PyObject *way_of_sum;       /* (floats of NumPy's, axis or None) -> how they are summed, or None */
+    PyObject *geometry;         /* the class of where a view lies: expr/geometry.py */
     PyObject *may_move;         /* bytes read and written -> whether NumPy may move them now */
     PyObject *out_position;     /* function of NumPy's -> index of its first argument written to */
     PyObject *many;             /* method -> what runs on some thousands of elements: api/middling.py */
@@ -259,6 +261,8 @@ PyObject *elsewhere(PyObject *numpys, PyObject *const *args, Py_ssize_t count, P
 PyObject *show_special(PyObject *module, PyObject *numpys);
 
 /* views of large memory: see views.c */
+PyObject *reshaped_view(PyObject *x, PyObject *const *shape, Py_ssize_t count); /* x: managed */
+int take_shape(PyObject *const *args, Py_ssize_t count, npy_intp *shape, npy_intp size); /* sooner.c */
 PyObject *viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *viewed_by_method(PyObject *method, PyObject *const *args, Py_ssize_t count,
                            PyObject *kwnames);

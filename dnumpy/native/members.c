@@ -13,6 +13,7 @@ typedef struct {
     int marked; /* whether the method writes to its array, or makes an element for each pair of its
                    operands'; whether a managed array, too, has the attribute at hand */
     int arrays; /* how many arguments after the first may be arrays */
+    int managed; /* the short way of large arrays, or NOT_SHORT: see lone.c */
     int kind;   /* which of those in handle.h the method is, -1 of none; UNASKED until then */
     const PyGetSetDef *numpys_own; /* how NumPy's arrays get the attribute, in a table of its class */
     vectorcallfunc vectorcall;
@@ -94,6 +95,7 @@ member_made(PyTypeObject *type, PyObject *slow, PyObject *numpys)
         made->slow = Py_NewRef(slow);
         made->numpys = Py_NewRef(numpys);
         made->kind = UNASKED;
+        made->managed = NOT_SHORT;
     }
     return made;
 }
@@ -172,6 +174,12 @@ method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     if (count > 0 && total <= MOST_ARGUMENTS && IS_ARRAY(args[0])) {
         PyObject *given[MOST_ARGUMENTS], *own = small_of(args[0]), *r = NULL, *site = NULL;
         Py_ssize_t large = 0;
+        if (own == NULL && self->managed != NOT_SHORT) {
+            r = short_of_managed(self->managed, 1, args, count, kwnames);
+            if (r != NULL || PyErr_Occurred()) {
+                return r;
+            }
+        }
         if (own == NULL && !self->marked) {
             r = viewed_by_method(self->numpys, args, count, kwnames);
             if (r != NULL || PyErr_Occurred()) {
@@ -390,6 +398,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (made != NULL) {
         made->marked = writes || strcmp(of, "pairs") == 0;
         made->arrays = arrays;
+        made->managed = strcmp(of, "array") == 0 ? short_named(slow) : NOT_SHORT;
         made->records = Py_NewRef(records);
         made->vectorcall = call;
     }

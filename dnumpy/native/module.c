@@ -65,11 +65,12 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                                "buffer_type", "expr_type", "full", "watched", "same_bits", "bytewise",
                                "seen_of", "locks", "room", "wrap", "wrap_result", "result_of",
                                "turn_of", "may_be_numpys", "run_ours", "may_move",
-                               "out_position", "kinds", "many", "elsewhere", NULL};
+                               "out_position", "kinds", "many", "elsewhere", "way_of_sum", "geometry",
+                               NULL};
     PyObject *type;
     World told = {0};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!OO!O!OO!O!OO!O!O!OO!OOOOOOOOOO!O!O", keywords, &PyType_Type, &type,
+            args, kwargs, "$O!OO!O!OO!O!OO!O!O!OO!OOOOOOOOOO!O!OOO!", keywords, &PyType_Type, &type,
             &told.config, &PyFrozenSet_Type, &told.immediate, &PyFrozenSet_Type, &told.plain,
             &told.as_seen, &PyType_Type, &told.buffer_type, &PyType_Type, &told.expr_type,
             &told.full, &PyDict_Type, &told.watched, &PyFrozenSet_Type, &told.same_bits,
@@ -77,7 +78,8 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
             &told.seen_of, &PyTuple_Type, &told.locks, &told.room, &told.wrap, &told.wrap_result,
             &told.result_of,
             &told.turn_of, &told.may_be_numpys, &told.run_ours, &told.may_move, &told.out_position,
-            &PyDict_Type, &told.kinds, &PyDict_Type, &told.many, &told.elsewhere)) {
+            &PyDict_Type, &told.kinds, &PyDict_Type, &told.many, &told.elsewhere,
+            &told.way_of_sum, &PyType_Type, &told.geometry)) {
         return NULL;
     }
     if (!PyType_IsSubtype((PyTypeObject *)type, &Handle_Type)) {
@@ -110,7 +112,7 @@ bind(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                         told.same_bits, told.bytewise, told.seen_of, told.locks, told.room, told.wrap,
                         told.wrap_result, told.result_of, told.turn_of,
                         told.may_be_numpys, told.run_ours, told.may_move, told.out_position, told.kinds,
-                        told.many, told.elsewhere};
+                        told.many, told.elsewhere, told.way_of_sum, told.geometry};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }

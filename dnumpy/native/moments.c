@@ -1,6 +1,7 @@
 /* What numpy's mean, var, std, sum, max and min make of adjacent elements, by its own steps and to its
    own bits. NumPy takes most of its time for few elements to come to its loop. */
 
+#include "asked.h"
 #include "pairwise.h"
 
 #include <numpy/arrayscalars.h>
@@ -26,6 +27,13 @@
         return NAME##_pairwise(squares, n);                                                        \
     }
 
+/* Of one row after the other: most are short. */
+#define DEFINE_ROWS_SUM(T, NAME)                                                                   \
+    ALWAYS_INLINE T NAME##_rows_sum(const T *a, Py_ssize_t n)                                      \
+    {                                                                                              \
+        return n <= QUARTER ? NAME##_of_few(a, n) : NAME##_pairwise(a, n);                         \
+    }
+
 /* Sums along the middle one of three axes, or of squares beside means: of adjacent elements as above,
    else row after row. */
 #define DEFINE_ALONG(T, NAME)                                                                      \
@@ -35,7 +43,7 @@
         for (Py_ssize_t k = 0; k < outer; k++, a += n * inner, sums += inner) {                    \
             const T *mean = means == NULL ? NULL : means + k * inner;                              \
             if (inner == 1) {                                                                      \
-                sums[0] = (mean == NULL ? NAME##_pairwise(a, n) : NAME##_apart(a, n, *mean)) + (T)0; \
+                sums[0] = (mean == NULL ? NAME##_rows_sum(a, n) : NAME##_apart(a, n, *mean)) + (T)0; \
                 continue;                                                                          \
             }                                                                                      \
             for (Py_ssize_t j = 0; j < inner; j++) {                                               \
@@ -71,22 +79,17 @@ DEFINE_PAIRWISE(double, doubles)
 DEFINE_PAIRWISE(float, floats)
 DEFINE_MOMENTS(double, doubles)
 DEFINE_MOMENTS(float, floats)
+DEFINE_ROWS_SUM(double, doubles)
+DEFINE_ROWS_SUM(float, floats)
 DEFINE_ALONG(double, doubles)
 DEFINE_ALONG(float, floats)
 
-enum { MEAN, VARIANCE, DEVIATION, SUM, LARGEST, SMALLEST };
 #define FEW 512 /* elements of which the largest is found as fast as by NumPy's loop */
 /* The same of several: NumPy's loop is slow over short axes, and faster along long ones. */
 #define SEVERAL 65536
 #define SEVERAL_WIDE 16384
 #define WIDE 64       /* elements side by side that are compared with as many */
 #define LONG_LINE 24  /* elements, one after the other */
-
-/* What a call asks for, beside its array. */
-typedef struct {
-    int has_axis, keeps; /* whether it is over one axis, and keeps that */
-    Py_ssize_t axis, ddof;
-} Asked;
 
 static int
 take_number(PyObject *value, Py_ssize_t *place)
@@ -127,11 +130,11 @@ take_named(PyObject *name, PyObject *value, int what, Asked *asked)
 
 /* Take `(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False)`; 0 where NumPy has to look. Only
    two have a ddof, and two no dtype. */
-static int
+int
 take_asked(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what, Asked *asked)
 {
     Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    if (count < 1 || count > (what < LARGEST ? 4 : 3) || !IS_NUMPYS(args[0])) {
+    if (count < 1 || count > (what < LARGEST ? 4 : 3)) {
         return 0;
     }
     for (Py_ssize_t k = 1; k < count; k++) {
@@ -414,7 +417,7 @@ moment(int what, const char *owner, const char *name, PyObject **numpys, PyObjec
        Py_ssize_t count, PyObject *kwnames)
 {
     Asked asked = {0};
-    if (take_asked(args, count, kwnames, what, &asked)) {
+    if (count > 0 && IS_NUMPYS(args[0]) && take_asked(args, count, kwnames, what, &asked)) {
         PyObject *found = folded_of((PyArrayObject *)args[0], what, &asked);
         if (found != NULL || PyErr_Occurred()) {
             return found;

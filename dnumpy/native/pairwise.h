@@ -17,6 +17,13 @@
 #define FOR_EACH_CPU
 #endif
 
+/* Into each of the versions of a caller. */
+#if defined(__GNUC__)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE static inline
+#endif
+
 #define QUARTER 128
 #define LANES 8
 
@@ -48,33 +55,38 @@ faults_among(int kinds)
         return ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                  \
     }                                                                                              \
                                                                                                    \
-    /* NumPy's sum of a few adjacent elements. */                                                  \
-    FOR_EACH_CPU static T NAME##_pairwise(const T *a, Py_ssize_t n)                                \
-    {                                                                                              \
-        if (n < LANES) {                                                                           \
-            T sum = (T)-0.0;                                                                       \
-            for (Py_ssize_t i = 0; i < n; i++) {                                                   \
-                sum += a[i];                                                                       \
-            }                                                                                      \
-            return sum;                                                                            \
-        }                                                                                          \
-        if (n > QUARTER) {                                                                         \
-            Py_ssize_t half = n / 2 - n / 2 % LANES;                                               \
-            return NAME##_pairwise(a, half) + NAME##_pairwise(a + half, n - half);                 \
-        }                                                                                          \
-        T r[LANES];                                                                                \
-        memcpy(r, a, sizeof r);                                                                    \
-        Py_ssize_t i = LANES;                                                                      \
-        for (; i < n - n % LANES; i += LANES) {                                                    \
-            for (int k = 0; k < LANES; k++) {                                                      \
-                r[k] += a[i + k];                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        T sum = NAME##_lanes(r);                                                                   \
-        for (; i < n; i++) {                                                                       \
-            sum += a[i];                                                                           \
-        }                                                                                          \
-        return sum;                                                                                \
+    /* NumPy's sum of a few adjacent elements: of at most a quarter of a block, and of more. */     \
+    ALWAYS_INLINE T NAME##_of_few(const T *a, Py_ssize_t n)                                         \
+    {                                                                                               \
+        if (n < LANES) {                                                                            \
+            T sum = (T)-0.0;                                                                        \
+            for (Py_ssize_t i = 0; i < n; i++) {                                                    \
+                sum += a[i];                                                                        \
+            }                                                                                       \
+            return sum;                                                                             \
+        }                                                                                           \
+        T r[LANES];                                                                                 \
+        memcpy(r, a, sizeof r);                                                                     \
+        Py_ssize_t i = LANES;                                                                       \
+        for (; i < n - n % LANES; i += LANES) {                                                     \
+            for (int k = 0; k < LANES; k++) {                                                       \
+                r[k] += a[i + k];                                                                   \
+            }                                                                                       \
+        }                                                                                           \
+        T sum = NAME##_lanes(r);                                                                    \
+        for (; i < n; i++) {                                                                        \
+            sum += a[i];                                                                            \
+        }                                                                                           \
+        return sum;                                                                                 \
+    }                                                                                               \
+                                                                                                    \
+    FOR_EACH_CPU static T NAME##_pairwise(const T *a, Py_ssize_t n)                                 \
+    {                                                                                               \
+        if (n > QUARTER) {                                                                          \
+            Py_ssize_t half = n / 2 - n / 2 % LANES;                                                \
+            return NAME##_pairwise(a, half) + NAME##_pairwise(a + half, n - half);                  \
+        }                                                                                           \
+        return NAME##_of_few(a, n);                                                                 \
     }
 
 #endif

@@ -514,6 +514,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         {settings, "changes", &told.changes},
         {site_type, "alone", &told.alone},
         {site_type, "race", &told.of_race},
+        {race_type, "apart", &told.race.apart},
         {race_type, "by_numpy", &told.race.by_numpy},
         {race_type, "most", &told.race.most},
         {race_type, "sites", &told.race.sites},

@@ -44,7 +44,7 @@ typedef struct {
         Py_ssize_t exprs, elements, looked, owners, thread, at_once;
     } counts;
     struct {
-        Py_ssize_t by_numpy, most, sites, trying, has_end, opening, spent, numpys, best, laps, rounds,
+        Py_ssize_t apart, by_numpy, most, sites, trying, has_end, opening, spent, numpys, best, laps, rounds,
             skipped, behind, due, runs;
     } race;
     Py_ssize_t accuracy, window_exprs, changes; /* of settings */
@@ -61,6 +61,7 @@ place_of(PyObject *object, Py_ssize_t at)
 }
 
 PyObject *site_now(void); /* borrowed */
+PyObject *turn_to_sum(Py_ssize_t bytes); /* new; NULL without an error if not now: see turns.c */
 PyObject *numpys_race(PyObject *site); /* borrowed: see turns.c */
 PyObject *origin_of_line(void); /* new; NULL without an error where Python has to look */
 PyObject *handle_of(PyObject *expr); /* new, over a pending Expr that nobody has yet */
@@ -101,6 +102,15 @@ recorded_between(PyObject *row, PyObject *x, PyObject *y, int into)
 {
     return LIKELY(is_below(x) && is_below(y)) ? NULL : recorded_where_faster(row, x, y, into);
 }
+
+/* Short ways of large arrays: see lone.c. */
+#define MOST_FOLDED (24 << 20) /* bytes of a sum at a line that looks at each: api/summed.py, too */
+#define NOT_SHORT (-1)
+int short_named(PyObject *function); /* NOT_SHORT of others */
+/* What a method or function makes of a managed array, the first argument; new, NULL without an error
+   where Python has to look. */
+PyObject *short_of_managed(int what, int is_method, PyObject *const *args, Py_ssize_t count,
+                           PyObject *kwnames);
 
 enum { TO_BE_LOOKED_AT, IS_PLAIN, LIES_HERE, WAITS };
 int kind_of_argument(PyObject *x);

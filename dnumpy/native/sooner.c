@@ -452,8 +452,9 @@ copy_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, Py
                : left_to_numpy(&numpys, "ndarray", "copy", args, count, kwnames);
 }
 
-/* Extents given one by one or as a tuple, of which one may be left open; 0 of others. */
-static int
+/* How many extents there are, given one by one or as a tuple, of which one may be left open; 0 of
+   others, and where there are no elements. */
+int
 take_shape(PyObject *const *args, Py_ssize_t count, npy_intp *shape, npy_intp size)
 {
     int open = -1;

@@ -221,6 +221,24 @@ turn_of(PyObject *function, Py_ssize_t size)
 }
 
 PyObject *
+turn_to_sum(Py_ssize_t bytes)
+{
+    PyObject *site = site_now(), *race = site == NULL ? NULL : numpys_race(site);
+    if (site == NULL || (race != NULL && slot_of(race, told.race.apart) != Py_True)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    Py_INCREF(site);
+    int may = may_be_numpys(Py_None, bytes) &&
+              (race != NULL || goes_at_once(bytes) || computes_at_once(site));
+    if (!may) {
+        Py_CLEAR(site);
+    }
+    PyErr_Clear();
+    return site;
+}
+
+PyObject *
 turn_on(PyObject *function, PyObject *a, PyObject *b)
 {
     Py_ssize_t first = bytes_of(a), second = bytes_of(b);

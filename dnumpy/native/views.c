@@ -1,6 +1,6 @@
 /* What functions that only show an array in another way make of large memory that lies here. */
 
-#include "handle.h"
+#include "record.h"
 
 /* One of several views, or the array itself, as ours; NULL without an error of anything else. */
 static PyObject *
@@ -83,4 +83,150 @@ viewed_by_attribute(PyObject *name, PyObject *array)
     Py_XDECREF(whole);
     Py_XDECREF(memory);
     return r;
+}
+
+/* ---------------------------------------------------------------- other shapes */
+
+/* Say whether memory of some extents and strides has no gaps and is in C's order, as NumPy's flag. */
+static int
+is_in_order(const npy_intp *shape, const npy_intp *strides, int ndim, npy_intp itemsize)
+{
+    for (int k = ndim; k-- > 0; itemsize *= shape[k]) {
+        if (shape[k] != 1 && strides[k] != itemsize) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int
+take_numbers(PyObject *tuple, npy_intp *numbers)
+{
+    Py_ssize_t count = PyTuple_Check(tuple) ? PyTuple_GET_SIZE(tuple) : -1;
+    for (Py_ssize_t k = 0; k < count && k < NPY_MAXDIMS; k++) {
+        numbers[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, k));
+    }
+    return PyErr_Occurred() || count > NPY_MAXDIMS ? -1 : (int)count;
+}
+
+static PyObject *
+as_tuple(const npy_intp *numbers, int count)
+{
+    PyObject *made = PyTuple_New(count);
+    for (int k = 0; made != NULL && k < count; k++) {
+        PyObject *number = PyLong_FromSsize_t(numbers[k]);
+        if (number == NULL) {
+            Py_CLEAR(made);
+            break;
+        }
+        PyTuple_SET_ITEM(made, k, number);
+    }
+    return made;
+}
+
+/* Where an array lies in its Buffer, if that is in one piece and C's order. */
+typedef struct {
+    npy_intp offset, size;
+    PyObject *dtype; /* borrowed */
+} Piece;
+
+static int
+take_piece(Handle *x, Piece *piece)
+{
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    PyObject *place = x->place, *extents, *apart = NULL;
+    int ndim;
+    if (place == world.as_seen) {
+        PyObject *seen = x->seen;
+        if (seen == NULL || !PyTuple_CheckExact(seen) || !IS_NUMPYS(PyTuple_GET_ITEM(seen, 0)) ||
+            !IS_NUMPYS(PyTuple_GET_ITEM(seen, 1))) {
+            return 0;
+        }
+        PyArrayObject *memory = (PyArrayObject *)PyTuple_GET_ITEM(seen, 0);
+        PyArrayObject *shown = (PyArrayObject *)PyTuple_GET_ITEM(seen, 1);
+        piece->offset = PyArray_BYTES(shown) - PyArray_BYTES(memory);
+        piece->dtype = (PyObject *)PyArray_DESCR(shown);
+        piece->size = PyArray_SIZE(shown);
+        return PyArray_IS_C_CONTIGUOUS(memory) && PyArray_IS_C_CONTIGUOUS(shown);
+    }
+    if (place == Py_None) {
+        extents = *place_of(x->buf, told.buffer.shape);
+        piece->dtype = *place_of(x->buf, told.buffer.dtype);
+        piece->offset = 0;
+    }
+    else if (place != NULL && (PyObject *)Py_TYPE(place) == world.geometry && PyTuple_GET_SIZE(place) == 4) {
+        piece->offset = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 0));
+        extents = PyTuple_GET_ITEM(place, 1);
+        apart = PyTuple_GET_ITEM(place, 2);
+        piece->dtype = PyTuple_GET_ITEM(place, 3);
+    }
+    else {
+        return 0;
+    }
+    ndim = extents == NULL ? -1 : take_numbers(extents, shape);
+    if (ndim < 0 || piece->dtype == NULL || !PyArray_DescrCheck(piece->dtype) ||
+        (apart != NULL && take_numbers(apart, strides) != ndim)) {
+        return 0;
+    }
+    piece->size = 1;
+    for (int k = 0; k < ndim; k++) {
+        piece->size *= shape[k];
+    }
+    return apart == NULL ||
+           is_in_order(shape, strides, ndim, PyDataType_ELSIZE((PyArray_Descr *)piece->dtype));
+}
+
+/* The Geometry of a piece in another shape, None if that is all of the Buffer; new. */
+static PyObject *
+place_in(PyObject *buffer, const Piece *piece, const npy_intp *shape, int ndim)
+{
+    npy_intp strides[NPY_MAXDIMS], apart = PyDataType_ELSIZE((PyArray_Descr *)piece->dtype);
+    for (int k = ndim; k-- > 0; apart *= shape[k]) {
+        strides[k] = apart;
+    }
+    PyObject *extents = as_tuple(shape, ndim), *steps = as_tuple(strides, ndim), *made = NULL;
+    if (extents != NULL && steps != NULL) {
+        PyObject *whole = *place_of(buffer, told.buffer.shape);
+        int same = piece->offset == 0 && *place_of(buffer, told.buffer.dtype) == piece->dtype
+                       ? PyObject_RichCompareBool(extents, whole, Py_EQ)
+                       : 0;
+        PyObject *fields = same ? NULL : Py_BuildValue("((nOOO))", piece->offset, extents, steps, piece->dtype);
+        made = same > 0         ? Py_NewRef(Py_None)
+               : fields == NULL ? NULL
+                                : PyTuple_Type.tp_new((PyTypeObject *)world.geometry, fields, NULL);
+        Py_XDECREF(fields);
+    }
+    Py_XDECREF(extents);
+    Py_XDECREF(steps);
+    return made;
+}
+
+/* A managed array in one piece and C's order, in another shape; NULL without an error where Python has
+   to look. It holds no memory, which is to be written over while this lives. */
+PyObject *
+reshaped_view(PyObject *x, PyObject *const *shape, Py_ssize_t count)
+{
+    Handle *of = (Handle *)x;
+    npy_intp extents[NPY_MAXDIMS];
+    Piece piece;
+    if (told.buffer_type == NULL || of->buf == NULL || Py_TYPE(of->buf) != told.buffer_type ||
+        !take_piece(of, &piece)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    int ndim = take_shape(shape, count, extents, piece.size);
+    PyObject *place = ndim == 0 ? NULL : place_in(of->buf, &piece, extents, ndim);
+    Handle *made = place == NULL ? NULL : (Handle *)world.array_type->tp_alloc(world.array_type, 0);
+    if (made == NULL) {
+        Py_XDECREF(place);
+        PyErr_Clear(); /* which Python meets again */
+        return NULL;
+    }
+    made->np = Py_NewRef(Py_None);
+    made->buf = Py_NewRef(of->buf);
+    made->place = place;
+    made->seen = Py_NewRef(Py_None);
+    made->base = Py_NewRef(of->base == NULL || of->base == Py_None ? x : of->base);
+    made->readonly = Py_NewRef(of->readonly);
+    return (PyObject *)made;
 }

@@ -1,0 +1,18 @@
+/* What a call of numpy's mean, var, std, sum, max or min asks for: see moments.c. */
+
+#ifndef DNUMPY_ASKED_H
+#define DNUMPY_ASKED_H
+
+#include "handle.h"
+
+enum { MEAN, VARIANCE, DEVIATION, SUM, LARGEST, SMALLEST };
+
+/* Beside its array. */
+typedef struct {
+    int has_axis, keeps; /* whether it is over one axis, and keeps that */
+    Py_ssize_t axis, ddof;
+} Asked;
+
+int take_asked(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what, Asked *asked);
+
+#endif
