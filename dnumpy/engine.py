@@ -340,7 +340,7 @@ def compute_if_alone(expr: Expr) -> None:
 
 def _tell_sites(order: Sequence[Expr], sites: Sequence[Site], exprs: int) -> None:
     """Tell each place of the program whether what it recorded was looked at by itself."""
-    if exprs == 1:
+    if exprs == 1 or (exprs == 2 and len(sites) == 1 and direct.is_mean(order)):
         for site in sites:
             site.looked_at(alone=True)
         return

@@ -300,6 +300,9 @@ lying_here(PyObject *x)
     Handle *handle = (Handle *)x;
     PyObject *memory = is_watched(handle->buf) ? NULL : computed(handle->buf);
     PyObject *shown = memory == NULL ? NULL : shown_of(handle, memory);
+    if (memory != NULL && shown == NULL) {
+        shown = placed_over(handle->place, (PyArrayObject *)memory);
+    }
     if (memory != NULL && shown == NULL) { /* a view made in Python, which knows its place alone */
         PyObject *args[] = {x, memory};
         shown = PyObject_Vectorcall(world.seen_of, args, 2, NULL);

@@ -261,6 +261,7 @@ PyObject *elsewhere(PyObject *numpys, PyObject *const *args, Py_ssize_t count, P
 PyObject *show_special(PyObject *module, PyObject *numpys);
 
 /* views of large memory: see views.c */
+PyObject *placed_over(PyObject *place, PyArrayObject *memory); /* new; NULL without an error of others */
 PyObject *reshaped_view(PyObject *x, PyObject *const *shape, Py_ssize_t count); /* x: managed */
 int take_shape(PyObject *const *args, Py_ssize_t count, npy_intp *shape, npy_intp size); /* sooner.c */
 PyObject *viewed(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);

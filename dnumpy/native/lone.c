@@ -209,9 +209,11 @@ short_named(PyObject *function)
         int what;
     } ways[] = {{"sum", SUM}, {"mean", MEAN}, {"reshape", RESHAPED}, {"ravel", FLATTENED}};
     PyObject *name = PyObject_GetAttrString(function, "__name__");
+    const char *text = name == NULL || !PyUnicode_Check(name) ? NULL : PyUnicode_AsUTF8(name);
     int what = NOT_SHORT;
-    for (size_t k = 0; name != NULL && PyUnicode_Check(name) && k < sizeof ways / sizeof *ways; k++) {
-        what = PyUnicode_CompareWithASCIIString(name, ways[k].name) == 0 ? ways[k].what : what;
+    text += text != NULL && *text == '_'; /* of methods with a name of their own in Python */
+    for (size_t k = 0; text != NULL && k < sizeof ways / sizeof *ways; k++) {
+        what = strcmp(text, ways[k].name) == 0 ? ways[k].what : what;
     }
     Py_XDECREF(name);
     PyErr_Clear();

@@ -124,6 +124,43 @@ as_tuple(const npy_intp *numbers, int count)
     return made;
 }
 
+/* What lies at a Geometry of some memory, as `expr.geometry.over`. */
+PyObject *
+placed_over(PyObject *place, PyArrayObject *memory)
+{
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    if (place == NULL || (PyObject *)Py_TYPE(place) != world.geometry || PyTuple_GET_SIZE(place) != 4 ||
+        !PyArray_IS_C_CONTIGUOUS(memory)) {
+        return NULL;
+    }
+    int ndim = take_numbers(PyTuple_GET_ITEM(place, 1), shape);
+    PyObject *dtype = PyTuple_GET_ITEM(place, 3);
+    npy_intp first = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 0)), low = first, high = first;
+    if (ndim < 0 || take_numbers(PyTuple_GET_ITEM(place, 2), strides) != ndim || PyErr_Occurred() ||
+        !PyArray_DescrCheck(dtype) || PyDataType_REFCHK((PyArray_Descr *)dtype)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    for (int k = 0; k < ndim; k++) {
+        if (shape[k] < 1) {
+            return NULL;
+        }
+        *(strides[k] < 0 ? &low : &high) += (shape[k] - 1) * strides[k];
+    }
+    if (low < 0 || high + PyDataType_ELSIZE((PyArray_Descr *)dtype) > PyArray_NBYTES(memory)) {
+        return NULL;
+    }
+    Py_INCREF(dtype);
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)dtype, ndim, shape, strides,
+                                          PyArray_BYTES(memory) + first,
+                                          PyArray_FLAGS(memory) & NPY_ARRAY_WRITEABLE, NULL);
+    if (made != NULL && PyArray_SetBaseObject((PyArrayObject *)made, Py_NewRef(memory)) < 0) {
+        Py_CLEAR(made);
+    }
+    PyErr_Clear();
+    return made;
+}
+
 /* Where an array lies in its Buffer, if that is in one piece and C's order. */
 typedef struct {
     npy_intp offset, size;

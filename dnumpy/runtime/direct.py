@@ -59,6 +59,15 @@ def is_direct(order: Sequence[Expr]) -> bool:
     return is_quick(expr)
 
 
+def is_mean(order: Sequence[Expr]) -> bool:
+    """Say whether what is pending, operands first, is a fold and one step with its few results."""
+    last = order[-1]
+    for arg in last.args:
+        if type(arg) is Expr and arg.value is None:
+            return type(arg.op) is Reduction and type(last.op) is Elementwise and arg.size <= FEW
+    return False
+
+
 def is_quick(expr: Expr) -> bool:
     """Say whether one operation takes so little that its evaluation is as dear."""
     if config.mode != "default":
