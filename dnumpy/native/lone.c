@@ -199,7 +199,20 @@ folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyO
     return scalar;
 }
 
-enum { RESHAPED = SMALLEST + 1, FLATTENED };
+enum { RESHAPED = SMALLEST + 1, FLATTENED, MEASURED };
+
+/* The 2-norm of floats that lie here: the root of NumPy's product with itself, as `api.linalg._norm`. */
+static PyObject *
+norm_now(PyObject *own)
+{
+    PyArrayObject *a = (PyArrayObject *)own;
+    if (!IS_NUMPYS(own) || PyArray_DESCR(a)->kind != 'f' ||
+        slot_of(world.config, world.reproducible_at) != Py_False ||
+        !may_be_numpys(Py_None, PyArray_NBYTES(a))) {
+        return NULL;
+    }
+    return norm(NULL, &own, 1, NULL);
+}
 
 int
 short_named(PyObject *function)
@@ -207,7 +220,8 @@ short_named(PyObject *function)
     static const struct {
         const char *name;
         int what;
-    } ways[] = {{"sum", SUM}, {"mean", MEAN}, {"reshape", RESHAPED}, {"ravel", FLATTENED}};
+    } ways[] = {{"sum", SUM}, {"mean", MEAN}, {"reshape", RESHAPED}, {"ravel", FLATTENED},
+                {"norm", MEASURED}};
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     const char *text = name == NULL || !PyUnicode_Check(name) ? NULL : PyUnicode_AsUTF8(name);
     int what = NOT_SHORT;
@@ -234,8 +248,13 @@ short_of_managed(int what, int is_method, PyObject *const *args, Py_ssize_t coun
         }
         return kwnames == NULL && count == 1 && whole != NULL ? reshaped_view(args[0], &whole, 1) : NULL;
     }
+    if (what == MEASURED && (count != 1 || kwnames != NULL)) {
+        return NULL;
+    }
     PyObject *own = lying_here(args[0]);
-    PyObject *r = own == NULL ? NULL : folded_now(what, own, args, count, kwnames);
+    PyObject *r = own == NULL          ? NULL
+                  : what == MEASURED ? norm_now(own)
+                                     : folded_now(what, own, args, count, kwnames);
     Py_XDECREF(own);
     return r;
 }

@@ -61,6 +61,9 @@ place_of(PyObject *object, Py_ssize_t at)
 }
 
 PyObject *site_now(void); /* borrowed */
+/* Whether NumPy may run a function, None for what has the same bits in any case, on so many bytes in a
+   round that is its own; it clears errors. */
+int may_be_numpys(PyObject *function, Py_ssize_t bytes);
 PyObject *turn_to_sum(Py_ssize_t bytes); /* new; NULL without an error if not now: see turns.c */
 PyObject *numpys_race(PyObject *site); /* borrowed: see turns.c */
 PyObject *origin_of_line(void); /* new; NULL without an error where Python has to look */

@@ -256,16 +256,23 @@ static int
 truth_of(PyObject *x, int of_all)
 {
     PyArrayObject *a = (PyArrayObject *)x;
-    if (!IS_NUMPYS(x) || PyArray_TYPE(a) != NPY_BOOL || PyArray_NBYTES(a) > MOST_BYTES ||
+    if (!IS_NUMPYS(x) || PyArray_TYPE(a) != NPY_BOOL ||
         !(PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a))) {
         return -1;
     }
     const char *data = PyArray_BYTES(a);
     size_t size = PyArray_SIZE(a);
+    int found;
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(size);
     if (of_all) {
-        return memchr(data, 0, size) == NULL;
+        found = memchr(data, 0, size) == NULL;
     }
-    return size > 0 && (data[0] != 0 || memcmp(data, data + 1, size - 1) != 0);
+    else {
+        found = size > 0 && (data[0] != 0 || memcmp(data, data + 1, size - 1) != 0);
+    }
+    NPY_END_THREADS;
+    return found;
 }
 
 static PyObject *

@@ -119,8 +119,7 @@ is_as_it_was(Py_ssize_t bytes)
     return allowed.functions != NULL && allowed.unasked != NULL;
 }
 
-/* Say whether NumPy may run a function on so many bytes in a round that is its own; it clears errors. */
-static int
+int
 may_be_numpys(PyObject *function, Py_ssize_t size)
 {
     int keeps = is_as_it_was(size);
@@ -280,10 +279,10 @@ is_noted(PyObject *race, double seconds, int ends)
         !isinf(PyFloat_AsDouble(PyTuple_GET_ITEM(laps, 0))) ||
         !isinf(PyFloat_AsDouble(PyTuple_GET_ITEM(laps, 1))) || rounds == NULL ||
         !PyLong_CheckExact(rounds) || PyLong_AsLong(rounds) <= 1 || skipped == NULL ||
-        !PyTuple_CheckExact(skipped)) {
+        !(PyTuple_CheckExact(skipped) || PyList_CheckExact(skipped))) {
         return 0;
     }
-    if (PyTuple_GET_SIZE(skipped) != 0 && (PyLong_AsLong(rounds) - 1) % TOLD_ROUNDS == 0) {
+    if (PySequence_Fast_GET_SIZE(skipped) != 0 && (PyLong_AsLong(rounds) - 1) % TOLD_ROUNDS == 0) {
         return 0; /* what was not run is told of some rounds together */
     }
     spent += seconds;
