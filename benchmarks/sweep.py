@@ -3,7 +3,9 @@
 No program is measured here but single statements, each looked at at once, which is the worst that
 a lazy library can be asked: nothing to fuse, nothing to leave out. What falls below NumPy shows
 where work is begun that a statement of that size does not pay for. Both libraries run in processes
-of their own, by turns.
+of their own, by turns. Runs of one statement after the other find both libraries' code in the
+processor's caches; ``--between`` has so many bytes read before each, as a program that does other
+things with large arrays would.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy
 from rich.console import Console
 from rich.table import Table
 
@@ -191,8 +194,9 @@ def compiled(statement: str, names: dict[str, Any]) -> Callable[[], None]:
     return run
 
 
-def child(module: str, link: Connection, seconds: float) -> None:
+def child(module: str, link: Connection, seconds: float, between: int) -> None:
     """Time what is asked for, until nothing more is."""
+    other = numpy.ones(between // 8)
     np = import_module(module)
     warnings.simplefilter("ignore")
     names: dict[str, Any] = {}
@@ -210,14 +214,15 @@ def child(module: str, link: Connection, seconds: float) -> None:
                 run()
                 if k > LEAST and time.perf_counter() - began > WARMING:
                     break
-        link.send(timed(run, seconds))
+        link.send(timed(run, seconds, other))
 
 
-def timed(run: Callable[[], None], seconds: float) -> list[float]:
-    """Return what runs of a statement took, in seconds."""
+def timed(run: Callable[[], None], seconds: float, other: numpy.ndarray) -> list[float]:
+    """Return what runs of a statement took, in seconds; each begins after reading ``other``."""
     took: list[float] = []
     began = time.perf_counter()
     while len(took) < LEAST or (len(took) < MOST and time.perf_counter() - began < seconds):
+        numpy.add.reduce(other)
         started = time.perf_counter()
         run()
         took.append(time.perf_counter() - started)
@@ -227,13 +232,14 @@ def timed(run: Callable[[], None], seconds: float) -> list[float]:
 class Libraries:
     """Both libraries, each in a process of its own."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, between: int = 0) -> None:
         context = get_context("spawn")
         self.links: list[Connection] = []
         self.children = []
         for module in ("numpy", "dnumpy"):
             ours, theirs = context.Pipe()
-            process = context.Process(target=child, args=(module, theirs, seconds), daemon=True)
+            process = context.Process(target=child, args=(module, theirs, seconds, between))
+            process.daemon = True
             process.start()
             self.links.append(ours)
             self.children.append(process)
@@ -310,11 +316,12 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--turns", type=int, default=2, help="turns of each library")
     parser.add_argument("--again", type=int, default=2, help="times that what is slow is repeated")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each turn")
+    parser.add_argument("--between", type=int, default=0, help="bytes read before each run")
     parser.add_argument("--below", type=float, default=0.9, help="ratio that is told by name")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(argv)
     statements = [s for s in STATEMENTS if any(part in s for part in options.only)]
-    with Libraries(options.seconds) as libraries:
+    with Libraries(options.seconds, options.between) as libraries:
         found = standings(libraries, options.sizes, statements, options)
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     for table in tables(found, options.below):
