@@ -7,8 +7,11 @@ lie for the first tile, with how many bytes further they lie for the next one; e
 scratch of its own. The steps are those of :mod:`~dnumpy.kernels.stretches`, and folds in the order
 of :mod:`~dnumpy.kernels.sums`, so that the bits are those of the steps one by one.
 
-A phase of which one step is something else (a draw, a product, the place of a maximum) is not run
-so, nor is a run whose results lie in memory that it reads.
+A product is one call of the loop of ``matmul`` a tile, as in the steps one by one: of other rows at
+once a library may give other bits. Threads that draw tiles multiply by one thread each.
+
+A phase of which one step is something else (a draw, the place of a maximum) is not run so, nor is a
+run whose results lie in memory that it reads.
 """
 
 from __future__ import annotations
@@ -23,10 +26,10 @@ from dnumpy.expr.geometry import Geometry, overlap
 from dnumpy.kernels import sums
 from dnumpy.kernels.buffers import laid_out
 from dnumpy.kernels.flags import fault_words, tells_faults
-from dnumpy.kernels.loops import inner_loop, kinds_of
+from dnumpy.kernels.loops import inner_loop, kinds_of, product_loop
 from dnumpy.kernels.steps import view_of_tile
 from dnumpy.kernels.stretches import Cell, Writer, cell_of, loop_code
-from dnumpy.ops.families import Movement, Reduction
+from dnumpy.ops.families import Contraction, Movement, Reduction
 from dnumpy.rewrite.phase import Access
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     Faults = set[tuple[int, str]]
 
-_LOOP, _FOLD, _FOLD_FROM_ZERO, _SUM = range(4)  # as native/tiles.c has them
+_LOOP, _FOLD, _FOLD_FROM_ZERO, _PRODUCT, _SUM = range(5)  # as native/tiles.c has them
 _SUMS = ("tiles", "columns", "chunks", "rows", "numpys rows", "middle", "within")
 _NUMBERS = 10  # of a record: its kind, and those of a stretch
 # what an element may be folded into twice
@@ -133,7 +136,7 @@ def tile_loop_of(
     scratch, scratch_bytes
         The slots of results that lie in scratch, views of such included, and what those take.
     """
-    if not native.built or not tells_faults() or phase.multiplies:
+    if not native.built or not tells_faults():
         return None
     return _Described(phase, kinds, scratch).loop(scratch_bytes)
 
@@ -163,7 +166,10 @@ class _Described:
                     return None
                 continue
             fold = isinstance(step.op, Reduction)
-            record = self._fold(slot, step) if fold else self._call(slot, step)
+            if isinstance(step.op, Contraction):
+                record = self._product(slot, step, step.op)
+            else:
+                record = self._fold(slot, step) if fold else self._call(slot, step)
             if record is None:
                 return None
             self.records += [*self.writer.made, record]
@@ -223,6 +229,22 @@ class _Described:
     def _call(self, slot: int, step: Step) -> list[int] | None:
         record = None if slot in self.partials else self.writer.record(slot, step)
         return None if record is None else [_LOOP, *record]
+
+    def _product(self, slot: int, step: Step, op: Contraction) -> list[int] | None:
+        """Return the numbers of rows times what each tile reads whole, or of a fold of products."""
+        phase, (left, right) = self.phase, step.args
+        if op.folds != (slot in self.partials) or {*map(phase.dtype_of, step.args)} != {step.dtype}:
+            return None
+        whole = [
+            s < len(phase.inputs) and phase.inputs[s].access is Access.WHOLE for s in step.args
+        ]
+        axes = len(phase.shape_of(left))
+        if whole != [False, not op.folds] or axes > 2 or (axes < 2 and not op.folds):
+            return None
+        loop = product_loop(step.dtype)
+        if loop is None or len(phase.shape_of(right)) > 2:
+            return None
+        return [_PRODUCT, loop.function, loop.data, 3, left, right, slot, 0, int(op.folds), 0]
 
     def _fold(self, slot: int, step: Step) -> list[int] | None:
         """Return the numbers of a fold but for its slots, and note how it sees what it has."""

@@ -1,8 +1,8 @@
 /* All steps of a phase over its tiles, one tile after the other, shared among threads that need no
    interpreter: see dnumpy.kernels.tile_loop.
 
-   A step is a call as stretches.c makes it, a fold by the loop of a ufunc, or a sum of floats as
-   folds.c makes it. Operands are given as they lie for the first tile; for each later one they lie so
+   A step is a call as stretches.c makes it, a fold by the loop of a ufunc, a product by that of
+   `matmul`, or a sum of floats as folds.c makes it. Operands are given as they lie for the first tile; for each later one they lie so
    many bytes further, and what a tile is computed by way of lies elsewhere for each thread. */
 
 #include "calls.h"
@@ -10,7 +10,7 @@
 #include "folds.h"
 #include "interrupts.h"
 
-enum { LOOP, FOLD, FOLD_FROM_ZERO, SUM }; /* and SUM + k: the sums of kind k */
+enum { LOOP, FOLD, FOLD_FROM_ZERO, PRODUCT, SUM }; /* and SUM + k: the sums of kind k */
 
 /* What Python writes of a step. */
 typedef struct {
@@ -22,6 +22,7 @@ typedef struct {
     int kind;
     Call call, begin;        /* begin: of a fold, what its result is before */
     Sum sum;                 /* of which a tile is so many units */
+    npy_intp extents[4], steps[9]; /* of a product, as its loop wants them */
     Py_ssize_t units;
     npy_intp move[MOST_OPERANDS], apart[MOST_OPERANDS]; /* bytes from tile to tile, and thread to thread */
 } Part;
@@ -134,18 +135,87 @@ make_sum(Part *part, const Record *record, PyObject *values)
     return 1;
 }
 
+/* The extent and the step of an axis; one element where it is missing. */
+static void
+take_axis(PyArrayObject *x, int axis, npy_intp *extent, npy_intp *step)
+{
+    int there = axis < PyArray_NDIM(x);
+    *extent = there ? PyArray_DIM(x, axis) : 1;
+    *step = there ? PyArray_STRIDE(x, axis) : PyArray_ITEMSIZE(x);
+}
+
+/* Make the call for rows times what each tile reads whole, or, if it `folds`, for the sums over rows of
+   the products of both: dnumpy.kernels.operands has the same extents and steps. */
+static int
+make_product(Part *part, const Record *record, PyObject *values)
+{
+    PyArrayObject *x[3];
+    int folds = (int)record->steps_matter;
+    for (int k = 0; k < 3; k++) {
+        PyObject *given = PyList_GET_ITEM(values, record->slots[k]);
+        if (!PyArray_CheckExact(given) || PyArray_NDIM((PyArrayObject *)given) < 1 ||
+            PyArray_NDIM((PyArrayObject *)given) > 2 + (folds && k == 2) ||
+            !(k < 2 ? PyArray_ISBEHAVED_RO((PyArrayObject *)given)
+                    : PyArray_ISBEHAVED((PyArrayObject *)given))) {
+            return 0;
+        }
+        x[k] = (PyArrayObject *)given;
+        part->call.at[k] = PyArray_BYTES(x[k]);
+    }
+    if (is_disturbed(x[0], x[2], 1) || is_disturbed(x[1], x[2], 1)) {
+        return 0;
+    }
+    npy_intp extent[3][2], step[3][2]; /* of the first axis, and of the second if there is one */
+    for (int k = 0; k < 3; k++) {
+        take_axis(x[k], 0, &extent[k][0], &step[k][0]);
+        take_axis(x[k], 1, &extent[k][1], &step[k][1]);
+    }
+    int matrix = PyArray_NDIM(x[0]) == 2, columns = PyArray_NDIM(x[1]) == 2, made = PyArray_NDIM(x[2]);
+    npy_intp one = PyArray_ITEMSIZE(x[2]);
+    memset(part->steps, 0, 3 * sizeof *part->steps);
+    part->extents[0] = 1;
+    npy_intp *n = part->extents + 1, *by = part->steps + 3;
+    n[2] = extent[1][1];
+    if (folds) {
+        if (extent[0][0] != extent[1][0] || extent[2][0] != 1 || made != 1 + matrix + columns) {
+            return 0;
+        }
+        n[0] = extent[0][1];
+        n[1] = extent[0][0];
+        npy_intp given[] = {step[0][1], step[0][0], step[1][0], step[1][1]};
+        memcpy(by, given, sizeof given);
+        by[4] = matrix ? PyArray_STRIDE(x[2], 1) : one;
+        by[5] = columns ? PyArray_STRIDE(x[2], made - 1) : one;
+        return PyArray_SIZE(x[2]) == n[0] * n[2] &&
+               (!matrix || PyArray_DIM(x[2], 1) == n[0]);
+    }
+    n[0] = extent[0][0];
+    n[1] = extent[0][1];
+    npy_intp given[] = {step[0][0], step[0][1], step[1][0], step[1][1], step[2][0], step[2][1]};
+    memcpy(by, given, sizeof given);
+    return matrix && extent[1][0] == n[1] && made == 1 + columns && extent[2][0] == n[0] &&
+           extent[2][1] == n[2];
+}
+
 static int
 make_part(Part *part, const Written *written, PyObject *values, const npy_int64 *moves)
 {
     const Record *record = &written->record;
     part->kind = (int)written->kind;
-    int made = part->kind == LOOP  ? make_call(&part->call, record, values)
-               : part->kind >= SUM ? make_sum(part, record, values)
-                                   : make_fold(part, record, values);
+    int made = part->kind == LOOP      ? make_call(&part->call, record, values)
+               : part->kind >= SUM     ? make_sum(part, record, values)
+               : part->kind == PRODUCT ? make_product(part, record, values)
+                                       : make_fold(part, record, values);
     if (!made) {
         return 0;
     }
     int fold = part->kind == FOLD || part->kind == FOLD_FROM_ZERO;
+    if (part->kind == PRODUCT) {
+        part->call.loop = (Loop)(npy_intp)record->loop;
+        part->call.data = (void *)(npy_intp)record->data;
+        part->call.count = 3;
+        part->call.stops = 0;
+    }
     for (int x = 0; x < MOST_OPERANDS; x++) { /* a fold has (result, operand, result) */
         npy_int64 slot = record->slots[fold ? x != 1 : x];
         int used = x < (fold ? 3 : (int)record->count);
@@ -168,6 +238,10 @@ run_part(const Part *part, Py_ssize_t tile, Py_ssize_t who, char *room)
         sum.m.rows = at[0];
         sum.sums = at[1];
         sum_units(&sum, 0, part->units, room);
+        return;
+    }
+    if (part->kind == PRODUCT) { /* of which the loop moves what it is given */
+        part->call.loop(at, part->extents, part->steps, part->call.data);
         return;
     }
     if (part->kind != LOOP) {
