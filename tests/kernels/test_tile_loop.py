@@ -21,6 +21,7 @@ from dnumpy.kernels import tiled
 from dnumpy.kernels.tile_loop import MISSES
 from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.table import CAST, VIEW, WHERE
+from tests.kernels import multiplied
 from tests.kernels import phases as p
 
 if TYPE_CHECKING:
@@ -304,3 +305,48 @@ def test_a_wrong_call_is_refused() -> None:
         native.run_tiles([], records, moves, 0, 1, 1)
     with pytest.raises(ValueError, match="expected steps, tiles, and two moves for each value"):
         native.run_tiles([np.zeros(3)], records, moves, 1, 1, 1)
+
+
+@many
+@given(
+    multiplied.programs(), st.sampled_from((1, 4096, 1 << 14)), st.integers(1, 4), st.integers(1, 5)
+)
+def test_products_have_the_bits_of_single_calls(roots, tile_bytes, threads, batch):
+    for bound in p.bound(roots, tile_bytes):
+        with np.errstate(all="ignore"):
+            event(f"in C: {agrees(bound, threads, batch)}")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_regression_is_computed_in_c(dtype, threads):
+    gradient, chance = multiplied.regression(3_001, dtype)
+    (bound,) = p.bound([gradient, chance], 1 << 14)
+    assert bound.phase.multiplies
+    assert agrees(bound, threads, 3)
+
+
+def test_a_product_that_overflows_is_told_of_at_its_step():
+    rows = stored(np.full((900, 7), 1e200))
+    weights = stored(np.full(7, 1e200))
+    made = multiplied.product(rows, weights)
+    (bound,) = p.bound([p.apply("negative", made)], 1 << 12)
+    found, faults = in_c(bound, 2)
+    assert np.isinf(found[0]).all()
+    assert faults == by_calls(bound)[1]
+    assert (0, "overflow") in faults
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "log", "sqrt", "tanh", "power", "divide", "expm1", "square"]
+)
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_what_a_loop_raises_is_told_of_whoever_raises_it(name, dtype):
+    odd = np.array([1e3, -1e3, 0.0, 1e38, -1.0], dtype)
+    for bad in odd:
+        rows = np.ones(2_000, dtype)
+        rows[1_500] = bad
+        x = stored(rows)
+        found = p.apply("negative", p.apply("absolute", p.apply("negative", x)) if bad > 0 else x)
+        made = p.apply(name, found, x) if name in {"power", "divide"} else p.apply(name, found)
+        agrees(only(made), 2)
