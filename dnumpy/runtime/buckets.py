@@ -39,6 +39,8 @@ EXPECTED = 1 << 13  # elements of a bucket: about as many, where there are not t
 SAMPLED = 32  # elements for each bucket
 SAMPLE = 1 << 14  # elements, in which equal ones turn up where there are many, and that are timed
 LOOKED_AT = 1024  # elements of a bucket
+CACHED_BYTES = 2 << 20  # of a line whose elements are found in the cache of a core, in any order
+APART = 1_000_003  # elements between those that are fetched to see what that takes
 SURE = 2.0  # times what buckets take at least, from where they are tried before the plain way
 GUESSES = 3  # of which the least counts
 MOST_KINDS = 1 << 16  # of whole numbers that are put in order by counting
@@ -111,7 +113,8 @@ def argsort(line: np.ndarray, *, stable: bool, empty: Empty = pool.empty) -> np.
         return places if _places_in_order(line, places, stable=stable) else None
 
     def guess() -> float:
-        return _extrapolated(_sample(line), lambda some: some.argsort(kind=kind), line.size)
+        compared = _extrapolated(_sample(line), lambda some: some.argsort(kind=kind), line.size)
+        return compared + _fetched(line)
 
     return _sooner(line, "stable" if stable else "argsort", plainly, by_buckets, guess)
 
@@ -145,6 +148,24 @@ def _extrapolated(sample: np.ndarray, do: Callable[[np.ndarray], np.ndarray], si
         do(sample)
         took = min(took, time.perf_counter() - began)
     return took * size * math.log2(size + 1) / (sample.size * math.log2(sample.size + 1))
+
+
+def _fetched(line: np.ndarray) -> float:
+    """Return what comparing elements by their places adds where a line lies outside the caches.
+
+    Until the places are told into parts that fit, each is looked at once for every halving, and its
+    element is fetched from anywhere in its part.
+    """
+    halvings = math.log2(line.nbytes / CACHED_BYTES) if line.nbytes > CACHED_BYTES else 0.0
+    if not halvings:
+        return 0.0
+    took = math.inf
+    for k in range(GUESSES):  # each time others, which no cache has
+        places = (np.arange(SAMPLE) * APART + k * SAMPLE) % line.size
+        began = time.perf_counter()
+        line.take(places)
+        took = min(took, time.perf_counter() - began)
+    return took / SAMPLE * line.size * halvings
 
 
 def _sooner(
