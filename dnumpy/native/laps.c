@@ -25,6 +25,8 @@ static struct {
     PyObject *site_here;    /* makes the site of the line that is running */
     PyObject *compute;      /* gives an array that waits its content */
     PyCodeObject *code;     /* the place at which a lap begins */
+    const void *within;     /* what was called from there of a library, and where that was */
+    int within_at;
     int instruction, way, known; /* `known`: it was come back to */
     int yields;             /* one on larger arrays takes over, if such an operation comes */
     int takes_over;         /* this is such a loop */
@@ -126,20 +128,65 @@ take_answer(PyObject *answer)
     Py_XDECREF(answer);
 }
 
+/* A place in the program, and in a library's Python, or ours, if that runs the operation. */
+typedef struct {
+    PyCodeObject *code; /* counted; NULL where nothing of Python's runs */
+    const void *within;
+    int instruction, within_at;
+} Spot;
+
+static int
+is_inside(PyCodeObject *code)
+{
+    PyObject *inside = told.inside == NULL ? NULL : PyDict_GetItem(told.inside, code->co_filename);
+    return inside == Py_True || inside == Py_Ellipsis;
+}
+
+/* Where the program is. Whoever calls `x ** 2` or `np.roll` in some loop comes to the same lines there. */
+static Spot
+spot_now(void)
+{
+    Spot spot = {NULL, NULL, 0, 0};
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (frame == NULL) {
+        return spot;
+    }
+    spot.code = PyFrame_GetCode(frame);
+    spot.instruction = PyFrame_GetLasti(frame);
+    if (LIKELY(!is_inside(spot.code))) {
+        return spot;
+    }
+    spot.within = spot.code;
+    spot.within_at = spot.instruction;
+    Py_INCREF(frame);
+    while (is_inside(spot.code)) {
+        PyFrameObject *above = PyFrame_GetBack(frame);
+        if (above == NULL) {
+            break;
+        }
+        Py_SETREF(frame, above);
+        Py_SETREF(spot.code, PyFrame_GetCode(frame));
+        spot.instruction = PyFrame_GetLasti(frame);
+    }
+    Py_DECREF(frame);
+    return spot;
+}
+
 /* Count an operation on so many elements; the way in which those of this loop go at the moment, or -1
    with an error. */
 static int
 counted(Py_ssize_t elements)
 {
-    PyFrameObject *frame = PyEval_GetFrame();
-    if (frame == NULL) {
+    Spot spot = spot_now();
+    PyCodeObject *code = spot.code;
+    int instruction = spot.instruction;
+    if (code == NULL) {
         return 0;
     }
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    int instruction = PyFrame_GetLasti(frame);
     double now = seconds_now(), since = now - loop.hit_at;
     int takes_over = loop.yields && elements >= loop.most;
-    if (code == loop.code && instruction == loop.instruction) {
+    if (code == loop.code && instruction == loop.instruction && spot.within == loop.within &&
+        spot.within_at == loop.within_at) {
         loop.longest = since > loop.longest ? since : loop.longest;
         loop.shortest = since < loop.shortest ? since : loop.shortest;
         loop.hit_at = now;
@@ -166,6 +213,8 @@ counted(Py_ssize_t elements)
         }
         Py_XSETREF(loop.code, (PyCodeObject *)Py_NewRef(code));
         loop.instruction = instruction;
+        loop.within = spot.within; /* told apart by its address alone */
+        loop.within_at = spot.within_at;
         loop.size = (double)elements;
         loop.known = 0;
         loop.hit_at = now;

@@ -128,6 +128,14 @@ CALLS: dict[str, Any] = {
 }
 
 
+def told(call: Any, *args: Any) -> Any:
+    """Return what a call gives, or what it says of a shape that does not fit."""
+    try:
+        return call(*args)
+    except ValueError as error:
+        return str(error)
+
+
 @settings(deadline=None, max_examples=150)
 @given(
     st.sampled_from(sorted(CALLS)),
@@ -143,14 +151,10 @@ def test_other_shapes_are_numpys(call, view, shape, waits, fixed):
     theirs, x = VIEWS[view](theirs), VIEWS[view](x)
     if fixed:
         theirs.flags.writeable = x.flags.writeable = False
-    try:
-        expected = CALLS[call](np, theirs, shape)
-    except ValueError as error:
-        with pytest.raises(ValueError) as raised:  # noqa: PT011 - with NumPy's words
-            CALLS[call](dnumpy, x, shape)
-        assert str(raised.value) == str(error)
+    expected, found = (told(CALLS[call], *given, shape) for given in ((np, theirs), (dnumpy, x)))
+    if type(expected) is str:
+        assert found == expected
         return
-    found = CALLS[call](dnumpy, x, shape)
     assert (found.shape, found.strides, found.dtype) == (
         expected.shape,
         expected.strides,
