@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import importlib.util
 import sys
 from pathlib import Path
@@ -15,10 +16,12 @@ class BuildNative(BuildHookInterface[Any]):
 
     PLUGIN_NAME = "custom"
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build before the files are collected, and name the wheel after this platform."""
         if self.target_name != "wheel":
             return
+        if version == "editable":  # an installer compiles what it copies, and this is not copied
+            compileall.compile_dir(Path(self.root) / "dnumpy", quiet=2)
         path = Path(self.root) / "dnumpy" / "native" / "build.py"
         spec = importlib.util.spec_from_file_location("dnumpy_native_build", path)
         assert spec is not None
