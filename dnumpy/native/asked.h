@@ -13,6 +13,9 @@ typedef struct {
     Py_ssize_t axis, ddof;
 } Asked;
 
+/* The largest or smallest of aligned elements that lie side by side, new; NULL without an error where
+   NumPy is to look, as of few: see extrema.c. */
+PyObject *extremum_shared(PyArrayObject *x, int is_largest);
 int take_asked(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what, Asked *asked);
 
 #endif

@@ -13,6 +13,7 @@
 /* Times the longest lap, and seconds more, after which it is over, too, if other code runs. */
 #define TIMES_LONGER 3
 #define SECONDS_LONGER 0.01
+#define FADES 0.95 /* what is left of the longest lap after one more: kernels were compiled in it */
 #define LEAST_OVER 4
 
 static struct {
@@ -34,7 +35,7 @@ static struct {
     double elements;        /* of operations since then */
     double size;            /* of the operation that begins a lap, in elements */
     long laps, due, others, patience, hope; /* `others` may be so many; or those of the next loop */
-    double hit_at, longest; /* seconds: when the latest lap began, and of the longest */
+    double hit_at, longest; /* seconds: when the latest lap began, and of the longest of late */
     double shortest;        /* of a block */
     unsigned long thread;
 } loop;
@@ -187,7 +188,7 @@ counted(Py_ssize_t elements)
     int takes_over = loop.yields && elements >= loop.most;
     if (code == loop.code && instruction == loop.instruction && spot.within == loop.within &&
         spot.within_at == loop.within_at) {
-        loop.longest = since > loop.longest ? since : loop.longest;
+        loop.longest = since > loop.longest ? since : FADES * loop.longest + (1 - FADES) * since;
         loop.shortest = since < loop.shortest ? since : loop.shortest;
         loop.hit_at = now;
         if (!loop.known) {

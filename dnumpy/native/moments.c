@@ -305,7 +305,10 @@ static PyObject *
 extremum_of(PyArrayObject *x, int what)
 {
     char found[8];
-    int is_found = PyArray_SIZE(x) <= FEW && PyArray_ITEMSIZE(x) <= 8 &&
+    if (PyArray_SIZE(x) > FEW) {
+        return extremum_shared(x, what == LARGEST);
+    }
+    int is_found = PyArray_ITEMSIZE(x) <= 8 &&
                    find_extrema(x, 1, PyArray_SIZE(x), 1, what, found);
     return is_found ? PyArray_Scalar(found, PyArray_DESCR(x), NULL) : NULL;
 }
