@@ -12,7 +12,7 @@ from dnumpy.kernels.loops import inner_loop
 from dnumpy.kernels.numba import NumbaKernel
 from dnumpy.kernels.tiled import TiledKernel
 from tests.kernels import phases as p
-from tests.kernels.test_chain import product
+from tests.kernels.multiplied import product
 from tests.kernels.test_numba import only, stored
 
 ONE = ["tanh", "absolute", "negative", "sign", "isnan", "isinf", "isfinite", "signbit", "rint"]

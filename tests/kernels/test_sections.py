@@ -16,7 +16,8 @@ from dnumpy.kernels.tiled import TiledKernel
 from dnumpy.ops.families import Contraction
 from dnumpy.ops.table import CAST, WHERE
 from tests.kernels import phases as p
-from tests.kernels.test_chain import Quiet, assert_tiled_bits, crossed, product, stored
+from tests.kernels.multiplied import crossed, product, stored
+from tests.kernels.test_chain import Quiet, assert_tiled_bits
 
 many = settings(deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
 UNARY = ("negative", "exp", "square", "sqrt", "tanh", "isnan", "floor", "log")
