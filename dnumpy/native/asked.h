@@ -16,6 +16,9 @@ typedef struct {
 /* The largest or smallest of aligned elements that lie side by side, new; NULL without an error where
    NumPy is to look, as of few: see extrema.c. */
 PyObject *extremum_shared(PyArrayObject *x, int is_largest);
+/* The sum or mean of whole numbers or booleans, likewise, of aligned ones that lie side by side; see
+   wholes.c. */
+PyObject *whole_folded(PyArrayObject *a, int what);
 int take_asked(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int what, Asked *asked);
 
 #endif

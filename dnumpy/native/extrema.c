@@ -8,7 +8,6 @@
 
 #define SIDE_BY_SIDE 32 /* elements that do not wait for each other */
 #define BATCH (1 << 15) /* elements that a thread takes at a time */
-#define WOKEN_BYTES (4 << 20) /* what is less is passed before a thread is woken: folds.c, too */
 
 /* The one that is further up or down, or no number if there is one. */
 #define FURTHER(x, m, OP) (((x) OP (m)) | ((x) != (x)) ? (x) : (m))
@@ -106,13 +105,12 @@ PyObject *
 extremum_shared(PyArrayObject *x, int is_largest)
 {
     Search search = {.data = PyArray_BYTES(x), .size = PyArray_SIZE(x), .itemsize = PyArray_ITEMSIZE(x)};
-    int threads = helpers_now() + 1, kind = PyArray_DESCR(x)->kind;
-    if (threads < 2 || PyArray_NBYTES(x) < (crew_is_awake() ? PASSED_BYTES : WOKEN_BYTES) ||
-        !take_look(&search, kind, is_largest)) {
+    int helpers = helpers_for(PyArray_NBYTES(x), helpers_now()), kind = PyArray_DESCR(x)->kind;
+    if (helpers < 1 || !take_look(&search, kind, is_largest)) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS;
-    with_crew(search_batches, &search, threads - 1);
+    with_crew(search_batches, &search, helpers);
     for (int64_t k = 1; k < search.members; k++) {
         search.look(search.by[k].found, 1, search.by[0].found);
     }

@@ -321,8 +321,6 @@ shared_out(Sum *s, int threads)
     return each;
 }
 
-#define WOKEN_BYTES (4 << 20) /* of a sum: what is less is passed before a thread is woken to help */
-
 int
 sum_into(PyArrayObject *a, int kind, Py_ssize_t tile, PyObject *means, PyArrayObject *out, int meet,
          int threads)
@@ -334,9 +332,7 @@ sum_into(PyArrayObject *a, int kind, Py_ssize_t tile, PyObject *means, PyArrayOb
                     !PyArray_ISCARRAY_RO((PyArrayObject *)means)))) {
         return 0;
     }
-    if (PyArray_NBYTES(a) < (crew_is_awake() ? PASSED_BYTES : WOKEN_BYTES)) {
-        threads = 1;
-    }
+    threads = helpers_for(PyArray_NBYTES(a), threads - 1) + 1;
     threads = threads < 1 ? 1 : threads > MOST_CREW ? MOST_CREW : threads;
     if (s.kind == COLUMNS && meet && !beside && s.m.width >= 256 * threads) {
         s.kind = CHUNKS;

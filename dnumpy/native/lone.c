@@ -159,6 +159,40 @@ is_turned(PyObject *x, PyArrayObject *own)
     return turned;
 }
 
+/* The same of whole numbers and booleans: their sums are the same in any order, and means that are. */
+static PyObject *
+folded_wholes(int what, PyArrayObject *a, const Asked *asked, PyObject *const *args, Py_ssize_t count,
+              PyObject *kwnames)
+{
+    static PyObject *sums;
+    int over_all = !asked->keeps && (!asked->has_axis || (PyArray_NDIM(a) == 1 && asked->axis >= -1 &&
+                                                          asked->axis < 1));
+    int lies = PyArray_ISALIGNED(a) && PyArray_ISNOTSWAPPED(a) &&
+               (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a));
+    if ((over_all && !lies) || (!over_all && what != SUM)) {
+        return NULL;
+    }
+    PyObject *site = turn_to_sum(PyArray_NBYTES(a)), *made = NULL;
+    if (site == NULL) {
+        return NULL;
+    }
+    double started = seconds_now();
+    if (over_all) {
+        made = whole_folded(a, what);
+    }
+    else {
+        PyObject *given[MOST_ARGUMENTS];
+        Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+        memcpy(given, args, total * sizeof *given);
+        given[0] = (PyObject *)a;
+        made = left_to_numpy(&sums, "ndarray", "sum", given, count, kwnames);
+    }
+    int is_numpys = made != NULL && numpys_race(site) != NULL;
+    took(is_numpys ? Py_NewRef(site) : NULL, started);
+    Py_DECREF(site);
+    return made == NULL ? NULL : result(made, NULL, NULL);
+}
+
 /* The sum or mean of what a managed array, the first argument, shows; NULL as elsewhere. */
 static PyObject *
 folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
@@ -166,8 +200,13 @@ folded_now(int what, PyObject *own, PyObject *const *args, Py_ssize_t count, PyO
     Asked asked = {0};
     PyArrayObject *a = (PyArrayObject *)own;
     if (!IS_NUMPYS(own) || PyArray_NDIM(a) < 1 || PyArray_NDIM(a) > AXES || PyArray_SIZE(a) == 0 ||
-        (PyArray_TYPE(a) != NPY_DOUBLE && PyArray_TYPE(a) != NPY_FLOAT) ||
         PyArray_NBYTES(a) > MOST_FOLDED || !take_asked(args, count, kwnames, what, &asked)) {
+        return NULL;
+    }
+    if (strchr("biu", PyArray_DESCR(a)->kind) != NULL) {
+        return folded_wholes(what, a, &asked, args, count, kwnames);
+    }
+    if (PyArray_TYPE(a) != NPY_DOUBLE && PyArray_TYPE(a) != NPY_FLOAT) {
         return NULL;
     }
     int ndim = PyArray_NDIM(a), turned = is_turned(args[0], a);

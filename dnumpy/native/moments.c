@@ -201,50 +201,6 @@ moment_of(PyArrayObject *a, int what, Py_ssize_t ddof)
     return faults ? NULL : float_of(result, type);
 }
 
-#define SAME(x) (x)
-#define IS_TRUE(x) ((x) != 0) /* a boolean made of other memory may be any byte */
-
-#define DEFINE_WHOLE_SUM(NAME, FROM, T, TAKEN)                                                            \
-    FOR_EACH_CPU static T NAME(const FROM *a, Py_ssize_t n)                                        \
-    {                                                                                              \
-        T sum = 0;                                                                                 \
-        for (Py_ssize_t i = 0; i < n; i++) {                                                       \
-            sum += (T)TAKEN(a[i]);                                                                     \
-        }                                                                                          \
-        return sum;                                                                                \
-    }
-
-DEFINE_WHOLE_SUM(sum_of_longs, npy_uint64, npy_uint64, SAME) /* of either sign: they wrap around alike */
-DEFINE_WHOLE_SUM(sum_of_ints, npy_int32, npy_int64, SAME)
-DEFINE_WHOLE_SUM(sum_of_bools, npy_uint8, npy_int64, IS_TRUE)
-
-/* The sum of whole numbers or booleans, new; NULL without an error of others. */
-static PyObject *
-whole_sum_of(PyArrayObject *a)
-{
-    PyArray_Descr *dtype = PyArray_DESCR(a);
-    Py_ssize_t n = PyArray_SIZE(a);
-    const void *data = PyArray_DATA(a);
-    int bytes = (int)PyDataType_ELSIZE(dtype), is_whole = dtype->kind == 'i' || dtype->kind == 'u';
-    npy_int64 sum;
-    if (!(is_whole && bytes == 8) && !(dtype->kind == 'i' && bytes == 4) && dtype->kind != 'b') {
-        return NULL;
-    }
-    NPY_BEGIN_THREADS_DEF;
-    NPY_BEGIN_THREADS_THRESHOLDED(n);
-    sum = bytes == 8 ? (npy_int64)sum_of_longs(data, n)
-          : bytes == 4 ? sum_of_ints(data, n)
-                       : sum_of_bools(data, n);
-    NPY_END_THREADS;
-    PyArray_Descr *given = bytes == 8 ? (PyArray_Descr *)Py_NewRef((PyObject *)dtype)
-                                      : PyArray_DescrFromType(NPY_INTP);
-    PyObject *scalar = given == NULL || PyDataType_ELSIZE(given) != 8
-                           ? NULL
-                           : PyArray_Scalar(&sum, given, NULL);
-    Py_XDECREF(given);
-    return scalar;
-}
-
 /* The largest or smallest along the middle one of three axes; 0 where something is no number, or where
    zeros have a sign, which depends on the order in which they are looked at. */
 #define DEFINE_EXTREMA(NAME, T, BITS, IS_ODD)                                                      \
@@ -412,7 +368,7 @@ folded_of(PyArrayObject *a, int what, const Asked *asked)
     if (type == NPY_DOUBLE || type == NPY_FLOAT) {
         return moment_of(a, what, asked->ddof);
     }
-    return what == SUM ? whole_sum_of(a) : NULL;
+    return whole_folded(a, what);
 }
 
 static PyObject *
