@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
-import sys
 import threading
-import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -519,89 +517,6 @@ def test_random_programs_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
     finally:
         go(AS_EVER, 1 << 16)
         quick.bind_laps()
-
-
-def test_a_loop_begins_in_the_program_whatever_of_ours_runs_its_operations(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    began = []
-    monkeypatch.setattr(dnumpy.config, "mode", "default")
-    monkeypatch.setattr(dnumpy.config, "eager_below", EAGER_BELOW)
-    go(AS_EVER, 1 << 14)
-
-    def begins(code: Any, _instruction: int, _elements: int) -> tuple[int, int]:
-        began.append(code)
-        return AS_EVER, 1
-
-    native.bind_laps(
-        least=1 << 14,
-        most=EAGER_BELOW,
-        ended=lambda *_: (AS_EVER, 1),
-        begins=begins,
-        site_here=origin.here,
-        compute=concrete,
-    )
-    x = dnumpy.array(drawn(0, EAGER_BELOW * 2))[:BETWEEN]
-
-    def first() -> None:
-        for _ in range(80):
-            dnumpy.asarray(x**2)
-
-    def second() -> None:
-        for _ in range(80):
-            dnumpy.asarray(x**2)
-
-    try:
-        for run in (first, second):
-            origin.site_at(sys._getframe())
-            run()
-    finally:
-        quick.bind_laps()
-    files = {code.co_filename for code in began}
-    assert not {name for name in files if "/dnumpy/dnumpy/" in name or "/api/" in name}
-    assert {first.__code__, second.__code__} <= {*began}
-
-
-def test_a_loop_of_which_one_lap_was_long_is_over_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    began = []
-    monkeypatch.setattr(dnumpy.config, "mode", "default")
-    monkeypatch.setattr(dnumpy.config, "eager_below", EAGER_BELOW)
-
-    def begins(code: Any, _instruction: int, _elements: int) -> tuple[int, int]:
-        began.append(code)
-        return AS_EVER, MANY
-
-    native.bind_laps(
-        least=1 << 14,
-        most=EAGER_BELOW,
-        ended=lambda *_: (AS_EVER, MANY),
-        begins=begins,
-        site_here=origin.here,
-        compute=concrete,
-    )
-    x = dnumpy.array(drawn(0, 1 << 15))
-
-    def first() -> None:
-        for k in range(150):
-            time.sleep(0.5 if k == 1 else 0.0)
-            x + 1.0
-            for _ in range(60):  # so many others do not end it
-                x * 2.0
-
-    def second() -> None:
-        until = time.perf_counter() + 1.2
-        while second.__code__ not in began and time.perf_counter() < until:
-            time.sleep(1e-2)
-            x + 1.0
-
-    try:
-        first()
-        second()
-    finally:
-        quick.bind_laps()
-    assert [first.__code__, second.__code__] == [
-        c for c in began if c.co_name in {"first", "second"}
-    ]
 
 
 def test_a_loop_that_gains_by_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
