@@ -207,6 +207,7 @@ def bind() -> None:
         warnings=vars(warnings),
         sites=origin.sites,
         inside=origin.libraries,
+        note_file=origin.note_file,
         flush=engine.flush_if_due,
         view=VIEW,
         leaf=LEAF,

@@ -234,7 +234,7 @@ def _frames_of(frame: FrameType) -> tuple[FrameType | None, FrameType]:
         name = frame.f_code.co_filename
         inside = libraries.get(name)
         if inside is None:
-            inside = _note_file(name)
+            inside = note_file(name)
         if inside is False:
             break
         if inside is True and within is None:
@@ -263,12 +263,12 @@ def site_at(frame: FrameType) -> Site | None:
     if site is None:
         name = frame.f_code.co_filename
         inside = libraries.get(name)
-        if (_note_file(name) if inside is None else inside) is not OWN:
+        if (note_file(name) if inside is None else inside) is not OWN:
             site = _origin_beyond(frame, error_state(), watch()).site
     return site
 
 
-def _note_file(name: str) -> Inside:
+def note_file(name: str) -> Inside:
     """Say, and remember, whether a file is one of a library and none of its tests."""
     if len(libraries) >= _MOST_KNOWN:
         libraries.clear()

@@ -139,7 +139,15 @@ typedef struct {
 static int
 is_inside(PyCodeObject *code)
 {
-    PyObject *inside = told.inside == NULL ? NULL : PyDict_GetItem(told.inside, code->co_filename);
+    if (told.inside == NULL) {
+        return 0;
+    }
+    PyObject *inside = PyDict_GetItem(told.inside, code->co_filename);
+    if (inside == NULL) { /* of a file that nothing was recorded in */
+        inside = PyObject_CallOneArg(told.note_file, code->co_filename);
+        Py_XDECREF(inside); /* one of three that live on */
+        PyErr_Clear();
+    }
     return inside == Py_True || inside == Py_Ellipsis;
 }
 

@@ -469,21 +469,22 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     static char *keywords[] = {"buffer_type", "site_type", "race_type", "window", "results", "constants",
                                "constant", "scalars", "context", "states", "sights", "warnings",
                                "sites", "inside", "flush", "view", "leaf", "ask", "lent", "naming",
-                               "deferred", "most", "little", "less", "little_bytes", NULL};
+                               "deferred", "most", "little", "less", "little_bytes", "note_file",
+                               NULL};
     PyObject *buffer_type, *site_type, *race_type, *dicts[5], *lists[2], *window, *constant, *scalars, *context,
-        *flush, *view, *leaf, *ask, *lent, *naming, *deferred;
+        *flush, *view, *leaf, *ask, *lent, *naming, *deferred, *note_file;
     Py_ssize_t most, little, less, little_bytes;
     if (world.array_type == NULL) {
         PyErr_SetString(PyExc_TypeError, "the classes have to be told of first");
         return NULL;
     }
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOO!OO!nnnn", keywords, &PyType_Type, &buffer_type,
+            args, kwargs, "$O!O!O!OO!O!OO!OO!O!O!O!O!OOOOO!OO!nnnnO", keywords, &PyType_Type, &buffer_type,
             &PyType_Type, &site_type, &PyType_Type, &race_type, &window, &PyDict_Type, &dicts[0], &PyDict_Type, &dicts[1],
             &constant, &PyFrozenSet_Type, &scalars, &context, &PyList_Type, &lists[0],
             &PyList_Type, &lists[1], &PyDict_Type, &dicts[2], &PyDict_Type, &dicts[3],
             &PyDict_Type, &dicts[4], &flush, &view, &leaf, &ask, &PyDict_Type, &lent,
-            &naming, &PyType_Type, &deferred, &most, &little, &less, &little_bytes)) {
+            &naming, &PyType_Type, &deferred, &most, &little, &less, &little_bytes, &note_file)) {
         return NULL;
     }
     PyObject *settings = (PyObject *)Py_TYPE(world.config), *counts = (PyObject *)Py_TYPE(window);
@@ -539,7 +540,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     }
     PyObject *kept[] = {buffer_type, race_type, window, dicts[0], dicts[1], constant, scalars, context,
                         lists[0], lists[1], dicts[2], dicts[3], dicts[4], flush, view, leaf, ask,
-                        lent, naming, deferred};
+                        lent, naming, deferred, note_file};
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         Py_INCREF(kept[k]); /* for the life of the process */
     }
@@ -555,6 +556,7 @@ take_recorder(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     told.warnings = dicts[2];
     told.sites = dicts[3];
     told.inside = dicts[4];
+    told.note_file = note_file;
     told.flush = flush;
     told.view = view;
     told.leaf = leaf;

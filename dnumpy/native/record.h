@@ -27,6 +27,7 @@ typedef struct {
     PyObject *warnings;   /* the module's names */
     PyObject *sites;      /* (address of code, instruction) -> (code, state, filters, Origin) */
     PyObject *inside;     /* file -> whether it is a library's */
+    PyObject *note_file;  /* file -> the same, noted there */
     PyObject *flush;      /* compute what is pending if that is due */
     PyObject *view;       /* the op of a view, and of what is stored */
     PyObject *leaf;
