@@ -2,8 +2,9 @@
    interpreter: see dnumpy.kernels.tile_loop.
 
    A step is a call as stretches.c makes it, a fold by the loop of a ufunc, a product by that of
-   `matmul`, or a sum of floats as folds.c makes it. Operands are given as they lie for the first tile; for each later one they lie so
-   many bytes further, and what a tile is computed by way of lies elsewhere for each thread. */
+   `matmul`, or a sum of floats as folds.c makes it. Operands are given as they lie for the first tile;
+   for each later one they lie so many bytes further, and what a tile is computed by way of lies
+   elsewhere for each thread. */
 
 #include "calls.h"
 #include "crew.h"
