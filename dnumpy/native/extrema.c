@@ -48,30 +48,25 @@ typedef struct Search {
     Found by[MOST_CREW];
 } Search;
 
-#define DEFINE_LOOK(NAME, T)                                                                       \
-    DEFINE_EXTREMUM(NAME##_largest, T, >)                                                          \
-    DEFINE_EXTREMUM(NAME##_smallest, T, <)                                                         \
-    static void NAME##_look_up(const char *data, npy_intp size, char *found)                       \
+#define DEFINE_LOOK(NAME, T, OP)                                                                   \
+    DEFINE_EXTREMUM(NAME##_found, T, OP)                                                           \
+    static void NAME(const char *data, npy_intp size, char *found)                                 \
     {                                                                                              \
         T both[2];                                                                                 \
         memcpy(&both[0], found, sizeof(T));                                                        \
-        both[1] = NAME##_largest((const T *)data, size);                                           \
-        both[0] = NAME##_largest(both, 2);                                                         \
-        memcpy(found, &both[0], sizeof(T));                                                        \
-    }                                                                                              \
-    static void NAME##_look_down(const char *data, npy_intp size, char *found)                     \
-    {                                                                                              \
-        T both[2];                                                                                 \
-        memcpy(&both[0], found, sizeof(T));                                                        \
-        both[1] = NAME##_smallest((const T *)data, size);                                          \
-        both[0] = NAME##_smallest(both, 2);                                                        \
+        both[1] = NAME##_found((const T *)data, size);                                             \
+        both[0] = NAME##_found(both, 2);                                                           \
         memcpy(found, &both[0], sizeof(T));                                                        \
     }
 
-DEFINE_LOOK(doubles, double)
-DEFINE_LOOK(floats, float)
-DEFINE_LOOK(longs, npy_int64)
-DEFINE_LOOK(ints, npy_int32)
+DEFINE_LOOK(doubles_look_up, double, >)
+DEFINE_LOOK(doubles_look_down, double, <)
+DEFINE_LOOK(floats_look_up, float, >)
+DEFINE_LOOK(floats_look_down, float, <)
+DEFINE_LOOK(longs_look_up, npy_int64, >)
+DEFINE_LOOK(longs_look_down, npy_int64, <)
+DEFINE_LOOK(ints_look_up, npy_int32, >)
+DEFINE_LOOK(ints_look_down, npy_int32, <)
 
 static void
 search_batches(void *job)

@@ -261,6 +261,8 @@ PyObject *elsewhere(PyObject *numpys, PyObject *const *args, Py_ssize_t count, P
 PyObject *show_special(PyObject *module, PyObject *numpys);
 
 /* views of large memory: see views.c */
+/* Numbers from a tuple of at most so many; how many there are, or -1, maybe with an error. */
+int take_numbers(PyObject *tuple, npy_intp *numbers, Py_ssize_t most);
 PyObject *placed_over(PyObject *place, PyArrayObject *memory); /* new; NULL without an error of others */
 PyObject *reshaped_view(PyObject *x, PyObject *const *shape, Py_ssize_t count); /* x: managed */
 int take_shape(PyObject *const *args, Py_ssize_t count, npy_intp *shape, npy_intp size); /* sooner.c */

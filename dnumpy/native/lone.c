@@ -32,17 +32,6 @@ is_of(const Way *way, PyArrayObject *a, Py_ssize_t axis)
            memcmp(way->strides, PyArray_STRIDES(a), bytes) == 0;
 }
 
-/* Extents from a tuple; how many, or -1. */
-static int
-take_extents(PyObject *tuple, npy_intp *extents)
-{
-    Py_ssize_t count = PyTuple_Check(tuple) ? PyTuple_GET_SIZE(tuple) : AXES + 1;
-    for (Py_ssize_t k = 0; count <= AXES && k < count; k++) {
-        extents[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, k));
-    }
-    return count <= AXES && !PyErr_Occurred() ? (int)count : -1;
-}
-
 /* Ask Python, and note what it says. */
 static void
 ask(Way *way, PyArrayObject *a, Py_ssize_t axis)
@@ -58,9 +47,9 @@ ask(Way *way, PyArrayObject *a, Py_ssize_t axis)
         const char *name = PyUnicode_AsUTF8(of[0]);
         way->tile = PyLong_AsSsize_t(of[2]);
         way->each = PyLong_AsSsize_t(of[3]);
-        way->seen_in = take_extents(of[1], way->seen);
-        way->given_in = take_extents(of[4], way->given);
-        int kept = take_extents(of[5], way->kept);
+        way->seen_in = take_numbers(of[1], way->seen, AXES);
+        way->given_in = take_numbers(of[4], way->given, AXES);
+        int kept = take_numbers(of[5], way->kept, AXES);
         if (name != NULL && way->seen_in >= 0 && way->given_in >= 0 && kept >= 0) {
             way->kind = kind_of_sum(name);
         }
@@ -116,7 +105,7 @@ are_divided(PyArrayObject *sums, Py_ssize_t each)
             x[k] /= n;
         }
     }
-    __asm__ volatile("" ::: "memory"); /* before the flags are looked at */
+    STORED;
     int faults = faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO | FE_UNDERFLOW);
     clear_faults();
     return !faults;

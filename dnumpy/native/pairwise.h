@@ -43,10 +43,12 @@ faults_among(int kinds)
     return (int)_mm_getcsr() & kinds; /* whose numbers are the standard's */
 }
 #define COMPUTED(value) __asm__ volatile("" : "+x"(value)) /* before the flags are looked at */
+#define STORED __asm__ volatile("" : : : "memory")         /* likewise, of what is in memory */
 #else
 #define clear_faults() feclearexcept(FE_ALL_EXCEPT)
 #define faults_among(kinds) fetestexcept(kinds)
 #define COMPUTED(value)
+#define STORED
 #endif
 
 #define DEFINE_PAIRWISE(T, NAME)                                                                    \

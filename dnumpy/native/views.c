@@ -99,14 +99,14 @@ is_in_order(const npy_intp *shape, const npy_intp *strides, int ndim, npy_intp i
     return 1;
 }
 
-static int
-take_numbers(PyObject *tuple, npy_intp *numbers)
+int
+take_numbers(PyObject *tuple, npy_intp *numbers, Py_ssize_t most)
 {
     Py_ssize_t count = PyTuple_Check(tuple) ? PyTuple_GET_SIZE(tuple) : -1;
-    for (Py_ssize_t k = 0; k < count && k < NPY_MAXDIMS; k++) {
+    for (Py_ssize_t k = 0; k < count && k < most; k++) {
         numbers[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, k));
     }
-    return PyErr_Occurred() || count > NPY_MAXDIMS ? -1 : (int)count;
+    return PyErr_Occurred() || count > most ? -1 : (int)count;
 }
 
 static PyObject *
@@ -133,10 +133,10 @@ placed_over(PyObject *place, PyArrayObject *memory)
         !PyArray_IS_C_CONTIGUOUS(memory)) {
         return NULL;
     }
-    int ndim = take_numbers(PyTuple_GET_ITEM(place, 1), shape);
+    int ndim = take_numbers(PyTuple_GET_ITEM(place, 1), shape, NPY_MAXDIMS);
     PyObject *dtype = PyTuple_GET_ITEM(place, 3);
     npy_intp first = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 0)), low = first, high = first;
-    if (ndim < 0 || take_numbers(PyTuple_GET_ITEM(place, 2), strides) != ndim || PyErr_Occurred() ||
+    if (ndim < 0 || take_numbers(PyTuple_GET_ITEM(place, 2), strides, NPY_MAXDIMS) != ndim || PyErr_Occurred() ||
         !PyArray_DescrCheck(dtype) || PyDataType_REFCHK((PyArray_Descr *)dtype)) {
         PyErr_Clear();
         return NULL;
@@ -200,9 +200,9 @@ take_piece(Handle *x, Piece *piece)
     else {
         return 0;
     }
-    ndim = extents == NULL ? -1 : take_numbers(extents, shape);
+    ndim = extents == NULL ? -1 : take_numbers(extents, shape, NPY_MAXDIMS);
     if (ndim < 0 || piece->dtype == NULL || !PyArray_DescrCheck(piece->dtype) ||
-        (apart != NULL && take_numbers(apart, strides) != ndim)) {
+        (apart != NULL && take_numbers(apart, strides, NPY_MAXDIMS) != ndim)) {
         return 0;
     }
     piece->size = 1;

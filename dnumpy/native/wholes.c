@@ -18,7 +18,7 @@ typedef struct {
 } Total;
 
 /* The total of so many numbers: unsigned ones wrap around alike, of either sign. */
-#define DEFINE_TOTAL(NAME, FROM, TAKEN)                                                            \
+#define DEFINE_TOTAL(NAME, FROM, TAKEN, BITS_OF)                                                   \
     FOR_EACH_CPU static Total NAME(const void *data, npy_intp n)                                   \
     {                                                                                              \
         const FROM *a = data;                                                                      \
@@ -26,16 +26,21 @@ typedef struct {
         FROM bits = 0;                                                                             \
         for (npy_intp i = 0; i < n; i++) {                                                         \
             sum += (npy_uint64)(npy_int64)TAKEN(a[i]);                                             \
-            bits |= (FROM)(a[i] < 0 ? ~a[i] : a[i]);                                               \
+            bits |= (FROM)BITS_OF(a[i]);                                                           \
         }                                                                                          \
         Total total = {sum, (npy_uint64)bits};                                                     \
         return total;                                                                              \
     }
 
-DEFINE_TOTAL(total_of_longs, npy_int64, SAME)
-DEFINE_TOTAL(total_of_words, npy_uint64, SAME)
-DEFINE_TOTAL(total_of_ints, npy_int32, SAME)
-DEFINE_TOTAL(total_of_bools, npy_uint8, IS_TRUE)
+#define NOT_ASKED(x) 0
+#define MAGNITUDE(x) ((x) < 0 ? ~(x) : (x))
+DEFINE_TOTAL(sum_of_longs, npy_int64, SAME, NOT_ASKED)
+DEFINE_TOTAL(sum_of_words, npy_uint64, SAME, NOT_ASKED)
+DEFINE_TOTAL(sum_of_ints, npy_int32, SAME, NOT_ASKED)
+DEFINE_TOTAL(sum_of_bools, npy_uint8, IS_TRUE, NOT_ASKED)
+DEFINE_TOTAL(total_of_longs, npy_int64, SAME, MAGNITUDE)
+DEFINE_TOTAL(total_of_words, npy_uint64, SAME, SAME)
+DEFINE_TOTAL(total_of_ints, npy_int32, SAME, MAGNITUDE)
 
 typedef struct {
     const char *data;
@@ -79,10 +84,11 @@ whole_folded(PyArrayObject *a, int what)
     PyArray_Descr *dtype = PyArray_DESCR(a);
     int bytes = (int)PyDataType_ELSIZE(dtype);
     Whole whole = {.data = PyArray_BYTES(a), .size = PyArray_SIZE(a), .itemsize = bytes};
-    whole.total = dtype->kind == 'b'                 ? total_of_bools
-                  : dtype->kind == 'i' && bytes == 8 ? total_of_longs
-                  : dtype->kind == 'u' && bytes == 8 ? total_of_words
-                  : dtype->kind == 'i' && bytes == 4 ? total_of_ints
+    int sums = what == SUM; /* to look at bits takes as long again, where memory is not what takes it */
+    whole.total = dtype->kind == 'b'                 ? sum_of_bools
+                  : dtype->kind == 'i' && bytes == 8 ? (sums ? sum_of_longs : total_of_longs)
+                  : dtype->kind == 'u' && bytes == 8 ? (sums ? sum_of_words : total_of_words)
+                  : dtype->kind == 'i' && bytes == 4 ? (sums ? sum_of_ints : total_of_ints)
                                                      : NULL;
     if (whole.total == NULL || whole.size < 1 || (what != SUM && what != MEAN)) {
         return NULL;
@@ -93,7 +99,7 @@ whole_folded(PyArrayObject *a, int what)
     with_crew(take_batches, &whole, helpers);
     NPY_END_THREADS;
     if (what == MEAN) {
-        if (!is_exact(whole.total == total_of_bools ? 1 : whole.bits, whole.size)) {
+        if (!is_exact(dtype->kind == 'b' ? 1 : whole.bits, whole.size)) {
             return NULL;
         }
         double mean = (double)(npy_int64)whole.sum / (double)whole.size;
