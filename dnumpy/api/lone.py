@@ -84,7 +84,7 @@ KINDS: dict[Any, int] = {
     _array.dot: 3, _array.item: 4, _array.searchsorted: 4,
 }  # fmt: skip
 METHODS |= {f for name, f in native.FASTER_OF_ARRAYS.items() if name in SAME_BITS}
-PRODUCTS = frozenset({"dot", "vdot", "inner"})
+PRODUCTS = frozenset({"dot", "vdot", "inner", "cov", "corrcoef"})  # those of one array with itself
 MOST_MOVED = 96 << 20  # bytes read and written
 _frame_at = sys._getframe  # the documented way to look at callers cheaply
 

@@ -388,7 +388,8 @@ if built:
     FASTER["linalg.norm"] = _module.norm
 _OF_ARRAYS = (*_FASTER, "astype", "copy", "reshape")
 FASTER_OF_ARRAYS = {name: getattr(_module, f"{name}_of") for name in _OF_ARRAYS} if built else {}
-FASTER_OF_UFUNCS = {"accumulate": _module.accumulate_of} if built else {}
+_OF_UFUNCS = ("accumulate", "outer")
+FASTER_OF_UFUNCS = {name: getattr(_module, f"{name}_of") for name in _OF_UFUNCS} if built else {}
 
 
 def bind(**told: Any) -> None:

@@ -9,9 +9,6 @@
 #define SIDE_BY_SIDE 32 /* elements that do not wait for each other */
 #define BATCH (1 << 15) /* elements that a thread takes at a time */
 
-/* The one that is further up or down, or no number if there is one. */
-#define FURTHER(x, m, OP) (((x) OP (m)) | ((x) != (x)) ? (x) : (m))
-
 #define DEFINE_EXTREMUM(NAME, T, OP)                                                               \
     FOR_EACH_CPU static T NAME(const T *a, npy_intp n)                                             \
     {                                                                                              \

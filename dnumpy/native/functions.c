@@ -181,7 +181,8 @@ of_arrays(Function *self, PyObject *const *args, Py_ssize_t count, PyObject *kwn
             bytes = paired_bytes(given[0], given[1]);
         }
         *done = bytes == 0 || (self->kind == MOVING && may_move(bytes)) ||
-                (self->kind == PRODUCT && count == 2 && is_little_product(given[0], given[1])) ||
+                (self->kind == PRODUCT && (count == 1 || count == 2) && /* of one with itself */
+                 is_little_product(given[0], given[count - 1])) ||
                 (self->kind == RUNNING && is_run_over(given[0], bytes));
         if (self->kind == EXACT && bytes > 0) {
             site = turn_of(self->numpys, bytes);

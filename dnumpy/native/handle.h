@@ -230,6 +230,7 @@ int warns_of_third(PyObject *ufunc);
 PyObject *call_now(PyObject *loop, PyObject *x, PyObject *y); /* y may be NULL */
 PyObject *given_back(PyObject *r, PyObject *const *args, PyObject *const *given, Py_ssize_t count);
 PyObject *wrapped_ufunc(PyObject *callable); /* borrowed */
+PyObject *of_pairs(PyObject *ufunc, PyObject *np, PyObject *x, PyObject *y);
 PyObject *lying_here(PyObject *x);
 int may_move(Py_ssize_t bytes);
 int is_of_kind(PyObject *method, int kind);
@@ -333,6 +334,7 @@ PyObject *hstack(PyObject *module, PyObject *const *args, Py_ssize_t count, PyOb
 PyObject *roll(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *diff(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *outer(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+PyObject *outer_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *copy_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *reshape_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
 PyObject *astype_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames);

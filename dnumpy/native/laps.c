@@ -321,6 +321,15 @@ waits_here(void)
     return loop_waits && PyThread_get_thread_ident() == loop.thread;
 }
 
+/* Say whether what is made of all pairs of two arrays is of a size between and waits with those that
+   the arrays show parts of. */
+int
+pairs_wait(PyObject *x, PyObject *y)
+{
+    return waits_here() && setting(world.eager_below_at) == loop.most && IS_ARRAY(x) && IS_ARRAY(y) &&
+           (is_between(size_of(x)) || is_between(size_of(y)));
+}
+
 /* Say whether an array that lies here is one with which that what is being recorded waits. */
 int
 counts_between(PyObject *shape, PyObject *dtype)

@@ -273,6 +273,8 @@ called(Member *self, PyObject *first, PyObject *const *args, Py_ssize_t count, P
     return r;
 }
 
+enum { PAIRED = 2 }; /* `marked`: the method makes an element for each pair of its operands' */
+
 static PyObject *
 ufunc_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -281,7 +283,13 @@ ufunc_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyOb
     Py_ssize_t total = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     if (count > 1 && total <= MOST_ARGUMENTS && PyObject_TypeCheck(args[0], &Callable_Type)) {
         int done = 0;
-        PyObject *r = called(self, wrapped_ufunc(args[0]), args, count, kwnames, &done);
+        PyObject *np = wrapped_ufunc(args[0]);
+        int pairs = self->marked == PAIRED && total == 3 && count == 3 && pairs_wait(args[1], args[2]);
+        PyObject *r = pairs ? of_pairs(args[0], np, args[1], args[2]) : NULL;
+        if (r != NULL || PyErr_Occurred()) {
+            return r;
+        }
+        r = called(self, np, args, count, kwnames, &done);
         if (done) {
             return r;
         }
@@ -340,14 +348,15 @@ stream_method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyO
     return PyObject_Vectorcall(self->slow, args, nargsf, kwnames);
 }
 
-/* `__array_ufunc__(array, ufunc, "__call__", x, y)`: what a scalar or an array of NumPy's times an
-   array of ours is. */
+/* `__array_ufunc__(array, ufunc, "__call__", x[, y])`: what a scalar or an array of NumPy's times an
+   array of ours is, and what other packages make of ours by NumPy's functions. */
 static PyObject *
 protocol_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    if (kwnames == NULL && PyVectorcall_NARGS(nargsf) == 5 && PyUnicode_Check(args[2]) &&
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (kwnames == NULL && (count == 4 || count == 5) && PyUnicode_Check(args[2]) &&
         IS_ARRAY(args[0]) && PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
-        PyObject *r = call_now(args[1], args[3], args[4]);
+        PyObject *r = call_now(args[1], args[3], count == 5 ? args[4] : NULL);
         if (r != NULL || PyErr_Occurred()) {
             return r;
         }
@@ -396,7 +405,7 @@ method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     Member *made = member_made(type, slow, numpys);
     if (made != NULL) {
-        made->marked = writes || strcmp(of, "pairs") == 0;
+        made->marked = strcmp(of, "pairs") == 0 ? PAIRED : writes;
         made->arrays = arrays;
         made->managed = strcmp(of, "array") == 0 ? short_named(slow) : NOT_SHORT;
         made->records = Py_NewRef(records);

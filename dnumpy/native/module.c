@@ -267,6 +267,7 @@ static PyMethodDef functions[] = {
     GIVES("cumsum_of", cumsum_of, "ndarray.cumsum"),
     GIVES("cumprod_of", cumprod_of, "ndarray.cumprod"),
     GIVES("accumulate_of", accumulate_of, "ufunc.accumulate"),
+    GIVES("outer_of", outer_of, "ufunc.outer"),
     {"numbered", (PyCFunction)(void (*)(void))numbered, METH_FASTCALL,
      "Those of a list that a tuple of numbers names, as a tuple."},
     {"values_of", (PyCFunction)(void (*)(void))values_of, METH_FASTCALL,

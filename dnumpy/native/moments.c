@@ -85,12 +85,6 @@ DEFINE_ALONG(double, doubles)
 DEFINE_ALONG(float, floats)
 
 #define FEW 512 /* elements of which the largest is found as fast as by NumPy's loop */
-/* The same of several: NumPy's loop is slow over short axes, and faster along long ones. */
-#define SEVERAL 65536
-#define SEVERAL_WIDE 16384
-#define WIDE 64       /* elements side by side that are compared with as many */
-#define LONG_LINE 24  /* elements, one after the other */
-
 static int
 take_number(PyObject *value, Py_ssize_t *place)
 {
@@ -201,72 +195,12 @@ moment_of(PyArrayObject *a, int what, Py_ssize_t ddof)
     return faults ? NULL : float_of(result, type);
 }
 
-/* The largest or smallest along the middle one of three axes; 0 where something is no number, or where
-   zeros have a sign, which depends on the order in which they are looked at. */
-#define DEFINE_EXTREMA(NAME, T, BITS, IS_ODD)                                                      \
-    FOR_EACH_CPU static int NAME(const T *a, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner,     \
-                                 int is_largest, T *found)                                         \
-    {                                                                                              \
-        BITS odd = 0;                                                                              \
-        for (Py_ssize_t i = 0; i < outer * n * inner; i++) {                                       \
-            BITS bits;                                                                             \
-            memcpy(&bits, a + i, sizeof(T));                                                       \
-            odd |= (BITS)IS_ODD(bits);                                                             \
-        }                                                                                          \
-        for (Py_ssize_t k = 0; k < outer; k++, a += n * inner, found += inner) {                   \
-            memcpy(found, a, inner * sizeof(T));                                                   \
-            for (Py_ssize_t i = 1; i < n; i++) {                                                   \
-                const T *row = a + i * inner;                                                      \
-                for (Py_ssize_t j = 0; is_largest && j < inner; j++) {                             \
-                    found[j] = row[j] > found[j] ? row[j] : found[j];                              \
-                }                                                                                  \
-                for (Py_ssize_t j = 0; !is_largest && j < inner; j++) {                            \
-                    found[j] = row[j] < found[j] ? row[j] : found[j];                              \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        return odd == 0;                                                                           \
-    }
-
-/* A negative zero, and what is beyond infinity. */
-#define IS_ODD_64(x) ((x) == 1ull << 63 || (x) << 1 > 0xffeull << 52)
-#define IS_ODD_32(x) ((x) == 1u << 31 || (x) << 1 > 0xffu << 24)
-#define NEVER(x) 0
-DEFINE_EXTREMA(extrema_of_doubles, double, uint64_t, IS_ODD_64)
-DEFINE_EXTREMA(extrema_of_floats, float, uint32_t, IS_ODD_32)
-DEFINE_EXTREMA(extrema_of_longs, npy_int64, uint64_t, NEVER)
-DEFINE_EXTREMA(extrema_of_ints, npy_int32, uint32_t, NEVER)
-
-static int
-find_extrema(PyArrayObject *x, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int what, void *to)
-{
-    int kind = PyArray_DESCR(x)->kind, bytes = (int)PyArray_ITEMSIZE(x), largest = what == LARGEST;
-    const void *data = PyArray_DATA(x);
-    if (kind != 'f' && kind != 'i') {
-        return 0;
-    }
-    if (bytes == 8) {
-        return kind == 'f' ? extrema_of_doubles(data, outer, n, inner, largest, to)
-                           : extrema_of_longs(data, outer, n, inner, largest, to);
-    }
-    if (bytes == 4) {
-        return kind == 'f' ? extrema_of_floats(data, outer, n, inner, largest, to)
-                           : extrema_of_ints(data, outer, n, inner, largest, to);
-    }
-    return 0;
-}
-
-/* The largest or smallest of a few, new; NULL without an error of others. */
+/* The largest or smallest, new; NULL without an error of others. */
 static PyObject *
 extremum_of(PyArrayObject *x, int what)
 {
-    char found[8];
-    if (PyArray_SIZE(x) > FEW) {
-        return extremum_shared(x, what == LARGEST);
-    }
-    int is_found = PyArray_ITEMSIZE(x) <= 8 &&
-                   find_extrema(x, 1, PyArray_SIZE(x), 1, what, found);
-    return is_found ? PyArray_Scalar(found, PyArray_DESCR(x), NULL) : NULL;
+    return PyArray_SIZE(x) > FEW ? extremum_shared(x, what == LARGEST)
+                                 : extremum_of_few(x, what == LARGEST);
 }
 
 #define ALONG(NAME, T)                                                                             \
@@ -290,9 +224,11 @@ folded_along(PyArrayObject *a, int what, const Asked *asked)
     int dimensions = PyArray_NDIM(a), type = PyArray_TYPE(a), kept = 0, faults;
     Py_ssize_t axis = asked->axis + (asked->axis < 0 ? dimensions : 0), outer = 1, inner = 1;
     npy_intp shape[NPY_MAXDIMS];
-    int is_float = type == NPY_DOUBLE || type == NPY_FLOAT, is_extremum = what > SUM;
+    if (what > SUM) {
+        return extremum_along(a, what == LARGEST, asked);
+    }
     if (axis < 0 || axis >= dimensions || !PyArray_IS_C_CONTIGUOUS(a) ||
-        !(is_extremum || is_float)) {
+        (type != NPY_DOUBLE && type != NPY_FLOAT)) {
         return NULL;
     }
     Py_ssize_t n = PyArray_DIM(a, (int)axis);
@@ -303,10 +239,6 @@ folded_along(PyArrayObject *a, int what, const Asked *asked)
             shape[kept++] = k == axis ? 1 : PyArray_DIM(a, k);
         }
     }
-    if (is_extremum && (PyArray_SIZE(a) > (inner < WIDE ? SEVERAL : SEVERAL_WIDE) ||
-                        (inner == 1 && n > LONG_LINE))) {
-        return NULL;
-    }
     int is_squared = what == VARIANCE || what == DEVIATION;
     if (n <= asked->ddof || asked->ddof < 0) {
         return NULL;
@@ -314,16 +246,6 @@ folded_along(PyArrayObject *a, int what, const Asked *asked)
     Py_INCREF(PyArray_DESCR(a));
     PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), kept, shape, NULL, NULL, 0,
                                           NULL);
-    if (made != NULL && is_extremum) {
-        NPY_BEGIN_THREADS_DEF;
-        NPY_BEGIN_THREADS_THRESHOLDED(PyArray_SIZE(a));
-        int is_found = find_extrema(a, outer, n, inner, what, PyArray_DATA((PyArrayObject *)made));
-        NPY_END_THREADS;
-        if (!is_found) {
-            Py_CLEAR(made);
-        }
-        return made;
-    }
     void *squares = made == NULL || !is_squared ? NULL : malloc(outer * inner * sizeof(double));
     if (made == NULL || (is_squared && squares == NULL)) {
         Py_XDECREF(made);
@@ -348,6 +270,52 @@ folded_along(PyArrayObject *a, int what, const Asked *asked)
         Py_CLEAR(made);
     }
     return made;
+}
+
+#define DEFINE_SQUARED(NAME, T)                                                                    \
+    FOR_EACH_CPU static void NAME##_squared(const void *data, Py_ssize_t n, void *to)              \
+    {                                                                                              \
+        const T *a = data;                                                                         \
+        T *squares = to;                                                                           \
+        for (Py_ssize_t k = 0; k < n; k++) {                                                       \
+            squares[k] = a[k] * a[k];                                                              \
+        }                                                                                          \
+    }
+
+DEFINE_SQUARED(doubles, double)
+DEFINE_SQUARED(floats, float)
+
+PyObject *
+lengths_along(PyArrayObject *a, const Asked *asked)
+{
+    int type = PyArray_TYPE(a), faults;
+    if ((type != NPY_DOUBLE && type != NPY_FLOAT) || PyArray_NDIM(a) < 2 || PyArray_SIZE(a) < 1 ||
+        !PyArray_ISCARRAY_RO(a)) {
+        return NULL;
+    }
+    Py_INCREF(PyArray_DESCR(a));
+    PyObject *squares = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), PyArray_NDIM(a),
+                                             PyArray_DIMS(a), NULL, NULL, 0, NULL);
+    if (squares == NULL) {
+        return NULL;
+    }
+    void *to = PyArray_DATA((PyArrayObject *)squares);
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(PyArray_SIZE(a));
+    clear_faults();
+    (type == NPY_DOUBLE ? doubles_squared : floats_squared)(PyArray_DATA(a), PyArray_SIZE(a), to);
+    faults = faults_among(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO | FE_UNDERFLOW);
+    clear_faults();
+    NPY_END_THREADS;
+    PyObject *sums = faults ? NULL : folded_along((PyArrayObject *)squares, SUM, asked);
+    if (sums != NULL) {
+        PyArrayObject *made = (PyArrayObject *)sums;
+        type == NPY_DOUBLE ? doubles_finished(PyArray_DATA(made), PyArray_SIZE(made), 1, 1)
+                           : floats_finished(PyArray_DATA(made), PyArray_SIZE(made), 1, 1);
+        clear_faults();
+    }
+    Py_DECREF(squares);
+    return sums;
 }
 
 static PyObject *
@@ -405,55 +373,3 @@ DEFINE_MOMENT(std_of, DEVIATION, "ndarray", "std")
 DEFINE_MOMENT(sum_of, SUM, "ndarray", "sum")
 DEFINE_MOMENT(largest_of, LARGEST, "ndarray", "max")
 DEFINE_MOMENT(smallest_of, SMALLEST, "ndarray", "min")
-
-#define MOST_LOOKED_AT 512 /* elements: of more, NumPy's loop is faster */
-
-/* The first place of the largest or smallest element of a line, or of the first that is no number. */
-#define FIRST_PLACE(T)                                                                             \
-    {                                                                                              \
-        const T *x = data;                                                                         \
-        for (npy_intp k = 1; k < size && x[at] == x[at]; k++) {                                    \
-            if (x[k] != x[k] || (largest ? x[k] > x[at] : x[k] < x[at])) {                         \
-                at = k;                                                                            \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* Where the largest or smallest element is, new; NULL without an error where NumPy has to look. */
-static PyObject *
-place_of(PyObject *array, int largest)
-{
-    PyArrayObject *a = (PyArrayObject *)array;
-    npy_intp size = IS_NUMPYS(array) ? size_of_array(a) : 0, at = 0;
-    if (size < 1 || size > MOST_LOOKED_AT || !PyArray_ISCARRAY_RO(a)) {
-        return NULL;
-    }
-    const void *data = PyArray_DATA(a);
-    switch (PyArray_TYPE(a)) {
-        case NPY_DOUBLE: FIRST_PLACE(double) break;
-        case NPY_FLOAT: FIRST_PLACE(float) break;
-        case NPY_LONG: FIRST_PLACE(npy_long) break;
-        case NPY_INT: FIRST_PLACE(npy_int) break;
-        default: return NULL;
-    }
-    PyArray_Descr *whole = PyArray_DescrFromType(NPY_INTP);
-    PyObject *found = whole == NULL ? NULL : PyArray_Scalar(&at, whole, NULL);
-    Py_XDECREF(whole);
-    return found;
-}
-
-#define DEFINE_PLACE(NAME, LARGEST, OWNER, NUMPYS)                                                 \
-    PyObject *NAME(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count,           \
-                   PyObject *kwnames)                                                              \
-    {                                                                                              \
-        static PyObject *numpys;                                                                   \
-        PyObject *found = count == 1 && kwnames == NULL ? place_of(args[0], LARGEST) : NULL;       \
-        return found != NULL || PyErr_Occurred()                                                   \
-                   ? found                                                                         \
-                   : left_to_numpy(&numpys, OWNER, NUMPYS, args, count, kwnames);                  \
-    }
-
-DEFINE_PLACE(argmax, 1, NULL, "argmax")
-DEFINE_PLACE(argmin, 0, NULL, "argmin")
-DEFINE_PLACE(argmax_of, 1, "ndarray", "argmax")
-DEFINE_PLACE(argmin_of, 0, "ndarray", "argmin")

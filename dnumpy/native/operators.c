@@ -356,26 +356,28 @@ UNARY(positive, POS)
 UNARY(absolute, ABS)
 UNARY(invert, INVERT)
 
+/* A factor that NumPy reads now in any case, new; NULL without an error where it is another. */
+static PyObject *
+small_factor(PyObject *x)
+{
+    return IS_ARRAY(x) ? Py_XNewRef(small_of(x)) : IS_NUMPYS(x) ? at_hand(x) : NULL;
+}
+
 /* Scalars have no matrix product: NumPy says so. A managed operand may be planned for. */
 static PyObject *
 nb_matrix_multiply(PyObject *x, PyObject *y)
 {
     Operator *op = &operators[MATMUL];
-    if (!IS_ARRAY(x)) {
-        return call_slow(op->slow_reflected, y, x);
-    }
-    PyObject *factors[] = {x, y};
-    if (before_product(factors, 2) < 0) {
+    PyObject *factors[] = {x, y}, *a = NULL, *b = NULL;
+    if (IS_ARRAY(x) && before_product(factors, 2) < 0) {
         return NULL;
     }
-    PyObject *a = small_of(x), *b = IS_ARRAY(y) ? small_of(y) : NULL;
-    if (a != NULL && b != NULL) {
-        Py_INCREF(a);
-        Py_INCREF(b);
-    }
-    else if (slot_of(world.config, world.reproducible_at) == Py_False) {
-        a = at_hand(x); /* what is computed is multiplied as a small array is */
-        b = a == NULL || is_immediate(y) ? NULL : at_hand(y);
+    a = small_factor(x);
+    b = small_factor(y);
+    if ((a == NULL || b == NULL) && IS_ARRAY(x) &&
+        slot_of(world.config, world.reproducible_at) == Py_False) {
+        Py_XSETREF(a, at_hand(x)); /* what is computed is multiplied as a small array is */
+        Py_XSETREF(b, a == NULL || is_immediate(y) ? NULL : at_hand(y));
         if (b == NULL && !is_immediate(y)) {
             Py_XSETREF(a, lying_here(x));
             b = a == NULL ? NULL : lying_here(y);
@@ -384,13 +386,10 @@ nb_matrix_multiply(PyObject *x, PyObject *y)
             }
         }
     }
-    else {
-        a = b = NULL;
-    }
-    if (b == NULL || op->loop == NULL) {
+    if (a == NULL || b == NULL || op->loop == NULL) {
         Py_XDECREF(a);
         Py_XDECREF(b);
-        return call_slow(op->slow, x, y);
+        return IS_ARRAY(x) ? call_slow(op->slow, x, y) : call_slow(op->slow_reflected, y, x);
     }
     PyObject *args[] = {a, b}, *r = multiplied(op->loop, a, b);
     if (r == NULL && !PyErr_Occurred()) {

@@ -80,6 +80,7 @@ extern Py_ssize_t least_between;
 int goes_at_once(Py_ssize_t bytes);
 int views_wait(PyObject *x);
 int waits_here(void);
+int pairs_wait(PyObject *x, PyObject *y);
 int counts_between(PyObject *shape, PyObject *dtype);
 PyObject *called_between(PyObject *records, PyObject *waits, PyObject *const *args, Py_ssize_t count,
                          PyObject *kwnames);

@@ -8,6 +8,7 @@
 
 #include <numpy/arrayscalars.h>
 
+#define MOST_PAIRED 8 /* axes */
 #define MOST_BYTES (1 << 18) /* of a result: NumPy is as fast with larger ones */
 #define MOST_JOINED 64       /* arrays */
 
@@ -249,56 +250,6 @@ roll(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObj
     OR_NUMPYS(made, "roll");
 }
 
-/* ---------------------------------------------------------------- truth */
-
-/* Whether any of an array of booleans is set, or all are; -1 of other arrays. */
-static int
-truth_of(PyObject *x, int of_all)
-{
-    PyArrayObject *a = (PyArrayObject *)x;
-    if (!IS_NUMPYS(x) || PyArray_TYPE(a) != NPY_BOOL ||
-        !(PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a))) {
-        return -1;
-    }
-    const char *data = PyArray_BYTES(a);
-    size_t size = PyArray_SIZE(a);
-    int found;
-    NPY_BEGIN_THREADS_DEF;
-    NPY_BEGIN_THREADS_THRESHOLDED(size);
-    if (of_all) {
-        found = memchr(data, 0, size) == NULL;
-    }
-    else {
-        found = size > 0 && (data[0] != 0 || memcmp(data, data + 1, size - 1) != 0);
-    }
-    NPY_END_THREADS;
-    return found;
-}
-
-static PyObject *
-truth(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int of_all, const char *owner,
-      PyObject **numpys)
-{
-    int found = count == 1 && kwnames == NULL ? truth_of(args[0], of_all) : -1;
-    if (found >= 0) {
-        PyArrayScalar_RETURN_BOOL_FROM_LONG(found);
-    }
-    return left_to_numpy(numpys, owner, of_all ? "all" : "any", args, count, kwnames);
-}
-
-#define DEFINE_TRUTH(NAME, OF_ALL, OWNER)                                                          \
-    PyObject *NAME(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count,           \
-                   PyObject *kwnames)                                                              \
-    {                                                                                              \
-        static PyObject *numpys;                                                                   \
-        return truth(args, count, kwnames, OF_ALL, OWNER, &numpys);                                \
-    }
-
-DEFINE_TRUTH(any, 0, NULL)
-DEFINE_TRUTH(all, 1, NULL)
-DEFINE_TRUTH(any_of, 0, "ndarray")
-DEFINE_TRUTH(all_of, 1, "ndarray")
-
 /* ---------------------------------------------------------------- limits */
 
 /* An array between two numbers, new; NULL without an error where NumPy has to look. */
@@ -404,33 +355,58 @@ diff(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObj
     OR_NUMPYS(fits ? differences((PyArrayObject *)args[0]) : NULL, "diff");
 }
 
-/* The product of each element with each of another, new; NULL without an error of others. */
+/* What a ufunc gives for each element of an array beside each of another, new; NULL without an error of
+   others. */
 static PyObject *
-products_of_pairs(PyArrayObject *a, PyArrayObject *b)
+of_each_pair(PyObject *ufunc, PyArrayObject *a, PyArrayObject *b)
 {
-    static PyObject *multiply;
-    npy_intp shape[] = {PyArray_DIM(a, 0), 1}, strides[] = {PyArray_STRIDE(a, 0), 0};
-    if (PyArray_NDIM(a) != 1 || PyArray_NDIM(b) != 1 || PyTypeNum_ISCOMPLEX(PyArray_TYPE(a)) ||
-        (double)PyArray_SIZE(a) * (double)PyArray_NBYTES(b) > MOST_BYTES) {
+    npy_intp shape[MOST_PAIRED], strides[MOST_PAIRED];
+    int axes = PyArray_NDIM(a), all = axes + PyArray_NDIM(b);
+    if (axes == 0 || all > MOST_PAIRED || PyTypeNum_ISCOMPLEX(PyArray_TYPE(a))) {
         return NULL;
     }
-    if (multiply == NULL) {
-        multiply = numpys_own(NULL, "multiply"); /* kept */
+    for (int k = 0; k < all; k++) {
+        shape[k] = k < axes ? PyArray_DIM(a, k) : 1;
+        strides[k] = k < axes ? PyArray_STRIDE(a, k) : 0;
     }
-    PyObject *column = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(a)),
-                                            2, shape, strides, PyArray_BYTES(a), 0, NULL);
-    PyObject *pair[] = {column, (PyObject *)b};
-    PyObject *made = column == NULL ? NULL : looped(multiply, pair, 2, NULL);
-    Py_XDECREF(column);
+    PyObject *left = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(a)),
+                                          all, shape, strides, PyArray_BYTES(a), 0, NULL);
+    PyObject *pair[] = {left, (PyObject *)b};
+    PyObject *made = left == NULL ? NULL : looped(ufunc, pair, 2, NULL);
+    if (made == NULL && left != NULL && !PyErr_Occurred()) {
+        made = looped_mixed(ufunc, pair, 2, NULL);
+    }
+    Py_XDECREF(left);
     return made;
 }
 
 PyObject *
 outer(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    int fits = count == 2 && kwnames == NULL && is_plain_array(args[0]) && is_plain_array(args[1]);
-    OR_NUMPYS(fits ? products_of_pairs((PyArrayObject *)args[0], (PyArrayObject *)args[1]) : NULL,
+    static PyObject *multiply;
+    if (multiply == NULL) {
+        multiply = numpys_own(NULL, "multiply"); /* kept */
+    }
+    int fits = count == 2 && kwnames == NULL && IS_NUMPYS(args[0]) && IS_NUMPYS(args[1]) &&
+               PyArray_NDIM((PyArrayObject *)args[0]) == 1 && PyArray_NDIM((PyArrayObject *)args[1]) == 1;
+    OR_NUMPYS(fits ? of_each_pair(multiply, (PyArrayObject *)args[0], (PyArrayObject *)args[1]) : NULL,
               "outer");
+}
+
+/* outer_of(ufunc, a, b) */
+PyObject *
+outer_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    static PyObject *numpys;
+    PyObject *made = NULL;
+    if (numpys == NULL && (numpys = numpys_own("ufunc", "outer")) == NULL) {
+        return NULL;
+    }
+    if (count == 3 && kwnames == NULL && is_ufunc(args[0]) && IS_NUMPYS(args[1]) &&
+        IS_NUMPYS(args[2])) {
+        made = of_each_pair(args[0], (PyArrayObject *)args[1], (PyArrayObject *)args[2]);
+    }
+    return made != NULL || PyErr_Occurred() ? made : PyObject_Vectorcall(numpys, args, count, kwnames);
 }
 
 /* ---------------------------------------------------------------- copies and other shapes */

@@ -95,6 +95,34 @@ stays_small(PyObject *np, PyObject *const *given, Py_ssize_t count)
     return bytes_made(np, given, count) == 0;
 }
 
+/* What a ufunc makes of all pairs of two arrays of ours: of each element of the one beside all of the
+   other; NULL without an error where NumPy has no such thing. */
+PyObject *
+of_pairs(PyObject *ufunc, PyObject *np, PyObject *x, PyObject *y)
+{
+    PyUFuncObject *own = (PyUFuncObject *)np;
+    if (np == NULL || own->nin != 2 || own->nout != 1 || own->core_enabled) {
+        return NULL;
+    }
+    PyObject *axes = PyObject_GetAttrString(y, "ndim"), *left = NULL, *r = NULL;
+    Py_ssize_t count = axes == NULL ? -1 : PyLong_AsSsize_t(axes);
+    PyObject *key = count < 0 ? NULL : PyTuple_New(1 + count);
+    if (key != NULL) {
+        for (Py_ssize_t k = 0; k <= count; k++) {
+            PyTuple_SET_ITEM(key, k, Py_NewRef(k == 0 ? Py_Ellipsis : Py_None));
+        }
+        left = PyObject_GetItem(x, key);
+    }
+    if (left != NULL) {
+        PyObject *args[] = {left, y};
+        r = PyObject_Vectorcall(ufunc, args, 2, NULL);
+    }
+    Py_XDECREF(left);
+    Py_XDECREF(key);
+    Py_XDECREF(axes);
+    return r;
+}
+
 /* A call in any form that has all of its arrays at hand; set `done` if it was called. */
 static PyObject *
 of_small(Callable *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, int *done)

@@ -1,6 +1,7 @@
 /* numpy.cross of vectors of three that lie side by side, for which NumPy makes eight arrays, and
-   numpy.linalg.norm of all of an array, which is a product and a root there too. */
+   numpy.linalg.norm of all of an array, which is a product and a root there too, or along an axis. */
 
+#include "asked.h"
 #include "pairwise.h"
 
 #include <math.h>
@@ -119,8 +120,15 @@ PyObject *
 norm(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     static PyObject *numpys;
-    int fits = count == 1 && kwnames == NULL && IS_NUMPYS(args[0]);
-    PyObject *found = fits ? length_of((PyArrayObject *)args[0]) : NULL;
+    int fits = count == 1 && IS_NUMPYS(args[0]);
+    Asked asked = {0};
+    PyObject *found = NULL;
+    if (fits && kwnames == NULL) {
+        found = length_of((PyArrayObject *)args[0]);
+    }
+    else if (fits && take_asked(args, count, kwnames, SUM, &asked) && asked.has_axis) {
+        found = lengths_along((PyArrayObject *)args[0], &asked);
+    }
     if (found != NULL || PyErr_Occurred()) {
         return found;
     }
